@@ -1,0 +1,290 @@
+"""An operation bound to the types of its input columns, guarded at every call.
+
+What a user's function is given cannot be changed by it, and what it returns is checked: the engine relies on
+states having every field, the right type and the right length.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from .compensated import Compensated
+from .errors import FramefoldError, OperationError
+from .exact import Exact
+from .fields import Column, CompensatedField, Plain, field, numpy_type, place
+from .frames import Frames, Values
+from .operation import AggregateOperation, Operation, State
+from .samples import sample
+
+TRIALS = 64
+"""Pairs of states on which an undeclared operation is tried for commutativity."""
+
+
+def to_values(column: pa.Array) -> Values:
+    """A column without nulls as ``accumulate`` gets it: numpy where its type has one, Arrow otherwise."""
+    return column if numpy_type(column.type) is None else column.to_numpy(zero_copy_only=False)
+
+
+class Bound:
+    """One output of a query: an operation that knows its input types.
+
+    Parameters
+    ----------
+    name
+        The output's name, for messages.
+    operation
+        What the user gave.
+    types
+        The Arrow types of its input columns.
+
+    Raises
+    ------
+    ColumnError
+        If the operation cannot work on these types.
+    OperationError
+        If the operation lacks a method or breaks its contract in a trial.
+    """
+
+    def __init__(self, name: str, operation: Operation, types: Sequence[pa.DataType]) -> None:
+        self.name = name
+        self.asked = operation
+        self.columns = operation.columns
+        self.types = tuple(types)
+        self.operation = self._call("bind", operation.bind, *types)
+        for method in ("accumulate", "combine", "finish"):
+            if not self.operation.has(method):
+                raise OperationError(
+                    f"{operation!r} for {name!r} has no {method}, which every AggregateOperation must have"
+                )
+        self._check_arity()
+        if not self.operation.state:
+            raise OperationError(f"{operation!r} for {name!r} declares no state; expected a dict of fields and types")
+        self.fields = {key: field(declared) for key, declared in self.operation.state.items()}
+        self.guarded = not type(operation).__module__.startswith(f"{__package__}.")
+        identity = self._call("create", self.operation.create)
+        self._check_keys("create", identity)
+        self.identity: State = {key: self._column("create", key, None, identity[key]) for key in self.fields}
+        self.commutative = self.operation.commutative
+        self.result = self._type_of_result()
+        if self.commutative is None:
+            self.commutative = self._commutes_in_trials()
+
+    @property
+    def deducts(self) -> tuple[bool, str]:
+        """Whether windows slide by deduct, and why or why not."""
+        if not self.operation.has("deduct"):
+            return False, "it has no deduct"
+        if self.operation.exact_deduct:
+            return True, "it declares exact_deduct"
+        inexact = [key for key, kind in self.fields.items() if not kind.exact]
+        if not inexact:
+            return True, "its deduct is exact: no field of its state loses anything"
+        kind = self.fields[inexact[0]]
+        what = f"a plain {kind.dtype}" if isinstance(kind, Plain) else "a Python object"
+        return False, f"its deduct may not be exact: the field {inexact[0]!r} is {what}"
+
+    @property
+    def compensated(self) -> list[str]:
+        """The compensated fields, whose deductions are checked."""
+        return [key for key, kind in self.fields.items() if isinstance(kind, CompensatedField)]
+
+    def accumulate(self, frames: Frames, inputs: Sequence[Values]) -> State:
+        """The states of all frames of a batch, from rows that are not null."""
+        with np.errstate(all="ignore"):
+            states = self._call("accumulate", self.operation.accumulate, frames, *map(self._locked_values, inputs))
+        return self._checked("accumulate", states, frames.size)
+
+    def combine(self, a: State, b: State) -> State:
+        """States joined element by element, the left ones earlier."""
+        if not self.guarded:
+            with np.errstate(all="ignore"):
+                return self.operation.combine(a, b)
+        with np.errstate(all="ignore"):
+            states = self._call("combine", self.operation.combine, self._locked(a), self._locked(b))
+        return self._checked("combine", states, length(a))
+
+    def deduct(self, a: State, b: State) -> State:
+        """The states ``b`` taken out of the states ``a``."""
+        if not self.guarded:
+            with np.errstate(all="ignore"):
+                return self.operation.deduct(a, b)
+        with np.errstate(all="ignore"):
+            states = self._call("deduct", self.operation.deduct, self._locked(a), self._locked(b))
+        return self._checked("deduct", states, length(a))
+
+    def finish(self, a: State) -> pa.Array:
+        """The results of states, of the type ``result``."""
+        return self._to_result(self._finished(a), self.result)
+
+    def scatter(self, size: int, rows: NDArray[np.intp], states: State) -> State:
+        """States at some of ``size`` frames, and the identity at the others."""
+        return {key: place(size, rows, states[key], self.identity[key]) for key in self.fields}
+
+    def _finished(self, a: State) -> Any:
+        with np.errstate(all="ignore"):
+            values = self._call("finish", self.operation.finish, self._locked(a))
+        if isinstance(values, (Compensated, Exact)):
+            values = values.value() if isinstance(values, Compensated) else values.int64()[0]
+        if not hasattr(values, "__len__") or len(values) != length(a):
+            found = f"{len(values)} results" if hasattr(values, "__len__") else repr(values)
+            raise OperationError(f"finish of {self.name!r} returned {found} for {length(a)} states; expected one each")
+        return values
+
+    def _to_result(self, values: Any, type: pa.DataType | None) -> pa.Array:
+        try:
+            if isinstance(values, np.ma.MaskedArray):
+                values = pa.array(np.asarray(values.data), mask=np.ma.getmaskarray(values))
+            column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values)
+            if isinstance(column, pa.ChunkedArray):
+                column = column.combine_chunks()
+            return column if type is None or column.type == type else column.cast(type)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            if type is not None and not isinstance(values, (pa.Array, pa.ChunkedArray)):
+                try:
+                    return pa.array(list(values), type=type)
+                except (pa.ArrowInvalid, pa.ArrowTypeError):
+                    pass
+            raise OperationError(
+                f"finish of {self.name!r} returned what cannot be a column of {type or 'one type'}: {error}; "
+                "declare the type of the result, such as result = 'float64'"
+            ) from error
+
+    def _checked(self, method: str, states: Any, size: int) -> State:
+        self._check_keys(method, states)
+        return {key: self._column(method, key, size, states[key]) for key in self.fields}
+
+    def _check_keys(self, method: str, states: Any) -> None:
+        if not isinstance(states, Mapping):
+            raise OperationError(f"{method} of {self.name!r} returned {states!r:.80}; expected a dict of its state's fields")
+        for key in self.fields.keys() ^ states.keys():
+            wrong = "no field" if key in self.fields else "an undeclared field"
+            declared = ", ".join(map(repr, self.fields))
+            raise OperationError(f"{method} of {self.name!r} returned {wrong} {key!r}; its state declares {declared}")
+
+    def _column(self, method: str, key: str, size: int | None, values: Any) -> Column:
+        try:
+            column = self.fields[key].full(values, 1) if size is None else self.fields[key].column(values)
+            found = len(column)
+        except (TypeError, ValueError, OverflowError) as error:
+            declared = self.operation.state[key]
+            raise OperationError(
+                f"{method} of {self.name!r} returned for field {key!r} what cannot be {str(declared)!r}: {error}"
+            ) from error
+        if size is not None and found != size:
+            raise OperationError(
+                f"{method} of {self.name!r} returned {found} states in field {key!r}; expected {size}, one a frame"
+                if method == "accumulate"
+                else f"{method} of {self.name!r} returned {found} states in field {key!r}; expected {size}"
+            )
+        return column
+
+    def _call(self, method: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a user's function; its own traceback stays attached to the error that names it."""
+        try:
+            return function(*arguments)
+        except FramefoldError:
+            raise
+        except Exception as error:
+            raise OperationError(
+                f"{method} of {self.name!r} ({self.asked!r}) failed: {type(error).__name__}: {error}"
+            ) from error
+
+    def _check_arity(self) -> None:
+        arguments = [None] * (1 + len(self.columns))
+        try:
+            inspect.signature(self.operation.accumulate).bind(*arguments)
+        except TypeError:
+            takes = max(len(inspect.signature(self.operation.accumulate).parameters) - 1, 0)
+            raise OperationError(
+                f"{self.asked!r} for {self.name!r} is given {len(self.columns)} columns, but its accumulate takes {takes}"
+            ) from None
+
+    def _locked(self, states: State) -> State:
+        return {key: self._locked_values(column) for key, column in states.items()}
+
+    def _locked_values(self, values: Any) -> Any:
+        if self.guarded and isinstance(values, np.ndarray):
+            values = values.view()
+            values.flags.writeable = False
+        return values
+
+    def _trial(self) -> State | None:
+        """States of made-up events, in time order; None where they cannot be made up or the operation fails on them."""
+        rows = 4 * TRIALS
+        columns = [sample(type, rows, seed) for seed, type in enumerate(self.types)]
+        if any(column is None for column in columns):
+            return None
+        index = np.sort(np.r_[np.arange(2 * TRIALS), np.random.default_rng(1).integers(0, 2 * TRIALS, 2 * TRIALS)])
+        frames = Frames(index.astype(np.intp), 2 * TRIALS, np.arange(rows, dtype=np.int64))
+        return self.accumulate(frames, [to_values(cast(pa.Array, column)) for column in columns])
+
+    def _type_of_result(self) -> pa.DataType:
+        declared = self.operation.result
+        if isinstance(declared, pa.DataType):
+            return declared
+        if declared is not None:
+            return self._named_type(declared)
+        found = pa.null()
+        try:
+            states = self._trial()
+            if states is not None:
+                found = self._to_result(self._finished(states), None).type
+        except OperationError as error:
+            if error.__cause__ is None:  # it broke its contract; anything else may be the made-up values' fault
+                raise
+        if pa.types.is_null(found):
+            found = self._to_result(self._finished(self.identity), None).type
+        if pa.types.is_null(found):
+            raise OperationError(
+                f"the type of the result of {self.asked!r} for {self.name!r} cannot be told; declare it, such as result = 'float64'"
+            )
+        return found
+
+    def _named_type(self, declared: Any) -> pa.DataType:
+        try:
+            if isinstance(declared, str):
+                name = declared.strip()
+                if name.startswith("list<") and name.endswith(">"):
+                    return pa.list_(self._named_type(name[5:-1]))
+                return pa.type_for_alias(name)
+            return pa.from_numpy_dtype(np.dtype(declared))
+        except (ValueError, TypeError, pa.ArrowNotImplementedError) as error:
+            raise OperationError(
+                f"result of {self.asked!r} is {declared!r}; expected an Arrow type or its name, such as 'float64' or 'list<string>'"
+            ) from error
+
+    def _commutes_in_trials(self) -> bool:
+        """Whether ``combine`` gives the same both ways round on all trials; False, the safe answer, where unknown."""
+        try:
+            states = self._trial()
+            if states is None:
+                return False
+            a = {key: column[0::2] for key, column in states.items()}
+            b = {key: column[1::2] for key, column in states.items()}
+            one, other = self.combine(a, b), self.combine(b, a)
+            return all(same(one[key], other[key]) for key in self.fields)
+        except OperationError:
+            return False
+
+
+def length(states: State) -> int:
+    """How many states there are."""
+    return len(next(iter(states.values())))
+
+
+def same(a: Column, b: Column) -> bool:
+    """Whether two columns hold equal states; NaN equals NaN."""
+    if isinstance(a, Exact):
+        return isinstance(b, Exact) and a.integers() == b.integers()
+    if isinstance(a, Compensated):
+        return isinstance(b, Compensated) and bool(np.array_equal(a.value(), b.value(), equal_nan=True))
+    x, y = cast(NDArray[Any], a), cast(NDArray[Any], b)
+    if x.dtype == object:
+        return all(bool(left == right) for left, right in zip(x.tolist(), y.tolist(), strict=True))
+    return bool(np.array_equal(x, y, equal_nan=x.dtype.kind in "fcmM"))

@@ -1,0 +1,69 @@
+"""What framefold raises: one family, each error one sentence a user can act on."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable
+
+
+class FramefoldError(Exception):
+    """The base of every error that framefold raises by itself."""
+
+
+class QueryError(FramefoldError, ValueError):
+    """A query is put wrongly: the message names the argument, what was found and what was expected."""
+
+
+class ColumnError(QueryError):
+    """A column does not exist, or has a type that cannot be used where it is named."""
+
+
+class DurationError(QueryError):
+    """A duration does not parse, or does not fit the time column."""
+
+
+class NullTimeError(FramefoldError):
+    """Events without a time were found where every event must have one."""
+
+
+class SumOverflowError(FramefoldError, ArithmeticError):
+    """A sum does not fit the type of its result. A wrapped number is never returned instead."""
+
+
+class OperationError(FramefoldError):
+    """An aggregate operation broke its contract: a missing method, a state of the wrong shape or type."""
+
+
+class LawError(FramefoldError, AssertionError):
+    """An aggregate operation breaks one of the laws that sliding relies on."""
+
+
+class JavaError(FramefoldError):
+    """No Java that Spark can run on was found."""
+
+
+class EngineError(FramefoldError):
+    """An engine cannot run the query: Spark is not installed, or lacks something framefold needs."""
+
+
+class DroppedEventsWarning(UserWarning):
+    """Events were left out because the query said so; the message has their number."""
+
+
+def nearest(name: str, known: Iterable[str]) -> str:
+    """A half sentence that offers the known name closest to a misspelt one, or lists what there is.
+
+    >>> nearest("sped", ["speed", "driver"])
+    "did you mean 'speed'?"
+    >>> nearest("x", ["speed", "driver"])
+    "there are 'speed', 'driver'"
+    """
+    names = list(known)
+    folded = {candidate.lower(): candidate for candidate in names}
+    close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
+    if close:
+        return f"did you mean {folded[close[0]]!r}?"
+    if not names:
+        return "there are none"
+    listed = ", ".join(repr(candidate) for candidate in names[:12])
+    return f"there are {listed}" + (", ..." if len(names) > 12 else "")

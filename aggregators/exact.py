@@ -1,0 +1,145 @@
+"""Columns of integers wider than 64 bits, for sums that must neither wrap nor round.
+
+An integer is kept in limbs of 32 bits, each in an int64 column, so that two billion of them can be added or
+subtracted limb by limb before a carry is due (delayed carries, as in R. Brent and P. Zimmermann, "Modern Computer
+Arithmetic", 1.2). Two limbs hold sums of 64-bit integers, four those of 128-bit decimals.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+BITS = 32
+MASK = np.int64((1 << BITS) - 1)
+
+
+class Exact:
+    """A column of wide integers: ``sum(limbs[i] * 2**(32 * i))``.
+
+    Adds and subtracts like any array. An operation gets one where its state declares a field ``"exact"``.
+
+    Examples
+    --------
+    >>> total = Exact.of(np.array([2**62])) + Exact.of(np.array([2**62]))
+    >>> total.integers()
+    [9223372036854775808]
+    >>> (total - Exact.of(np.array([2**62]))).int64()
+    (array([4611686018427387904]), array([ True]))
+    """
+
+    __slots__ = ("limbs",)
+    __array_ufunc__ = None  # numpy must leave + and - to this class
+
+    def __init__(self, limbs: Sequence[Ints]) -> None:
+        self.limbs = tuple(limbs)
+
+    @classmethod
+    def of(cls, values: NDArray[Any], limbs: int = 2) -> Exact:
+        """The integers of an array of any integer type."""
+        if values.dtype == np.uint64:
+            low, high = (values & np.uint64(MASK)).astype(np.int64), (values >> np.uint64(BITS)).astype(np.int64)
+        else:
+            wide = values.astype(np.int64, copy=False)
+            low, high = wide & MASK, wide >> BITS
+        return cls([low, high]).widen(limbs)
+
+    @classmethod
+    def of_decimals(cls, values: pa.Array) -> Exact:
+        """The unscaled integers of a decimal128 array without nulls, in four limbs."""
+        words = np.frombuffer(values.buffers()[1], dtype=np.int64)[2 * values.offset :][: 2 * len(values)]
+        low, high = words[0::2], words[1::2]
+        return cls([low & MASK, (low >> BITS) & MASK, high & MASK, high >> BITS])
+
+    @classmethod
+    def concatenate(cls, columns: Sequence[Exact]) -> Exact:
+        """The columns one after the other."""
+        return cls([np.concatenate(limbs) for limbs in zip(*(column.limbs for column in columns), strict=True)])
+
+    def __len__(self) -> int:
+        return len(self.limbs[0])
+
+    def __getitem__(self, rows: Any) -> Exact:
+        return Exact([limb[rows] for limb in self.limbs])
+
+    def __add__(self, other: Exact) -> Exact:
+        if not isinstance(other, Exact):
+            return NotImplemented
+        return Exact([a + b for a, b in zip(self.limbs, other.limbs, strict=True)])
+
+    def __sub__(self, other: Exact) -> Exact:
+        if not isinstance(other, Exact):
+            return NotImplemented
+        return Exact([a - b for a, b in zip(self.limbs, other.limbs, strict=True)])
+
+    def widen(self, limbs: int) -> Exact:
+        """The same integers in more limbs."""
+        return Exact([*self.limbs, *(np.zeros(len(self), np.int64) for _ in range(limbs - len(self.limbs)))])
+
+    def carried(self) -> Exact:
+        """The same integers with all limbs but the last in [0, 2**32): a canonical form."""
+        limbs = list(self.limbs)
+        for i in range(len(limbs) - 1):
+            carry = limbs[i] >> BITS
+            limbs[i] = limbs[i] & MASK
+            limbs[i + 1] = limbs[i + 1] + carry
+        return Exact(limbs)
+
+    def int64(self) -> tuple[Ints, NDArray[np.bool_]]:
+        """The integers of two limbs as int64, and where they fit."""
+        low, high = self.carried().limbs
+        fits = (high >= -(1 << 31)) & (high < (1 << 31))
+        return (high << BITS) | low, fits
+
+    def uint64(self) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+        """The integers of two limbs as uint64, and where they fit."""
+        low, high = self.carried().limbs
+        fits = (high >= 0) & (high < (1 << 32))
+        return (high.astype(np.uint64) << np.uint64(BITS)) | low.astype(np.uint64), fits
+
+    def floats(self) -> NDArray[np.float64]:
+        """The integers as float64; those beyond 2**53 are off by at most an ulp for each limb."""
+        total = np.zeros(len(self))
+        for i, limb in reversed(list(enumerate(self.carried().limbs))):
+            total += np.ldexp(limb.astype(np.float64), BITS * i)
+        return total
+
+    def integers(self) -> list[int]:
+        """The integers as Python has them, one by one."""
+        columns = [limb.tolist() for limb in self.limbs]
+        return [sum(limb << (BITS * i) for i, limb in enumerate(limbs)) for limbs in zip(*columns, strict=True)]
+
+    def decimals(self, type: pa.Decimal128Type) -> tuple[pa.Array, NDArray[np.bool_]]:
+        """The integers as unscaled decimals of a type, and where they fit its precision."""
+        a, b, c, d = self.carried().limbs
+        words = np.empty(2 * len(self), np.int64)
+        words[0::2] = (b << BITS) | a
+        words[1::2] = (d << BITS) | c
+        column = pa.Array.from_buffers(type, len(self), [None, pa.py_buffer(words)])
+        bound = 10**type.precision
+        fits = np.abs(self.floats()) < float(bound) * (1 - 1e-9)
+        near = np.flatnonzero(~fits)
+        fits[near] = [abs(integer) < bound for integer in self[near].integers()]
+        return column, fits
+
+    def times(self, factor: int) -> Exact:
+        """The integers times a small positive factor (below 2**20)."""
+        return Exact([limb * factor for limb in self.carried().limbs]).carried()
+
+    def divided(self, counts: Ints) -> Exact:
+        """The integers divided by positive counts below 2**31, rounded half away from zero, as SQL rounds."""
+        negative = self.carried().limbs[-1] < 0
+        size = Exact([np.where(negative, -limb, limb) for limb in self.limbs]).carried()
+        limbs = list(size.limbs)
+        rest = np.zeros(len(self), np.int64)
+        for i in reversed(range(len(limbs))):
+            part = (rest << BITS) | limbs[i]
+            limbs[i], rest = part // counts, part % counts
+        limbs[0] = limbs[0] + (2 * rest >= counts)
+        return Exact([np.where(negative, -limb, limb) for limb in limbs])

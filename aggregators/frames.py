@@ -1,0 +1,203 @@
+"""The reductions of a batch's rows to frames, which ``accumulate`` is written with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from .compensated import HUGE, Compensated, two_sum
+from .errors import SumOverflowError
+from .exact import BITS, MASK, Exact
+
+Ints = NDArray[np.int64]
+Values = Any
+"""A column of a batch: a numpy array where its type has one, an Arrow array otherwise."""
+
+CHUNK = 1 << 21
+"""As many 32-bit integers as float64 adds up without rounding."""
+
+
+class Frames:
+    """The rows of a batch, each already assigned to a frame.
+
+    Every reduction takes a column of the batch's rows and gives one element a frame. Each frame has at least one
+    row: rows that are null in one of the operation's columns are gone, and so are frames left without any.
+
+    Parameters
+    ----------
+    index
+        Which frame each row is in: integers from 0 to ``size - 1``.
+    size
+        How many frames there are.
+    ticks
+        The time of each row, int64: microseconds since the epoch, days for dates, or the integer itself.
+
+    Examples
+    --------
+    >>> frames = Frames(np.array([0, 1, 0]), 2, np.array([5, 12, 3]))
+    >>> frames.sum(np.array([1.0, 2.0, 4.0])), frames.count()
+    (array([5., 2.]), array([2, 1]))
+    >>> frames.first(np.array([1.0, 2.0, 4.0]))  # in time order
+    array([4., 2.])
+    """
+
+    def __init__(self, index: NDArray[np.intp], size: int, ticks: Ints) -> None:
+        self.index = index
+        self.size = size
+        self.ticks = ticks
+
+    def count(self, values: Values = None) -> Ints:
+        """How many rows each frame has."""
+        return np.bincount(self.index, minlength=self.size)
+
+    def sum(self, values: Values) -> NDArray[Any]:
+        """The sum of the values in each frame: int64 for integers and booleans, float64 for floats.
+
+        Raises
+        ------
+        SumOverflowError
+            If the integers of a frame add up to more than an int64 holds.
+        """
+        values = np.asarray(values)
+        if values.dtype.kind == "f":
+            return np.bincount(self.index, weights=values, minlength=self.size)
+        total, fits = self.exact_sum(values).int64()
+        if not fits.all():
+            raise SumOverflowError(f"the sum of one frame's {values.dtype} values does not fit int64")
+        return total
+
+    def exact_sum(self, values: Values) -> Exact:
+        """The exact sum of integers (two limbs) or of an Arrow array of decimals (four limbs)."""
+        if isinstance(values, pa.Array):
+            return Exact([self._add_up(limb) for limb in Exact.of_decimals(values).limbs]).carried()
+        values = np.asarray(values)
+        if values.dtype.kind == "b" or values.dtype.itemsize <= 2:
+            return Exact.of(self._add_up(values))
+        if values.dtype != np.uint64:
+            bound = max(abs(int(values.min())), abs(int(values.max()))) if len(values) else 0
+            if bound * len(values) < 1 << 53:
+                return Exact.of(self._add_up(values))
+        return Exact([self._add_up(limb) for limb in Exact.of(values).limbs]).carried()
+
+    def _add_up(self, limb: NDArray[Any]) -> Ints:
+        """Add up integers below 2**32 (or so few that it does not matter) in float64, which is exact for a chunk."""
+        total = np.zeros(self.size, np.int64)
+        for start in range(0, len(limb), CHUNK):
+            rows = slice(start, start + CHUNK)
+            total += np.bincount(self.index[rows], weights=limb[rows], minlength=self.size).astype(np.int64)
+        return total
+
+    def compensated_sum(self, values: Values) -> Compensated:
+        """The sum of floats in each frame together with what rounding lost of it.
+
+        The values are cut at one bit position into parts whose sum no float64 has to round, and small rests (J. Demmel
+        and H. D. Nguyen, "Fast Reproducible Floating-Point Summation", 2013).
+        """
+        values = np.asarray(values, dtype=np.float64)
+        largest = float(np.max(np.abs(values), initial=0.0))
+        if not largest < HUGE:
+            return self._sum_with_rare(values)
+        if largest == 0.0:
+            return Compensated.of(np.zeros(self.size))
+        exponent = int(np.frexp(largest)[1]) + max(len(values) - 1, 1).bit_length() + 1
+        cut = np.ldexp(1.5, max(exponent, -968))
+        upper = (values + cut) - cut
+        high = np.bincount(self.index, weights=upper, minlength=self.size)
+        low = np.bincount(self.index, weights=values - upper, minlength=self.size)
+        return Compensated(*two_sum(high, low))
+
+    def _sum_with_rare(self, values: NDArray[np.float64]) -> Compensated:
+        """The same where NaN, inf or huge values are among them: those are added up by themselves."""
+        each = Compensated.of(values)
+        assert each.rare is not None
+        total = self.compensated_sum(each.high)
+        columns = [np.bincount(self.index, weights=column, minlength=self.size) for column in each.rare.T]
+        return Compensated(total.high, total.low, np.column_stack(columns))
+
+    def min(self, values: Values) -> Values:
+        """The least value of each frame. NaN is above every other value, as in Spark SQL."""
+        return self._extreme(values, np.fmin)
+
+    def max(self, values: Values) -> Values:
+        """The greatest value of each frame. NaN is above every other value, as in Spark SQL."""
+        return self._extreme(values, np.maximum if _is_float(values) else np.fmax)
+
+    def _extreme(self, values: Values, choose: np.ufunc) -> Values:
+        if isinstance(values, pa.Array):
+            ranked = values.dictionary_encode()
+            order = pc.array_sort_indices(ranked.dictionary).to_numpy()
+            rank = np.empty_like(order)
+            rank[order] = np.arange(len(order), dtype=order.dtype)
+            codes = rank[ranked.indices.to_numpy()]
+            best = self._extreme(codes, choose)
+            return ranked.dictionary.take(pa.array(order[best]))
+        values = np.asarray(values)
+        if len(values) and bool((self.index[1:] >= self.index[:-1]).all()):
+            starts = np.flatnonzero(np.r_[True, self.index[1:] != self.index[:-1]])
+            return choose.reduceat(values, starts)
+        result = values[self.first_row]
+        choose.at(result, self.index, values)
+        return result
+
+    @cached_property
+    def _in_time_order(self) -> NDArray[np.intp] | None:
+        """The rows in time order, those of one time as they came; None where they are in it already."""
+        if bool((self.ticks[1:] >= self.ticks[:-1]).all()):
+            return None
+        return np.argsort(self.ticks, kind="stable")
+
+    @cached_property
+    def first_row(self) -> NDArray[np.intp]:
+        """The row of each frame's first event in time; among those of one time the one that came first."""
+        rows = np.empty(self.size, np.intp)
+        order = self._in_time_order
+        backwards = np.arange(len(self.index))[::-1] if order is None else order[::-1]
+        rows[self.index[backwards]] = backwards  # where an index repeats, numpy keeps what is assigned last
+        return rows
+
+    @cached_property
+    def last_row(self) -> NDArray[np.intp]:
+        """The row of each frame's last event in time; among those of one time the one that came last."""
+        rows = np.empty(self.size, np.intp)
+        order = self._in_time_order
+        if order is None:
+            rows[self.index] = np.arange(len(self.index))
+        else:
+            rows[self.index[order]] = order
+        return rows
+
+    def first(self, values: Values) -> Values:
+        """The value of each frame's first event."""
+        return _take(values, self.first_row)
+
+    def last(self, values: Values) -> Values:
+        """The value of each frame's last event."""
+        return _take(values, self.last_row)
+
+    def mean(self, values: Values) -> NDArray[np.float64]:
+        """The arithmetic mean of each frame's values."""
+        return self.compensated_sum(values).value() / self.count()
+
+    def group(self, values: Values) -> Iterator[Values]:
+        """Each frame's values in time order, frame by frame: for whatever has no reduction of its own."""
+        order = self._in_time_order
+        by_frame = np.argsort(self.index if order is None else self.index[order], kind="stable")
+        rows = by_frame if order is None else order[by_frame]
+        values = _take(values, rows)
+        ends = np.cumsum(self.count())
+        for start, end in zip((ends - self.count()).tolist(), ends.tolist(), strict=True):
+            yield values[start:end]
+
+
+def _is_float(values: Values) -> bool:
+    return isinstance(values, np.ndarray) and values.dtype.kind == "f"
+
+
+def _take(values: Values, rows: NDArray[np.intp]) -> Values:
+    return values.take(pa.array(rows)) if isinstance(values, pa.Array) else cast(NDArray[Any], values)[rows]

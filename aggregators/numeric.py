@@ -1,0 +1,336 @@
+"""Count, Sum, Average, Variance and StdDev."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from .compensated import Compensated, two_sum
+from .errors import ColumnError, QueryError, SumOverflowError
+from .exact import Exact
+from .frames import Frames, Values
+from .operation import AggregateOperation, State
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def is_number(type: pa.DataType) -> bool:
+    """Whether values of a type can be added up: integers, floats, decimals up to 38 digits."""
+    return pa.types.is_integer(type) or pa.types.is_floating(type) or is_decimal(type)
+
+
+def is_decimal(type: pa.DataType) -> bool:
+    """Whether a type is a decimal that Spark has too: 38 digits at most."""
+    return pa.types.is_decimal(type) and type.precision <= 38
+
+
+def require_numbers(operation: AggregateOperation, type: pa.DataType) -> None:
+    """ColumnError unless the operation's column has numbers."""
+    if not is_number(type):
+        raise ColumnError(
+            f"{operation!r} needs a column of numbers (integers, floats or decimals); {operation.columns[0]!r} is {type}"
+        )
+
+
+def floats(values: Values) -> Floats:
+    """A column of numbers as float64."""
+    if isinstance(values, pa.Array):
+        values = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return np.asarray(values, dtype=np.float64)
+
+
+class Count(AggregateOperation):
+    """How many events there are: all of them, or those whose column is not null.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 1], "x": [5, None, 6]})
+    >>> counts = ff.events(events, time="t").window(ff.tumbling(2)).aggregate(rows=ff.Count(), known=ff.Count("x"))
+    >>> counts.select(["rows", "known"]).to_pylist()
+    [{'rows': 3, 'known': 2}]
+    """
+
+    state = {"count": "int64"}
+    result = pa.int64()
+    commutative = True
+
+    def __init__(self, column: str | None = None) -> None:
+        super().__init__(*() if column is None else (column,))
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        return {"count": frames.count()}
+
+    def combine(self, a: State, b: State) -> State:
+        return {"count": cast(Ints, a["count"]) + cast(Ints, b["count"])}
+
+    def deduct(self, a: State, b: State) -> State:
+        return {"count": cast(Ints, a["count"]) - cast(Ints, b["count"])}
+
+    def finish(self, a: State) -> Any:
+        return a["count"]
+
+
+class Sum(AggregateOperation):
+    """The sum of a column of numbers; null where a window has none.
+
+    Integers and decimals are added up exactly; a sum that does not fit its type (int64; 10 digits more than the
+    column's for decimals, as in Spark) is an error, never a wrapped number. Floats are added up with compensation.
+
+    Parameters
+    ----------
+    column
+        Integers, floats or decimals.
+    empty
+        The sum of no values, None (null) unless given, as in SQL.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 2], "x": [1e16, 1.0, 1.0]})
+    >>> ff.events(events, time="t").window(ff.sliding(2, every=1)).aggregate(s=ff.Sum("x"))["s"].to_pylist()
+    [1e+16, 1e+16, 2.0, 1.0]
+    """
+
+    commutative = True
+
+    def __init__(self, column: str, *, empty: float | None = None) -> None:
+        super().__init__(column)
+        if empty is not None and not isinstance(empty, (int, float)):
+            raise QueryError(f"empty= of {self!r} is {empty!r}; expected a number or None")
+        self.empty = empty
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        require_numbers(self, types[0])
+        bound = (SumOfFloats if pa.types.is_floating(types[0]) else SumOfIntegers)(self.columns[0], empty=self.empty)
+        return bound.of_type(types[0])
+
+    def value(self, a: State) -> tuple[Any, NDArray[np.bool_]]:
+        """The sums, and where there are any values."""
+        raise AssertionError("bound operations only")
+
+    def finish(self, a: State) -> Any:
+        values, known = self.value(a)
+        column = values if isinstance(values, pa.Array) else pa.array(values)
+        filler = pa.scalar(self.empty, pa.float64()).cast(column.type, safe=True)
+        return pa.compute.if_else(pa.array(known), column, filler)
+
+
+class SumOfIntegers(Sum):
+    """A sum of integers or decimals, exact."""
+
+    state = {"total": "exact", "count": "int64"}
+
+    def of_type(self, type: pa.DataType) -> SumOfIntegers:
+        """The sum for a column of a type."""
+        self.result = pa.uint64() if type == pa.uint64() else pa.int64()
+        if is_decimal(type):
+            self.result = pa.decimal128(min(38, type.precision + 10), type.scale)
+            self.state = {"total": "exact128", "count": "int64"}  # type: ignore[misc]  # by type of input
+        return self
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        return {"total": frames.exact_sum(columns[0]), "count": frames.count()}
+
+    def combine(self, a: State, b: State) -> State:
+        return {"total": total(a) + total(b), "count": cast(Ints, a["count"]) + cast(Ints, b["count"])}
+
+    def deduct(self, a: State, b: State) -> State:
+        return {"total": total(a) - total(b), "count": cast(Ints, a["count"]) - cast(Ints, b["count"])}
+
+    def value(self, a: State) -> tuple[Any, NDArray[np.bool_]]:
+        if isinstance(self.result, pa.Decimal128Type):
+            values, fits = total(a).decimals(self.result)
+        else:
+            values, fits = total(a).uint64() if self.result == pa.uint64() else total(a).int64()
+        if not fits.all():
+            raise SumOverflowError(
+                f"the sum of {self.columns[0]!r} does not fit {self.result} in {np.count_nonzero(~fits)} of {len(fits)} "
+                "windows; cast the column to a wider type (decimal(38, 0) or double) to go on"
+            )
+        return values, cast(Ints, a["count"]) > 0
+
+
+def total(a: State) -> Exact:
+    """The field ``total`` of states of integers."""
+    return cast(Exact, a["total"])
+
+
+class SumOfFloats(Sum):
+    """A sum of floats, compensated."""
+
+    state = {"total": "compensated", "count": "int64"}
+    result = pa.float64()
+
+    def of_type(self, type: pa.DataType) -> SumOfFloats:
+        """The sum for a column of a type."""
+        return self
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        return {"total": frames.compensated_sum(columns[0]), "count": frames.count()}
+
+    def combine(self, a: State, b: State) -> State:
+        return {
+            "total": cast(Compensated, a["total"]) + cast(Compensated, b["total"]),
+            "count": cast(Ints, a["count"]) + cast(Ints, b["count"]),
+        }
+
+    def deduct(self, a: State, b: State) -> State:
+        return {
+            "total": cast(Compensated, a["total"]) - cast(Compensated, b["total"]),
+            "count": cast(Ints, a["count"]) - cast(Ints, b["count"]),
+        }
+
+    def value(self, a: State) -> tuple[Any, NDArray[np.bool_]]:
+        return cast(Compensated, a["total"]).value(), cast(Ints, a["count"]) > 0
+
+
+class Average(Sum):
+    """The arithmetic mean of a column of numbers; null where a window has none.
+
+    A float64, or for decimals, as in Spark, a decimal with 4 digits more after the point.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 2], "x": [3, None, 4]})
+    >>> ff.events(events, time="t").window(ff.tumbling(3)).aggregate(mean=ff.Average("x"))["mean"].to_pylist()
+    [3.5]
+    """
+
+    def __init__(self, column: str) -> None:
+        super().__init__(column)
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        require_numbers(self, types[0])
+        if pa.types.is_floating(types[0]):
+            return AverageOfFloats(self.columns[0])
+        return AverageOfIntegers(self.columns[0]).of_type(types[0])
+
+
+class AverageOfFloats(SumOfFloats):
+    """A mean of floats."""
+
+    def value(self, a: State) -> tuple[Any, NDArray[np.bool_]]:
+        count = cast(Ints, a["count"])
+        return cast(Compensated, a["total"]).value(divisor=np.maximum(count, 1)), count > 0
+
+
+class AverageOfIntegers(SumOfIntegers):
+    """A mean of integers or decimals."""
+
+    def of_type(self, type: pa.DataType) -> AverageOfIntegers:
+        super().of_type(type)
+        self.digits = 0
+        if is_decimal(type):
+            self.result = pa.decimal128(min(38, type.precision + 4), min(38, type.scale + 4))
+            self.digits = self.result.scale - type.scale
+        else:
+            self.result = pa.float64()
+        return self
+
+    def value(self, a: State) -> tuple[Any, NDArray[np.bool_]]:
+        count = cast(Ints, a["count"])
+        divisor = np.maximum(count, 1)
+        if not isinstance(self.result, pa.Decimal128Type):
+            return total(a).floats() / divisor, count > 0
+        return total(a).times(10**self.digits).divided(divisor).decimals(self.result)[0], count > 0
+
+
+class Variance(AggregateOperation):
+    """The variance of a column of numbers; null where a window has not more than ``ddof`` of them.
+
+    States are count, mean (with what rounding lost of it) and the sum of squared deviations, combined pairwise (T. Chan,
+    G. Golub and R. LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances", 1979); it is
+    never negative. NaN where a window has a NaN or an infinite value.
+
+    Parameters
+    ----------
+    column
+        Integers, floats or decimals.
+    ddof
+        What is taken off the count in the divisor: 1 for the sample variance, 0 for the population's.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 2], "x": [1e9 + 1, 1e9 + 2, 1e9 + 3]})
+    >>> ff.events(events, time="t").window(ff.tumbling(3)).aggregate(v=ff.Variance("x"))["v"].to_pylist()
+    [1.0]
+    """
+
+    state = {"count": "int64", "mean": "float64", "mean_low": "float64", "squares": "float64"}
+    result = pa.float64()
+    commutative = True
+
+    def __init__(self, column: str, *, ddof: int = 1) -> None:
+        super().__init__(column)
+        if not isinstance(ddof, int) or ddof < 0:
+            raise QueryError(f"ddof= of {self!r} is {ddof!r}; expected an integer of 0 or more")
+        self.ddof = ddof
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        require_numbers(self, types[0])
+        return self
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        x = floats(columns[0])
+        count = frames.count()
+        mean = frames.compensated_sum(x).value(divisor=count)
+        deviation = x - mean[frames.index]
+        low = frames.sum(deviation) / count
+        squares = frames.sum(deviation * deviation)
+        squares = np.where(np.isinf(squares), np.inf, np.maximum(squares - count * low * low, 0.0))
+        return {"count": count, "mean": mean, "mean_low": np.where(np.isfinite(low), low, 0.0), "squares": squares}
+
+    def combine(self, a: State, b: State) -> State:
+        a_count, a_mean, a_low, a_squares = columns_of(a)
+        b_count, b_mean, b_low, b_squares = columns_of(b)
+        count = a_count + b_count
+        share = b_count / np.maximum(count, 1)
+        apart = b_mean - a_mean
+        delta = apart + (b_low - a_low)
+        mean, lost = two_sum(a_mean, apart * share)
+        low = a_low + (lost + (b_low - a_low) * share)
+        overflow = ~np.isfinite(mean) & np.isfinite(a_mean) & np.isfinite(b_mean)
+        if overflow.any():
+            mean = np.where(overflow, a_mean * (1 - share) + b_mean * share, mean)
+        low = np.where(np.isfinite(low), low, 0.0)
+        between = np.where((a_count > 0) & (b_count > 0), delta * delta * (a_count * share), 0.0)
+        return {"count": count, "mean": mean, "mean_low": low, "squares": a_squares + b_squares + between}
+
+    def variance(self, a: State) -> tuple[Floats, NDArray[np.bool_]]:
+        """The variances, and where they are undefined."""
+        count = cast(Ints, a["count"])
+        return cast(Floats, a["squares"]) / np.maximum(count - self.ddof, 1), count <= self.ddof
+
+    def finish(self, a: State) -> Any:
+        values, undefined = self.variance(a)
+        return pa.array(values, mask=undefined)
+
+
+class StdDev(Variance):
+    """The standard deviation of a column of numbers: the square root of its :class:`Variance`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1], "x": [1.0, 3.0]})
+    >>> ff.events(events, time="t").window(ff.tumbling(2)).aggregate(s=ff.StdDev("x", ddof=0))["s"].to_pylist()
+    [1.0]
+    """
+
+    def finish(self, a: State) -> Any:
+        values, undefined = self.variance(a)
+        return pa.array(np.sqrt(values), mask=undefined)
+
+
+def columns_of(a: State) -> tuple[Ints, Floats, Floats, Floats]:
+    """The fields of states of variance."""
+    fields: Mapping[str, Any] = a
+    return fields["count"], fields["mean"], fields["mean_low"], fields["squares"]

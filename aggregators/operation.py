@@ -1,0 +1,111 @@
+"""What an aggregate is: a state made of columns, and the functions that build, join, split and finish it."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import pyarrow as pa
+
+from .errors import OperationError, QueryError
+from .fields import Column
+from .frames import Frames, Values
+
+State = Mapping[str, Column]
+"""Columns of states: one for each field, all of one length."""
+
+
+class Operation(ABC):
+    """What :class:`AggregateOperation` and :class:`PythonOperation` have in common: the columns they are given.
+
+    Parameters
+    ----------
+    *columns
+        The names of the input columns, in the order in which ``accumulate`` takes them.
+
+    Attributes
+    ----------
+    result
+        The type of the result: an Arrow type, or its name such as ``"float64"``. Found out by a trial where None.
+    exact_deduct
+        Whether ``deduct`` gives back exactly what ``combine`` was given, although the state has float fields.
+    commutative
+        Whether ``combine(a, b)`` equals ``combine(b, a)``. Found out by a trial where None. Partials of operations that
+        are not are merged strictly in time order, which costs a shuffle of the events on Spark.
+    """
+
+    result: Any = None
+    exact_deduct: bool = False
+    commutative: bool | None = None
+
+    def __init__(self, *columns: str) -> None:
+        for column in columns:
+            if not isinstance(column, str):
+                raise QueryError(f"{type(self).__name__} takes names of columns; found {column!r}")
+        self.columns: tuple[str, ...] = columns
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.columns))})"
+
+    @abstractmethod
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        """The operation for input columns of these types; ColumnError where it cannot work on them."""
+
+
+class AggregateOperation(Operation):
+    """An aggregate over whole columns of states at once.
+
+    A subclass declares ``state`` (see :mod:`framefold.aggregators.fields` for the types) and writes four functions. All of
+    them see columns with one element a state and must work element by element, so that one call serves every key and every window.
+    ``combine`` is associative; its left operand is the earlier one. ``combine`` and ``deduct`` neither keep nor change
+    what they are given. Nulls in the input columns are gone before ``accumulate``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pyarrow as pa
+    >>> import framefold as ff
+    >>> class GeometricMean(ff.AggregateOperation):
+    ...     state = {"log_sum": "float64", "count": "int64"}
+    ...     def accumulate(self, frames, x):
+    ...         return {"log_sum": frames.sum(np.log(x)), "count": frames.count(x)}
+    ...     def combine(self, a, b):
+    ...         return {"log_sum": a["log_sum"] + b["log_sum"], "count": a["count"] + b["count"]}
+    ...     def finish(self, a):
+    ...         return np.exp(a["log_sum"] / a["count"])
+    >>> events = pa.table({"t": [0, 1, 2], "x": [2.0, 8.0, 1.0]})
+    >>> result = ff.events(events, time="t").window(ff.sliding(2, every=1)).aggregate(mean=GeometricMean("x"))
+    >>> [round(mean, 6) for mean in result["mean"].to_pylist()]
+    [2.0, 4.0, 2.828427, 1.0]
+    """
+
+    state: ClassVar[Mapping[str, Any]] = {}
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        """The operation for input columns of these types: itself, unless its state depends on them."""
+        return self
+
+    def create(self) -> Mapping[str, Any]:
+        """The identity, one scalar a field: ``combine(create, x) == x``. Zeros unless a subclass says otherwise."""
+        return dict.fromkeys(self.state, 0)
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        """The states of a batch's frames, from its rows."""
+        raise OperationError(f"{type(self).__name__} has no accumulate: write accumulate(self, frames, ...)")
+
+    def combine(self, a: State, b: State) -> State:
+        """Two states to one; ``a`` is the earlier."""
+        raise OperationError(f"{type(self).__name__} has no combine: write combine(self, a, b)")
+
+    def deduct(self, a: State, b: State) -> State:
+        """Take ``b`` out of ``a``, which contains it at its left end. Optional."""
+        raise OperationError(f"{type(self).__name__} has no deduct")
+
+    def finish(self, a: State) -> Any:
+        """The results of states: a numpy array (masked where null), an Arrow array, or a list."""
+        raise OperationError(f"{type(self).__name__} has no finish: write finish(self, a)")
+
+    def has(self, method: str) -> bool:
+        """Whether a subclass has written the method."""
+        return getattr(type(self), method) is not getattr(AggregateOperation, method)

@@ -1,0 +1,89 @@
+"""The two engines behind the front door, and which of them some data is for."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .runtime import local
+from .runtime.explain import LOCAL_STAGES, Explanation, explain
+from .runtime.query import Query, type_of
+from .runtime.sources import Source
+from .spark.options import Options
+
+
+class Engine(Protocol):
+    """Runs queries over some events."""
+
+    def schema(self, used: Sequence[str]) -> pa.Schema:
+        """The schema of the events; only the used columns need have types that can be used."""
+
+    def run(self, query: Query, options: Options) -> Any:
+        """The results of a query."""
+
+    def explain(self, query: Query, options: Options) -> Explanation:
+        """What running the query would do."""
+
+    def without_time(self, time: str) -> Any:
+        """The events without a time."""
+
+
+def engine_for(data: Any) -> Engine:
+    """The engine for some data: Spark for its DataFrames, else the local one."""
+    pyspark = sys.modules.get("pyspark.sql")  # a DataFrame cannot come from a module that was never imported
+    if pyspark is not None and isinstance(data, pyspark.DataFrame):
+        return SparkEngine(data)
+    return LocalEngine(data)
+
+
+class LocalEngine:
+    """Arrow in, Arrow out, in this process."""
+
+    def __init__(self, data: Any) -> None:
+        self.source = Source(data)
+
+    def schema(self, used: Sequence[str]) -> pa.Schema:
+        return self.source.schema
+
+    def run(self, query: Query, options: Options) -> pa.Table:
+        return local.run(self.source.batches(query.columns), query)
+
+    def explain(self, query: Query, options: Options) -> Explanation:
+        return explain(query, "the local engine", LOCAL_STAGES)
+
+    def without_time(self, time: str) -> pa.Table:
+        type_of(self.source.schema, time, "time=")
+        events = self.source.batches(self.source.schema.names).read_all()
+        return events.filter(pc.is_null(events.column(time)))
+
+
+class SparkEngine:
+    """Spark in, Spark out."""
+
+    def __init__(self, df: Any) -> None:
+        self.df = df
+
+    def schema(self, used: Sequence[str]) -> pa.Schema:
+        from .spark.types import input_schema
+
+        return input_schema(self.df, used)
+
+    def run(self, query: Query, options: Options) -> Any:
+        from .spark.engine import run
+
+        return run(self.df, query, options)
+
+    def explain(self, query: Query, options: Options) -> Explanation:
+        from .spark.explain import stages
+
+        return explain(query, "Spark", stages(query, options))
+
+    def without_time(self, time: str) -> Any:
+        from .spark.order import column
+
+        type_of(self.schema([time]), time, "time=")
+        return self.df.where(column(time).isNull())

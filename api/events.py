@@ -1,0 +1,174 @@
+"""The front door: events, then windows, then aggregates. What happens behind it is up to an engine."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+from .aggregators.errors import QueryError, nearest
+from .aggregators.operation import Operation
+from .engines import Engine, engine_for
+from .runtime.explain import Explanation
+from .runtime.query import Query, bind
+from .runtime.sources import Parquet
+from .runtime.windows import Sliding
+from .spark.options import Options
+
+
+def events(
+    data: Any, time: str, by: str | Sequence[str] | None = None, *, null_time: str = "error"
+) -> Events:
+    """Events to aggregate over windows.
+
+    Parameters
+    ----------
+    data
+        A Spark DataFrame (classic or Connect), :func:`parquet` files, or anything that speaks Arrow: a pyarrow, pandas or
+        Polars table, a DuckDB relation. Spark in, Spark out; Arrow in, Arrow out.
+    time
+        The column with each event's time: timestamps, dates or integers.
+    by
+        The key columns: one name, several, or none for one series of windows over everything.
+    null_time
+        What to do with events without a time: ``"error"``, or ``"drop"`` to leave them out (``.dropped()`` gives them).
+
+    Raises
+    ------
+    QueryError
+        If the data or an argument cannot be used. Columns are checked by ``.aggregate``, before anything runs.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> trips = pa.table({"at": [0, 30, 70], "driver": ["ann", "bob", "ann"], "speed": [20.0, 25.0, 30.0]})
+    >>> result = ff.events(trips, time="at", by="driver").window(ff.tumbling(60)).aggregate(speed=ff.Average("speed"))
+    >>> result.select(["driver", "speed"]).to_pydict()
+    {'driver': ['ann', 'ann', 'bob'], 'speed': [20.0, 30.0, 25.0]}
+    """
+    if not isinstance(time, str):
+        raise QueryError(f"time= is {time!r}; expected the name of a column")
+    keys = [by] if isinstance(by, str) else list(by or [])
+    if null_time not in ("error", "drop"):
+        raise QueryError(f"null_time is {null_time!r}; expected 'error' or 'drop'")
+    return Events(engine_for(data), time, tuple(keys), null_time, Options())
+
+
+def parquet(path: str | os.PathLike[str], *more: str | os.PathLike[str], spark: Any = None) -> Any:
+    """Parquet files, or folders of them, as events.
+
+    Parameters
+    ----------
+    path, *more
+        Where they are.
+    spark
+        A Spark session to read them with; the local engine reads them where None.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.parquet as pq, framefold as ff
+    >>> from tempfile import TemporaryDirectory
+    >>> with TemporaryDirectory() as folder:
+    ...     pq.write_table(pa.table({"t": [1, 2, 7]}), f"{folder}/events.parquet")
+    ...     source = ff.parquet(f"{folder}/events.parquet")
+    ...     ff.events(source, time="t").window(ff.tumbling(5)).aggregate(n=ff.Count())["n"].to_pylist()
+    [2, 1]
+    """
+    paths = tuple(os.fspath(each) for each in (path, *more))
+    return Parquet(paths) if spark is None else spark.read.parquet(*paths)
+
+
+@dataclass(frozen=True)
+class Events:
+    """Events with their time and keys said once; made by :func:`events`."""
+
+    engine: Engine
+    time: str
+    by: tuple[str, ...]
+    null_time: str
+    run_options: Options
+
+    def window(self, window: Sliding) -> Windowed:
+        """The events in windows, such as ``ff.sliding("1 hour", every="1 minute")``."""
+        if not isinstance(window, Sliding):
+            raise QueryError(f"window is {window!r}; expected a window such as ff.sliding('1 hour', every='1 minute')")
+        return Windowed(self, window)
+
+    def options(self, **choices: Any) -> Events:
+        """The same with choices of how to run, which never change a result.
+
+        Parameters
+        ----------
+        combine
+            Where partials are combined on Spark: ``"driver"``, ``"executors"``, or ``"auto"`` for the driver as long as there are
+            few enough.
+        max_driver_partials
+            The most partials that ``"auto"`` takes to the driver.
+        """
+        known = [field.name for field in fields(Options)]
+        for name in choices:
+            if name not in known:
+                raise QueryError(f"options() is given {name!r}; {nearest(name, known)}")
+        return replace(self, run_options=replace(self.run_options, **choices))
+
+    def dropped(self) -> Any:
+        """The events that ``null_time="drop"`` leaves out: those without a time, as a DataFrame or a table."""
+        return self.engine.without_time(self.time)
+
+
+@dataclass(frozen=True)
+class Windowed:
+    """Events in windows; made by :meth:`Events.window`."""
+
+    events: Events
+    spec: Sliding
+
+    def options(self, **choices: Any) -> Windowed:
+        """The same with choices of how to run; see :meth:`Events.options`."""
+        return replace(self, events=self.events.options(**choices))
+
+    def aggregate(self, **outputs: Operation) -> Any:
+        """One row for each key and window: the key columns, ``window`` (a struct of start and end) and the outputs, sorted.
+
+        Parameters
+        ----------
+        **outputs
+            Aggregate operations under the names of their columns in the result.
+
+        Returns
+        -------
+        A Spark DataFrame for events on Spark, a pyarrow Table otherwise.
+
+        Raises
+        ------
+        QueryError, OperationError
+            If the query is put wrongly: before anything runs.
+        NullTimeError, SumOverflowError
+            If the events do not allow an answer.
+        """
+        return self.events.engine.run(self._query(outputs), self.events.run_options)
+
+    def explain(self, **outputs: Operation) -> Explanation:
+        """What :meth:`aggregate` of the same outputs would do: frames, ways of sliding, where each stage runs, and why.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> events = pa.table({"t": [0], "x": [1.0]})
+        >>> print(ff.events(events, time="t").window(ff.sliding(60, every=1)).explain(low=ff.Min("x")))
+        framefold on the local engine
+          events             time t (int64), one key: everything; columns read: t, x
+          frames             one frame every 1; 60 to a window
+          windows            [start, end), windows without an event are left out
+          low = Min('x')     double; slides by two-stacks (at most 3 element operations a window): it has no deduct
+          accumulate, merge  in this process, a million events at a time
+          slide, finish      in this process, all keys at once
+        """
+        return self.events.engine.explain(self._query(outputs), self.events.run_options)
+
+    def _query(self, outputs: dict[str, Operation]) -> Query:
+        of = self.events
+        used = [of.time, *of.by, *(name for each in outputs.values() for name in getattr(each, "columns", ()))]
+        schema = of.engine.schema([name for name in used if isinstance(name, str)])
+        return bind(schema, time=of.time, by=of.by, window=self.spec, outputs=outputs, null_time=of.null_time)

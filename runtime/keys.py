@@ -1,0 +1,117 @@
+"""Key columns as integers: equal keys, equal codes, as Spark SQL groups and orders them.
+
+A null is a key of its own and comes first; all NaN are one key and come last; -0.0 is 0.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ..aggregators.errors import ColumnError
+
+Ints = NDArray[np.int64]
+
+ROOM = 1 << 62
+"""Codes of several columns are packed into one integer below this."""
+
+
+def plain_type(type: pa.DataType) -> pa.DataType:
+    """The type a column is worked on as: dictionaries and views unpacked."""
+    if pa.types.is_dictionary(type):
+        return plain_type(type.value_type)
+    if pa.types.is_string_view(type):
+        return pa.large_string()
+    if pa.types.is_binary_view(type):
+        return pa.large_binary()
+    if isinstance(type, pa.BaseExtensionType):
+        return plain_type(type.storage_type)
+    return type
+
+
+def plain(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.Array:
+    """A column as one array of its plain type."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.combine_chunks()
+        if isinstance(column, pa.ChunkedArray):  # what pyarrow gives where a column is too large for one array
+            column = pa.concat_arrays(column.chunks)
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    return column if column.type == type else column.cast(type)
+
+
+def require_key(name: str, type: pa.DataType) -> None:
+    """ColumnError unless values of a type can be keys."""
+    if pa.types.is_nested(type) or pa.types.is_union(type):
+        raise ColumnError(
+            f"by= names {name!r}, which is {type}; expected numbers, strings, binaries, booleans, dates, timestamps or decimals"
+        )
+
+
+def normalised(column: pa.Array) -> pa.Array:
+    """A key column with one zero and one NaN."""
+    if not pa.types.is_floating(column.type):
+        return column
+    zero, nan = pa.scalar(0.0, column.type), pa.scalar(float("nan"), column.type)
+    return pc.if_else(pc.is_nan(column), nan, pc.add(column, zero))
+
+
+def encode(column: pa.Array, ordered: bool) -> tuple[Ints, int]:
+    """A code for each value of a normalised column, and how many codes there are.
+
+    ``ordered`` codes compare as the values do; the others are in order of appearance.
+    """
+    if pa.types.is_null(column.type):
+        return np.zeros(len(column), np.int64), 1
+    coded = column.dictionary_encode(null_encoding="encode")
+    codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    values = coded.dictionary
+    if ordered and len(values) > 1:
+        nan = np.zeros(len(values), bool)
+        if pa.types.is_floating(values.type):
+            nan = pc.fill_null(pc.is_nan(values), False).to_numpy(zero_copy_only=False)
+        null = values.is_null().to_numpy(zero_copy_only=False)
+        by_value = pc.array_sort_indices(values).to_numpy()
+        group = np.where(null, 0, np.where(nan, 2, 1))[by_value]
+        rank = np.empty(len(values), np.int64)
+        rank[by_value[np.argsort(group, kind="stable")]] = np.arange(len(values))
+        codes = rank[codes]
+    return codes, len(values)
+
+
+def pack(codes: Sequence[tuple[Ints, int]], rows: int) -> tuple[Ints, int]:
+    """Several columns' codes as one code that compares as they do one after the other."""
+    packed, size = np.zeros(rows, np.int64), 1
+    for column, count in codes:
+        if size * max(count, 1) > ROOM:
+            packed, size = dense(packed)
+            if size * max(count, 1) > ROOM:
+                column, count = dense(column)
+        packed = column if size == 1 else packed * count + column
+        size *= max(count, 1)
+    return packed, size
+
+
+def dense(codes: Ints) -> tuple[Ints, int]:
+    """The same order in codes without holes."""
+    values, inverse = np.unique(codes, return_inverse=True)
+    return inverse.astype(np.int64, copy=False), len(values)
+
+
+def key_codes(columns: Sequence[pa.Array], rows: int, ordered: bool) -> tuple[Ints, int]:
+    """One code for each row's key; ``ordered`` as in :func:`encode`."""
+    return pack([encode(column, ordered) for column in columns], rows)
+
+
+def span(values: Ints) -> tuple[Ints, int]:
+    """Integers as codes from 0, in their order; with holes, unless their range is too wide to pack."""
+    if not len(values):
+        return values, 1
+    least, greatest = int(values.min()), int(values.max())
+    if greatest - least >= ROOM >> 8:
+        return dense(values)
+    return values - least, greatest - least + 1

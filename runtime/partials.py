@@ -1,0 +1,166 @@
+"""Partials: the state of one (key, frame) each, as an Arrow table; how they are made from events, and merged."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..aggregators.binding import Bound, to_values
+from ..aggregators.fields import Column
+from ..aggregators.frames import Frames
+from ..aggregators.operation import State
+from .keys import Ints, key_codes, pack, span
+from .scan import take
+from .slide import replace
+
+FRAME, PART = "frame", "part"
+ROOM = 1 << 20
+"""Groups are counted in an array where there are no more possible ones than this, or than rows."""
+
+
+class Grouping(NamedTuple):
+    """Rows put into groups: which group each is in, and one row of each group."""
+
+    index: NDArray[np.intp]
+    rows: NDArray[np.intp]
+
+
+def group(codes: Ints, size: int) -> Grouping:
+    """Groups of equal codes below ``size``, in their order; each is stood for by its first row."""
+    if size <= max(ROOM, 4 * len(codes)):
+        first = np.full(size, -1, np.intp)
+        first[codes[::-1]] = np.arange(len(codes))[::-1]
+        present = first >= 0
+        if present.all():
+            return Grouping(codes, first)
+        return Grouping((np.cumsum(present) - 1)[codes], first[present])
+    _, first, index = np.unique(codes, return_index=True, return_inverse=True)
+    return Grouping(index, first)
+
+
+def plane_names(output: str, bound: Bound) -> dict[str, list[str]]:
+    """The names of the columns that hold each field of an output's state."""
+    return {
+        key: [".".join(filter(None, (output, key, plane))) for plane in kind.planes] for key, kind in bound.fields.items()
+    }
+
+
+def schema(keys: Sequence[pa.Field], outputs: dict[str, Bound]) -> pa.Schema:
+    """The schema of a partials table: keys, frame, part (the rank in input order of what it was made from), state fields."""
+    states = [
+        pa.field(name, type)
+        for output, bound in outputs.items()
+        for key, names in plane_names(output, bound).items()
+        for name, type in zip(names, bound.fields[key].planes.values(), strict=True)
+    ]
+    return pa.schema([*keys, pa.field(FRAME, pa.int64(), False), pa.field(PART, pa.int64(), False), *states])
+
+
+def to_table(
+    of: pa.Schema, keys: Sequence[pa.Array], frames: Ints, parts: Ints, outputs: dict[str, Bound], states: dict[str, State]
+) -> pa.Table:
+    """A partials table of its columns."""
+    planes: list[pa.Array] = []
+    for output, bound in outputs.items():
+        for key, kind in bound.fields.items():
+            planes += kind.to_arrow(states[output][key])
+    return pa.Table.from_arrays([*keys, pa.array(frames), pa.array(parts), *planes], schema=of)
+
+
+def states_of(table: pa.Table, output: str, bound: Bound) -> State:
+    """The states of one output in a partials table."""
+    return {
+        key: bound.fields[key].from_arrow([one_array(table.column(name)) for name in names])
+        for key, names in plane_names(output, bound).items()
+    }
+
+
+def one_array(column: pa.ChunkedArray) -> pa.Array:
+    """A column as one array."""
+    whole = column.combine_chunks()
+    return whole if isinstance(whole, pa.Array) else pa.concat_arrays(whole.chunks)
+
+
+def accumulate_output(bound: Bound, grouping: Grouping, ticks: Ints, inputs: Sequence[pa.Array], shared: Frames) -> State:
+    """One output's states for all groups of a batch; rows with a null in one of its columns are left out.
+
+    ``shared`` are the frames of all rows, for outputs that lose none.
+    """
+    valid = np.ones(len(ticks), bool)
+    for column in inputs:
+        if column.null_count:
+            valid &= column.is_valid().to_numpy(zero_copy_only=False)
+    if valid.all():
+        return bound.accumulate(shared, [to_values(column) for column in inputs])
+    kept = np.flatnonzero(valid)
+    size = len(grouping.rows)
+    if not len(kept):
+        return bound.scatter(size, kept, take(bound.identity, slice(0, 0)))
+    part = group(grouping.index[kept], size)
+    frames = Frames(part.index, len(part.rows), ticks[kept])
+    rows = pa.array(kept)
+    states = bound.accumulate(frames, [to_values(column.take(rows)) for column in inputs])
+    return bound.scatter(size, grouping.index[kept][part.rows], states)
+
+
+def merge(table: pa.Table, keys: Sequence[str], outputs: dict[str, Bound]) -> tuple[pa.Table, Ints]:
+    """Partials sorted by key and frame with one row each, and the first row of each key.
+
+    Those of one (key, frame) are combined pairwise, in input order, so that the result does not depend on the order in
+    which tasks finish.
+    """
+    codes, count = key_codes([one_array(table.column(name)) for name in keys], len(table), ordered=True)
+    frames = one_array(table.column(FRAME)).to_numpy()
+    parts = one_array(table.column(PART)).to_numpy()
+    packed, _ = pack([(codes, count), span(frames)], len(table))
+    if (parts[1:] < parts[:-1]).any():
+        by_part = np.argsort(parts, kind="stable")
+        order = by_part[np.argsort(packed[by_part], kind="stable")]
+    else:
+        order = np.argsort(packed, kind="stable")
+    if (order[1:] < order[:-1]).any():
+        table, packed, codes = table.take(pa.array(order)), packed[order], codes[order]
+    first = np.concatenate([[True], packed[1:] != packed[:-1]])[: len(table)]
+    if not first.all():
+        rows = np.flatnonzero(first)
+        states = {name: reduce_groups(bound, states_of(table, name, bound), rows) for name, bound in outputs.items()}
+        columns: dict[str, Column | pa.Array] = {
+            name: one_array(table.column(name)).take(pa.array(rows)) for name in [*keys, FRAME, PART]
+        }
+        table = to_table(
+            table.schema,
+            [columns[name] for name in keys],
+            columns[FRAME].to_numpy(),  # type: ignore[union-attr]
+            columns[PART].to_numpy(),  # type: ignore[union-attr]
+            outputs,
+            states,
+        )
+        codes = codes[rows]
+    starts = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]])[: len(codes)])
+    return table, starts
+
+
+def reduce_groups(bound: Bound, states: State, starts: NDArray[np.intp]) -> State:
+    """One state for each run of rows that begins at ``starts``: neighbours are combined, then neighbours of those, and so on."""
+    rows = len(next(iter(states.values())))
+    sizes = np.diff(np.append(starts, rows))
+    result = take(states, starts)
+    several = np.flatnonzero(sizes > 1)
+    lengths = sizes[several]
+    group_of = np.repeat(np.arange(len(several)), lengths)
+    place = np.arange(len(group_of)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    states = take(states, starts[several][group_of] + place)
+    while len(place) > len(several):
+        left = np.flatnonzero((place % 2 == 0) & (place + 1 < lengths[group_of]))
+        joined = bound.combine(take(states, left), take(states, left + 1))
+        states = replace(states, left, joined)
+        kept = np.flatnonzero(place % 2 == 0)
+        states, group_of, place = take(states, kept), group_of[kept], place[kept] // 2
+        lengths = (lengths + 1) // 2
+    return replace(result, several, states)
+
+

@@ -1,0 +1,175 @@
+"""Sliding: one state for each window range, at a cost that does not depend on how far the ranges overlap.
+
+Ranges that move forward are either differences of running states (where an operation deducts exactly) or the bulk
+form of two stacks, the block scan of M. van Herk, "A fast algorithm for local minimum and maximum filters", 1992, and
+J. Gil and M. Werman, "Computing 2-D min, median, and max filters", 1993: states of block ends up to an edge, of block
+beginnings from it, and one combine a window.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..aggregators.binding import Bound, length
+from ..aggregators.compensated import Compensated
+from ..aggregators.errors import QueryError
+from ..aggregators.operation import State
+from .scan import Scan, join, take
+
+Ints = NDArray[np.int64]
+Way = Literal["deduct", "two-stacks"]
+
+STEPS = 4096
+"""Running states are started anew after so many rows, so that many of them run side by side."""
+
+ROUNDING = 2.0**-53
+
+
+def slide(operation: Bound, states: State, low: Ints, high: Ints, way: Way | None = None) -> State:
+    """The states of window ranges.
+
+    Parameters
+    ----------
+    operation
+        What combines and deducts.
+    states
+        Partials, one state a row, sorted by key and frame.
+    low, high
+        The half-open ranges of rows, both ascending (so that no range that spans two keys is ever needed). The state of an empty
+        range is the identity.
+    way
+        ``"deduct"`` or ``"two-stacks"``; what :attr:`Bound.deducts` says where None.
+
+    Returns
+    -------
+    One state for each range, by at most 2 element operations a range for deduct and 3 for two-stacks as long as there are
+    no more rows than ranges (running states that start anew add one in 64 at most).
+
+    Raises
+    ------
+    QueryError
+        If the ranges do not move forward.
+    """
+    filled = np.flatnonzero(high > low)
+    if len(filled) < len(low):
+        slid = slide(operation, states, low[filled], high[filled], way)
+        return operation.scatter(len(low), filled, slid)
+    if not len(low):
+        return take(states, slice(0, 0))
+    if (low[1:] < low[:-1]).any() or (high[1:] < high[:-1]).any():
+        raise QueryError("window ranges move backwards; expected both their ends to be ascending")
+    if way is None:
+        way = "deduct" if operation.deducts[0] else "two-stacks"
+    return (by_deduct if way == "deduct" else by_two_stacks)(operation, states, low, high)
+
+
+def runs(low: Ints, high: Ints, most: int, weight: Ints | None = None) -> tuple[Ints, Ints]:
+    """First and past-the-last windows of runs: from one that shares no row with the window before it, on.
+
+    Runs that weigh more than ``most`` (in windows, or in what ``weight`` counts up to each window) are cut.
+    """
+    first = np.flatnonzero(np.concatenate([[True], low[1:] >= high[:-1]]))
+    last = np.append(first[1:], len(low))
+    weight = np.arange(len(low)) if weight is None else weight
+    parts = -(-(weight[last - 1] - weight[first] + 1) // most)
+    if (parts > 1).any():
+        parts = np.minimum(parts, last - first)
+        run = np.repeat(np.arange(len(first)), parts)
+        part = np.arange(len(run)) - np.repeat(np.cumsum(parts) - parts, parts)
+        first = first[run] + part * (last - first)[run] // parts[run]
+        last = np.append(first[1:], len(low))
+    return first, last
+
+
+def by_deduct(operation: Bound, states: State, low: Ints, high: Ints) -> State:
+    """Combine the leading rows into a running state, and deduct the running state of the rows before the window."""
+    first, last = runs(low, high, max(STEPS, 64 * int((high - low).max())), weight=high)
+    start = low[first]
+    running = Scan(operation, states, start, high[last - 1] - start)
+    run = np.repeat(np.arange(len(first)), last - first)
+    slid = take(running.states, running.position(run, high - start[run]))
+    trailing = np.flatnonzero(low > start[run])
+    if not len(trailing):
+        return slid
+    before = take(running.states, running.position(run[trailing], (low - start[run])[trailing]))
+    difference = operation.deduct(take(slid, trailing), before)
+    doubtful = _doubtful(operation, running, run[trailing], difference)
+    if doubtful.any():
+        again = trailing[doubtful]
+        rebuilt = by_two_stacks(operation, states, low[again], high[again])
+        difference = replace(difference, np.flatnonzero(doubtful), rebuilt)
+    return replace(slid, trailing, difference)
+
+
+def _doubtful(operation: Bound, running: Scan, run: Ints, difference: State) -> NDArray[np.bool_]:
+    """Which differences of compensated sums a pair of floats may have been too short for.
+
+    Each addition loses at most a few 2**-106 of the largest running sum; as soon as all of them together could be seen in
+    the result, the window is rebuilt from its own frames.
+    """
+    doubtful = np.zeros(len(run), bool)
+    longest = np.diff(running.offsets)
+    additions = 8.0 * ROUNDING * ROUNDING * len(longest)
+    run_of_state = np.empty(len(running.rank), np.int64)
+    run_of_state[running.rank] = np.arange(len(running.rank))
+    run_of_state = run_of_state[np.arange(running.offsets[-1]) - np.repeat(running.offsets[:-1], longest)]
+    for key in operation.compensated:
+        sums, result = running.states[key], difference[key]
+        assert isinstance(sums, Compensated) and isinstance(result, Compensated)
+        largest = np.zeros(len(running.rank))
+        np.maximum.at(largest, run_of_state, sums.magnitude())
+        lost = largest[run] * additions
+        doubtful |= ~(lost <= ROUNDING * np.abs(result.high))
+    return doubtful
+
+
+def by_two_stacks(operation: Bound, states: State, low: Ints, high: Ints) -> State:
+    """Combine the end of one block of rows with the beginning of the next.
+
+    As with two stacks, an edge is set where a window ends once nothing before the last edge is left in it; a window
+    reaches from its edge back to ``low`` and on to ``high``.
+    """
+    widest = int((high - low).max())
+    flips = _flips(low, high, widest)
+    edge = high[flips]
+    group = np.repeat(np.arange(len(flips)), np.diff(np.append(flips, len(low))))
+    ends = Scan(operation, states, low[flips], edge - low[flips], backwards=True)
+    slid = take(ends.states, ends.position(group, edge[group] - low))
+    beyond = np.flatnonzero(high > edge[group])
+    if not len(beyond):
+        return slid
+    reach = high[np.append(flips[1:], len(low)) - 1] - edge
+    reaching = np.flatnonzero(reach > 0)
+    number = np.empty(len(flips), np.int64)
+    number[reaching] = np.arange(len(reaching))
+    beginnings = Scan(operation, states, edge[reaching], reach[reaching])
+    rows = beginnings.position(number[group[beyond]], (high - edge[group])[beyond])
+    joined = operation.combine(take(slid, beyond), take(beginnings.states, rows))
+    return replace(slid, beyond, joined)
+
+
+def _flips(low: Ints, high: Ints, widest: int) -> Ints:
+    """The windows at whose end an edge is set: each the first one that begins at or after the edge before it."""
+    first, last = runs(low, high, max(256 * widest, widest * widest))
+    following = np.searchsorted(low, high, side="left")
+    flips = np.zeros(len(low), bool)
+    here, stop = first, last
+    while len(here):
+        flips[here] = True
+        here = following[here]
+        going = here < stop
+        here, stop = here[going], stop[going]
+    return np.flatnonzero(flips)
+
+
+def replace(states: State, rows: NDArray[np.intp], other: State) -> State:
+    """The states, with others at some rows."""
+    count = length(states)
+    if len(rows) == count:
+        return other
+    source = np.arange(count)
+    source[rows] = count + np.arange(len(rows))
+    return take(join([states, other]), source)
