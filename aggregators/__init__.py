@@ -2,10 +2,11 @@
 
 from .extremes import Max, Min
 from .frames import Frames
-from .numeric import Average, Count, StdDev, Sum, Variance
+from .moments import StdDev, Variance
 from .operation import AggregateOperation, Operation, State
 from .positional import First, Last
 from .python import PythonOperation
+from .sums import Average, Count, Sum
 
 __all__ = [
     "AggregateOperation",

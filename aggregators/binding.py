@@ -56,7 +56,7 @@ class Bound:
         self.asked = operation
         self.columns = operation.columns
         self.types = tuple(types)
-        self.operation = self._call("bind", operation.bind, *types)
+        self.operation: AggregateOperation = self._call("bind", operation.bind, *types)
         for method in ("accumulate", "combine", "finish"):
             if not self.operation.has(method):
                 raise OperationError(
@@ -102,21 +102,18 @@ class Bound:
 
     def combine(self, a: State, b: State) -> State:
         """States joined element by element, the left ones earlier."""
-        if not self.guarded:
-            with np.errstate(all="ignore"):
-                return self.operation.combine(a, b)
-        with np.errstate(all="ignore"):
-            states = self._call("combine", self.operation.combine, self._locked(a), self._locked(b))
-        return self._checked("combine", states, length(a))
+        return self._join("combine", self.operation.combine, a, b)
 
     def deduct(self, a: State, b: State) -> State:
         """The states ``b`` taken out of the states ``a``."""
-        if not self.guarded:
-            with np.errstate(all="ignore"):
-                return self.operation.deduct(a, b)
+        return self._join("deduct", self.operation.deduct, a, b)
+
+    def _join(self, method: str, function: Callable[[State, State], State], a: State, b: State) -> State:
         with np.errstate(all="ignore"):
-            states = self._call("deduct", self.operation.deduct, self._locked(a), self._locked(b))
-        return self._checked("deduct", states, length(a))
+            if not self.guarded:
+                return function(a, b)
+            states = self._call(method, function, self._locked(a), self._locked(b))
+        return self._checked(method, states, length(a))
 
     def finish(self, a: State) -> pa.Array:
         """The results of states, of the type ``result``."""
@@ -161,7 +158,9 @@ class Bound:
 
     def _check_keys(self, method: str, states: Any) -> None:
         if not isinstance(states, Mapping):
-            raise OperationError(f"{method} of {self.name!r} returned {states!r:.80}; expected a dict of its state's fields")
+            raise OperationError(
+                f"{method} of {self.name!r} returned {states!r:.80}; expected a dict of its state's fields"
+            )
         for key in self.fields.keys() ^ states.keys():
             wrong = "no field" if key in self.fields else "an undeclared field"
             declared = ", ".join(map(repr, self.fields))
@@ -202,7 +201,8 @@ class Bound:
         except TypeError:
             takes = max(len(inspect.signature(self.operation.accumulate).parameters) - 1, 0)
             raise OperationError(
-                f"{self.asked!r} for {self.name!r} is given {len(self.columns)} columns, but its accumulate takes {takes}"
+                f"{self.asked!r} for {self.name!r} is given {len(self.columns)} columns, but its accumulate "
+                f"takes {takes}"
             ) from None
 
     def _locked(self, states: State) -> State:
@@ -242,7 +242,8 @@ class Bound:
             found = self._to_result(self._finished(self.identity), None).type
         if pa.types.is_null(found):
             raise OperationError(
-                f"the type of the result of {self.asked!r} for {self.name!r} cannot be told; declare it, such as result = 'float64'"
+                f"the type of the result of {self.asked!r} for {self.name!r} cannot be told; declare it, such "
+                "as result = 'float64'"
             )
         return found
 
@@ -256,7 +257,8 @@ class Bound:
             return pa.from_numpy_dtype(np.dtype(declared))
         except (ValueError, TypeError, pa.ArrowNotImplementedError) as error:
             raise OperationError(
-                f"result of {self.asked!r} is {declared!r}; expected an Arrow type or its name, such as 'float64' or 'list<string>'"
+                f"result of {self.asked!r} is {declared!r}; expected an Arrow type or its name, such as "
+                "'float64' or 'list<string>'"
             ) from error
 
     def _commutes_in_trials(self) -> bool:
@@ -284,7 +286,7 @@ def same(a: Column, b: Column) -> bool:
         return isinstance(b, Exact) and a.integers() == b.integers()
     if isinstance(a, Compensated):
         return isinstance(b, Compensated) and bool(np.array_equal(a.value(), b.value(), equal_nan=True))
-    x, y = cast(NDArray[Any], a), cast(NDArray[Any], b)
+    x, y = a, cast(NDArray[Any], b)
     if x.dtype == object:
         return all(bool(left == right) for left, right in zip(x.tolist(), y.tolist(), strict=True))
     return bool(np.array_equal(x, y, equal_nan=x.dtype.kind in "fcmM"))

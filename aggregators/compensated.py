@@ -9,7 +9,7 @@ cannot be subtracted apart: counts of NaN, +inf and -inf, and the sum of values 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,7 +116,7 @@ class Compensated:
 
     def value(self, divisor: Any = 1) -> Floats:
         """Each sum, divided by the divisor, as one float; NaN and inf as IEEE 754 adds them up."""
-        total = (self.high + self.low) / divisor
+        total: Floats = (self.high + self.low) / divisor
         if self.rare is None:
             return total
         nan, positive, negative, big = (self.rare[:, column] for column in range(4))
@@ -125,7 +125,8 @@ class Compensated:
         total = np.where(big != 0, shifted, total)
         total = np.where(positive > 0, np.inf, total)
         total = np.where(negative > 0, -np.inf, total)
-        return np.where((nan > 0) | ((positive > 0) & (negative > 0)), np.nan, total)
+        total = np.where((nan > 0) | ((positive > 0) & (negative > 0)), np.nan, total)
+        return cast(Floats, total)
 
     def magnitude(self) -> Floats:
         """An upper bound of each sum's size as far as later differences are concerned: inf where huge values are in."""

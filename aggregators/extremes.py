@@ -92,7 +92,7 @@ class Extreme(AggregateOperation):
         return repr(self.asked)
 
     def create(self) -> Mapping[str, Any]:
-        """NaN and NaT are what fmin and fmax leave aside; -inf is below all floats; integers have a least and a greatest."""
+        """NaN and NaT, which fmin and fmax leave aside; -inf, below all floats; the least or greatest integer."""
         dtype = cast(np.dtype[Any], numpy_type(self.result))
         value: Any
         if dtype.kind in "mM":

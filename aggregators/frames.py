@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 
 from .compensated import HUGE, Compensated, two_sum
 from .errors import SumOverflowError
-from .exact import BITS, MASK, Exact
+from .exact import Exact
 
+Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Values = Any
 """A column of a batch: a numpy array where its type has one, an Arrow array otherwise."""
@@ -110,7 +111,7 @@ class Frames:
         upper = (values + cut) - cut
         high = np.bincount(self.index, weights=upper, minlength=self.size)
         low = np.bincount(self.index, weights=values - upper, minlength=self.size)
-        return Compensated(*two_sum(high, low))
+        return Compensated(*two_sum(cast(Floats, high), cast(Floats, low)))
 
     def _sum_with_rare(self, values: NDArray[np.float64]) -> Compensated:
         """The same where NaN, inf or huge values are among them: those are added up by themselves."""

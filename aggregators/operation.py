@@ -56,10 +56,10 @@ class Operation(ABC):
 class AggregateOperation(Operation):
     """An aggregate over whole columns of states at once.
 
-    A subclass declares ``state`` (see :mod:`framefold.aggregators.fields` for the types) and writes four functions. All of
-    them see columns with one element a state and must work element by element, so that one call serves every key and every window.
-    ``combine`` is associative; its left operand is the earlier one. ``combine`` and ``deduct`` neither keep nor change
-    what they are given. Nulls in the input columns are gone before ``accumulate``.
+    A subclass declares ``state`` (see :mod:`framefold.aggregators.fields` for the types) and writes four functions.
+    All of them see columns with one element a state and must work element by element, so that one call serves every
+    key and every window. ``combine`` is associative; its left operand is the earlier one. ``combine`` and ``deduct``
+    neither keep nor change what they are given. Nulls in the input columns are gone before ``accumulate``.
 
     Examples
     --------

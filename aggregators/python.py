@@ -17,9 +17,10 @@ from .operation import AggregateOperation, Operation, State
 class PythonOperation(Operation):
     """An aggregate of one state and one value at a time.
 
-    Write ``create``, ``accumulate``, ``combine``, ``finish`` and, where there is an exact inverse, ``deduct`` (used with
-    ``exact_deduct = True``). The state may be any object; it travels by cloudpickle. Values arrive as Python has them, in time order.
-    ``combine`` and ``deduct`` must return a new state or one of their arguments unchanged; ``accumulate`` may change the state it is given.
+    Write ``create``, ``accumulate``, ``combine``, ``finish`` and, where there is an exact inverse, ``deduct`` (used
+    with ``exact_deduct = True``). The state may be any object; it travels by cloudpickle. Values arrive as Python has
+    them, in time order. ``combine`` and ``deduct`` must return a new state or one of their arguments unchanged;
+    ``accumulate`` may change the state it is given.
 
     Examples
     --------
@@ -70,7 +71,7 @@ class PythonOperation(Operation):
 
 
 class ObjectColumns(AggregateOperation):
-    """A :class:`PythonOperation` over columns of objects: one call of the user's function for each element operation."""
+    """A :class:`PythonOperation` over columns of objects: one call of a user's function an element operation."""
 
     state = {"state": "object"}
 

@@ -35,7 +35,9 @@ def sample(type: pa.DataType, length: int, seed: int = 0) -> pa.Array | None:
             if values is None:
                 return None
             made = pa.LargeListArray if pa.types.is_large_list(type) else pa.ListArray
-            return made.from_arrays(pa.array(offsets, pa.int64() if pa.types.is_large_list(type) else pa.int32()), values)
+            return made.from_arrays(
+                pa.array(offsets, pa.int64() if pa.types.is_large_list(type) else pa.int32()), values
+            )
         return pa.array(numbers).cast(type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         return None

@@ -1,4 +1,4 @@
-"""framefold: sliding-window aggregation for Apache Spark at a cost that does not depend on how far the windows overlap."""
+"""Sliding-window aggregation for Apache Spark at a cost that does not depend on how far the windows overlap."""
 
 from .aggregators import (
     AggregateOperation,

@@ -17,16 +17,14 @@ from .runtime.windows import Sliding
 from .spark.options import Options
 
 
-def events(
-    data: Any, time: str, by: str | Sequence[str] | None = None, *, null_time: str = "error"
-) -> Events:
+def events(data: Any, time: str, by: str | Sequence[str] | None = None, *, null_time: str = "error") -> Events:
     """Events to aggregate over windows.
 
     Parameters
     ----------
     data
-        A Spark DataFrame (classic or Connect), :func:`parquet` files, or anything that speaks Arrow: a pyarrow, pandas or
-        Polars table, a DuckDB relation. Spark in, Spark out; Arrow in, Arrow out.
+        A Spark DataFrame (classic or Connect), :func:`parquet` files, or anything that speaks Arrow: a pyarrow,
+        pandas or Polars table, a DuckDB relation. Spark in, Spark out; Arrow in, Arrow out.
     time
         The column with each event's time: timestamps, dates or integers.
     by
@@ -101,8 +99,8 @@ class Events:
         Parameters
         ----------
         combine
-            Where partials are combined on Spark: ``"driver"``, ``"executors"``, or ``"auto"`` for the driver as long as there are
-            few enough.
+            Where partials are combined on Spark: ``"driver"``, ``"executors"``, or ``"auto"`` for the driver as long
+            as there are few enough.
         max_driver_partials
             The most partials that ``"auto"`` takes to the driver.
         """
@@ -129,7 +127,7 @@ class Windowed:
         return replace(self, events=self.events.options(**choices))
 
     def aggregate(self, **outputs: Operation) -> Any:
-        """One row for each key and window: the key columns, ``window`` (a struct of start and end) and the outputs, sorted.
+        """One row a key and window: the key columns, ``window`` (a struct of start and end), the outputs; sorted.
 
         Parameters
         ----------

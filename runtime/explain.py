@@ -11,7 +11,7 @@ from .query import Query
 
 @dataclass(frozen=True)
 class Explanation:
-    """The frames, the way of sliding of each output, and where each stage runs: text by ``str()``, a table in notebooks."""
+    """Frames, ways of sliding, and where each stage runs: text by ``str()``, a table in notebooks."""
 
     title: str
     rows: tuple[tuple[str, str], ...]
@@ -24,7 +24,8 @@ class Explanation:
 
     def _repr_html_(self) -> str:
         cells = "".join(
-            f"<tr><th style='text-align:left'>{html.escape(label)}</th><td style='text-align:left'>{html.escape(text)}</td></tr>"
+            f"<tr><th style='text-align:left'>{html.escape(label)}</th><td "
+            f"style='text-align:left'>{html.escape(text)}</td></tr>"
             for label, text in self.rows
         )
         return f"<table><caption>{html.escape(self.title)}</caption>{cells}</table>"
@@ -59,7 +60,7 @@ def explain(query: Query, engine: str, stages: Sequence[tuple[str, str]]) -> Exp
             way, why, cost = "nothing to slide", "a window is one frame", "no element operations"
         order = "" if bound.commutative else "; order-sensitive, so merged in time order"
         rows.append((f"{name} = {bound.asked!r}", f"{bound.result}; slides by {way} ({cost}): {why}{order}"))
-    return Explanation(f"framefold on {engine}", tuple([*rows, *stages]))
+    return Explanation(f"framefold on {engine}", (*rows, *stages))
 
 
 LOCAL_STAGES = (

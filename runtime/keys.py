@@ -48,7 +48,8 @@ def require_key(name: str, type: pa.DataType) -> None:
     """ColumnError unless values of a type can be keys."""
     if pa.types.is_nested(type) or pa.types.is_union(type):
         raise ColumnError(
-            f"by= names {name!r}, which is {type}; expected numbers, strings, binaries, booleans, dates, timestamps or decimals"
+            f"by= names {name!r}, which is {type}; expected numbers, strings, binaries, booleans, dates, "
+            "timestamps or decimals"
         )
 
 

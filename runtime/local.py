@@ -46,7 +46,9 @@ def run(source: pa.RecordBatchReader, query: Query) -> pa.Table:
     if nulls and query.null_time == "error":
         raise NullTimeError(null_times(query.time, nulls, events))
     if nulls:
-        warnings.warn(f"{nulls} of {events} events have no time {query.time!r} and were dropped", DroppedEventsWarning, 2)
+        warnings.warn(
+            f"{nulls} of {events} events have no time {query.time!r} and were dropped", DroppedEventsWarning, 2
+        )
     return query.results(pa.concat_tables(partials))
 
 

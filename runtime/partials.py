@@ -25,7 +25,7 @@ ROOM = 1 << 20
 class Grouping(NamedTuple):
     """Rows put into groups: which group each is in, and one row of each group."""
 
-    index: NDArray[np.intp]
+    groups: NDArray[np.intp]
     rows: NDArray[np.intp]
 
 
@@ -45,12 +45,13 @@ def group(codes: Ints, size: int) -> Grouping:
 def plane_names(output: str, bound: Bound) -> dict[str, list[str]]:
     """The names of the columns that hold each field of an output's state."""
     return {
-        key: [".".join(filter(None, (output, key, plane))) for plane in kind.planes] for key, kind in bound.fields.items()
+        key: [".".join(filter(None, (output, key, plane))) for plane in kind.planes]
+        for key, kind in bound.fields.items()
     }
 
 
 def schema(keys: Sequence[pa.Field], outputs: dict[str, Bound]) -> pa.Schema:
-    """The schema of a partials table: keys, frame, part (the rank in input order of what it was made from), state fields."""
+    """The schema of a partials table: keys, frame, part (the rank of its batch in input order), state fields."""
     states = [
         pa.field(name, type)
         for output, bound in outputs.items()
@@ -61,7 +62,12 @@ def schema(keys: Sequence[pa.Field], outputs: dict[str, Bound]) -> pa.Schema:
 
 
 def to_table(
-    of: pa.Schema, keys: Sequence[pa.Array], frames: Ints, parts: Ints, outputs: dict[str, Bound], states: dict[str, State]
+    of: pa.Schema,
+    keys: Sequence[pa.Array],
+    frames: Ints,
+    parts: Ints,
+    outputs: dict[str, Bound],
+    states: dict[str, State],
 ) -> pa.Table:
     """A partials table of its columns."""
     planes: list[pa.Array] = []
@@ -85,7 +91,9 @@ def one_array(column: pa.ChunkedArray) -> pa.Array:
     return whole if isinstance(whole, pa.Array) else pa.concat_arrays(whole.chunks)
 
 
-def accumulate_output(bound: Bound, grouping: Grouping, ticks: Ints, inputs: Sequence[pa.Array], shared: Frames) -> State:
+def accumulate_output(
+    bound: Bound, grouping: Grouping, ticks: Ints, inputs: Sequence[pa.Array], shared: Frames
+) -> State:
     """One output's states for all groups of a batch; rows with a null in one of its columns are left out.
 
     ``shared`` are the frames of all rows, for outputs that lose none.
@@ -100,11 +108,11 @@ def accumulate_output(bound: Bound, grouping: Grouping, ticks: Ints, inputs: Seq
     size = len(grouping.rows)
     if not len(kept):
         return bound.scatter(size, kept, take(bound.identity, slice(0, 0)))
-    part = group(grouping.index[kept], size)
-    frames = Frames(part.index, len(part.rows), ticks[kept])
+    part = group(grouping.groups[kept], size)
+    frames = Frames(part.groups, len(part.rows), ticks[kept])
     rows = pa.array(kept)
     states = bound.accumulate(frames, [to_values(column.take(rows)) for column in inputs])
-    return bound.scatter(size, grouping.index[kept][part.rows], states)
+    return bound.scatter(size, grouping.groups[kept][part.rows], states)
 
 
 def merge(table: pa.Table, keys: Sequence[str], outputs: dict[str, Bound]) -> tuple[pa.Table, Ints]:
@@ -145,7 +153,7 @@ def merge(table: pa.Table, keys: Sequence[str], outputs: dict[str, Bound]) -> tu
 
 
 def reduce_groups(bound: Bound, states: State, starts: NDArray[np.intp]) -> State:
-    """One state for each run of rows that begins at ``starts``: neighbours are combined, then neighbours of those, and so on."""
+    """One state a run of rows that begins at ``starts``: neighbours are combined, then neighbours of those, ..."""
     rows = len(next(iter(states.values())))
     sizes = np.diff(np.append(starts, rows))
     result = take(states, starts)
@@ -162,5 +170,3 @@ def reduce_groups(bound: Bound, states: State, starts: NDArray[np.intp]) -> Stat
         states, group_of, place = take(states, kept), group_of[kept], place[kept] // 2
         lengths = (lengths + 1) // 2
     return replace(result, several, states)
-
-

@@ -87,7 +87,7 @@ class Query:
             return self.partials_schema.empty_table()
         keys = [normalised(columns[name]) for name in self.by]
         groups = group(*pack([key_codes(keys, len(ticks), ordered=False), span(frames)], len(ticks)))
-        shared = Frames(groups.index, len(groups.rows), ticks)
+        shared = Frames(groups.groups, len(groups.rows), ticks)
         states = {
             name: accumulate_output(bound, groups, ticks, [columns[column] for column in bound.columns], shared)
             for name, bound in self.outputs.items()
@@ -141,7 +141,9 @@ def bind(
     for position, name in enumerate(by):
         require_key(name, type_of(events, name, "by="))
         if name == WINDOW:
-            raise QueryError(f"by= names {name!r}, the name of a column of every result; expected another: rename the column")
+            raise QueryError(
+                f"by= names {name!r}, the name of a column of every result; expected another: rename the column"
+            )
         if name in by[:position]:
             raise QueryError(f"by= names {name!r} twice; expected each key once")
     check_outputs(outputs, by)
@@ -176,7 +178,9 @@ def check_outputs(outputs: Mapping[str, object], by: Sequence[str]) -> None:
         if name in by:
             raise QueryError(f"the output {name!r} would hide the key {name!r}; expected another name")
         if name == WINDOW:
-            raise QueryError(f"the output {name!r} would hide the column {WINDOW!r} of every result; expected another name")
+            raise QueryError(
+                f"the output {name!r} would hide the column {WINDOW!r} of every result; expected another name"
+            )
         if not isinstance(operation, Operation):
             hint = f", such as ff.{operation.__name__}(...)" if isinstance(operation, type) else ""
             raise QueryError(f"the output {name!r} is {operation!r}; expected an aggregate operation{hint}")

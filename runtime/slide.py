@@ -38,15 +38,15 @@ def slide(operation: Bound, states: State, low: Ints, high: Ints, way: Way | Non
     states
         Partials, one state a row, sorted by key and frame.
     low, high
-        The half-open ranges of rows, both ascending (so that no range that spans two keys is ever needed). The state of an empty
-        range is the identity.
+        The half-open ranges of rows, both ascending (so that no range that spans two keys is ever needed). The state
+        of an empty range is the identity.
     way
         ``"deduct"`` or ``"two-stacks"``; what :attr:`Bound.deducts` says where None.
 
     Returns
     -------
-    One state for each range, by at most 2 element operations a range for deduct and 3 for two-stacks as long as there are
-    no more rows than ranges (running states that start anew add one in 64 at most).
+    One state for each range, by at most 2 element operations a range for deduct and 3 for two-stacks as long as
+    there are no more rows than ranges (running states that start anew add one in 64 at most).
 
     Raises
     ------
@@ -107,8 +107,8 @@ def by_deduct(operation: Bound, states: State, low: Ints, high: Ints) -> State:
 def _doubtful(operation: Bound, running: Scan, run: Ints, difference: State) -> NDArray[np.bool_]:
     """Which differences of compensated sums a pair of floats may have been too short for.
 
-    Each addition loses at most a few 2**-106 of the largest running sum; as soon as all of them together could be seen in
-    the result, the window is rebuilt from its own frames.
+    Each addition loses at most a few 2**-106 of the largest running sum; as soon as all of them together could be
+    seen in the result, the window is rebuilt from its own frames.
     """
     doubtful = np.zeros(len(run), bool)
     longest = np.diff(running.offsets)
@@ -118,7 +118,8 @@ def _doubtful(operation: Bound, running: Scan, run: Ints, difference: State) -> 
     run_of_state = run_of_state[np.arange(running.offsets[-1]) - np.repeat(running.offsets[:-1], longest)]
     for key in operation.compensated:
         sums, result = running.states[key], difference[key]
-        assert isinstance(sums, Compensated) and isinstance(result, Compensated)
+        assert isinstance(sums, Compensated)
+        assert isinstance(result, Compensated)
         largest = np.zeros(len(running.rank))
         np.maximum.at(largest, run_of_state, sums.magnitude())
         lost = largest[run] * additions

@@ -25,7 +25,9 @@ class Parquet:
         if missing:
             raise QueryError(f"the Parquet path {missing[0]!r} does not exist")
         try:
-            return ds.dataset(list(self.paths) if len(self.paths) > 1 else self.paths[0], format="parquet", partitioning="hive")
+            return ds.dataset(
+                list(self.paths) if len(self.paths) > 1 else self.paths[0], format="parquet", partitioning="hive"
+            )
         except (pa.ArrowInvalid, OSError) as error:
             raise QueryError(f"the Parquet path {self.paths[0]!r} cannot be read: {error}") from error
 
@@ -55,7 +57,8 @@ class Source:
                 raise QueryError(f"events are a {type(data).__name__}; expected collected data: call .collect() first")
             if not hasattr(data, "__arrow_c_stream__"):
                 raise QueryError(
-                    f"events are {type(data).__module__}.{type(data).__name__}; expected a Spark DataFrame, ff.parquet(path), or "
+                    f"events are {type(data).__module__}.{type(data).__name__}; expected a Spark DataFrame, "
+                    "ff.parquet(path), or "
                     "anything that speaks Arrow, such as a pyarrow, pandas or Polars table or a DuckDB relation"
                 )
             self.data = pa.RecordBatchReader.from_stream(data)

@@ -122,16 +122,20 @@ class TimeColumn:
         if isinstance(value, np.integer):
             value = int(value)
         if isinstance(value, bool) or not isinstance(value, (str, datetime.timedelta, int)):
-            raise DurationError(f"{argument} is {value!r}; expected a duration such as '1 hour', a timedelta or an integer")
+            raise DurationError(
+                f"{argument} is {value!r}; expected a duration such as '1 hour', a timedelta or an integer"
+            )
         if pa.types.is_integer(self.type):
             if not isinstance(value, int):
                 raise DurationError(
-                    f"{argument} is {value!r}, but the time {self.name!r} is {self.kind}; expected an integer such as 60"
+                    f"{argument} is {value!r}, but the time {self.name!r} is {self.kind}; expected an integer "
+                    "such as 60"
                 )
             return value
         if isinstance(value, int) and not (value == 0 and argument == "offset"):
             raise DurationError(
-                f"{argument} is {value!r}, but the time {self.name!r} is {self.kind}; expected a duration such as '1 hour'"
+                f"{argument} is {value!r}, but the time {self.name!r} is {self.kind}; expected a duration such "
+                "as '1 hour'"
             )
         if isinstance(value, datetime.timedelta):
             micros = (value.days * 86_400 + value.seconds) * 1_000_000 + value.microseconds
@@ -142,7 +146,8 @@ class TimeColumn:
         days, rest = divmod(micros, DAY)
         if rest:
             raise DurationError(
-                f"{argument} is {str(value)!r}, but the time {self.name!r} is {self.kind}; expected whole days, such as '7 days'"
+                f"{argument} is {str(value)!r}, but the time {self.name!r} is {self.kind}; expected whole days, "
+                "such as '7 days'"
             )
         return days
 
@@ -168,7 +173,8 @@ class TimeColumn:
         except pa.ArrowInvalid as error:
             found = "digits below a microsecond" if "lose data" in str(error) else "values beyond the range of int64"
             raise ColumnError(
-                f"the time {self.name!r} ({self.type}) has {found}; expected whole microseconds (or integers) that fit int64: "
+                f"the time {self.name!r} ({self.type}) has {found}; expected whole microseconds (or integers) "
+                "that fit int64: "
                 "round or cast it first"
             ) from error
         return cast(Ints, whole.to_numpy(zero_copy_only=False))
@@ -202,7 +208,8 @@ def overflow_guard(least: int, greatest: int, name: str) -> None:
     """ColumnError where a bound of a window would leave int64."""
     if least < -LIMIT or greatest >= LIMIT:
         raise ColumnError(
-            f"a window around the time {name!r} would start at {least} or end at {greatest}, beyond the range of int64; "
+            f"a window around the time {name!r} would start at {least} or end at {greatest}, beyond the range "
+            "of int64; "
             "expected times further from its ends"
         )
 

@@ -20,7 +20,8 @@ MOST = 1 << 29
 class Ranges(NamedTuple):
     """The windows of a partials table, sorted by key and window: half-open ranges of its rows.
 
-    ``low`` and ``high`` bound the rows of each window, ``row`` is some row of its key, ``number`` says which window it is.
+    ``low`` and ``high`` bound the rows of each window, ``row`` is some row of its key, ``number`` says which window
+    it is.
     """
 
     low: Ints
@@ -40,7 +41,11 @@ class Sliding:
     empty: Literal["skip", "emit"] = "skip"
 
     def __str__(self) -> str:
-        words = f"tumbling windows of {self.size}" if self.size == self.every else f"windows of {self.size} every {self.every}"
+        words = (
+            f"tumbling windows of {self.size}"
+            if self.size == self.every
+            else f"windows of {self.size} every {self.every}"
+        )
         return words + (f", offset by {self.offset}" if self.offset else "")
 
     def bind(self, time: TimeColumn) -> Grid:
@@ -62,18 +67,21 @@ def sliding(
 ) -> Sliding:
     """Windows of one size at a constant step, also called hopping windows.
 
-    Window k is ``[offset + k * every, offset + k * every + size)``. Steps above the size leave gaps, whose events are in no window.
+    Window k is ``[offset + k * every, offset + k * every + size)``. Steps above the size leave gaps, whose events
+    are in no window.
 
     Parameters
     ----------
     size, every
-        Durations: a string as Spark writes them (``"1 hour"``), a timedelta, or an integer where the time is an integer.
+        Durations: a string as Spark writes them (``"1 hour"``), a timedelta, or an integer where the time is an
+        integer.
     offset
         Where the grid of windows starts, counted from the epoch in UTC.
     closed
         Which end belongs to a window: ``"left"`` for ``[start, end)``, ``"right"`` for ``(start, end]``.
     empty
-        ``"skip"`` leaves out windows without an event; ``"emit"`` gives each key every window from its first event's to its last one's.
+        ``"skip"`` leaves out windows without an event; ``"emit"`` gives each key every window from its first event's
+        to its last one's.
 
     Raises
     ------
@@ -118,9 +126,9 @@ def tumbling(
 class Grid:
     """Sliding windows in ticks of a time column.
 
-    The line is cut wherever a window starts or ends: one frame a step where the step divides the size, else two, a first
-    part as long as the remainder and the rest (S. Krishnamurthy, C. Wu and M. Franklin, "On-the-fly sharing for streamed
-    aggregation", 2006: paired windows).
+    The line is cut wherever a window starts or ends: one frame a step where the step divides the size, else two, a
+    first part as long as the remainder and the rest (S. Krishnamurthy, C. Wu and M. Franklin, "On-the-fly sharing for
+    streamed aggregation", 2006: paired windows).
     """
 
     time: TimeColumn
@@ -173,8 +181,8 @@ class Grid:
     def ranges(self, frames: Ints, starts: Ints) -> Ranges:
         """The windows over partials sorted by key and frame.
 
-        Both ends of all ranges come from counting, without any search: a frame is the first one in the windows that take it
-        in but not the frame before it, and the last one in those that do not take in the next.
+        Both ends of all ranges come from counting, without any search: a frame is the first one in the windows that
+        take it in but not the frame before it, and the last one in those that do not take in the next.
 
         Parameters
         ----------
@@ -201,8 +209,10 @@ class Grid:
         total = float(entering.sum(dtype=np.float64))
         if total > MOST:
             raise QueryError(
-                f"{describe(self.size, self.time.type)} every {describe(self.every, self.time.type)} makes {total:.2g} windows of "
-                f"{rows} frames, more than one process can hold; expected a longer step, or empty='skip' where it is 'emit'"
+                f"{describe(self.size, self.time.type)} every {describe(self.every, self.time.type)} makes "
+                f"{total:.2g} windows of "
+                f"{rows} frames, more than one process can hold; expected a longer step, or empty='skip' where "
+                "it is 'emit'"
             )
         low = np.repeat(np.arange(rows), entering)
         high = np.repeat(np.arange(1, rows + 1), leaving)
