@@ -20,6 +20,7 @@ from .exact import Exact
 from .fields import Column, CompensatedField, Plain, field, numpy_type, place
 from .frames import Frames, Values
 from .operation import AggregateOperation, Operation, State
+from .ragged import Ragged
 from .samples import sample
 
 TRIALS = 64
@@ -94,8 +95,21 @@ class Bound:
         """The compensated fields, whose deductions are checked."""
         return [key for key, kind in self.fields.items() if isinstance(kind, CompensatedField)]
 
-    def accumulate(self, frames: Frames, inputs: Sequence[Values]) -> State:
-        """The states of all frames of a batch, from rows that are not null."""
+    def accumulate(self, frames: Frames, inputs: Sequence[pa.Array]) -> State:
+        """The states of all frames of a batch; rows with a null in an input column are left out."""
+        if not self.asked.drops_nulls:
+            return self._accumulate(frames, inputs)
+        nulls = [column for column in inputs if column.null_count]
+        if not nulls:
+            return self._accumulate(frames, [to_values(column) for column in inputs])
+        valid = np.logical_and.reduce([column.is_valid().to_numpy(zero_copy_only=False) for column in nulls])
+        some, left = frames.where(valid)
+        if not some.size:
+            return self.scatter(frames.size, left, {key: column[:0] for key, column in self.identity.items()})
+        rows = pa.array(np.flatnonzero(valid))
+        return self.scatter(frames.size, left, self._accumulate(some, [to_values(each.take(rows)) for each in inputs]))
+
+    def _accumulate(self, frames: Frames, inputs: Sequence[Values]) -> State:
         with np.errstate(all="ignore"):
             states = self._call("accumulate", self.operation.accumulate, frames, *map(self._locked_values, inputs))
         return self._checked("accumulate", states, frames.size)
@@ -222,7 +236,7 @@ class Bound:
             return None
         index = np.sort(np.r_[np.arange(2 * TRIALS), np.random.default_rng(1).integers(0, 2 * TRIALS, 2 * TRIALS)])
         frames = Frames(index.astype(np.intp), 2 * TRIALS, np.arange(rows, dtype=np.int64))
-        return self.accumulate(frames, [to_values(cast(pa.Array, column)) for column in columns])
+        return self.accumulate(frames, [cast(pa.Array, column) for column in columns])
 
     def _type_of_result(self) -> pa.DataType:
         declared = self.operation.result
@@ -286,6 +300,9 @@ def same(a: Column, b: Column) -> bool:
         return isinstance(b, Exact) and a.integers() == b.integers()
     if isinstance(a, Compensated):
         return isinstance(b, Compensated) and bool(np.array_equal(a.value(), b.value(), equal_nan=True))
+    if isinstance(a, Ragged):
+        ours, theirs = a.planes, cast(Ragged, b).planes
+        return bool(np.array_equal(a.offsets, cast(Ragged, b).offsets)) and all(same(ours[k], theirs[k]) for k in ours)
     x, y = a, cast(NDArray[Any], b)
     if x.dtype == object:
         return all(bool(left == right) for left, right in zip(x.tolist(), y.tolist(), strict=True))

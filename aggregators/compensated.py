@@ -9,7 +9,7 @@ cannot be subtracted apart: counts of NaN, +inf and -inf, and the sum of values 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -126,7 +126,7 @@ class Compensated:
         total = np.where(positive > 0, np.inf, total)
         total = np.where(negative > 0, -np.inf, total)
         total = np.where((nan > 0) | ((positive > 0) & (negative > 0)), np.nan, total)
-        return cast(Floats, total)
+        return total
 
     def magnitude(self) -> Floats:
         """An upper bound of each sum's size as far as later differences are concerned: inf where huge values are in."""

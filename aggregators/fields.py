@@ -11,25 +11,28 @@ declared                what ``combine``, ``deduct`` and ``finish`` see
 ``"exact"``             an :class:`~framefold.aggregators.exact.Exact` column (two limbs; ``"exact128"``: four)
 ``"object"``            a numpy array of Python objects, pickled on the way
 an Arrow type           a numpy array of Python values (strings, decimals, ...)
+a dict of planes        a :class:`~framefold.aggregators.ragged.Ragged` column: lists of items
 ======================  =========================================================================
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias, cast
 
 import cloudpickle
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .compensated import BIG, Compensated
 from .errors import OperationError
 from .exact import Exact
+from .ragged import Ragged
 
-Column: TypeAlias = NDArray[Any] | Compensated | Exact
+Column: TypeAlias = NDArray[Any] | Compensated | Exact | Ragged
 Rows: TypeAlias = NDArray[np.intp] | slice
 
 
@@ -194,6 +197,40 @@ class Objects:
         return self.column([cloudpickle.loads(value) for value in values] if self.type is None else values)
 
 
+@dataclass(frozen=True)
+class RaggedField:
+    """A :class:`Ragged` column: lists of items, each plane of which is a list column on the way."""
+
+    items: tuple[tuple[str, Plain | Objects], ...]
+    exact = False  # whether items can be taken out again is known only to the operation
+
+    @property
+    def planes(self) -> dict[str, pa.DataType]:
+        return {name: pa.large_list(kind.planes[""]) for name, kind in self.items}
+
+    def full(self, value: Any, length: int) -> Ragged:
+        return Ragged(np.zeros(length, np.int64), {name: kind.full(0, 0) for name, kind in self.items})
+
+    def column(self, values: Any) -> Ragged:
+        if not isinstance(values, Ragged):
+            raise TypeError(f"{type(values).__name__}, not Ragged")
+        return values.replaced(**{name: kind.column(values.planes[name]) for name, kind in self.items})
+
+    def to_arrow(self, column: Column) -> list[pa.Array]:
+        assert isinstance(column, Ragged)
+        offsets = pa.array(column.offsets)
+        return [
+            pa.LargeListArray.from_arrays(offsets, kind.to_arrow(column.planes[name])[0]) for name, kind in self.items
+        ]
+
+    def from_arrow(self, planes: Sequence[pa.Array]) -> Ragged:
+        lengths = pc.list_value_length(planes[0]).to_numpy(zero_copy_only=False)
+        values = {
+            name: kind.from_arrow([plane.flatten()]) for (name, kind), plane in zip(self.items, planes, strict=True)
+        }
+        return Ragged(lengths, values)
+
+
 def numpy_type(type: pa.DataType) -> np.dtype[Any] | None:
     """The numpy type that holds an Arrow type's values as they are, or None where numpy has none.
 
@@ -225,6 +262,9 @@ def field(declared: Any) -> Field:
         return ExactField(2 if declared == "exact" else 4)
     if declared in ("object", object):
         return Objects()
+    if isinstance(declared, Mapping):
+        items = {name: field(kind) for name, kind in declared.items()}
+        return RaggedField(tuple((name, cast(Any, kind)) for name, kind in items.items()))
     if isinstance(declared, pa.DataType):
         dtype = numpy_type(declared)
         return Objects(declared) if dtype is None else Plain(dtype)
@@ -244,7 +284,7 @@ def concatenate(columns: Sequence[Column]) -> Column:
     if len(columns) == 1:
         return columns[0]
     first = columns[0]
-    if isinstance(first, (Compensated, Exact)):
+    if isinstance(first, (Compensated, Exact, Ragged)):
         return type(first).concatenate(cast(Any, columns))
     return np.concatenate(cast(Any, columns))
 

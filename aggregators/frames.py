@@ -53,6 +53,15 @@ class Frames:
         self.size = size
         self.ticks = ticks
 
+    def where(self, rows: NDArray[np.bool_]) -> tuple[Frames, NDArray[np.intp]]:
+        """Some of the rows, in the frames that are left with any, and which of the frames these are."""
+        kept = np.flatnonzero(rows)
+        index = self.index[kept]
+        left = np.zeros(self.size, bool)
+        left[index] = True
+        frames = np.flatnonzero(left)
+        return Frames((np.cumsum(left) - 1)[index], len(frames), self.ticks[kept]), frames
+
     def count(self, values: Values = None) -> Ints:
         """How many rows each frame has."""
         return np.bincount(self.index, minlength=self.size)

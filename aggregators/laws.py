@@ -13,7 +13,7 @@ import cloudpickle
 import numpy as np
 import pyarrow as pa
 
-from .binding import Bound, to_values
+from .binding import Bound
 from .errors import ColumnError, LawError, QueryError, SumOverflowError, nearest
 from .fields import Column, concatenate
 from .frames import Frames
@@ -202,9 +202,7 @@ class Laws:
         rows = np.array([row for group in groups for row in group])
         index = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
         frames = Frames(index, len(groups), np.arange(start, start + len(rows)))
-        return self.bound.accumulate(
-            frames, [to_values(self.columns[name].take(pa.array(rows))) for name in self.bound.columns]
-        )
+        return self.bound.accumulate(frames, [self.columns[name].take(pa.array(rows)) for name in self.bound.columns])
 
     def state(self, group: Rows, start: int = 0) -> State:
         """The state of one group of rows."""

@@ -28,6 +28,9 @@ class Operation(ABC):
     ----------
     result
         The type of the result: an Arrow type, or its name such as ``"float64"``. Found out by a trial where None.
+    drops_nulls
+        Whether rows with a null in an input column are left out before ``accumulate``. An operation that wants to
+        see them gets Arrow arrays.
     exact_deduct
         Whether ``deduct`` gives back exactly what ``combine`` was given, although the state has float fields.
     commutative
@@ -36,6 +39,7 @@ class Operation(ABC):
     """
 
     result: Any = None
+    drops_nulls: ClassVar[bool] = True
     exact_deduct: bool = False
     commutative: bool | None = None
 

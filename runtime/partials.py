@@ -9,9 +9,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..aggregators.binding import Bound, to_values
+from ..aggregators.binding import Bound
 from ..aggregators.fields import Column
-from ..aggregators.frames import Frames
 from ..aggregators.operation import State
 from .keys import Ints, key_codes, pack, span
 from .scan import take
@@ -89,30 +88,6 @@ def one_array(column: pa.ChunkedArray) -> pa.Array:
     """A column as one array."""
     whole = column.combine_chunks()
     return whole if isinstance(whole, pa.Array) else pa.concat_arrays(whole.chunks)
-
-
-def accumulate_output(
-    bound: Bound, grouping: Grouping, ticks: Ints, inputs: Sequence[pa.Array], shared: Frames
-) -> State:
-    """One output's states for all groups of a batch; rows with a null in one of its columns are left out.
-
-    ``shared`` are the frames of all rows, for outputs that lose none.
-    """
-    valid = np.ones(len(ticks), bool)
-    for column in inputs:
-        if column.null_count:
-            valid &= column.is_valid().to_numpy(zero_copy_only=False)
-    if valid.all():
-        return bound.accumulate(shared, [to_values(column) for column in inputs])
-    kept = np.flatnonzero(valid)
-    size = len(grouping.rows)
-    if not len(kept):
-        return bound.scatter(size, kept, take(bound.identity, slice(0, 0)))
-    part = group(grouping.groups[kept], size)
-    frames = Frames(part.groups, len(part.rows), ticks[kept])
-    rows = pa.array(kept)
-    states = bound.accumulate(frames, [to_values(column.take(rows)) for column in inputs])
-    return bound.scatter(size, grouping.groups[kept][part.rows], states)
 
 
 def merge(table: pa.Table, keys: Sequence[str], outputs: dict[str, Bound]) -> tuple[pa.Table, Ints]:

@@ -13,7 +13,7 @@ from ..aggregators.errors import ColumnError, QueryError, nearest
 from ..aggregators.frames import Frames
 from ..aggregators.operation import Operation
 from .keys import key_codes, normalised, pack, plain, plain_type, require_key, span
-from .partials import FRAME, PART, accumulate_output, group, merge, one_array, schema, states_of, to_table
+from .partials import FRAME, PART, group, merge, one_array, schema, states_of, to_table
 from .slide import slide
 from .times import TimeColumn, drop_null_times
 from .windows import Grid, Sliding
@@ -89,7 +89,7 @@ class Query:
         groups = group(*pack([key_codes(keys, len(ticks), ordered=False), span(frames)], len(ticks)))
         shared = Frames(groups.groups, len(groups.rows), ticks)
         states = {
-            name: accumulate_output(bound, groups, ticks, [columns[column] for column in bound.columns], shared)
+            name: bound.accumulate(shared, [columns[column] for column in bound.columns])
             for name, bound in self.outputs.items()
         }
         rows = pa.array(groups.rows)

@@ -22,8 +22,11 @@ from .scan import Scan, join, take
 Ints = NDArray[np.int64]
 Way = Literal["deduct", "two-stacks"]
 
-STEPS = 4096
-"""Running states are started anew after so many rows, so that many of them run side by side."""
+STEPS = 1 << 14
+"""Running states are started anew after so many rows, so that many of them run side by side.
+
+Each new start costs as many extra combines as a window has rows, which the first and last windows of a run make up
+for twice: up to three times so many rows, the bound of 2 element operations a window holds strictly."""
 
 ROUNDING = 2.0**-53
 

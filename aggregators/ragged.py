@@ -1,0 +1,135 @@
+"""Columns of lists: states that hold as many items as they need.
+
+A list of items is kept flat, as Arrow keeps it: one array a plane for the items of all states, and where each state's
+begin. Everything below works on whole columns; nothing loops over states or items.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+
+class Ragged:
+    """A column of lists of items; an item has a value in each plane.
+
+    An operation gets one where its state declares a field as a dict of planes, such as
+    ``{"items": {"value": "float64", "time": "int64"}}``.
+
+    Parameters
+    ----------
+    lengths
+        How many items each state has, shape (states,).
+    planes
+        The items' values, plane by plane, each of shape (items,); those of one state follow one another.
+
+    Examples
+    --------
+    >>> a = Ragged(np.array([2, 0]), {"value": np.array([1.0, 2.0])})
+    >>> b = Ragged(np.array([1, 1]), {"value": np.array([3.0, 4.0])})
+    >>> (a + b).lists("value")
+    [[1.0, 2.0, 3.0], [4.0]]
+    """
+
+    __slots__ = ("offsets", "planes")
+    __array_ufunc__ = None  # numpy must leave + to this class
+
+    def __init__(self, lengths: Ints, planes: Mapping[str, NDArray[Any]]) -> None:
+        self.offsets: Ints = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        self.planes = dict(planes)
+
+    @classmethod
+    def concatenate(cls, columns: Sequence[Ragged]) -> Ragged:
+        """The columns one after the other."""
+        planes = {name: np.concatenate([column.planes[name] for column in columns]) for name in columns[0].planes}
+        return cls(np.concatenate([column.lengths for column in columns]), planes)
+
+    def __len__(self) -> int:
+        return len(self.offsets) - 1
+
+    @property
+    def lengths(self) -> Ints:
+        """How many items each state has."""
+        return np.diff(self.offsets)
+
+    @property
+    def owner(self) -> NDArray[np.intp]:
+        """Which state each item is of."""
+        return np.repeat(np.arange(len(self)), self.lengths)
+
+    @property
+    def place(self) -> Ints:
+        """The place of each item in its list, from 0."""
+        return np.arange(int(self.offsets[-1])) - np.repeat(self.offsets[:-1], self.lengths)
+
+    def __getitem__(self, rows: Any) -> Ragged:
+        lengths = self.lengths[rows]
+        if isinstance(rows, slice) and rows.step in (None, 1):
+            start, stop, _ = rows.indices(len(self))
+            items: Any = slice(int(self.offsets[start]), int(self.offsets[max(start, stop)]))
+        else:
+            ends = np.cumsum(lengths)
+            items = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(
+                self.offsets[:-1][rows] - (ends - lengths), lengths
+            )
+        return Ragged(lengths, {name: plane[items] for name, plane in self.planes.items()})
+
+    def __add__(self, other: Ragged) -> Ragged:
+        """Each state's items, then those of the other's."""
+        if not isinstance(other, Ragged):
+            return NotImplemented
+        lengths = self.lengths + other.lengths
+        start = np.cumsum(lengths) - lengths
+        ours = np.repeat(start - self.offsets[:-1], self.lengths) + np.arange(int(self.offsets[-1]))
+        theirs = np.repeat(start + self.lengths - other.offsets[:-1], other.lengths) + np.arange(int(other.offsets[-1]))
+        planes = {}
+        for name, plane in self.planes.items():
+            joined = np.empty(len(ours) + len(theirs), np.result_type(plane, other.planes[name]))
+            joined[ours], joined[theirs] = plane, other.planes[name]
+            planes[name] = joined
+        return Ragged(lengths, planes)
+
+    def replaced(self, **planes: NDArray[Any]) -> Ragged:
+        """The same lists with other values in some planes."""
+        return Ragged(self.lengths, self.planes | planes)
+
+    def kept(self, items: NDArray[np.bool_]) -> Ragged:
+        """The lists with some of the items only."""
+        lengths = np.bincount(self.owner[items], minlength=len(self))
+        return Ragged(lengths, {name: plane[items] for name, plane in self.planes.items()})
+
+    def ordered(self, *keys: NDArray[Any]) -> Ragged:
+        """Each list sorted by keys of its items, the first one foremost; items of equal keys stay in order."""
+        order = np.lexsort((*reversed(keys), self.owner))
+        return Ragged(self.lengths, {name: plane[order] for name, plane in self.planes.items()})
+
+    def head(self, count: int) -> Ragged:
+        """The first so many items of each list."""
+        return self.kept(self.place < count)
+
+    def tail(self, count: int) -> Ragged:
+        """The last so many items of each list."""
+        return self.kept(np.repeat(self.lengths, self.lengths) - self.place <= count)
+
+    def runs(self, *planes: str) -> NDArray[np.intp]:
+        """The first item of each run of items of one list that are equal in some planes."""
+        owner = self.owner
+        new = np.ones(len(owner), bool)
+        if len(owner):
+            new[1:] = owner[1:] != owner[:-1]
+            for name in planes:
+                plane = self.planes[name]
+                new[1:] |= plane[1:] != plane[:-1]
+        return np.flatnonzero(new)
+
+    def lists(self, plane: str) -> list[list[Any]]:
+        """The lists of one plane, as Python has them."""
+        values = self.planes[plane].tolist()
+        bounds = self.offsets.tolist()
+        return [values[start:stop] for start, stop in itertools.pairwise(bounds)]
