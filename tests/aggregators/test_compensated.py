@@ -1,0 +1,178 @@
+"""Compensated sums against exact fractions: what passed through leaves nothing behind."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from framefold.aggregators.compensated import HUGE, Compensated, two_sum
+from framefold.aggregators.fields import CompensatedField
+
+ordinary = st.floats(-1e280, 1e280)
+"""Any two of these, and their sum's rounding error, are floats; subnormal ones included."""
+
+awkward = st.one_of(
+    ordinary,
+    st.integers(-9, 9).map(float),
+    st.sampled_from([1e16, -1e16, 1e300, -1e300, 1e308, -1e308, math.nan, math.inf, -math.inf, 5e-324, -0.0]),
+)
+
+
+def column(*values: float) -> Compensated:
+    return Compensated.of(np.array(values, np.float64))
+
+
+def total(values: list[float]) -> Compensated:
+    """The values added one after the other, from the left."""
+    so_far = column(0.0)
+    for value in values:
+        so_far = so_far + column(value)
+    return so_far
+
+
+def ieee(values: list[float]) -> float | None:
+    """The sum where a NaN or an infinity decides it."""
+    if any(map(math.isnan, values)) or {math.inf, -math.inf} <= set(values):
+        return math.nan
+    infinite = [value for value in values if math.isinf(value)]
+    return infinite[0] if infinite else None
+
+
+def assert_no_worse_than_adding_up(got: float, values: list[float]) -> None:
+    decided = ieee(values)
+    if decided is not None:
+        assert got == decided or (math.isnan(got) and math.isnan(decided))
+        return
+    exact = sum(map(Fraction, values), Fraction(0))
+    size = sum((abs(Fraction(value)) for value in values), Fraction(0))
+    if math.isinf(got):
+        assert abs(exact) + size * Fraction(len(values), 2**53) >= Fraction(2) ** 1023
+    else:
+        assert abs(Fraction(got) - exact) <= size * Fraction(len(values), 2**53) + abs(exact) / 2**53
+
+
+@given(ordinary, ordinary)
+@example(5e-324, 5e-324)
+@example(1e16, 1.0)
+def test_two_sum_loses_nothing(a: float, b: float) -> None:
+    high, low = two_sum(np.array([a]), np.array([b]))
+    assert Fraction(float(high[0])) + Fraction(float(low[0])) == Fraction(a) + Fraction(b)
+
+
+@given(st.lists(awkward, max_size=12))
+@example([1e16, 1.0, -1e16])
+@example([1e308, 1e308, -1e308])
+@example([math.inf, -math.inf])
+def test_adding_up(values: list[float]) -> None:
+    assert_no_worse_than_adding_up(float(total(values).value()[0]), values)
+
+
+@given(st.lists(st.floats(-1e6, 1e6), min_size=1, max_size=12))
+def test_ordinary_sums_are_correctly_rounded(values: list[float]) -> None:
+    """Two floats hold more than twice the digits: where nothing cancels, that is as good as fsum."""
+    positive = [abs(value) for value in values]
+    assert float(total(positive).value()[0]) == pytest.approx(math.fsum(positive), rel=2**-52, abs=0)
+
+
+@given(st.lists(awkward, max_size=6), st.lists(awkward, max_size=6))
+def test_nan_and_infinities_are_taken_out_again(passed: list[float], rest: list[float]) -> None:
+    gone = [value for value in passed if not math.isfinite(value)]
+    got = (total(gone + rest) - total(gone)).value()[0]
+    assert_no_worse_than_adding_up(float(got), rest)
+
+
+@pytest.mark.parametrize(
+    ("through", "left"),
+    [
+        (1e16, 1.0),
+        (-1e16, 3.0),
+        (1e30, 0.1),
+        (math.nan, 2.0),
+        (math.inf, 2.0),
+        (-math.inf, -2.0),
+        (1e300, 0.0),
+        (5e-324, 1.0),
+    ],
+)
+def test_what_passed_through_leaves_nothing_behind(through: float, left: float) -> None:
+    assert (total([through, left]) - column(through)).value().tolist() == [left]
+
+
+def test_a_billionth_of_a_wide_sum_survives() -> None:
+    parts = [1e16, 1e-7, 1.0, -1e16]
+    assert (total(parts) - column(1.0)).value()[0] == pytest.approx(1e-7, rel=1e-9)
+
+
+def test_the_tiniest_floats_add_up() -> None:
+    assert total([5e-324] * 3).value()[0] == 1.5e-323
+    assert math.copysign(1, total([-0.0]).value()[0]) == 1  # 0.0 + -0.0, as Python and SQL add up
+
+
+def test_huge_values_are_kept_apart() -> None:
+    assert column(1e300).rare is not None
+    assert column(np.nextafter(HUGE, 0)).rare is None
+    assert total([1.7e308, 1.7e308, -1.7e308]).value()[0] == 1.7e308  # plain addition gives inf
+    assert total([1.7e308, 1.7e308]).value()[0] == math.inf
+
+
+def test_the_mean_of_huge_values_does_not_overflow() -> None:
+    assert total([1.5e308, 1.5e308, 1.5e308]).value(divisor=np.array([3]))[0] == 1.5e308
+
+
+def test_magnitude_covers_every_sum() -> None:
+    sums = Compensated.concatenate([column(3.0, -4.0), column(1e300), column(math.nan)])
+    assert sums.magnitude().tolist() == [3.0, 4.0, math.inf, 0.0]
+
+
+def test_rows_and_columns_keep_what_is_apart() -> None:
+    joined = Compensated.concatenate([column(1.0, 2.0), column(math.nan, 1e300)])
+    assert len(joined) == 4
+    assert str(joined.value().tolist()) == "[1.0, 2.0, nan, 1e+300]"
+    assert joined[np.array([3, 0])].value().tolist() == [1e300, 1.0]
+    assert joined[1:3].rare is not None
+    assert (-joined[slice(3, 4)]).value().tolist() == [-1e300]
+
+
+def test_other_things_are_not_added() -> None:
+    with pytest.raises(TypeError):
+        column(1.0) + np.array([1.0])
+    with pytest.raises(TypeError):
+        np.array([1.0]) - column(1.0)
+
+
+@given(st.lists(awkward, min_size=1, max_size=8))
+def test_travels_to_the_last_bit(values: list[float]) -> None:
+    sums = Compensated.concatenate([total(values[: stop + 1]) for stop in range(len(values))])
+    back = CompensatedField().from_arrow(CompensatedField().to_arrow(sums))
+    assert back.high.tobytes() == sums.high.tobytes()
+    assert back.low.tobytes() == sums.low.tobytes()
+    assert np.array_equal(back.value(), sums.value(), equal_nan=True)
+
+
+def test_a_million_slides_in_a_row() -> None:
+    """The running sum of a million values of all sizes keeps telling each step exactly enough."""
+    chance = np.random.default_rng(5)
+    values = chance.normal(0, 1, 1_000_000) * 10.0 ** chance.integers(-3, 4, 1_000_000)
+    window = 8
+    running = column(*[0.0] * 1000)  # a thousand lanes of a thousand slides each
+    lanes = values.reshape(1000, 1000)
+    for step in range(1000):
+        running = running + Compensated.of(lanes[:, step])
+        if step >= window:
+            running = running - Compensated.of(lanes[:, step - window])
+    for lane in range(0, 1000, 37):
+        own = lanes[lane, -window:].tolist()
+        assert abs(running.value()[lane] - math.fsum(own)) <= window * 2**-53 * sum(map(abs, own))
+
+
+def test_plain_floats_would_fail_these() -> None:
+    """The bounds above can be missed: plain floats miss them."""
+    ruined = [after - before for before, after in pairwise([1e16, 1e16 + 1.0])]
+    with pytest.raises(AssertionError):
+        assert_no_worse_than_adding_up(ruined[0], [1.0])

@@ -1,0 +1,184 @@
+"""Reductions of rows to frames, against plain Python over each frame's rows."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from framefold import SumOverflowError
+from framefold.aggregators import frames as module
+from framefold.aggregators.binding import to_values
+from framefold.aggregators.frames import Frames
+
+Row = tuple[int, int, Any]
+
+
+@st.composite
+def batches(draw: st.DrawFn, values: st.SearchStrategy[Any]) -> tuple[Frames, list[list[Row]], list[Any]]:
+    """Frames of rows in any order, with ties in time; and each frame's rows as (tick, place, value)."""
+    size = draw(st.integers(1, 4))
+    more = draw(st.lists(st.integers(0, size - 1), max_size=12))
+    index = draw(st.permutations([*range(size), *more]))
+    if draw(st.booleans()):
+        index = sorted(index)
+    ticks = draw(st.lists(st.integers(-3, 3), min_size=len(index), max_size=len(index)))
+    if draw(st.booleans()):
+        ticks = sorted(ticks)
+    column = draw(st.lists(values, min_size=len(index), max_size=len(index)))
+    each: list[list[Row]] = [[] for _ in range(size)]
+    for place, (frame, tick, value) in enumerate(zip(index, ticks, column, strict=True)):
+        each[frame].append((tick, place, value))
+    return Frames(np.array(index, np.intp), size, np.array(ticks, np.int64)), each, column
+
+
+small = st.integers(-9, 9)
+any_float = st.one_of(small.map(float), st.floats(), st.sampled_from([math.nan, math.inf, -math.inf, 1e308, -0.0]))
+
+
+@given(batches(st.integers(-(2**63), 2**63 - 1)))
+def test_exact_sums(batch: tuple[Frames, list[list[Row]], list[int]]) -> None:
+    frames, each, column = batch
+    assert frames.exact_sum(np.array(column, np.int64)).integers() == [sum(v for *_, v in rows) for rows in each]
+
+
+@pytest.mark.parametrize("chunk", [1, 3, 1 << 21])
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"])
+def test_sums_at_the_borders_of_each_type(dtype: str, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of more rows than are added up at a time."""
+    monkeypatch.setattr(module, "CHUNK", chunk)
+    limits = np.iinfo(dtype)
+    values = np.array([limits.max] * 7 + [limits.min] * 3 + [1] * 4, dtype)
+    index = np.arange(14) % 2
+    frames = Frames(index.astype(np.intp), 2, np.arange(14))
+    expected = [sum(int(value) for value in values[index == frame]) for frame in (0, 1)]
+    assert frames.exact_sum(values).integers() == expected
+
+
+@pytest.mark.parametrize("value", [2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1, 2**52 + 1])
+@pytest.mark.parametrize("rows", [1, 2, 3, 5])
+def test_sums_beyond_what_a_float_holds(value: int, rows: int) -> None:
+    frames = Frames(np.zeros(rows, np.intp), 1, np.arange(rows))
+    assert frames.sum(np.full(rows, value)).tolist() == [value * rows]
+
+
+def test_more_rows_than_one_chunk() -> None:
+    rows = module.CHUNK + 5
+    frames = Frames(np.zeros(rows, np.intp), 1, np.arange(rows))
+    assert frames.sum(np.full(rows, 2**32 - 1, np.uint32)).tolist() == [rows * (2**32 - 1)]
+
+
+def test_plain_sums_keep_or_refuse() -> None:
+    frames = Frames(np.array([0, 0, 1]), 2, np.arange(3))
+    assert frames.sum(np.array([True, True, False])).tolist() == [2, 0]
+    assert frames.sum(np.array([0.5, 0.25, 1.0], np.float32)).tolist() == [0.75, 1.0]
+    assert frames.sum(np.array([2**63 - 1, -1, 5])).tolist() == [2**63 - 2, 5]
+    with pytest.raises(SumOverflowError, match="int64"):
+        frames.sum(np.array([2**63 - 1, 1, 5]))
+
+
+@given(batches(st.decimals(-(10**18), 10**18, places=9)))
+def test_decimal_sums(batch: tuple[Frames, list[list[Row]], list[Decimal]]) -> None:
+    frames, each, column = batch
+    found = frames.exact_sum(pa.array(column, pa.decimal128(38, 9))).integers()
+    assert found == [sum(int(v * 10**9) for *_, v in rows) for rows in each]
+
+
+@given(batches(any_float))
+def test_compensated_sums(batch: tuple[Frames, list[list[Row]], list[float]]) -> None:
+    frames, each, column = batch
+    found = frames.compensated_sum(np.array(column)).value().tolist()
+    for got, rows in zip(found, each, strict=True):
+        values = [value for *_, value in rows]
+        if any(map(math.isnan, values)) or {math.inf, -math.inf} <= set(values):
+            assert math.isnan(got)
+        elif math.inf in values or -math.inf in values:
+            assert got == (math.inf if math.inf in values else -math.inf)
+        elif math.isinf(got):
+            assert sum(abs(Fraction(v)) for v in values) >= Fraction(2) ** 1023
+        else:
+            exact, size = sum(map(Fraction, values)), sum(abs(Fraction(v)) for v in values)
+            assert abs(Fraction(got) - exact) <= size * Fraction(len(values), 2**53)
+
+
+def test_compensated_sums_do_not_depend_on_the_order_of_rows() -> None:
+    """The parts above the cut are exact in any order; here everything is above it."""
+    chance = np.random.default_rng(3)
+    values = chance.integers(-(2**30), 2**30, 3000) / 1024
+    for _ in range(3):
+        shuffled = chance.permutation(values)
+        frames = Frames(np.zeros(3000, np.intp), 1, np.arange(3000))
+        assert frames.compensated_sum(shuffled).value()[0] == math.fsum(values)
+
+
+def spark_less(a: Any, b: Any) -> bool:
+    """NaN is above every other value."""
+    return b != b if a == a and (b != b) else (a == a and a < b)
+
+
+def extreme(rows: list[Row], choose_b: Callable[[Any, Any], bool]) -> Any:
+    best = rows[0][2]
+    for *_, value in rows[1:]:
+        best = value if choose_b(best, value) else best
+    return best
+
+
+def equal(a: Any, b: Any) -> bool:
+    return bool(a == b or (a != a and b != b))
+
+
+MOMENT = datetime.datetime(2020, 1, 1)
+VALUES: dict[str, tuple[pa.DataType, st.SearchStrategy[Any]]] = {
+    "floats": (pa.float64(), any_float),
+    "float32": (pa.float32(), st.floats(width=32)),
+    "integers": (pa.int64(), st.sampled_from([-(2**63), -1, 0, 1, 2**53, 2**53 + 1, 2**63 - 1])),
+    "uint64": (pa.uint64(), st.sampled_from([0, 1, 2**63, 2**64 - 1])),
+    "booleans": (pa.bool_(), st.booleans()),
+    "timestamps": (pa.timestamp("us"), st.datetimes(datetime.datetime(1, 1, 1), MOMENT)),
+    "dates": (pa.date32(), st.dates()),
+    "strings": (pa.string(), st.text(st.sampled_from("aAzé\U0001f600\ue000"), max_size=3)),
+    "binaries": (pa.binary(), st.binary(max_size=2)),
+    "decimals": (pa.decimal128(38, 2), st.decimals(-(10**20), 10**20, places=2)),
+}
+
+
+@pytest.mark.parametrize("kind", VALUES)
+def test_extremes_and_edges(kind: str) -> None:
+    type, strategy = VALUES[kind]
+
+    @given(batches(strategy))
+    @np.errstate(all="ignore")
+    def check(batch: tuple[Frames, list[list[Row]], list[Any]]) -> None:
+        frames, each, column = batch
+        values = to_values(pa.array(column, type))
+        found = {
+            name: pa.array(getattr(frames, name)(values), type).to_pylist() for name in ("min", "max", "first", "last")
+        }
+        for number, rows in enumerate(each):
+            assert equal(found["min"][number], extreme(rows, lambda best, v: spark_less(v, best)))
+            assert equal(found["max"][number], extreme(rows, spark_less))
+            assert equal(found["first"][number], min(rows, key=lambda row: row[:2])[2])
+            assert equal(found["last"][number], max(rows, key=lambda row: row[:2])[2])
+
+    check()
+
+
+@given(batches(small))
+def test_groups_counts_and_means(batch: tuple[Frames, list[list[Row]], list[int]]) -> None:
+    frames, each, column = batch
+    in_time = [[value for *_, value in sorted(rows, key=lambda row: row[:2])] for rows in each]
+    assert [values.tolist() for values in frames.group(np.array(column))] == in_time
+    assert [values.to_pylist() for values in frames.group(pa.array(list(map(str, column))))] == [
+        [str(value) for value in values] for values in in_time
+    ]
+    assert frames.count().tolist() == [len(rows) for rows in each]
+    assert frames.mean(np.array(column)).tolist() == [sum(values) / len(values) for values in in_time]

@@ -1,0 +1,271 @@
+"""`check_laws` catches operations that break one law each, and passes those that keep all."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import framefold as ff
+from framefold import ColumnError, LawError, QueryError, check_laws
+
+TABLE = pa.table({"x": [3, -1, 4, 1, -5, 0]})
+FLOATS = pa.table({"x": [0.1, 0.2, 0.3, 1e16, -7.5]})
+
+
+class Total(ff.AggregateOperation):
+    """A sum that keeps every law; each class below breaks one."""
+
+    state = {"total": "int64"}
+    result = "int64"
+
+    def accumulate(self, frames: Any, x: Any) -> Any:
+        return {"total": frames.sum(x)}
+
+    def combine(self, a: Any, b: Any) -> Any:
+        return {"total": a["total"] + b["total"]}
+
+    def deduct(self, a: Any, b: Any) -> Any:
+        return {"total": a["total"] - b["total"]}
+
+    def finish(self, a: Any) -> Any:
+        return a["total"]
+
+
+class NotTheIdentity(Total):
+    def create(self) -> Any:
+        return {"total": 1}
+
+
+class NotOnTheRight(Total):
+    """`combine(create, a)` is `a`, but `combine(a, create)` is not."""
+
+    def combine(self, a: Any, b: Any) -> Any:
+        return {"total": np.where(a["total"] == 0, b["total"], np.where(b["total"] == 0, 0, a["total"] + b["total"]))}
+
+
+class NotAssociative(Total):
+    """Half of the sum, but zero is an identity."""
+
+    def combine(self, a: Any, b: Any) -> Any:
+        a, b = a["total"], b["total"]
+        return {"total": np.where((a == 0) | (b == 0), a + b, a + b + (a > b))}
+
+
+class NotSplit(Total):
+    """The sum of distinct values, which cannot be told from two sums."""
+
+    def accumulate(self, frames: Any, x: Any) -> Any:
+        return {"total": np.array([np.unique(values).sum() for values in frames.group(x)])}
+
+
+class NotElementwise(Total):
+    """Adds up the whole column."""
+
+    def combine(self, a: Any, b: Any) -> Any:
+        return {"total": a["total"] + b["total"] + (a["total"].sum() - a["total"][0])}
+
+
+class NotElementwiseAccumulate(Total):
+    """Each frame's sum with those of the frames before it: right as long as there is one frame."""
+
+    def accumulate(self, frames: Any, x: Any) -> Any:
+        return {"total": np.cumsum(frames.sum(x))}
+
+
+class NotDeducted(Total):
+    def deduct(self, a: Any, b: Any) -> Any:
+        return {"total": a["total"] - b["total"] + 1}
+
+
+class DeductsTheWrongWay(Total):
+    def deduct(self, a: Any, b: Any) -> Any:
+        return {"total": b["total"] - a["total"]}
+
+
+class InexactDeduct(Total):
+    """Floats, declared to be exact."""
+
+    state = {"total": "float64"}
+    result = "float64"
+    exact_deduct = True
+
+
+class RightOne(Total):
+    state = {"total": "int64", "seen": "bool"}
+    commutative = True
+    deduct = ff.AggregateOperation.deduct
+
+    def accumulate(self, frames: Any, x: Any) -> Any:
+        return {"total": frames.last(x), "seen": np.ones(frames.size, bool)}
+
+    def combine(self, a: Any, b: Any) -> Any:
+        return {"total": np.where(b["seen"], b["total"], a["total"]), "seen": a["seen"] | b["seen"]}
+
+
+class InPlace(ff.PythonOperation):
+    """A list that is extended where it stands."""
+
+    result = "list<int64>"
+
+    def create(self) -> Any:
+        return []
+
+    def accumulate(self, state: Any, value: Any) -> Any:
+        return [*state, value]
+
+    def combine(self, a: Any, b: Any) -> Any:
+        a.extend(b)
+        return a
+
+    def finish(self, state: Any) -> Any:
+        return list(state)
+
+
+class FinishesInPlace(InPlace):
+    def combine(self, a: Any, b: Any) -> Any:
+        return a + b
+
+    def finish(self, state: Any) -> Any:
+        state.reverse()
+        return list(state)
+
+
+class Homesick:
+    """A state that is another one after a journey."""
+
+    def __init__(self, values: tuple[int, ...]) -> None:
+        self.values = values
+
+    def __reduce__(self) -> Any:
+        return Homesick, ((*self.values, 0),)
+
+
+class NotTravelled(InPlace):
+    def create(self) -> Any:
+        return Homesick(())
+
+    def accumulate(self, state: Any, value: Any) -> Any:
+        return Homesick((*state.values, value))
+
+    def combine(self, a: Any, b: Any) -> Any:
+        return Homesick(a.values + b.values)
+
+    def finish(self, state: Any) -> Any:
+        return list(state.values)
+
+
+@pytest.mark.parametrize(
+    ("operation", "law"),
+    [
+        (NotTheIdentity, "identity: combine\\(create, a\\)"),
+        (NotOnTheRight, "identity: combine\\(a, create\\)"),
+        (NotAssociative, "associativity"),
+        (NotSplit, "split"),
+        (NotElementwise, "elements: combine"),
+        (NotElementwiseAccumulate, "elements: accumulate"),
+        (NotDeducted, "deduct"),
+        (DeductsTheWrongWay, "deduct"),
+        (RightOne, "commutativity"),
+        (InPlace, "identity|purity"),
+        (FinishesInPlace, "purity|identity|associativity|split"),
+        (NotTravelled, "travel"),
+    ],
+)
+def test_each_law_catches_what_breaks_it(operation: Any, law: str) -> None:
+    with pytest.raises(LawError, match=f"^({law})") as caught:
+        check_laws(operation("x"), TABLE)
+    assert "x=[" in str(caught.value), "the message shows an example"
+
+
+def test_what_breaks_no_law_passes() -> None:
+    check_laws(Total("x"), TABLE)
+
+
+def test_purity_alone() -> None:
+    """Changes its left argument where that shows only later: in a state that was combined before."""
+
+    class Appends(InPlace):
+        def combine(self, a: Any, b: Any) -> Any:
+            if not a or not b:
+                return list(a) or list(b)
+            a.extend(b)
+            return list(a)
+
+        def finish(self, state: Any) -> Any:
+            return sorted(set(state))
+
+    with pytest.raises(LawError, match="^purity: .*argument a"):
+        check_laws(Appends("x"), TABLE)
+
+
+@pytest.mark.parametrize("values", [[1e16, 1.0], [0.1, 0.2, 0.3]])
+def test_a_deduct_that_is_declared_exact_must_be(values: list[float]) -> None:
+    """Windows slide by it, so rounding would pile up; a plain float deduct may round, for it is not used."""
+    table = pa.table({"x": values})
+    with pytest.raises(LawError, match="^deduct"):
+        check_laws(InexactDeduct("x"), table)
+    plain = type("Plain", (InexactDeduct,), {"exact_deduct": False})
+    check_laws(plain("x"), table)
+
+
+def test_examples_are_the_smallest() -> None:
+    with pytest.raises(LawError) as caught:
+        check_laws(NotDeducted("x"), pa.table({"x": [7, 8, 9, 0]}))
+    assert re.search(r"a: x=\[\d\]; b: x=\[\d\]$", str(caught.value))
+    assert caught.value.__cause__ is None
+    assert not getattr(caught.value, "__notes__", [])
+
+
+AWKWARD: dict[str, pa.Array] = {
+    "int64": pa.array([0, -1, 2**62, -(2**62), 7, None]),
+    "uint64": pa.array([0, 1, 2**63], pa.uint64()),
+    "float64": pa.array([0.1, -2.5, 1e16, -1e16, float("nan"), float("inf"), float("-inf"), 1e300, 5e-324, -0.0, None]),
+    "float32": pa.array([0.1, 1e30, float("nan")], pa.float32()),
+    "decimal": pa.array([Decimal("-1.25"), Decimal("99999999.99"), None], pa.decimal128(10, 2)),
+    "string": pa.array(["", "a", "é", "\U0001f600", None]),
+    "timestamp": pa.array(
+        [datetime.datetime(1900, 1, 1), datetime.datetime(2262, 1, 1)], pa.timestamp("us", "Europe/Berlin")
+    ),
+    "date": pa.array([datetime.date(1, 1, 1), datetime.date(9999, 1, 1)]),
+    "bool": pa.array([True, False, None]),
+    "binary": pa.array([b"", b"\xff", b"a"]),
+}
+NUMBERS = {"int64", "uint64", "float64", "float32", "decimal"}
+
+
+@pytest.mark.parametrize("kind", AWKWARD)
+@pytest.mark.parametrize(
+    "operation", [ff.Min, ff.Max, ff.First, ff.Last, ff.Count, ff.Sum, ff.Average, ff.Variance, ff.StdDev]
+)
+def test_our_own_operations_keep_all_laws(operation: Any, kind: str) -> None:
+    if operation in (ff.Sum, ff.Average, ff.Variance, ff.StdDev) and kind not in NUMBERS:
+        pytest.skip("for numbers only")
+    check_laws(operation("x"), pa.table({"x": AWKWARD[kind]}), examples=25)
+
+
+def test_counting_rows_needs_no_column() -> None:
+    check_laws(ff.Count(), pa.table({"y": [1, 2]}))
+
+
+@pytest.mark.parametrize("values", [["a", "b", ""], [1, 2, 3]])
+def test_anything_that_speaks_arrow(values: list[Any]) -> None:
+    polars = pytest.importorskip("polars")
+    pandas = pytest.importorskip("pandas")
+    for table in (polars.DataFrame({"x": values}), pandas.DataFrame({"x": values})):
+        check_laws(ff.Max("x"), table, examples=5)
+    check_laws(ff.Max("x"), pa.table({"x": pa.array(values).dictionary_encode()}), examples=5)
+
+
+def test_tables_that_cannot_be_used() -> None:
+    with pytest.raises(ColumnError, match="did you mean 'speed'"):
+        check_laws(ff.Sum("sped"), pa.table({"speed": [1]}))
+    with pytest.raises(QueryError, match="without nulls"):
+        check_laws(ff.Sum("x"), pa.table({"x": pa.array([None], pa.int64())}))
+    with pytest.raises(QueryError, match="aggregate operation"):
+        check_laws(sum, pa.table({"x": [1]}))  # type: ignore[arg-type]

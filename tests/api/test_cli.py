@@ -1,0 +1,326 @@
+"""The command line: right results from every kind of file, and one sentence for every mistake."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+from framefold.cli import main
+
+START = datetime.datetime(2024, 5, 1)
+ROWS = [
+    (START + datetime.timedelta(seconds=i * 7919 % 40_000), ["a", "b", None][i % 3], [1.5, None, -3.25, 2.0][i % 4], i)
+    for i in range(500)
+]
+TABLE = pa.table(
+    {
+        "at": pa.array([row[0] for row in ROWS], pa.timestamp("us")),
+        "k": [row[1] for row in ROWS],
+        "x": [row[2] for row in ROWS],
+        "i": [row[3] for row in ROWS],
+    }
+)
+QUERY = ["--time", "at", "--by", "k", "--window", "1 hour", "--every", "7 minutes"]
+OUTPUTS = ["--agg", "n=count", "--agg", "m=avg:x", "--agg", "s=sum:i", "--agg", "sd=stddev:i:ddof=0"]
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The events as files of each kind, and some that are wrong."""
+    folder = tmp_path_factory.mktemp("events")
+    pq.write_table(TABLE, folder / "e.parquet")
+    pq.write_table(TABLE.slice(0, 200), folder / "part1.parquet")
+    pq.write_table(TABLE.slice(200), folder / "part2.parquet")
+    pyarrow.feather.write_feather(TABLE, folder / "e.arrow")
+    pyarrow.csv.write_csv(TABLE, folder / "e.csv")
+    with open(folder / "e.jsonl", "w") as file:
+        for at, k, x, i in ROWS:
+            file.write(json.dumps({"at": at.isoformat() + ".000Z", "k": k, "x": x, "i": i}) + "\n")
+    (folder / "text.csv").write_text("at,k,x\n01/05/2024 10:00,a,1\n")
+    (folder / "null.csv").write_text("at,k,x\n2024-05-01 10:00:00,a,1\n,a,2\n")
+    (folder / "no-x.csv").write_text("at,k\n2024-05-01 10:00:00,a\n")
+    (folder / "with-x.csv").write_text("at,k,x\n2024-05-01 10:00:00,a,1\n")
+    (folder / "torn.parquet").write_text("this is not Parquet")
+    (folder / "empty.csv").write_text("")
+    (folder / "notes.txt").write_text("hello")
+    (folder / "nothing").mkdir()
+    return folder
+
+
+@pytest.fixture(scope="module")
+def expected() -> list[tuple[Any, ...]]:
+    """The windows by DuckDB: every event joined with every window that it is in."""
+    return (
+        duckdb.connect()
+        .from_arrow(TABLE)
+        .query(
+            "events",
+            """
+        WITH grid AS (
+            SELECT make_timestamp(step * 420 * 1000000) AS s
+            FROM range(1714435200 // 420, 1714608000 // 420) steps(step) -- 30 April to 2 May 2024
+        )
+        SELECT k, s, count(*), avg(x), sum(i)::BIGINT, stddev_pop(i)
+        FROM events JOIN grid ON events."at" >= s AND events."at" < s + INTERVAL 1 HOUR
+        GROUP BY ALL ORDER BY k NULLS FIRST, s
+        """,
+        )
+        .fetchall()
+    )
+
+
+def rows_of(result: pa.Table) -> list[tuple[Any, ...]]:
+    return [
+        (row["k"], row["window"]["start"].replace(tzinfo=None), row["n"], row["m"], row["s"], row["sd"])
+        for row in result.to_pylist()
+    ]
+
+
+def close(got: list[tuple[Any, ...]], wanted: list[tuple[Any, ...]]) -> None:
+    assert [row[:3] for row in got] == [row[:3] for row in wanted]
+    for one, other in zip(got, wanted, strict=True):
+        # None compares with nothing, and no value here is that large.
+        left, right = ([1e300 if value is None else value for value in row[3:]] for row in (one, other))
+        assert left == pytest.approx(right, rel=1e-9, abs=1e-9)
+
+
+def command(arguments: list[str]) -> int:
+    """The command line on the local engine, in this process."""
+    return main(["run", *arguments, "--engine", "local"])
+
+
+@pytest.mark.parametrize("events", [["e.parquet"], ["e.csv"], ["e.jsonl"], ["e.arrow"], ["part*.parquet"]])
+def test_every_kind_of_events_gives_the_same_windows(
+    events: list[str], folder: Path, tmp_path: Path, expected: list[tuple[Any, ...]]
+) -> None:
+    out = tmp_path / "result.parquet"
+    assert command([*(str(folder / each) for each in events), *QUERY, *OUTPUTS, "--out", str(out)]) == 0
+    close(rows_of(pq.read_table(out)), expected)
+
+
+def test_a_zone_in_json_is_kept(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "result.arrow"
+    assert command([str(folder / "e.jsonl"), *QUERY, "--agg", "n=count", "--out", str(out)]) == 0
+    assert pyarrow.feather.read_table(out).schema.field("window").type.field("start").type == pa.timestamp("us", "UTC")
+
+
+def test_a_csv_result_has_the_window_in_two_columns(
+    folder: Path, tmp_path: Path, expected: list[tuple[Any, ...]]
+) -> None:
+    out = tmp_path / "result.csv"
+    assert command([str(folder / "e.parquet"), *QUERY, *OUTPUTS, "--out", str(out)]) == 0
+    got = duckdb.sql(f"SELECT k, window_start, n, m, s, sd FROM read_csv('{out}')").fetchall()
+    close(got, expected)
+    assert out.read_text().splitlines()[0].replace('"', "") == "k,window_start,window_end,n,m,s,sd"
+
+
+def test_a_json_result_has_a_row_a_line(folder: Path, tmp_path: Path, expected: list[tuple[Any, ...]]) -> None:
+    out = tmp_path / "result.json"
+    assert command([str(folder / "e.parquet"), *QUERY, *OUTPUTS, "--out", str(out)]) == 0
+    close(
+        duckdb.sql(
+            f"""SELECT k, "window".start::TIMESTAMP, n, m, s, sd FROM read_json('{out}', format='newline_delimited')"""
+        ).fetchall(),
+        expected,
+    )
+
+
+def test_json_has_no_nan(tmp_path: Path) -> None:
+    events = pa.table({"t": [0, 5], "x": [float("nan"), float("-inf")]})
+    pq.write_table(events, tmp_path / "e.parquet")
+    out = tmp_path / "r.json"
+    arguments = ["--time", "t", "--window", "5", "--agg", "top=max:x", "--out", str(out)]
+    assert command([str(tmp_path / "e.parquet"), *arguments]) == 0
+    assert [json.loads(line)["top"] for line in out.read_text().splitlines()] == ["NaN", "-Infinity"]
+
+
+def test_without_out_there_is_only_a_preview(
+    folder: Path, expected: list[tuple[Any, ...]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert command([str(folder / "e.csv"), *QUERY, "--agg", "n=count", "--preview", "3"]) == 0
+    seen = capsys.readouterr()
+    assert f"3 of {len(expected)} windows" in seen.out
+    assert "2024-04-30 23:02 – 2024-05-01 00:02" in seen.out
+    assert f"{len(expected)} windows in" in seen.err
+
+
+def test_explain_runs_nothing(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "r.parquet"
+    assert command([str(folder / "e.csv"), *QUERY, "--agg", "n=count", "--out", str(out), "--explain"]) == 0
+    seen = capsys.readouterr()
+    assert seen.out.startswith("framefold on the local engine")
+    assert "n = Count()" in seen.out
+    assert not out.exists()
+
+
+def test_null_times_are_dropped_when_asked_for(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command([str(folder / "null.csv"), *QUERY, "--agg", "n=count", "--null-time", "drop"]) == 0
+    assert "1 of 2 events have no time 'at' and were dropped" in capsys.readouterr().err
+
+
+def test_null_times_are_a_failure_otherwise(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert command([str(folder / "null.csv"), *QUERY, "--agg", "n=count"]) == 1
+    message = capsys.readouterr().err
+    assert "1 of 2 events" in message
+    assert "--null-time drop" in message
+
+
+def test_the_local_engine_needs_no_pyspark(folder: Path) -> None:
+    code = (
+        "import sys; from framefold.cli import main; "
+        f"code = main(['run', {str(folder / 'e.csv')!r}, *{QUERY!r}, '--agg', 'n=count', '--engine', 'local']); "
+        "sys.exit(code or any(name.split('.')[0] in ('pyspark', 'py4j') for name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_reader_that_stops_early_is_no_failure(folder: Path) -> None:
+    command = [sys.executable, "-m", "framefold", "run", str(folder / "e.csv"), *QUERY, "--agg", "n=count"]
+    reading, writing = os.pipe()
+    os.close(reading)
+    done = subprocess.run([*command, "--engine", "local"], stdout=writing, stderr=subprocess.PIPE, text=True)
+    os.close(writing)
+    assert "Traceback" not in done.stderr
+
+
+COUNT = ["--agg", "n=count"]
+TIMED = ["e.parquet", "--time", "at", "--window", "1 hour"]
+MISTAKES = {
+    "an unknown time column": (
+        ["e.parquet", "--time", "aat", "--window", "1 hour", *COUNT],
+        "'aat'; did you mean 'at'?",
+    ),
+    "an unknown key": ([*TIMED, "--by", "kk", *COUNT], "--by names the unknown column 'kk'; did you mean 'k'?"),
+    "an unknown input": ([*TIMED, "--agg", "m=avg:xx"], "unknown column 'xx'; did you mean 'x'?"),
+    "a key twice": ([*TIMED, "--by", "k,k", *COUNT], "--by names 'k' twice"),
+    "an input of the wrong type": ([*TIMED, "--agg", "m=avg:k"], "needs a column of numbers"),
+    "text for a time": (["text.csv", *QUERY, *COUNT], "has text such as '01/05/2024 10:00'; expected ISO timestamps"),
+    "a bad length": (["e.parquet", "--time", "at", "--window", "1 huor", *COUNT], "--window is '1 huor'"),
+    "a length without a unit": (["e.parquet", "--time", "at", "--window", "60", *COUNT], "--window is 60"),
+    "a step of zero": ([*TIMED, "--every", "0", *COUNT], "--every is 0"),
+    "a step of zero minutes": ([*TIMED, "--every", "0 minutes", *COUNT], "expected a duration above zero"),
+    "a bad offset": ([*TIMED, "--offset", "noon", *COUNT], "--offset is 'noon'"),
+    "a missing file": (["e.parqet", *QUERY, *COUNT], "does not exist; did you mean"),
+    "a pattern of nothing": (["*.feather", *QUERY, *COUNT], "no file matches"),
+    "an empty folder": (["nothing", *QUERY, *COUNT], "has no files in it"),
+    "an unknown kind of file": (["notes.txt", *QUERY, *COUNT], "has the extension '.txt'; expected one of .parquet"),
+    "a file that is not what it says": (["torn.parquet", *QUERY, *COUNT], "cannot be read as parquet"),
+    "an empty file": (["empty.csv", *QUERY, *COUNT], "cannot be read as csv"),
+    "several kinds of files": (["e.parquet", "e.csv", *QUERY, *COUNT], "expected files of one kind"),
+    "a file twice": (["e.parquet", "e.par*", *QUERY, *COUNT], "is given twice"),
+    "a file without a column": (["with-x.csv", "no-x.csv", *QUERY, "--agg", "m=avg:x"], "has no column 'x'"),
+    "an unknown operation": ([*TIMED, "--agg", "m=averge:x"], "unknown operation 'averge'; did you mean 'average'?"),
+    "no operation": ([*TIMED, "--agg", "n"], "expected NAME=OP:COLUMN"),
+    "too many inputs": ([*TIMED, "--agg", "m=avg:x,i"], "gives avg 2 columns; expected one column"),
+    "no input": ([*TIMED, "--agg", "m=avg"], "gives avg 0 columns; expected one column"),
+    "an unknown option of an operation": ([*TIMED, "--agg", "m=stddev:x:dof=1"], "did you mean 'ddof'?"),
+    "a wrong option of an operation": ([*TIMED, "--agg", "m=stddev:x:ddof=y"], "ddof"),
+    "an output twice": ([*TIMED, *COUNT, *COUNT], "the output 'n' twice"),
+    "an output that hides a key": ([*TIMED, "--by", "k", "--agg", "k=count"], "would hide the key 'k'"),
+    "no folder for the result": ([*TIMED, *COUNT, "--out", "no/where.parquet"], "which does not exist"),
+    "an unknown kind of result": ([*TIMED, *COUNT, "--out", "r.xlsx"], "--out 'r.xlsx' has the extension '.xlsx'"),
+    "a folder for a result": ([*TIMED, *COUNT, "--out", "nothing.csv"], "is a folder"),
+    "a result over the events": ([*TIMED, *COUNT, "--out", "e.parquet"], "would overwrite the events"),
+    "an unknown option": ([*TIMED, *COUNT, "--evry", "1 minute"], "No such option: --evry"),
+    "a missing option": (["e.parquet", "--time", "at", *COUNT], "Missing option '--window'"),
+    "a missing value": ([*TIMED, *COUNT, "--out"], "'--out' requires an argument"),
+    "no events": (["--time", "at", "--window", "1 hour", *COUNT], "Missing argument 'EVENTS...'"),
+    "an unknown choice": ([*TIMED, *COUNT, "--closed", "both"], "'both' is not one of 'left', 'right'"),
+    "a negative preview": ([*TIMED, *COUNT, "--preview", "-1"], "--preview"),
+    "an address": (["s3://bucket/e.parquet", *QUERY, *COUNT], "expected a path on this machine"),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistake_is_one_sentence(
+    mistake: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    (folder / "nothing.csv").mkdir(exist_ok=True)
+    arguments, words = MISTAKES[mistake]
+    # The engine first, so that a trailing option without its value stays the last.
+    assert main(["run", "--engine", "local", *arguments]) == 2
+    seen = capsys.readouterr()
+    assert words in seen.err
+    assert seen.err.startswith("framefold: ")
+    assert seen.err.count("\n") == 1
+    assert seen.out == ""
+
+
+def test_an_unknown_command_is_a_mistake(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["rnu"]) == 2
+    assert "No such command 'rnu'" in capsys.readouterr().err
+
+
+def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main([]) == 0
+    assert main(["--version"]) == 0
+    assert main(["run", "--help"]) == 0
+    assert "--null-time" in capsys.readouterr().out
+
+
+def test_mistakes_are_found_before_spark_starts(folder: Path) -> None:
+    arguments = ["run", str(folder / "e.parquet"), "--time", "aat", "--window", "1 hour", *COUNT, "--engine", "spark"]
+    code = (
+        f"import sys; from framefold.cli import main; code = main({arguments!r}); "
+        "sys.exit(code if 'pyspark' not in sys.modules else 99)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 2
+
+
+@pytest.mark.parametrize("events", ["e.parquet", "e.csv", "e.jsonl", "e.arrow"])
+@pytest.mark.parametrize("combine", ["driver", "executors"])
+@pytest.mark.usefixtures("spark")
+def test_spark_gives_the_same_windows(
+    events: str, combine: str, folder: Path, tmp_path: Path, expected: list[tuple[Any, ...]]
+) -> None:
+    out = tmp_path / "result.parquet"
+    arguments = [str(folder / events), *QUERY, *OUTPUTS, "--combine", combine, "--out", str(out)]
+    for _ in range(2 if events == "e.parquet" else 1):  # an earlier result is replaced
+        assert main(["run", *arguments, "--engine", "spark"]) == 0
+    assert (out / "_SUCCESS").exists()
+    close(sorted(rows_of(pq.read_table(out)), key=lambda row: (row[0] or "", row[1])), expected)
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("kind", ["csv", "json", "arrow"])
+def test_spark_writes_other_kinds(kind: str, folder: Path, tmp_path: Path, expected: list[tuple[Any, ...]]) -> None:
+    out = tmp_path / f"result.{kind}"
+    assert main(["run", str(folder / "e.csv"), *QUERY, *OUTPUTS, "--out", str(out), "--engine", "spark"]) == 0
+    if kind == "arrow":
+        close(rows_of(pyarrow.feather.read_table(out)), expected)
+        return
+    start = "window_start" if kind == "csv" else '"window".start::TIMESTAMP'
+    reading = f"read_{kind}('{out}/*.{kind}'" + (", header=true)" if kind == "csv" else ")")
+    got = duckdb.sql(f"SELECT k, {start} AS s, n, m, s, sd FROM {reading} ORDER BY k NULLS FIRST, 2").fetchall()
+    close(got, expected)
+
+
+@pytest.mark.usefixtures("spark")
+def test_spark_fails_in_one_sentence(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    for combine in ("driver", "executors"):
+        arguments = [str(folder / "null.csv"), *QUERY, *COUNT, "--combine", combine]
+        assert main(["run", *arguments, "--engine", "spark"]) == 1
+        assert "--null-time drop" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_folder_that_spark_did_not_write_is_kept(folder: Path, tmp_path: Path) -> None:
+    out = tmp_path / "mine.parquet"
+    out.mkdir()
+    (out / "precious").write_text("data")
+    assert main(["run", str(folder / "e.csv"), *QUERY, *COUNT, "--out", str(out), "--engine", "spark"]) == 2
+    assert (out / "precious").exists()

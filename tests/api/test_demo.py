@@ -1,0 +1,97 @@
+"""The demo: its trips, and what it prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+from framefold import Average, Count
+from framefold.cli import main
+from framefold.demo import _query
+from framefold.trips import DAY, ZONES, make_trips
+
+
+def test_trips_are_seeded() -> None:
+    assert make_trips(1000, 3).equals(make_trips(1000, 3))
+    assert not make_trips(1000, 3).equals(make_trips(1000, 4))
+
+
+def test_trips_are_realistic() -> None:
+    trips = make_trips(50_000)
+    pickup = trips["pickup"].to_numpy()
+    assert pickup.min() >= DAY
+    assert pickup.max() < DAY + np.timedelta64(1, "D")
+    assert trips["pickup"].null_count == 0
+    assert 0 < trips["speed"].null_count < 500
+    hours = np.bincount((pickup - DAY) // np.timedelta64(1, "h"), minlength=24)
+    assert hours[18] > 5 * hours[4]
+    zones = dict(pc.value_counts(trips["zone"]).to_pandas().map(lambda each: (each["values"], each["counts"])))
+    assert len(zones) == len(ZONES)
+    speed = pl.from_arrow(trips.select(["pickup", "speed"]))
+    assert isinstance(speed, pl.DataFrame)
+    by_hour = speed.group_by(pl.col("pickup").dt.hour()).agg(pl.col("speed").mean()).sort("pickup")["speed"]
+    assert by_hour[3] > 1.5 * by_hour[17]
+
+
+def test_the_job_of_the_demo_equals_polars() -> None:
+    trips = make_trips(20_000)
+    got = _query(trips).aggregate(speed=Average("speed"), trips=Count())
+    frame = pl.from_arrow(trips)
+    assert isinstance(frame, pl.DataFrame)
+    wanted = (
+        frame.sort("pickup")
+        .group_by_dynamic("pickup", every="1m", period="1h", group_by="zone", start_by="window")
+        .agg(pl.col("speed").mean(), pl.len().alias("trips"))
+        .sort("zone", "pickup")
+    )
+    # Polars leaves out windows that start before a key's first event; they are the hour before it.
+    table = pl.from_arrow(got)
+    assert isinstance(table, pl.DataFrame)
+    ours = table.with_columns(pickup=pl.col("window").struct.field("start"))
+    both = wanted.join(ours, on=["zone", "pickup"], how="inner", suffix="_ours")
+    assert len(both) == len(wanted)
+    assert (both["trips"] == both["trips_ours"]).all()
+    assert np.allclose(both["speed"].to_numpy(), both["speed_ours"].to_numpy(), rtol=1e-12, equal_nan=True)
+
+
+def test_the_demo_on_the_local_engine(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    folder = tmp_path / "kept"
+    assert main(["demo", "--engine", "local", "--rows", "5000", "--keep", str(folder)]) == 0
+    seen = capsys.readouterr().out
+    assert pq.read_metadata(folder / "trips.parquet").num_rows == 5000
+    assert "5,000 trips from 40 zones" in seen
+    assert "average speed, km/h" in seen
+    assert all(len(line) <= 80 for line in seen.splitlines() if str(folder) not in line)
+
+
+@pytest.mark.usefixtures("spark")
+def test_the_demo_on_spark_checks_the_local_engine(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", "--rows", "5000"]) == 0
+    seen = capsys.readouterr().out
+    assert "How framefold on Spark will do it" in seen
+    assert "gives the same windows" in " ".join(seen.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--rows", "5"], "--rows"),
+        (["--rows", "many"], "--rows"),
+        (["--keep", "no/such/folder"], "--keep"),
+        (["--engine", "flink"], "'flink' is not one of"),
+        (["more"], "more"),
+    ],
+)
+def test_a_mistake_is_one_sentence(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["demo", *arguments]) == 2
+    seen = capsys.readouterr()
+    assert words in seen.err
+    assert seen.err.count("\n") == 1

@@ -1,0 +1,66 @@
+"""What all tests share: one Spark session, the hypothesis profiles, the shared data."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import hypothesis
+import pytest
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# Settings of the developer's own Spark would change results, or point to another Spark altogether.
+for inherited in (
+    "HADOOP_CONF_DIR",
+    "PYSPARK_DRIVER_PYTHON",
+    "PYSPARK_PYTHON",
+    "PYSPARK_SUBMIT_ARGS",
+    "PYTHONPATH",
+    "SPARK_CONF_DIR",
+    "SPARK_HOME",
+    "SPARK_REMOTE",
+):
+    os.environ.pop(inherited, None)
+
+# A slow machine is no failure. In CI there are more examples, and the same ones each time, so that a red run can be
+# run again; HYPOTHESIS_PROFILE says otherwise.
+hypothesis.settings.register_profile("dev", deadline=None, max_examples=60)
+hypothesis.settings.register_profile("ci", deadline=None, max_examples=300, derandomize=True)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+
+
+@pytest.fixture(scope="session")
+def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
+    """The one Spark session of the run, started by the first test that asks for it.
+
+    Its time zone is the machine's: a test that depends on one sets it, and sets it back.
+    """
+    pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'framefold[spark]'")
+    from framefold.spark.session import local_session
+
+    warehouse = {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))}
+    session = local_session("framefold tests", "local[2]", **warehouse)
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def shared() -> Path:
+    """The folder of shared data next to the repository."""
+    folder = Path(__file__).parents[2] / "shared"
+    if not folder.is_dir():
+        pytest.skip("there is no folder `shared` next to the repository, so its data cannot be tested with")
+    return folder
+
+
+@pytest.fixture(scope="session")
+def flights(shared: Path) -> Path:
+    """20,000 real departures, as a Parquet file."""
+    path = shared / "data" / "flights.parquet"
+    if not path.is_file():
+        pytest.skip("shared/data/flights.parquet is absent, so nothing can be compared on real departures")
+    return path

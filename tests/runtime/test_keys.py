@@ -1,0 +1,184 @@
+"""Keys as integers: what is equal, what comes first, and what happens when there is no room for more."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import framefold as ff
+from framefold import ColumnError
+from framefold.runtime import keys as module
+from framefold.runtime.keys import (
+    ROOM,
+    dense,
+    encode,
+    key_codes,
+    normalised,
+    pack,
+    plain,
+    plain_type,
+    require_key,
+    span,
+)
+
+duckdb = pytest.importorskip("duckdb")
+
+NAN = math.nan
+COLUMNS: dict[str, tuple[pa.DataType, list[Any]]] = {
+    "floats": (pa.float64(), [NAN, 0.0, -0.0, -NAN, None, math.inf, -math.inf, 1.5, 5e-324, None, NAN]),
+    "float32": (pa.float32(), [NAN, -0.0, 0.0, None, 1.5]),
+    "integers": (pa.int64(), [2**63 - 1, -(2**63), 0, None, 2**53, 2**53 + 1, 0]),
+    "uint64": (pa.uint64(), [2**64 - 1, 0, None, 2**63]),
+    "strings": (pa.string(), ["b", "", "a", None, "é", "\U0001f600", "\ue000", "B", "a"]),
+    "binaries": (pa.binary(), [b"\xff", b"", b"a", None, b"a\x00", b"a"]),
+    "booleans": (pa.bool_(), [True, None, False, True]),
+    "dates": (pa.date32(), [datetime.date(1969, 12, 31), datetime.date(2020, 1, 1), None, datetime.date(1, 1, 1)]),
+    "timestamps": (pa.timestamp("us"), [datetime.datetime(1969, 12, 31), None, datetime.datetime(2020, 1, 1, 1)]),
+    "decimals": (pa.decimal128(38, 2), [Decimal("1.10"), Decimal("-9"), None, Decimal(10) ** 30, Decimal("1.1")]),
+    "nothing": (pa.null(), [None, None]),
+}
+
+
+def grouped(column: pa.Array) -> pa.Table:
+    """Events of these keys, counted."""
+    events = pa.table({"t": np.arange(len(column)), "k": column})
+    return ff.events(events, time="t", by="k").window(ff.tumbling(1000)).aggregate(n=ff.Count()).select(["k", "n"])
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+def test_as_duckdb_groups_and_orders(kind: str) -> None:
+    type, values = COLUMNS[kind]
+    events = pa.table({"k": pa.array(values, type)})
+    zero = "k + 0.0" if pa.types.is_floating(type) else "k"
+    with duckdb.connect() as connection:
+        connection.register("events", events)
+        rows = connection.sql(f"SELECT {zero} AS k, count(*) FROM events GROUP BY 1 ORDER BY 1 NULLS FIRST").fetchall()
+    assert repr(grouped(events["k"].combine_chunks()).to_pandas().values.tolist()) is not None
+    found = grouped(events["k"].combine_chunks()).to_pydict()
+    assert [repr(k) for k in found["k"]] == [repr(row[0]) for row in rows]
+    assert found["n"] == [row[1] for row in rows]
+
+
+@pytest.mark.parametrize(
+    "column",
+    [
+        pa.array(np.array([1.5, np.nan, -0.0, 0.0], np.float16)),
+        pa.array([Decimal("1.5"), None, Decimal("1.5")], pa.decimal32(5, 1)),
+        pa.array([Decimal("1.5"), None, Decimal("1.5")], pa.decimal64(15, 1)),
+        pa.array([Decimal("1.5"), None, Decimal("1.5")], pa.decimal256(50, 1)),
+        pa.array(["b", None, "b"]).dictionary_encode(),
+        pa.array(["b", None, "b"], pa.string_view()),
+        pa.array(["b", None, "b"], pa.large_string()),
+        pa.array([b"b", None, b"b"], pa.binary_view()),
+        pa.array([b"b", None, b"b"], pa.binary(1)),
+        pa.array([1, None, 1], pa.duration("s")),
+        pa.array([1, None, 1], pa.time32("ms")),
+        pa.array([0, None, 0], pa.date64()),
+    ],
+    ids=lambda column: str(column.type),
+)
+def test_other_types_of_keys(column: pa.Array) -> None:
+    """Each of these has two groups or more: a null first, and something that is there twice."""
+    counts = grouped(column)["n"].to_pylist()
+    assert sorted(counts) == ([1, 1, 2] if pa.types.is_floating(column.type) else [1, 2])
+
+
+@pytest.mark.parametrize(
+    "type",
+    [pa.list_(pa.int8()), pa.struct([("a", pa.int8())]), pa.map_(pa.int8(), pa.int8()), pa.month_day_nano_interval()],
+)
+def test_types_that_are_no_keys(type: pa.DataType) -> None:
+    with pytest.raises(ColumnError, match="'k'"):
+        grouped(pa.array([None, None], type))
+
+
+def test_normalised_has_one_zero_and_one_nan() -> None:
+    odd = np.array([0x7FF8000000000001, 0xFFF8000000000000, 0x7FF0000000000001, 1 << 63, 0], np.uint64).view(np.float64)
+    column = normalised(pa.array(odd))
+    assert len({value.tobytes() for value in column.to_numpy()[:3]}) == 1
+    assert column.to_numpy()[3:].tobytes() == np.zeros(2).tobytes()
+    assert normalised(pa.array([None, 1.0])).to_pylist() == [None, 1.0]
+
+
+def rank(value: Any) -> Any:
+    """How Spark orders one value: nulls, then the values, then NaN."""
+    return (0, 0) if value is None else (2, 0) if value != value else (1, value)
+
+
+composite = st.tuples(
+    st.sampled_from([None, NAN, 0.0, -0.0, 1.5, -math.inf]),
+    st.sampled_from([None, "a", "b", ""]),
+    st.sampled_from([None, -1, 2**60]),
+)
+
+
+@given(st.lists(composite, min_size=1, max_size=20), st.sampled_from([ROOM, 30, 7, 2]))
+def test_several_columns_compare_one_after_the_other(rows: list[Any], room: int) -> None:
+    """Also where the room for their codes runs out, and codes must be made dense on the way."""
+    types = (pa.float64(), pa.string(), pa.int64())
+    columns = [normalised(pa.array([row[i] for row in rows], type)) for i, type in enumerate(types)]
+    before, module.ROOM = module.ROOM, room
+    try:
+        codes, _ = key_codes(columns, len(rows), ordered=True)
+        loose, _ = key_codes(columns, len(rows), ordered=False)
+    finally:
+        module.ROOM = before
+    ranked = [tuple(map(rank, row)) for row in rows]
+    for i, x in enumerate(ranked):
+        for j, y in enumerate(ranked):
+            assert (codes[i] < codes[j]) == (x < y)
+            assert (loose[i] == loose[j]) == (x == y)
+
+
+@given(st.lists(st.tuples(*[st.integers(0, 2**40)] * 4), min_size=1, max_size=20))
+def test_codes_beyond_the_room(rows: list[tuple[int, ...]]) -> None:
+    columns = [(np.array([row[i] for row in rows], np.int64), 2**40 + 1) for i in range(4)]
+    packed, size = pack(columns, len(rows))
+    assert packed.max() < size <= ROOM
+    order = sorted(range(len(rows)), key=lambda i: rows[i])
+    assert [rows[i] for i in np.argsort(packed, kind="stable").tolist()] == [rows[i] for i in order]
+    for i in range(len(rows)):
+        assert [packed[i] == packed[j] for j in range(len(rows))] == [rows[i] == rows[j] for j in range(len(rows))]
+
+
+def test_no_columns_are_one_key() -> None:
+    packed, size = pack([], 3)
+    assert packed.tolist() == [0, 0, 0]
+    assert size == 1
+
+
+@given(st.lists(st.integers(-(2**63), 2**63 - 1), max_size=20))
+def test_span_keeps_order_at_any_distance(values: list[int]) -> None:
+    codes, size = span(np.array(values, np.int64))
+    assert all(0 <= code < size for code in codes.tolist())
+    for i, x in enumerate(values):
+        for j, y in enumerate(values):
+            assert (codes[i] < codes[j]) == (x < y)
+
+
+def test_dense_has_no_holes() -> None:
+    codes, size = dense(np.array([2**62, -5, 2**62, 7]))
+    assert codes.tolist() == [2, 0, 2, 1]
+    assert size == 3
+
+
+def test_codes_in_order_of_appearance() -> None:
+    codes, count = encode(pa.array(["b", None, "a", "b"]), ordered=False)
+    assert codes.tolist() == [0, 1, 2, 0]
+    assert count == 3
+
+
+def test_plain_columns() -> None:
+    chunked = pa.chunked_array([["a"], ["b"]]).dictionary_encode()
+    assert plain(chunked, plain_type(chunked.type)).to_pylist() == ["a", "b"]
+    assert plain_type(pa.string_view()) == pa.large_string()
+    with pytest.raises(ColumnError):
+        require_key("k", pa.list_(pa.int64()))

@@ -1,0 +1,177 @@
+"""Partials: grouped rows, nulls left out, and merging that depends on nothing but the order of parts."""
+
+from __future__ import annotations
+
+import itertools
+import random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import framefold as ff
+from framefold.aggregators.binding import Bound
+from framefold.runtime import partials as module
+from framefold.runtime.partials import group, reduce_groups
+from framefold.runtime.query import Query, bind
+
+SCHEMA = pa.schema({"t": pa.int64(), "k": pa.string(), "x": pa.float64(), "s": pa.string()})
+
+
+class Joined(ff.PythonOperation):
+    """Strings one after the other, in the order of parts."""
+
+    result = "string"
+    commutative = False
+
+    def create(self) -> str:
+        return ""
+
+    def accumulate(self, state: str, value: str) -> str:
+        return state + value
+
+    def combine(self, a: str, b: str) -> str:
+        return a + b
+
+    def finish(self, state: str) -> str:
+        return state
+
+
+OUTPUTS = {
+    "n": ff.Count(),
+    "total": ff.Sum("x"),
+    "variance": ff.Variance("x"),
+    "low": ff.Min("x"),
+    "first": ff.First("s"),
+    "last": ff.Last("s"),
+    "joined": Joined("s"),
+}
+
+
+def query() -> Query:
+    return bind(SCHEMA, time="t", by=["k"], window=ff.sliding(6, 2), outputs=OUTPUTS)
+
+
+def part(seed: int, rows: int = 40) -> pa.Table:
+    """Events of three keys; floats of all sizes, so that another order of adding would show."""
+    chance = random.Random(seed)
+    return pa.Table.from_pylist(
+        [
+            {
+                "t": chance.randrange(12),
+                "k": chance.choice(["a", "b", None]),
+                "x": chance.choice([None, chance.uniform(-1, 1) * 10.0 ** chance.randrange(-12, 18), 1e300, 0.1]),
+                "s": chance.choice([None, f"{seed}.{row};"]),
+            }
+            for row in range(rows)
+        ],
+        SCHEMA,
+    )
+
+
+def bits(table: pa.Table) -> list[bytes]:
+    """A table's columns to the last bit."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as writer:
+        writer.write_table(table.combine_chunks().take(pa.array(np.arange(len(table)))))
+    return [sink.getvalue().to_pybytes()]
+
+
+@pytest.mark.parametrize("parts", [1, 3, 17])
+def test_the_order_in_which_parts_arrive_does_not_matter(parts: int) -> None:
+    asked = query()
+    made = [asked.accumulate(part(number), number) for number in range(parts)]
+    in_order = pa.concat_tables(made)
+    orders = (
+        list(itertools.permutations(range(parts)))
+        if parts <= 3
+        else [random.Random(i).sample(range(parts), parts) for i in range(8)]
+    )
+    merged, results = bits(asked.merge(in_order)), bits(asked.results(in_order))
+    for order in orders:
+        arrived = pa.concat_tables([made[number] for number in order])
+        assert bits(asked.merge(arrived)) == merged
+        assert bits(asked.results(arrived)) == results
+        rows = np.random.default_rng(sum(order)).permutation(len(arrived))  # rows of one part, too, in any order
+        assert bits(asked.merge(arrived.take(pa.array(rows)))) == merged
+
+
+def test_a_group_is_combined_in_the_order_of_parts() -> None:
+    asked = query()
+    made = [asked.accumulate(part(number), number) for number in range(17)]
+    merged = asked.merge(pa.concat_tables(made[::-1])).to_pylist()
+    events = [(row["k"], row["t"] // 2, number, row) for number in range(17) for row in part(number).to_pylist()]
+    groups: dict[Any, list[Any]] = {}
+    for key, frame, number, row in events:
+        groups.setdefault((key, frame), []).append((number, row["t"], row))
+    assert [(row["k"], row["frame"]) for row in merged] == sorted(
+        groups, key=lambda g: (g[0] is not None, g[0] or "", g[1])
+    )
+    frames = {(row["k"], row["frame"]): row for row in asked.results(pa.concat_tables(made)).to_pylist() and merged}
+    kind = asked.outputs["joined"].fields["state"]
+    column = asked.merge(pa.concat_tables(made)).column("joined.state").combine_chunks()
+    texts = kind.from_arrow([column])
+    for (place, where), text in zip(enumerate(frames), texts.tolist(), strict=True):
+        in_part = sorted(groups[where], key=lambda event: event[:2])  # within a part by time, ties as they came
+        assert text == "".join(row["s"] for *_, row in in_part if row["s"] is not None), place
+        assert frames[where]["n.count"] == len(in_part)
+
+
+def test_merging_twice_changes_nothing() -> None:
+    asked = query()
+    made = [asked.accumulate(part(number), number) for number in range(5)]
+    once = asked.merge(pa.concat_tables(made))
+    assert bits(asked.merge(once)) == bits(once)
+    assert asked.merge(once.slice(0, 0)).num_rows == 0
+
+
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=60), st.sampled_from([1, 1 << 20]))
+def test_group(codes: list[int], room: int) -> None:
+    """Counted in an array, or sorted where there are too many possible groups."""
+    before, module.ROOM = module.ROOM, room
+    try:
+        made = group(np.array(codes), 51 if room > 1 else 10**12)
+    finally:
+        module.ROOM = before
+    distinct = sorted(set(codes))
+    assert made.groups.tolist() == [distinct.index(code) for code in codes]
+    assert made.rows.tolist() == [codes.index(code) for code in distinct]
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=12))
+def test_reduce_groups_keeps_order(sizes: list[int]) -> None:
+    bound = Bound("s", Joined("x"), [pa.string()])
+    letters = [chr(65 + row) for row in range(sum(sizes))]
+    starts = np.cumsum([0, *sizes[:-1]])
+    reduced = reduce_groups(bound, {"state": np.array(letters, object)}, starts)
+    ends = np.cumsum(sizes)
+    assert reduced["state"].tolist() == ["".join(letters[a:b]) for a, b in zip(starts, ends, strict=True)]
+
+
+def test_nulls_are_left_out_and_frames_without_values_have_the_identity() -> None:
+    schema = pa.schema({"t": pa.int64(), "x": pa.int64(), "y": pa.int64()})
+    events = pa.table({"t": [0, 0, 1, 2], "x": [1, None, None, 5], "y": [None, None, 7, None]}, schema)
+    outputs = {"x": ff.Sum("x"), "y": ff.Max("y"), "n": ff.Count(), "nx": ff.Count("x")}
+    asked = bind(schema, time="t", by=[], window=ff.tumbling(1), outputs=outputs)
+    results = asked.results(asked.accumulate(events, 0)).select(list(outputs)).to_pylist()
+    assert results == [
+        {"x": 1, "y": None, "n": 2, "nx": 1},
+        {"x": None, "y": 7, "n": 1, "nx": 0},
+        {"x": 5, "y": None, "n": 1, "nx": 1},
+    ]
+
+
+def test_the_schema_says_what_comes() -> None:
+    asked = query()
+    made = asked.accumulate(part(0), 3)
+    assert made.schema == asked.partials_schema
+    assert made.schema.names[:3] == ["k", "frame", "part"]
+    assert set(made["part"].to_pylist()) == {3}
+    made.validate(full=True)
+    assert asked.accumulate(part(0).slice(0, 0), 0).schema == asked.partials_schema
+    result = asked.results(made)
+    assert result.schema == asked.result_schema
+    result.validate(full=True)

@@ -1,0 +1,78 @@
+"""Scans of many blocks at once: the states of every beginning or end of each, in order, at one combine a row."""
+
+from __future__ import annotations
+
+from itertools import accumulate
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import framefold as ff
+from framefold.aggregators.binding import Bound
+from framefold.runtime.scan import Scan, join, take
+
+
+class Text(ff.AggregateOperation):
+    """Concatenation, which counts its work."""
+
+    state = {"text": "object"}
+    commutative = False
+    result = "string"
+    calls = 0
+    combined = 0
+
+    def create(self) -> Any:
+        return {"text": ""}
+
+    def accumulate(self, frames: Any, x: Any) -> Any:
+        raise NotImplementedError
+
+    def combine(self, a: Any, b: Any) -> Any:
+        self.calls += 1
+        self.combined += len(a["text"])
+        return {"text": a["text"] + b["text"]}
+
+    def finish(self, a: Any) -> Any:
+        return a["text"].tolist()
+
+
+def states(rows: int) -> Any:
+    return {"text": np.array([chr(65 + row) for row in range(rows)], object)}
+
+
+blocks = st.lists(st.tuples(st.integers(0, 20), st.integers(1, 8)), max_size=8)
+"""Where blocks start, and how many rows they have; they may overlap and come in any order."""
+
+
+@pytest.mark.parametrize("backwards", [False, True])
+@given(of=blocks)
+def test_every_beginning_and_every_end(backwards: bool, of: list[tuple[int, int]]) -> None:
+    text = Text("x")
+    bound = Bound("s", text, [pa.string()])
+    column = states(28)
+    starts, lengths = (np.array([pair[i] for pair in of], np.int64) for i in (0, 1))
+    text.calls = text.combined = 0
+    scan = Scan(bound, column, starts, lengths, backwards)
+    assert text.combined == sum(length - 1 for _, length in of)
+    assert text.calls == max((length for _, length in of), default=1) - 1
+    for block, (start, length) in enumerate(of):
+        letters = column["text"][start : start + length].tolist()
+        so_far = list(accumulate(letters[::-1], lambda a, b: b + a)) if backwards else list(accumulate(letters))
+        places = scan.position(np.full(length, block), np.arange(1, length + 1))
+        assert scan.states["text"][places].tolist() == so_far
+
+
+def test_no_blocks() -> None:
+    scan = Scan(Bound("s", Text("x"), [pa.string()]), states(3), np.array([], np.int64), np.array([], np.int64))
+    assert len(scan.states["text"]) == 0
+
+
+def test_take_and_join() -> None:
+    column = states(4)
+    assert take(column, np.array([3, 1]))["text"].tolist() == ["D", "B"]
+    assert take(column, slice(1, 3))["text"].tolist() == ["B", "C"]
+    assert join([take(column, slice(0, 1)), take(column, slice(2, 4))])["text"].tolist() == ["A", "C", "D"]

@@ -1,0 +1,123 @@
+"""What the local engine reads; and a sentence for what it cannot read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.dataset as ds
+import pyarrow.parquet as pq
+import pytest
+
+import framefold as ff
+from framefold import QueryError
+
+duckdb = pytest.importorskip("duckdb")
+pandas = pytest.importorskip("pandas")
+polars = pytest.importorskip("polars")
+
+TABLE = pa.table(
+    {"t": [0, 1, 5, 6], "k": ["a", "b", "a", "a"], "x": [1.0, 2.0, 3.0, 4.0], "unused": [[1], [], [2], None]}
+)
+EXPECTED = {"k": ["a", "a", "b"], "n": [1, 2, 1], "s": [1.0, 7.0, 2.0], "last": ["a", "a", "b"]}
+
+
+def aggregate(data: Any, by: str = "k") -> dict[str, list[Any]]:
+    outputs = {"n": ff.Count(), "s": ff.Sum("x"), "last": ff.Last("k")}
+    result = ff.events(data, time="t", by=by).window(ff.tumbling(5)).aggregate(**outputs)
+    assert isinstance(result, pa.Table)
+    return {name: result[name].to_pylist() for name in EXPECTED}
+
+
+SOURCES: dict[str, Any] = {
+    "a table": lambda: TABLE,
+    "a table of many chunks": lambda: pa.concat_tables([TABLE.slice(i, 1) for i in range(4)]),
+    "a slice": lambda: pa.concat_tables([TABLE, TABLE]).slice(4, 4),
+    "a record batch": lambda: TABLE.to_batches()[0],
+    "a reader": lambda: TABLE.to_reader(max_chunksize=1),
+    "a data set": lambda: ds.dataset(TABLE),
+    "pandas": lambda: pandas.DataFrame({"t": [0, 1, 5, 6], "k": ["a", "b", "a", "a"], "x": [1.0, 2.0, 3.0, 4.0]}),
+    "pandas with an index": lambda: pandas.DataFrame(
+        {"t": [0, 1, 5, 6], "k": list("abaa"), "x": [1.0, 2.0, 3.0, 4.0]}, index=list("wxyz")
+    ),
+    "pandas categories": lambda: pandas.DataFrame(
+        {"t": [0, 1, 5, 6], "k": pandas.Categorical(list("abaa")), "x": [1.0, 2.0, 3.0, 4.0]}
+    ),
+    "Polars": lambda: polars.DataFrame({"t": [0, 1, 5, 6], "k": list("abaa"), "x": [1.0, 2.0, 3.0, 4.0]}),
+    "Polars categories": lambda: polars.DataFrame(
+        {"t": [0, 1, 5, 6], "k": list("abaa"), "x": [1.0, 2.0, 3.0, 4.0]}, schema_overrides={"k": polars.Categorical}
+    ),
+    "string views": lambda: TABLE.set_column(1, "k", TABLE["k"].cast(pa.string_view())),
+    "DuckDB": None,
+}
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_anything_that_speaks_arrow(source: str) -> None:
+    if source == "DuckDB":
+        with duckdb.connect() as connection:
+            connection.register("events", TABLE)
+            assert aggregate(connection.sql("SELECT t, k, x FROM events ORDER BY t")) == EXPECTED
+    else:
+        assert aggregate(SOURCES[source]()) == EXPECTED
+
+
+def test_one_parquet_file_and_several(tmp_path: Path) -> None:
+    paths = [tmp_path / name for name in ("1.parquet", "2.parquet")]
+    for path, rows in zip(paths, (TABLE.slice(0, 3), TABLE.slice(3)), strict=True):
+        pq.write_table(rows, path, row_group_size=2)
+    assert aggregate(ff.parquet(*paths)) == EXPECTED
+    assert aggregate(ff.parquet(str(tmp_path))) == EXPECTED
+    whole = tmp_path / "whole"
+    whole.mkdir()
+    pq.write_table(TABLE, whole / "events.parquet")
+    assert aggregate(ff.parquet(whole / "events.parquet")) == EXPECTED
+
+
+def test_a_hive_folder(tmp_path: Path) -> None:
+    """The key is in the names of folders only."""
+    pq.write_to_dataset(TABLE, tmp_path, partition_cols=["k"])
+    assert aggregate(ff.parquet(tmp_path)) == EXPECTED
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        ([1, 2], "builtins.list"),
+        ({"t": [1]}, "builtins.dict"),
+        (None, "NoneType"),
+        ("events.parquet", "builtins.str"),
+        (polars.LazyFrame({"t": [1]}), "LazyFrame.*collect"),
+        (polars.Series("t", [1]), "Series"),
+        (pandas.Series([1]), "Series"),
+        (pa.chunked_array([[1]]), "ChunkedArray"),
+        (pa.array([1]), "Int64Array"),
+    ],
+    ids=lambda value: type(value).__name__,
+)
+def test_what_is_no_events(data: Any, message: str) -> None:
+    with pytest.raises(QueryError, match=message):
+        ff.events(data, time="t")
+
+
+def test_parquet_that_is_not_there(tmp_path: Path) -> None:
+    with pytest.raises(QueryError, match="nowhere.*does not exist"):
+        ff.events(ff.parquet(tmp_path / "nowhere.parquet"), time="t")
+    pq.write_table(TABLE, tmp_path / "here.parquet")
+    with pytest.raises(QueryError, match="nowhere"):
+        ff.events(ff.parquet(tmp_path / "here.parquet", tmp_path / "nowhere.parquet"), time="t")
+
+
+def test_parquet_that_is_none(tmp_path: Path) -> None:
+    path = tmp_path / "text.parquet"
+    path.write_text("t,x\n1,2\n")
+    with pytest.raises(QueryError, match="cannot be read"):
+        ff.events(ff.parquet(path), time="t")
+
+
+def test_events_without_a_time(tmp_path: Path) -> None:
+    table = pa.table({"t": [1, None], "x": [3, 4]})
+    pq.write_table(table, tmp_path / "events.parquet")
+    for data in (table, ff.parquet(tmp_path / "events.parquet")):
+        assert ff.events(data, time="t", null_time="drop").dropped().to_pylist() == [{"t": None, "x": 4}]

@@ -1,0 +1,191 @@
+"""Frames and window ranges against the definition: an event is in every window whose bounds it lies between."""
+
+from __future__ import annotations
+
+import tracemalloc
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import framefold as ff
+from framefold import DurationError, QueryError
+from framefold.runtime.times import TimeColumn
+from framefold.runtime.windows import Grid, Ranges
+
+TIME = TimeColumn("t", pa.int64())
+Events = list[list[int]]
+"""The times of each key's events, ascending."""
+
+grids = st.builds(
+    lambda size, every, offset, closed, empty: ff.sliding(size, every, offset=offset, closed=closed, empty=empty),
+    st.integers(1, 30),
+    st.integers(1, 30),
+    st.integers(-70, 70),
+    st.sampled_from(["left", "right"]),
+    st.sampled_from(["skip", "emit"]),
+)
+sparse = st.one_of(st.integers(-40, 40), st.integers(-(2**12), 2**12))
+keyed = st.lists(st.lists(sparse, min_size=1, max_size=10).map(sorted), min_size=1, max_size=4)
+
+
+def inside(spec: Any, number: int, time: int) -> bool:
+    start = spec.offset + number * spec.every
+    if spec.closed == "left":
+        return bool(start <= time < start + spec.size)
+    return bool(start < time <= start + spec.size)
+
+
+def windows_of_event(spec: Any, time: int) -> list[int]:
+    near = (time - spec.offset) // spec.every
+    reach = spec.size // spec.every + 3
+    return [number for number in range(near - reach, near + 3) if inside(spec, number, time)]
+
+
+def expected(spec: Any, events: Events) -> list[tuple[int, int, list[int]]]:
+    """Key, window and the times in it, sorted."""
+    rows = []
+    for key, times in enumerate(events):
+        numbers = sorted({number for time in times for number in windows_of_event(spec, time)})
+        if numbers and spec.empty == "emit":
+            numbers = list(range(numbers[0], numbers[-1] + 1))
+        rows += [(key, number, [time for time in times if inside(spec, number, time)]) for number in numbers]
+    return rows
+
+
+def framed(grid: Grid, events: Events) -> tuple[np.ndarray, np.ndarray, list[list[int]]]:
+    """The frames of all keys, each key's first row, and the times in each row."""
+    frames: list[int] = []
+    starts: list[int] = []
+    times_of: list[list[int]] = []
+    for times in events:
+        found, kept = grid.frames(np.array(times, np.int64))
+        pairs = [(f, t) for i, (f, t) in enumerate(zip(found.tolist(), times, strict=True)) if kept is None or kept[i]]
+        if pairs:
+            starts.append(len(frames))
+        for frame in dict.fromkeys(frame for frame, _ in pairs):
+            frames.append(frame)
+            times_of.append([time for each, time in pairs if each == frame])
+    return np.array(frames, np.int64), np.array(starts, np.int64), times_of
+
+
+@given(grids, keyed)
+@example(ff.sliding(1, 30), [[0], [15]])
+@example(ff.sliding(30, 7, closed="right", empty="emit"), [[-40, 40]])
+def test_ranges_are_the_windows(spec: Any, events: Events) -> None:
+    grid = spec.bind(TIME)
+    frames, starts, times_of = framed(grid, events)
+    ranges = grid.ranges(frames, starts)
+    rows = expected(spec, events)
+    shift = (spec.offset - grid.offset) // spec.every
+    assert [sum(times_of[a:b], []) for a, b in zip(ranges.low.tolist(), ranges.high.tolist(), strict=True)] == [
+        times for *_, times in rows
+    ]
+    assert ranges.number.tolist() == [number + shift for _, number, _ in rows]
+    start, end = grid.bounds(ranges.number)
+    assert start.tolist() == [spec.offset + number * spec.every for _, number, _ in rows]
+    assert (end - start == spec.size).all()
+    key_of_row = np.searchsorted(starts, ranges.row, side="right")
+    assert all(key_of_row[i] <= key_of_row[i + 1] for i in range(len(rows) - 1))
+    assert (np.diff(ranges.low) >= 0).all()
+    assert (np.diff(ranges.high) >= 0).all()
+    assert (ranges.low <= ranges.high).all()
+
+
+@given(grids, st.lists(sparse, min_size=1, max_size=10))
+def test_a_frame_is_in_a_window_as_a_whole(spec: Any, times: list[int]) -> None:
+    grid = spec.bind(TIME)
+    frames, kept = grid.frames(np.array(times, np.int64))
+    first, last = grid.windows_of(frames)
+    shift = (spec.offset - grid.offset) // spec.every
+    for i, time in enumerate(times):
+        numbers = [number + shift for number in windows_of_event(spec, time)]
+        if kept is not None and not kept[i]:
+            assert not numbers
+        else:
+            assert list(range(int(first[i]), int(last[i]) + 1)) == numbers
+
+
+@given(grids)
+def test_no_more_frames_than_needed(spec: Any) -> None:
+    """As many frames a window as it is said, and no finer: neighbouring frames differ in their windows."""
+    grid = spec.bind(TIME)
+    line = np.arange(0, 4 * (spec.size + spec.every))
+    frames, kept = grid.frames(line)
+    whole = [t for t in line.tolist() if kept is None or kept[t]]
+    middle = spec.offset + spec.every * (-(-spec.size // spec.every) + (abs(spec.offset) + spec.size) // spec.every + 1)
+    own = {
+        int(frames[t])
+        for t in whole
+        if (middle <= t < middle + spec.size if spec.closed == "left" else middle < t <= middle + spec.size)
+    }
+    if middle + spec.size < len(line):
+        assert len(own) == grid.frames_in_window
+
+
+def test_block_is_a_step_that_no_frame_straddles() -> None:
+    grid = ff.sliding(10, 4, offset=3, closed="right").bind(TIME)
+    origin, width = grid.block
+    ticks = np.arange(-50, 50)
+    frames, _ = grid.frames(ticks)
+    blocks = (ticks - origin) // width
+    for frame in np.unique(frames):
+        assert len(np.unique(blocks[frames == frame])) == 1
+
+
+@pytest.mark.parametrize("far", [2**60, 2**62 - 1000])
+@pytest.mark.parametrize("window", [ff.sliding(60, 7), ff.sliding(60, 1), ff.sliding(2, 5), ff.tumbling(10)])
+def test_far_apart_times_use_memory_for_events_only(far: int, window: Any) -> None:
+    events = pa.table({"t": [-far, 0, far], "k": ["a", "b", "a"]})
+    tracemalloc.start()
+    try:
+        result = ff.events(events, time="t", by="k").window(window).aggregate(n=ff.Count(), s=ff.Sum("t"))
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert result.num_rows == sum(len(windows_of_event(window, time)) for time in (-far, 0, far))
+    assert set(result["n"].to_pylist()) <= {1}
+    assert peak < 20e6
+
+
+def test_1970_and_2262() -> None:
+    times = pa.array([0, 9_223_372_036_854_775], pa.timestamp("ms")).cast(pa.timestamp("us"))
+    result = (
+        ff.events(pa.table({"t": times}), time="t").window(ff.sliding("1 minute", "1 second")).aggregate(n=ff.Count())
+    )
+    assert result.num_rows == 120
+
+
+@pytest.mark.parametrize("far", [2**40, 2**62 + 5])
+def test_too_many_empty_windows_are_refused(far: int) -> None:
+    events = pa.table({"t": [-far, far]})
+    with pytest.raises(QueryError, match="more than one process can hold"):
+        ff.events(events, time="t").window(ff.sliding(2, 1, empty="emit")).aggregate(n=ff.Count())
+
+
+def test_no_frames_no_windows() -> None:
+    empty = np.array([], np.int64)
+    ranges = ff.sliding(3, 1).bind(TIME).ranges(empty, empty)
+    assert ranges == Ranges(*ranges)
+    assert [len(column) for column in ranges] == [0, 0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("argument", "window"),
+    [("size", ff.sliding(0, 1)), ("size", ff.tumbling(-1)), ("every", ff.sliding(1, 0)), ("every", ff.sliding(1, -3))],
+)
+def test_durations_must_be_above_zero(argument: str, window: Any) -> None:
+    with pytest.raises(DurationError, match=f"{argument} is .*above zero"):
+        window.bind(TIME)
+
+
+def test_words() -> None:
+    with pytest.raises(QueryError, match="closed is 'both'"):
+        ff.sliding(1, 1, closed="both")  # type: ignore[arg-type]
+    with pytest.raises(QueryError, match="empty is 'fill'"):
+        ff.tumbling(1, empty="fill")  # type: ignore[arg-type]
+    assert str(ff.tumbling("1 hour", offset="5 minutes")) == "tumbling windows of 1 hour, offset by 5 minutes"
+    assert str(ff.sliding(60, 1)) == "windows of 60 every 1"

@@ -1,0 +1,81 @@
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+from framefold.aggregators.errors import JavaError
+from framefold.spark import session as sessions
+from framefold.spark.session import local_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture
+def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
+    """What a session changes is put back: setting first makes monkeypatch remember what was there."""
+    for name in ("SPARK_LOCAL_IP", "PYSPARK_PYTHON"):
+        monkeypatch.setenv(name, "")
+        monkeypatch.delenv(name)
+    return monkeypatch
+
+
+@pytest.mark.parametrize("master", ["local", "local[*]", "local[2]", "local[2,4]", "local-cluster[2,1,1024]"])
+def test_a_local_master_stays_on_this_machine_and_interpreter(master: str, environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("PYSPARK_PYTHON", "another-python")
+    sessions._set_environment(master)
+    assert os.environ["SPARK_LOCAL_IP"] == "127.0.0.1"
+    assert os.environ["PYSPARK_PYTHON"] == sys.executable
+
+
+def test_an_address_of_the_users_is_kept(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("SPARK_LOCAL_IP", "127.0.0.2")
+    sessions._set_environment("local[2]")
+    assert os.environ["SPARK_LOCAL_IP"] == "127.0.0.2"
+
+
+def test_a_cluster_is_reached_from_the_address_and_with_the_python_of_the_user(environment: pytest.MonkeyPatch) -> None:
+    environment.setenv("PYSPARK_PYTHON", "another-python")
+    sessions._set_environment("spark://somewhere:7077")
+    assert "SPARK_LOCAL_IP" not in os.environ
+    assert os.environ["PYSPARK_PYTHON"] == "another-python"
+    assert "spark.sql.shuffle.partitions" not in sessions._settings("spark://somewhere:7077")
+
+
+def test_settings(spark: SparkSession) -> None:
+    assert spark.conf.get("spark.ui.enabled") == "false"
+    assert spark.conf.get("spark.sql.shuffle.partitions") == "2"
+
+
+def test_a_running_session_is_handed_back(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    def never() -> None:
+        raise JavaError("looked for Java though a JVM is running")
+
+    monkeypatch.setattr(sessions, "ensure_java", never)
+    spark.conf.set("spark.sql.shuffle.partitions", "3")
+    try:
+        again = local_session("another", "local[2]", **{"spark.framefold.test": "yes"})
+        assert again.sparkContext.applicationId == spark.sparkContext.applicationId
+        assert spark.conf.get("spark.sql.shuffle.partitions") == "3"
+        assert spark.conf.get("spark.framefold.test") == "yes"
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", "2")
+        spark.conf.unset("spark.framefold.test")
+
+
+def test_without_java_spark_is_not_even_started(
+    environment: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
+) -> None:
+    from pyspark import SparkContext
+
+    def none() -> None:
+        raise JavaError("no Java")
+
+    environment.setattr(SparkContext, "_active_spark_context", None)
+    environment.setattr(sessions, "ensure_java", none)
+    with pytest.raises(JavaError, match="no Java"):
+        local_session("never")
+    assert capfd.readouterr() == ("", "")

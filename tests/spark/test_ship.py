@@ -1,0 +1,166 @@
+"""Getting framefold and the user's own operations to executors that have neither."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+import threading
+import zipfile
+from pathlib import Path
+from types import ModuleType
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+import cloudpickle
+
+import framefold as ff
+from framefold.spark import ship
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+PROGRAM = """
+import framefold as ff
+assert ".zip" in ff.__file__, ff.__file__
+from framefold.spark.session import local_session
+from helpers import Tally
+
+bare = {"spark.executorEnv.PYTHONPATH": "", "spark.executor.memory": "1g"}
+spark = local_session("shipping", "local-cluster[2,1,1024]", **bare)
+
+def where(batches):
+    import importlib.util, os, pyarrow as pa, time
+    list(batches)
+    time.sleep(2)
+    found = importlib.util.find_spec("framefold"), importlib.util.find_spec("helpers")
+    yield pa.RecordBatch.from_pydict({"pid": [os.getppid()], "found": [repr(found)]})
+
+df = spark.range(0, 1_000, 1, 4)
+bare = df.mapInArrow(where, "pid long, found string").collect()
+assert {row["found"] for row in bare} == {"(None, None)"}, bare
+assert len({row["pid"] for row in bare}) > 1, bare
+
+class Local(ff.PythonOperation):
+    result = "int64"
+    commutative = True
+    def create(self):
+        return Tally()
+    def accumulate(self, state, value):
+        return state.plus(value)
+    def combine(self, a, b):
+        assert isinstance(a, Tally) and isinstance(b, Tally)
+        return a.join(b)
+    def finish(self, state):
+        return state.n
+
+events = ff.events(df, time="id").window(ff.sliding(100, every=50))
+for way in ("driver", "executors", "auto"):
+    result = events.options(combine=way).aggregate(n=Local("id"), m=ff.Count()).collect()
+    assert [row["n"] for row in result] == [50, *[100] * 18, 100, 50][: len(result)], result
+    assert all(row["n"] == row["m"] for row in result)
+spark.stop()
+print("shipped")
+"""
+
+HELPERS = """
+import dataclasses
+
+STEP = 1
+
+@dataclasses.dataclass(frozen=True)
+class Tally:
+    n: int = 0
+
+    def plus(self, value):
+        return Tally(self.n + STEP)
+
+    def join(self, other):
+        return Tally(self.n + other.n)
+"""
+
+
+def test_the_zip_is_the_whole_package() -> None:
+    path = ship.package_zip()
+    assert path == ship.package_zip()
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+    for room in ("", "aggregators/", "runtime/", "spark/"):
+        assert f"framefold/{room}__init__.py" in names
+        assert f"framefold/{room}__init__.pyc" in names
+    assert "framefold/py.typed" in names
+    assert "cloudpickle/cloudpickle.py" in names
+    assert not any("__pycache__" in name for name in names)
+
+
+def test_framefold_in_a_zip_ships_the_same_zip() -> None:
+    path = ship.package_zip()
+    code = "import framefold, framefold.spark.ship as s; print(framefold.__file__); print(s.package_zip())"
+    program = f"import sys; sys.path.insert(0, {path!r}); {code}"
+    out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
+    assert out[0].startswith(path)
+    assert Path(out[1]).name == Path(path).name
+
+
+def test_a_session_is_shipped_to_once(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: list[str] = []
+    real = type(spark).addArtifacts
+    monkeypatch.setattr(type(spark), "addArtifacts", lambda self, *a, **k: (calls.append(a[0]), real(self, *a, **k)))
+    another = spark.newSession()  # shares the context, which has the file already
+    ship.ship(another)
+    ship.ship(another)
+    assert calls == [ship.package_zip()]
+
+
+def test_a_users_modules_go_by_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "of_a_user.py").write_text(HELPERS)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    import of_a_user  # type: ignore[import-not-found]
+
+    payload = ship.pack(of_a_user.Tally(3))
+    assert cloudpickle.list_registry_pickle_by_value() == set()
+    reader = f"import pickle; tally = pickle.loads({payload!r}); print(tally.plus(1).n)"
+    out = subprocess.run([sys.executable, "-c", reader], capture_output=True, text=True, check=True, cwd="/").stdout
+    assert out.strip() == "4"
+    assert type(ship.unpack(payload)) is of_a_user.Tally  # back where it came from it is the class it was
+
+
+def test_whose_a_module_is() -> None:
+    import json
+
+    import numpy
+    import pyspark
+
+    assert ship._is_users(sys.modules[__name__])
+    for module in (json, numpy, pyspark, sys, ff, ship, sys.modules["__main__"]):
+        assert not ship._is_users(module), module
+    assert not ship._is_users(ModuleType("not_imported"))
+    assert not ship._is_users(None)
+
+
+def test_what_does_not_pickle_is_said() -> None:
+    with pytest.raises(ff.OperationError, match="cannot be sent to the executors, it does not pickle"):
+        ship.pack(threading.Lock())
+
+
+@pytest.mark.slow
+def test_executors_without_framefold(tmp_path: Path) -> None:
+    """Executors that are processes of their own, of a Python that has no framefold."""
+    (tmp_path / "helpers.py").write_text(HELPERS)
+    (tmp_path / "program.py").write_text(
+        f"import sys; sys.path.insert(0, {ship.package_zip()!r})\n" + textwrap.dedent(PROGRAM)
+    )
+    # An editable install is found through a hook in site-packages; python -S -c ... leaves it out.
+    wrapper = tmp_path / "python"
+    packages = ":".join(path for path in sys.path if path.endswith("site-packages"))
+    wrapper.write_text(f'#!/bin/sh\nPYTHONPATH="$PYTHONPATH:{packages}" exec {sys.executable} -S "$@"\n')
+    wrapper.chmod(0o755)
+    program = f"import os, sys; sys.executable = {str(wrapper)!r}; exec(open('program.py').read())"
+    (tmp_path / "start.py").write_text(program)
+    done = subprocess.run(
+        [sys.executable, "start.py"], cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.stdout.strip().endswith("shipped"), done.stdout + done.stderr

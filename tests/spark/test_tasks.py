@@ -1,0 +1,143 @@
+"""What runs inside a task, without Spark: cutting, merging, flushing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+import numpy as np
+import pyarrow as pa
+from hypothesis import given
+from hypothesis import strategies as st
+
+import framefold as ff
+from framefold.runtime.query import bind
+from framefold.spark import tasks
+from framefold.spark.types import arrow_schema, output_schema, to_spark
+from framefold.spark.wire import Wire, batches
+
+KEYS = st.tuples(st.sampled_from([None, -0.0, 0.0, 1.5, float("nan")]), st.sampled_from([None, "", "a", "b"]))
+
+
+def job(schema: pa.Schema, by: list[str]) -> tasks.Job:
+    query = bind(schema, time="t", by=by, window=ff.sliding(4, every=2), outputs={"n": ff.Count(), "x": ff.Sum("x")})
+    kinds = [to_spark(schema.field(name).type) for name in by]
+    results = arrow_schema(output_schema(query.result_schema, [kind for kind in kinds if kind is not None]))
+    return tasks.Job(query, Wire(query.partials_schema, len(by)), results)
+
+
+def events(rows: int, keys: int) -> pa.Table:
+    numbers = np.random.default_rng(7)
+    return pa.table(
+        {"t": numbers.integers(0, 300, rows), "k": numbers.integers(0, keys, rows), "x": numbers.integers(0, 9, rows)}
+    )
+
+
+def sliced(table: pa.Table, size: int) -> Iterator[pa.RecordBatch]:
+    return iter(table.to_batches(max_chunksize=size))
+
+
+@pytest.mark.parametrize("by", [[], ["k"]])
+@pytest.mark.parametrize("bound", [3, 50, 1 << 20])
+def test_bounds_change_nothing(by: list[str], bound: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    table = events(2_000, 11)
+    work = job(table.schema, by)
+    expected = work.query.results(work.query.accumulate(table, 0))
+    for name in ("GATHER_ROWS", "HOLD_ROWS", "CHUNK_ROWS"):
+        monkeypatch.setattr(tasks, name, bound)
+    partials = pa.Table.from_batches(list(tasks.accumulate(work, sliced(table.select(work.query.columns), 37))))
+    order = [(name, "ascending", "at_start") for name in (*work.wire.key_names, "frame", "part")]
+    merged = pa.Table.from_batches(list(tasks.merge(work, sliced(partials.sort_by(order), 13))))
+    assert merged.num_rows <= partials.num_rows
+    results = pa.Table.from_batches(list(tasks.results(work, sliced(merged, 17))))
+    assert results.to_pylist() == expected.to_pylist()
+
+
+def test_parts_rise_with_the_input(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = events(100, 3)
+    monkeypatch.setattr(tasks, "GATHER_ROWS", 10)
+    monkeypatch.setattr(tasks, "HOLD_ROWS", 1)
+    parts = [part for batch in tasks.accumulate(job(table.schema, ["k"]), sliced(table, 10)) for part in batch["part"]]
+    assert [part.as_py() for part in parts] == sorted(part.as_py() for part in parts)
+
+
+def test_nothing_in_nothing_out() -> None:
+    work = job(events(0, 1).schema, ["k"])
+    for stage in (tasks.accumulate, tasks.merge, tasks.results):
+        assert list(stage(work, iter([]))) == []
+    empty = pa.RecordBatch.from_pylist([], schema=events(0, 1).schema)
+    assert list(tasks.accumulate(work, iter([empty]))) == []
+
+
+@given(st.lists(KEYS, max_size=40), st.integers(1, 7), st.integers(1, 12))
+def test_equal_keys_are_never_parted(keys: list[tuple[float | None, str | None]], size: int, enough: int) -> None:
+    schema = pa.schema([("a", pa.float64()), ("b", pa.string()), ("frame", pa.int64()), ("part", pa.int64())])
+
+    def rank(key: tuple[float | None, str | None]) -> tuple[int, float, bool, str]:
+        number, text = key
+        kind = 0 if number is None else 2 if number != number else 1
+        return kind, number + 0.0 if number is not None and kind == 1 else 0.0, text is not None, text or ""
+
+    keys.sort(key=rank)
+    rows = [(*key, at, 0) for at, key in enumerate(keys)]
+    columns = list(zip(*rows, strict=True)) or [[]] * 4
+    table = pa.table(
+        [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
+    )
+    wire = Wire(schema, 2)
+    cut = list(tasks._whole(wire, (batch for batch in table.to_batches(max_chunksize=size)), 2, enough))
+    found = [[rank((row["a"], row["b"])) for row in piece.to_pylist()] for piece in cut]
+    assert [key for piece in found for key in piece] == [rank(key) for key in keys]
+    assert all(piece for piece in found)
+    for before, after in pairwise(found):
+        assert before[-1] != after[0]
+
+
+def test_states_travel_unchanged() -> None:
+    schema = pa.schema(
+        [
+            ("k", pa.timestamp("us", tz="Asia/Kathmandu")),
+            ("frame", pa.int64()),
+            ("part", pa.int64()),
+            ("u", pa.uint64()),
+            ("d", pa.duration("ns")),
+            ("t", pa.timestamp("ns")),
+            ("s", pa.large_string()),
+            ("b", pa.large_binary()),
+            ("w", pa.uint32()),
+            ("m", pa.decimal128(38, 10)),
+        ]
+    )
+    row = [
+        1_700_000_000_123_456,
+        -5,
+        1 << 40,
+        (1 << 64) - 1,
+        -7,
+        123_456_789_123,
+        "é",
+        b"\x00\xff",
+        4_000_000_000,
+        None,
+    ]
+    columns = [
+        pa.array([value, None], pa.int64() if pa.types.is_temporal(field.type) else field.type)
+        for value, field in zip(row, schema, strict=True)
+    ]
+    table = pa.table([column.cast(field.type) for column, field in zip(columns, schema, strict=True)], schema=schema)
+    wire = Wire(schema, 1)
+    travelled = list(wire.encode(table))
+    assert all(not pa.types.is_temporal(field.type) for field in travelled[0].schema)
+    assert travelled[0].schema.names == ["k0", "frame", "part", *(f"s{at}" for at in range(7))]
+    assert wire.decode(travelled).equals(table)
+    assert wire.decode([]).equals(schema.empty_table())
+
+
+def test_batches_are_small() -> None:
+    table = pa.table({"b": [b"x" * (1 << 20)] * 40})
+    assert max(batch.num_rows for batch in batches(table)) <= 16
+    assert max(batch.num_rows for batch in batches(pa.table({"n": np.arange(200_000)}))) <= 65_536

@@ -1,0 +1,109 @@
+"""Types on the way from Spark to Arrow and back."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+import pyarrow as pa
+from pyspark.sql import functions as f
+from pyspark.sql import types as t
+
+from framefold import ColumnError, QueryError
+from framefold.spark.types import arrow_schema, input_schema, output_schema, to_arrow, to_spark
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+ROUND_TRIP = [
+    t.BooleanType(),
+    t.ByteType(),
+    t.ShortType(),
+    t.IntegerType(),
+    t.LongType(),
+    t.FloatType(),
+    t.DoubleType(),
+    t.DecimalType(38, 18),
+    t.StringType(),
+    t.BinaryType(),
+    t.DateType(),
+    t.TimestampType(),
+    t.TimestampNTZType(),
+    t.DayTimeIntervalType(),
+    t.ArrayType(t.StringType()),
+    t.MapType(t.StringType(), t.DoubleType()),
+    t.StructType([t.StructField("a", t.LongType()), t.StructField("b", t.ArrayType(t.DateType()))]),
+]
+
+
+@pytest.mark.parametrize("spark", ROUND_TRIP, ids=lambda kind: kind.simpleString())
+def test_a_type_comes_back_as_it_was(spark: t.DataType) -> None:
+    arrow = to_arrow(spark)
+    assert arrow is not None
+    assert to_spark(arrow) == spark
+
+
+@pytest.mark.parametrize(
+    ("arrow", "spark"),
+    [
+        (pa.uint8(), t.ShortType()),
+        (pa.uint64(), t.DecimalType(20, 0)),
+        (pa.float16(), t.FloatType()),
+        (pa.large_string(), t.StringType()),
+        (pa.string_view(), t.StringType()),
+        (pa.dictionary(pa.int32(), pa.string()), t.StringType()),
+        (pa.timestamp("ns", tz="Asia/Kathmandu"), t.TimestampType()),
+        (pa.date64(), t.DateType()),
+        (pa.large_list(pa.int64()), t.ArrayType(t.LongType())),
+        (pa.decimal256(50, 2), None),
+        (pa.struct([pa.field("a", pa.month_day_nano_interval())]), None),
+    ],
+)
+def test_what_an_operation_may_return(arrow: pa.DataType, spark: t.DataType | None) -> None:
+    assert to_spark(arrow) == spark
+
+
+def test_an_output_spark_has_no_type_for_is_named() -> None:
+    with pytest.raises(QueryError, match="output 'x' has the Arrow type decimal256"):
+        output_schema(pa.schema([("x", pa.decimal256(50, 2))]), [])
+
+
+def test_keys_keep_their_spark_types() -> None:
+    schema = output_schema(pa.schema([("k", pa.string()), ("n", pa.int64())]), [t.StringType()])
+    assert schema.simpleString() == "struct<k:string,n:bigint>"
+    assert arrow_schema(schema) == pa.schema([("k", pa.string()), ("n", pa.int64())])
+
+
+def test_only_used_columns_need_a_usable_type(spark: SparkSession) -> None:
+    df = spark.range(1).withColumn("odd", f.expr("parse_json('1')"))
+    assert input_schema(df, ["id"]).names == ["id", "odd"]
+    with pytest.raises(ColumnError, match="'odd' has the type variant, which framefold cannot use"):
+        input_schema(df, ["id", "odd"])
+
+
+def test_collated_strings_are_refused(spark: SparkSession) -> None:
+    df = spark.range(1).withColumn("name", f.expr("'a' collate unicode_ci"))
+    with pytest.raises(ColumnError, match="'name' has the type string collate UNICODE_CI"):
+        input_schema(df, ["name"])
+
+
+def test_names_are_found_as_spark_finds_them(spark: SparkSession) -> None:
+    df = spark.range(1).withColumn("Speed", f.lit(1.0))
+    assert input_schema(df, ["ID", "speed"]).field("speed").type == pa.float64()
+    assert "sped" not in input_schema(df, ["sped"]).names
+    spark.conf.set("spark.sql.caseSensitive", "true")
+    try:
+        assert "speed" not in input_schema(df, ["speed"]).names
+    finally:
+        spark.conf.unset("spark.sql.caseSensitive")
+
+
+def test_an_ambiguous_name_is_refused(spark: SparkSession) -> None:
+    df = spark.range(1).select("id", f.col("id").alias("ID"), f.lit(1).alias("x"), f.lit(2).alias("x"))
+    with pytest.raises(ColumnError, match="'x' is ambiguous: 2 columns"):
+        input_schema(df, ["x"])
+    with pytest.raises(ColumnError, match="'Id' is ambiguous: 2 columns"):
+        input_schema(df, ["Id"])

@@ -1,0 +1,52 @@
+"""The examples in the docstrings do what they say.
+
+Pytest's own --doctest-modules would import the rooms under the names of their folders, so they are looked up here
+as users import them.
+"""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOMS = ["framefold", "framefold.aggregators", "framefold.runtime", "framefold.spark"]
+FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
+
+
+def modules() -> list[str]:
+    """Names of all modules. Each room is listed by itself: in an editable install it is not inside the first."""
+    inside = [
+        f"{room}.{module.name}"
+        for room in ROOMS
+        for module in pkgutil.iter_modules(importlib.import_module(room).__path__)
+        if module.name != "__main__"
+    ]
+    return sorted({*ROOMS, *inside})
+
+
+@pytest.mark.parametrize("name", modules())
+def test_examples(name: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    tests = [test for test in doctest.DocTestFinder().find(importlib.import_module(name)) if test.examples]
+    if not tests:
+        return
+    given: dict[str, Any] = {}
+    sources = [example.source for test in tests for example in test.examples if not skipped(example)]
+    if any(re.search(r"(?<![.\w])spark\b", source) for source in sources):
+        given["spark"] = request.getfixturevalue("spark")
+    monkeypatch.chdir(tmp_path)  # for examples that write files
+    runner = doctest.DocTestRunner(optionflags=FLAGS)
+    said: list[str] = []
+    for test in tests:
+        test.globs.update(given)
+        runner.run(test, out=said.append)
+    assert runner.failures == 0, "\n" + "".join(said)
+
+
+def skipped(example: doctest.Example) -> bool:
+    return example.options.get(doctest.SKIP, False)

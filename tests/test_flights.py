@@ -1,0 +1,124 @@
+"""The main job on 20,000 real departures: every row as Spark's own window(), DuckDB and the local engine have it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import framefold as ff
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+EXACT = ["n", "total", "least", "most"]
+WITHIN = {"mean": 1e-12, "deviation": 1e-12}
+
+DUCKDB = """
+with placed as (select origin, delay, epoch_us(departure) // 900000000 as last from read_parquet($path)),
+     windows as (select origin, delay, unnest(range(last - 23, last + 1)) * 900000000 as start from placed)
+select origin, start, count(*) as n, sum(delay)::bigint as total, avg(delay) as mean, min(delay) as least,
+       max(delay) as most, stddev_samp(delay) as deviation
+from windows group by all order by all
+"""
+
+
+def outputs() -> dict[str, Any]:
+    return {
+        "n": ff.Count(),
+        "total": ff.Sum("delay"),
+        "mean": ff.Average("delay"),
+        "least": ff.Min("delay"),
+        "most": ff.Max("delay"),
+        "deviation": ff.StdDev("delay"),
+    }
+
+
+def flat(result: pa.Table) -> pa.Table:
+    """A result with its windows' starts in microseconds, sorted; the ends are checked by the way."""
+    window = result["window"].combine_chunks()
+    start, end = (
+        pc.cast(pc.struct_field(window, name), pa.timestamp("us", tz="UTC")).cast(pa.int64())
+        for name in ("start", "end")
+    )
+    assert pc.all(pc.equal(pc.subtract(end, start), 6 * 3600 * 1_000_000)).as_py()
+    table = result.drop_columns(["window"]).append_column("start", start)
+    return table.sort_by([("origin", "ascending"), ("start", "ascending")])
+
+
+def assert_same(got: pa.Table, right: pa.Table) -> None:
+    """Equal rows; a failure shows the first ones that differ."""
+    assert got.num_rows == right.num_rows
+    differ = np.zeros(got.num_rows, bool)
+    for name in ["origin", "start", *EXACT]:
+        differ |= ~pc.equal(got[name], right[name].cast(got[name].type)).to_numpy()
+    for name, tolerance in WITHIN.items():
+        ours, theirs = (table[name].to_numpy() for table in (got, right))  # a null is a NaN here, and equal to another
+        differ |= ~np.isclose(ours, theirs, rtol=tolerance, atol=1e-9 if name == "deviation" else 0.0, equal_nan=True)
+        assert got[name].null_count == right[name].null_count
+    rows = np.flatnonzero(differ)[:5]
+    assert not differ.any(), (
+        f"{differ.sum()} rows differ:\n{got.take(rows).to_pylist()}\n{right.take(rows).to_pylist()}"
+    )
+
+
+@pytest.fixture(scope="session")
+def local(flights: Path) -> pa.Table:
+    """What the local engine gives, in the order it gives it."""
+    events = ff.events(pq.read_table(flights), time="departure", by="origin")
+    return events.window(ff.sliding("6 hours", every="15 minutes")).aggregate(**outputs())
+
+
+def test_local_is_sorted(local: pa.Table) -> None:
+    table = flat(local)
+    assert (
+        pc.struct_field(local["window"].combine_chunks(), "start")
+        .cast(pa.int64())
+        .equals(table["start"].combine_chunks())
+    )
+    assert local["origin"].equals(table["origin"])
+
+
+def test_duckdb(local: pa.Table, flights: Path) -> None:
+    assert_same(flat(local), duckdb.sql(DUCKDB, params={"path": str(flights)}).to_arrow_table())
+
+
+def test_parquet_path(local: pa.Table, flights: Path) -> None:
+    """The same straight from the file."""
+    events = ff.events(ff.parquet(str(flights)), time="departure", by="origin")
+    assert events.window(ff.sliding("6 hours", every="15 minutes")).aggregate(**outputs()).equals(local)
+
+
+@pytest.fixture(scope="session")
+def sparks_own(spark: SparkSession, flights: Path) -> pa.Table:
+    """What Spark's window() gives."""
+    from pyspark.sql import functions as F
+
+    frame = spark.read.parquet(str(flights)).groupBy("origin", F.window("departure", "6 hours", "15 minutes"))
+    return frame.agg(
+        F.count("*").alias("n"),
+        F.sum("delay").alias("total"),
+        F.avg("delay").alias("mean"),
+        F.min("delay").alias("least"),
+        F.max("delay").alias("most"),
+        F.stddev_samp("delay").alias("deviation"),
+    ).toArrow()
+
+
+def test_local_is_as_sparks_own(local: pa.Table, sparks_own: pa.Table) -> None:
+    assert_same(flat(local), flat(sparks_own))
+
+
+@pytest.mark.parametrize("combine", ["driver", "executors", "auto"])
+def test_spark(combine: str, spark: SparkSession, flights: Path, sparks_own: pa.Table) -> None:
+    frame = spark.read.parquet(str(flights)).repartition(3)
+    events = ff.events(frame, time="departure", by="origin").options(combine=combine)
+    result = events.window(ff.sliding("6 hours", every="15 minutes")).aggregate(**outputs())
+    assert result.schema["n"].dataType.typeName() == "long"
+    assert_same(flat(result.toArrow()), flat(sparks_own))
