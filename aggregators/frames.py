@@ -64,6 +64,10 @@ class Frames:
 
     def count(self, values: Values = None) -> Ints:
         """How many rows each frame has."""
+        return self._count.copy()
+
+    @cached_property
+    def _count(self) -> Ints:
         return np.bincount(self.index, minlength=self.size)
 
     def sum(self, values: Values) -> NDArray[Any]:
@@ -110,16 +114,17 @@ class Frames:
         and H. D. Nguyen, "Fast Reproducible Floating-Point Summation", 2013).
         """
         values = np.asarray(values, dtype=np.float64)
-        largest = float(np.max(np.abs(values), initial=0.0))
+        largest = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
         if not largest < HUGE:
             return self._sum_with_rare(values)
         if largest == 0.0:
             return Compensated.of(np.zeros(self.size))
         exponent = int(np.frexp(largest)[1]) + max(len(values) - 1, 1).bit_length() + 1
         cut = np.ldexp(1.5, max(exponent, -968))
-        upper = (values + cut) - cut
+        upper = values + cut
+        upper -= cut
         high = np.bincount(self.index, weights=upper, minlength=self.size)
-        low = np.bincount(self.index, weights=values - upper, minlength=self.size)
+        low = np.bincount(self.index, weights=np.subtract(values, upper, out=upper), minlength=self.size)
         return Compensated(*two_sum(cast(Floats, high), cast(Floats, low)))
 
     def _sum_with_rare(self, values: NDArray[np.float64]) -> Compensated:
@@ -148,39 +153,37 @@ class Frames:
             best = self._extreme(codes, choose)
             return ranked.dictionary.take(pa.array(order[best]))
         values = np.asarray(values)
-        if len(values) and bool((self.index[1:] >= self.index[:-1]).all()):
-            starts = np.flatnonzero(np.r_[True, self.index[1:] != self.index[:-1]])
-            return choose.reduceat(values, starts)
-        result = values[self.first_row]
+        if choose is np.fmin and not (_is_float(values) and np.isnan(np.min(values, initial=np.inf))):
+            choose = np.minimum  # the same without NaN, and twice as fast
+        return self._choose(values, choose)
+
+    def _choose(self, values: NDArray[Any], choose: np.ufunc) -> NDArray[Any]:
+        result = np.empty(self.size, values.dtype)
+        result[self.index] = values  # any value of each frame to begin with
         choose.at(result, self.index, values)
         return result
 
     @cached_property
-    def _in_time_order(self) -> NDArray[np.intp] | None:
-        """The rows in time order, those of one time as they came; None where they are in it already."""
-        if bool((self.ticks[1:] >= self.ticks[:-1]).all()):
-            return None
-        return np.argsort(self.ticks, kind="stable")
+    def _sorted(self) -> bool:
+        return bool((self.ticks[1:] >= self.ticks[:-1]).all())
 
     @cached_property
     def first_row(self) -> NDArray[np.intp]:
         """The row of each frame's first event in time; among those of one time the one that came first."""
-        rows = np.empty(self.size, np.intp)
-        order = self._in_time_order
-        backwards = np.arange(len(self.index))[::-1] if order is None else order[::-1]
-        rows[self.index[backwards]] = backwards  # where an index repeats, numpy keeps what is assigned last
-        return rows
+        return self._edge(np.minimum, slice(None, None, -1))
 
     @cached_property
     def last_row(self) -> NDArray[np.intp]:
         """The row of each frame's last event in time; among those of one time the one that came last."""
-        rows = np.empty(self.size, np.intp)
-        order = self._in_time_order
-        if order is None:
-            rows[self.index] = np.arange(len(self.index))
-        else:
-            rows[self.index[order]] = order
-        return rows
+        return self._edge(np.maximum, slice(None))
+
+    def _edge(self, choose: np.ufunc, order: slice) -> NDArray[np.intp]:
+        rows = np.arange(len(self.index))
+        if not self._sorted:
+            rows = np.flatnonzero(self.ticks == self._choose(self.ticks, choose)[self.index])
+        edge = np.empty(self.size, np.intp)
+        edge[self.index[rows[order]]] = rows[order]  # where an index repeats, numpy keeps what is assigned last
+        return edge
 
     def first(self, values: Values) -> Values:
         """The value of each frame's first event."""
@@ -196,9 +199,10 @@ class Frames:
 
     def group(self, values: Values) -> Iterator[Values]:
         """Each frame's values in time order, frame by frame: for whatever has no reduction of its own."""
-        order = self._in_time_order
-        by_frame = np.argsort(self.index if order is None else self.index[order], kind="stable")
-        rows = by_frame if order is None else order[by_frame]
+        if self._sorted:
+            rows = np.argsort(self.index, kind="stable")
+        else:
+            rows = np.lexsort((self.ticks, self.index))
         values = _take(values, rows)
         ends = np.cumsum(self.count())
         for start, end in zip((ends - self.count()).tolist(), ends.tolist(), strict=True):

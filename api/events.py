@@ -47,6 +47,8 @@ def events(data: Any, time: str, by: str | Sequence[str] | None = None, *, null_
     """
     if not isinstance(time, str):
         raise QueryError(f"time= is {time!r}; expected the name of a column")
+    if by is not None and not isinstance(by, (str, list, tuple)):
+        raise QueryError(f"by= is {by!r}; expected the name of a column, a list of names, or None")
     keys = [by] if isinstance(by, str) else list(by or [])
     if null_time not in ("error", "drop"):
         raise QueryError(f"null_time is {null_time!r}; expected 'error' or 'drop'")

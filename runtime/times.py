@@ -204,13 +204,13 @@ def drop_null_times(table: pa.Table, name: str) -> pa.Table:
     return table.filter(pc.is_valid(column)) if column.null_count else table
 
 
-def overflow_guard(least: int, greatest: int, name: str) -> None:
-    """ColumnError where a bound of a window would leave int64."""
-    if least < -LIMIT or greatest >= LIMIT:
+def overflow_guard(least: int, greatest: int, time: TimeColumn) -> None:
+    """ColumnError where a bound of a window would leave the range of its type."""
+    limit = 1 << 31 if pa.types.is_date(time.type) else LIMIT
+    if least < -limit or greatest >= limit:
         raise ColumnError(
-            f"a window around the time {name!r} would start at {least} or end at {greatest}, beyond the range "
-            "of int64; "
-            "expected times further from its ends"
+            f"a window around the time {time.name!r} would start at {least} or end at {greatest}, beyond the range "
+            f"of {time.bound_type}; expected times further from its ends"
         )
 
 

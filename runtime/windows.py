@@ -163,7 +163,7 @@ class Grid:
         if not len(ticks):
             return ticks, None
         reach = self.size + 2 * self.every
-        overflow_guard(int(ticks.min()) - reach, int(ticks.max()) + reach, self.time.name)
+        overflow_guard(int(ticks.min()) - reach, int(ticks.max()) + reach, self.time)
         shifted = ticks - (self.offset + (self.closed == "right"))
         step = shifted // self.every
         if not self.rest:
