@@ -48,7 +48,7 @@ def states(*values: int) -> Any:
 def run(operation: Any, method: str) -> None:
     made = bound(operation)
     if method == "accumulate":
-        made.accumulate(Frames(np.array([0, 1, 1]), 2, np.arange(3)), [np.array([1, 2, 3])])
+        made.accumulate(Frames(np.array([0, 1, 1]), 2, np.arange(3)), [pa.array([1, 2, 3])])
     elif method == "finish":
         made.finish(states(1, 2))
     else:
@@ -157,7 +157,7 @@ def test_a_state_must_be_declared() -> None:
 
 
 def test_create_is_checked() -> None:
-    with pytest.raises(OperationError, match="create of 'out'.*no field"):
+    with pytest.raises(OperationError, match=r"create of 'out'.*no field"):
         bound(broken(create=lambda self: {}))
     with pytest.raises(OperationError, match="create of 'out'"):
         bound(broken(create=lambda self: {"total": "zero"}))
@@ -220,7 +220,7 @@ def test_masked_results_are_null() -> None:
 
 
 class Keep(ff.AggregateOperation):
-    """The leading digits of a matrix product in disguise: keeps the left or the right, or adds."""
+    """Keeps the left or the right state, or adds them."""
 
     state = {"value": "float64"}
     result = "float64"
@@ -280,7 +280,7 @@ def test_python_operations() -> None:
     made = bound(Words("x"))
     assert made.commutative is False
     frames = Frames(np.array([1, 0, 1]), 2, np.array([5, 1, 2]))
-    made_states = made.accumulate(frames, [np.array([7, 8, 9])])
+    made_states = made.accumulate(frames, [pa.array([7, 8, 9])])
     assert made.finish(made_states).to_pylist() == ["8", "97"]
     assert made.finish(made.combine(made_states, made_states)).to_pylist() == ["88", "9797"]
 
@@ -335,7 +335,7 @@ def test_bound_operations_can_be_sent(operation: Any) -> None:
     sent = pickle.loads(cloudpickle.dumps(made))
     assert sent.result == made.result
     frames = Frames(np.array([0, 0]), 1, np.arange(2))
-    of = [each.finish(each.accumulate(frames, [np.array([4, 5])])).to_pylist() for each in (made, sent)]
+    of = [each.finish(each.accumulate(frames, [pa.array([4, 5])])).to_pylist() for each in (made, sent)]
     assert of[0] == of[1]
 
 

@@ -179,7 +179,7 @@ class NotTravelled(InPlace):
 )
 def test_each_law_catches_what_breaks_it(operation: Any, law: str) -> None:
     with pytest.raises(LawError, match=f"^({law})") as caught:
-        check_laws(operation("x"), TABLE)
+        check_laws(operation("x"), TABLE, examples=20)
     assert "x=[" in str(caught.value), "the message shows an example"
 
 
@@ -187,36 +187,50 @@ def test_what_breaks_no_law_passes() -> None:
     check_laws(Total("x"), TABLE)
 
 
-def test_purity_alone() -> None:
-    """Changes its left argument where that shows only later: in a state that was combined before."""
+class Remembers(Total):
+    """Keeps every state it has combined, and changes the first of them later: no result at hand shows it."""
 
-    class Appends(InPlace):
-        def combine(self, a: Any, b: Any) -> Any:
-            if not a or not b:
-                return list(a) or list(b)
-            a.extend(b)
-            return list(a)
+    state = {"total": "object"}
+    deduct = ff.AggregateOperation.deduct
 
-        def finish(self, state: Any) -> Any:
-            return sorted(set(state))
+    def create(self) -> Any:
+        return {"total": ()}
 
-    with pytest.raises(LawError, match="^purity: .*argument a"):
-        check_laws(Appends("x"), TABLE)
+    def accumulate(self, frames: Any, x: Any) -> Any:
+        states = np.empty(frames.size, object)
+        states[:] = [{"sum": int(each.sum()), "uses": 0} for each in frames.group(x)]
+        return {"total": states}
+
+    def combine(self, a: Any, b: Any) -> Any:
+        return {"total": np.frompyfunc(self.join, 2, 1)(a["total"], b["total"])}
+
+    def join(self, a: Any, b: Any) -> Any:
+        for state in filter(None, (a, b)):
+            state["uses"] += 1
+        return {"sum": sum(state["sum"] for state in filter(None, (a, b))), "uses": 0}
+
+    def finish(self, a: Any) -> Any:
+        return [state["sum"] if state else 0 for state in a["total"]]
+
+
+def test_purity_is_seen_where_no_result_shows_it() -> None:
+    with pytest.raises(LawError, match=r"^purity: .* changed its argument a"):
+        check_laws(Remembers("x"), TABLE, examples=20)
 
 
 @pytest.mark.parametrize("values", [[1e16, 1.0], [0.1, 0.2, 0.3]])
 def test_a_deduct_that_is_declared_exact_must_be(values: list[float]) -> None:
     """Windows slide by it, so rounding would pile up; a plain float deduct may round, for it is not used."""
     table = pa.table({"x": values})
-    with pytest.raises(LawError, match="^deduct"):
-        check_laws(InexactDeduct("x"), table)
+    with pytest.raises(LawError, match=r"^deduct"):
+        check_laws(InexactDeduct("x"), table, examples=20)
     plain = type("Plain", (InexactDeduct,), {"exact_deduct": False})
-    check_laws(plain("x"), table)
+    check_laws(plain("x"), table, examples=20)
 
 
 def test_examples_are_the_smallest() -> None:
     with pytest.raises(LawError) as caught:
-        check_laws(NotDeducted("x"), pa.table({"x": [7, 8, 9, 0]}))
+        check_laws(NotDeducted("x"), pa.table({"x": [7, 8, 9, 0]}), examples=20)
     assert re.search(r"a: x=\[\d\]; b: x=\[\d\]$", str(caught.value))
     assert caught.value.__cause__ is None
     assert not getattr(caught.value, "__notes__", [])
@@ -229,14 +243,13 @@ AWKWARD: dict[str, pa.Array] = {
     "float32": pa.array([0.1, 1e30, float("nan")], pa.float32()),
     "decimal": pa.array([Decimal("-1.25"), Decimal("99999999.99"), None], pa.decimal128(10, 2)),
     "string": pa.array(["", "a", "é", "\U0001f600", None]),
-    "timestamp": pa.array(
-        [datetime.datetime(1900, 1, 1), datetime.datetime(2262, 1, 1)], pa.timestamp("us", "Europe/Berlin")
-    ),
+    "timestamp": pa.array([datetime.datetime(1900, 1, 1), None], pa.timestamp("us", "Europe/Berlin")),
     "date": pa.array([datetime.date(1, 1, 1), datetime.date(9999, 1, 1)]),
     "bool": pa.array([True, False, None]),
     "binary": pa.array([b"", b"\xff", b"a"]),
 }
 NUMBERS = {"int64", "uint64", "float64", "float32", "decimal"}
+OF_NUMBERS = (ff.Sum, ff.Average, ff.Variance, ff.StdDev)
 
 
 @pytest.mark.parametrize("kind", AWKWARD)
@@ -244,13 +257,15 @@ NUMBERS = {"int64", "uint64", "float64", "float32", "decimal"}
     "operation", [ff.Min, ff.Max, ff.First, ff.Last, ff.Count, ff.Sum, ff.Average, ff.Variance, ff.StdDev]
 )
 def test_our_own_operations_keep_all_laws(operation: Any, kind: str) -> None:
-    if operation in (ff.Sum, ff.Average, ff.Variance, ff.StdDev) and kind not in NUMBERS:
-        pytest.skip("for numbers only")
-    check_laws(operation("x"), pa.table({"x": AWKWARD[kind]}), examples=25)
+    if operation in OF_NUMBERS and kind not in NUMBERS:
+        with pytest.raises(ColumnError, match="numbers"):
+            check_laws(operation("x"), pa.table({"x": AWKWARD[kind]}))
+        return
+    check_laws(operation("x"), pa.table({"x": AWKWARD[kind]}), examples=10)
 
 
 def test_counting_rows_needs_no_column() -> None:
-    check_laws(ff.Count(), pa.table({"y": [1, 2]}))
+    check_laws(ff.Count(), pa.table({"y": [1, 2]}), examples=10)
 
 
 @pytest.mark.parametrize("values", [["a", "b", ""], [1, 2, 3]])

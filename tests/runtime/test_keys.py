@@ -61,7 +61,6 @@ def test_as_duckdb_groups_and_orders(kind: str) -> None:
     with duckdb.connect() as connection:
         connection.register("events", events)
         rows = connection.sql(f"SELECT {zero} AS k, count(*) FROM events GROUP BY 1 ORDER BY 1 NULLS FIRST").fetchall()
-    assert repr(grouped(events["k"].combine_chunks()).to_pandas().values.tolist()) is not None
     found = grouped(events["k"].combine_chunks()).to_pydict()
     assert [repr(k) for k in found["k"]] == [repr(row[0]) for row in rows]
     assert found["n"] == [row[1] for row in rows]
@@ -86,7 +85,7 @@ def test_as_duckdb_groups_and_orders(kind: str) -> None:
     ids=lambda column: str(column.type),
 )
 def test_other_types_of_keys(column: pa.Array) -> None:
-    """Each of these has two groups or more: a null first, and something that is there twice."""
+    """Each of these has one value that is there once, and one that is there twice."""
     counts = grouped(column)["n"].to_pylist()
     assert sorted(counts) == ([1, 1, 2] if pa.types.is_floating(column.type) else [1, 2])
 

@@ -150,7 +150,7 @@ def test_strings_keep_their_order(case: tuple[int, Ranges]) -> None:
     assert slid["state"].tolist() == [text[a:b] for a, b in zip(low.tolist(), high.tolist(), strict=True)]
 
 
-@pytest.mark.parametrize("width", [1, 2, 60, 4096, 20_000])
+@pytest.mark.parametrize("width", [1, 2, 60, 5000, 13_000])
 def test_one_long_run(width: int) -> None:
     """More than three times the rows after which running states start anew."""
     rows = 3 * module.STEPS + 77
@@ -259,9 +259,6 @@ def test_doubtful_windows_are_rebuilt() -> None:
 def test_without_the_rebuild_they_would_be_wrong() -> None:
     never = patch.object(module, "_doubtful", lambda operation, running, run, difference: np.zeros(len(run), bool))
     with never, pytest.raises(AssertionError):
-        check_floats([1e300, 1.0, 1.0, 1.0, 1.0], of_width(5, 2), "deduct")
-        check_floats([1e40, 0.1, 0.2, 0.3], of_width(4, 2), "deduct")
-    with never, pytest.raises(AssertionError):
         check_floats([1e40, 0.1, 0.2, 0.3], of_width(4, 2), "deduct")
 
 
@@ -279,11 +276,8 @@ def test_a_million_slides() -> None:
         assert_own_values_only(float(found[window]), listed[low[window] : high[window]])
 
 
-def test_reduce_agrees_with_product() -> None:
-    """The expected value itself, once more by another road."""
+def test_the_expected_product_itself() -> None:
+    """Once more by another road."""
     states = matrices(9)
-    whole = reduce(
-        np.matmul,
-        [np.array([[states["a"][i], states["b"][i]], [states["c"][i], states["d"][i]]]) % PRIME for i in range(2)],
-    )
-    assert (whole % PRIME).ravel().tolist() == product(states, 0, 2)
+    factors = [np.array([[a, b], [c, d]]) for a, b, c, d in zip(*(states[key] for key in "abcd"), strict=True)]
+    assert reduce(lambda p, q: p @ q % PRIME, factors).ravel().tolist() == product(states, 0, 9)

@@ -102,7 +102,7 @@ def test_what_is_no_events(data: Any, message: str) -> None:
 
 
 def test_parquet_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(QueryError, match="nowhere.*does not exist"):
+    with pytest.raises(QueryError, match=r"nowhere.*does not exist"):
         ff.events(ff.parquet(tmp_path / "nowhere.parquet"), time="t")
     pq.write_table(TABLE, tmp_path / "here.parquet")
     with pytest.raises(QueryError, match="nowhere"):

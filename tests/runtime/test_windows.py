@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ def test_ranges_are_the_windows(spec: Any, events: Events) -> None:
     ranges = grid.ranges(frames, starts)
     rows = expected(spec, events)
     shift = (spec.offset - grid.offset) // spec.every
-    assert [sum(times_of[a:b], []) for a, b in zip(ranges.low.tolist(), ranges.high.tolist(), strict=True)] == [
+    assert [list(chain(*times_of[a:b])) for a, b in zip(ranges.low.tolist(), ranges.high.tolist(), strict=True)] == [
         times for *_, times in rows
     ]
     assert ranges.number.tolist() == [number + shift for _, number, _ in rows]
@@ -111,19 +112,13 @@ def test_a_frame_is_in_a_window_as_a_whole(spec: Any, times: list[int]) -> None:
 
 @given(grids)
 def test_no_more_frames_than_needed(spec: Any) -> None:
-    """As many frames a window as it is said, and no finer: neighbouring frames differ in their windows."""
+    """Frames in the middle of the line: as many to a window as is said."""
     grid = spec.bind(TIME)
-    line = np.arange(0, 4 * (spec.size + spec.every))
-    frames, kept = grid.frames(line)
-    whole = [t for t in line.tolist() if kept is None or kept[t]]
-    middle = spec.offset + spec.every * (-(-spec.size // spec.every) + (abs(spec.offset) + spec.size) // spec.every + 1)
-    own = {
-        int(frames[t])
-        for t in whole
-        if (middle <= t < middle + spec.size if spec.closed == "left" else middle < t <= middle + spec.size)
-    }
-    if middle + spec.size < len(line):
-        assert len(own) == grid.frames_in_window
+    start = spec.offset + 100 * spec.every
+    times = np.arange(start, start + spec.size) + (spec.closed == "right")
+    frames, kept = grid.frames(times)
+    assert kept is None or kept.all()
+    assert len(np.unique(frames)) == grid.frames_in_window
 
 
 def test_block_is_a_step_that_no_frame_straddles() -> None:
@@ -152,7 +147,7 @@ def test_far_apart_times_use_memory_for_events_only(far: int, window: Any) -> No
 
 
 def test_1970_and_2262() -> None:
-    times = pa.array([0, 9_223_372_036_854_775], pa.timestamp("ms")).cast(pa.timestamp("us"))
+    times = pa.array([0, 9_223_372_036_854], pa.timestamp("ms")).cast(pa.timestamp("us"))
     result = (
         ff.events(pa.table({"t": times}), time="t").window(ff.sliding("1 minute", "1 second")).aggregate(n=ff.Count())
     )

@@ -1,0 +1,75 @@
+# make demo | test | slow | lint | bench | clean
+#
+# Everything runs in .venv, which is made by the first command that needs it and made anew when pyproject.toml changes.
+# A stamp file in it says what has been installed.
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+
+# What the caller's own environments set must not leak into this one.
+unexport CONDA_PREFIX PIP_PREFIX PIP_REQUIRE_VIRTUALENV PIP_TARGET PIP_USER PYTHONHOME PYTHONPATH PYTHONSTARTUP VIRTUAL_ENV
+unexport HADOOP_CONF_DIR PYSPARK_DRIVER_PYTHON PYSPARK_PYTHON PYSPARK_SUBMIT_ARGS SPARK_CONF_DIR SPARK_HOME SPARK_REMOTE
+
+.DEFAULT_GOAL := test
+.NOTPARALLEL:
+.PHONY: demo test slow lint bench clean
+
+demo: $(VENV)/has-spark
+	@$(BIN)/framefold demo
+
+test: $(VENV)/has-test
+	@$(BIN)/pytest -m "not slow"
+
+# Spark on the Java of the extra is among the slow tests.
+slow: $(VENV)/has-test $(VENV)/has-java
+	@$(BIN)/pytest -m slow
+
+# mypy does not see through an editable install, so the types are checked as a user's mypy finds them.
+lint: $(VENV)/has-lint
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@rm -rf build $(VENV)/typed
+	@$(PIP) install --no-deps --no-build-isolation --target $(VENV)/typed .
+	@rm -rf build
+	@MYPYPATH=$(VENV)/typed $(BIN)/mypy --strict --package framefold
+
+bench: $(VENV)/has-test
+	@$(BIN)/python -m benchmarks.run
+
+clean:
+	@rm -rf $(VENV) build dist *.egg-info .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(VENV)/made: pyproject.toml
+	@for python in python3 python3.14 python3.13 python3.12 python3.11 none; do \
+	    if [ $$python = none ]; then \
+	        echo "framefold needs Python 3.11 or later with its venv module, and no such python3 is on the PATH." >&2; \
+	        exit 1; \
+	    fi; \
+	    if $$python -c 'import ensurepip, sys, venv; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; then break; fi; \
+	done; \
+	echo "Making $(VENV) with $$($$python --version)" >&2; \
+	$$python -m venv --clear $(VENV)
+	@touch $@
+
+$(VENV)/has-spark: $(VENV)/made
+	@echo "Installing framefold and Spark" >&2
+	@$(PIP) install --editable '.[spark]'
+	@$(BIN)/python -c 'from framefold.spark.java import ensure_java; ensure_java()' 2>/dev/null || \
+	    { echo "Installing a Java, since there is none from 17 on" >&2; $(PIP) install --editable '.[java]'; }
+	@touch $@
+
+$(VENV)/has-test: $(VENV)/has-spark
+	@echo "Installing what the tests need" >&2
+	@$(PIP) install --editable '.[test]'
+	@touch $@
+
+$(VENV)/has-java: $(VENV)/has-spark
+	@$(PIP) install --editable '.[java]'
+	@touch $@
+
+$(VENV)/has-lint: $(VENV)/has-test
+	@echo "Installing what the checks need" >&2
+	@$(PIP) install --editable '.[lint]'
+	@touch $@

@@ -1,0 +1,1 @@
+"""Moves tables between Spark and the runtime. Knows no arithmetic."""

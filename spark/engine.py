@@ -1,0 +1,153 @@
+"""The pipeline on Spark, one straight line: events, partials on the executors, then results on either side."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+from pyspark.sql import types as t
+
+from ..aggregators.errors import EngineError
+from ..runtime.query import Query
+from . import failures, tasks
+from .options import Options
+from .order import column, in_time_order
+from .ship import pack, ship, task
+from .types import arrow_schema, output_schema
+from .wire import Wire, conform
+
+# Results beyond this are not sent from the driver to the JVM when the choice is ours: its heap may be 1 GB.
+DRIVER_RESULT_BYTES = 256 << 20
+
+
+def run(df: DataFrame, query: Query, options: Options) -> DataFrame:
+    """Run a query over a Spark DataFrame, classic or Connect.
+
+    Parameters
+    ----------
+    df
+        The events.
+    query
+        Bound to the Arrow schema of `df` (`types.input_schema`).
+    options
+        Where to combine.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        The key columns, ``window``, the outputs, sorted by key and window. Its schema is known before a job runs.
+
+    Raises
+    ------
+    EngineError
+        If the DataFrame is a stream.
+    FramefoldError
+        What the query itself runs into (null times, overflow, a faulty operation), under ``"driver"`` and
+        ``"auto"``; under ``"executors"`` the same sentence stands in the exception Spark raises when the result is
+        used.
+    """
+    if df.isStreaming:
+        raise EngineError("the DataFrame is a stream, and streams are not supported yet; expected a batch DataFrame")
+    pipeline = Pipeline(df, query)
+    if options.combine == "executors":
+        return pipeline.on_executors(pipeline.partials())
+    with failures.told_apart(df, query):
+        if options.combine == "driver":
+            return pipeline.on_driver(pipeline.partials())
+        return pipeline.where_they_fit(options.max_driver_partials)
+
+
+class Pipeline:
+    """One query over one DataFrame: the stages, and where they run.
+
+    Parameters
+    ----------
+    df
+        The events.
+    query
+        What to compute.
+    """
+
+    def __init__(self, df: DataFrame, query: Query) -> None:
+        self.query = query
+        self.spark: SparkSession = df.sparkSession
+        # Under plain names: mapInArrow itself looks columns up by name, and stumbles over a dot in one.
+        self.events = df.select([column(name).alias(f"c{at}") for at, name in enumerate(query.columns)])
+        kinds = dict(zip(query.columns, (field.dataType for field in self.events.schema.fields), strict=True))
+        self.schema = output_schema(query.result_schema, [kinds[name] for name in query.by])
+        self.job = tasks.Job(query, Wire(query.partials_schema, len(query.by)), arrow_schema(self.schema))
+        self.payload = pack(self.job)
+
+    def partials(self) -> DataFrame:
+        """The partials of every task, not yet merged across tasks."""
+        events = self.events
+        if self.query.ordered:
+            at = self.query.columns.index
+            keys = [f"c{at(name)}" for name in self.query.by]
+            events = in_time_order(events, f"c{at(self.query.time)}", keys, self.query.window.block)
+        return self._stage(events, "accumulate", self.job.wire.spark_schema)
+
+    def on_driver(self, partials: DataFrame) -> DataFrame:
+        """Collect the partials, slide all keys at once, and hand the results back to the session."""
+        return self._hand_back(self._collected(partials))
+
+    def on_executors(self, partials: DataFrame) -> DataFrame:
+        """Shuffle the partials by key and slide them where they land; nothing runs yet."""
+        wire = self.job.wire
+        keys = [f.col(name) for name in wire.key_names]
+        frame, part = f.col("frame"), f.col("part")
+        if keys:
+            # Range partitioning samples its input, which is to run it twice. With a shuffle in front only what
+            # follows that shuffle runs twice, and the events are read once. Merging in between keeps Spark from
+            # taking two shuffles in a row for one, and makes the second one smaller.
+            spread = partials.repartition(*keys, frame).sortWithinPartitions(*keys, frame, part)
+            merged = self._stage(spread, "merge", wire.spark_schema)
+            gathered = merged.repartitionByRange(*keys)
+        else:
+            gathered = partials.repartition(1)
+        return self._stage(gathered.sortWithinPartitions(*keys, frame, part), "results", self.schema)
+
+    def where_they_fit(self, bound: int) -> DataFrame:
+        """Compute the partials once, count them, and go on where there is room for them."""
+        # Persisted and not checkpointed: a local checkpoint forgets where it came from, so that a lost executor is
+        # a lost query, while a persisted partition is computed again. What is persisted must be let go of: here
+        # once the driver has it, or with the DataFrame that reads it; one derived from that computes it again.
+        partials = self.partials().persist()
+        kept = False
+        try:
+            if partials.count() <= bound:
+                results = self._collected(partials)
+                if results.nbytes <= DRIVER_RESULT_BYTES:
+                    return self._hand_back(results)
+            result = self.on_executors(partials)
+            weakref.finalize(result, _release, partials).atexit = False
+            kept = True
+            return result
+        finally:
+            if not kept:
+                partials.unpersist()
+
+    def _collected(self, partials: DataFrame) -> pa.Table:
+        return self.query.results(self.job.wire.decode(partials.toArrow()))
+
+    def _hand_back(self, results: pa.Table) -> DataFrame:
+        return self.spark.createDataFrame(conform(results, self.job.results), schema=self.schema)
+
+    def _stage(self, rows: DataFrame, name: str, schema: t.StructType) -> DataFrame:
+        ship(self.spark)
+        return rows.mapInArrow(task(name, self.payload), schema)
+
+
+def _release(partials: DataFrame) -> None:
+    # In a thread of its own: the garbage collector may call this in the middle of a call to Spark.
+    threading.Thread(target=_unpersist, args=(partials,), daemon=True).start()
+
+
+def _unpersist(partials: DataFrame) -> None:
+    try:
+        partials.unpersist()
+    except Exception:  # the session has ended, and what it held with it
+        return

@@ -1,0 +1,67 @@
+"""Errors on their way back from the executors: framefold's own come out as what they were raised as."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from ..aggregators import errors
+from ..runtime.query import Query
+from ..runtime.times import null_times
+from .order import column
+
+# The last line of a Python traceback, as it stands in the message of Spark's exception.
+_RAISED = re.compile(rf"^\s*{re.escape(errors.__name__)}\.(\w+): (.*)$", re.MULTILINE)
+
+
+@contextmanager
+def told_apart(df: DataFrame, query: Query) -> Iterator[None]:
+    """Raise framefold's own errors from a task again, as they were, with the executor's traceback as a note.
+
+    Anything else, a user's own exception among it, passes as Spark reports it, with its traceback.
+
+    Parameters
+    ----------
+    df
+        The events, to count null times over all tasks; the one that failed saw only its own.
+    query
+        What was run.
+    """
+    try:
+        yield
+    except PySparkException as error:
+        own = framefolds_own(str(error))
+        if own is None:
+            raise
+        if isinstance(own, errors.NullTimeError):
+            own = _counted(df, query)
+        own.add_note(str(error))
+        raise own from None
+
+
+def framefolds_own(report: str) -> errors.FramefoldError | None:
+    """The framefold error that a task's report ends in, or None if it was something else.
+
+    Examples
+    --------
+    >>> framefolds_own("framefold.aggregators.errors.SumOverflowError: it does not fit")
+    SumOverflowError('it does not fit')
+    """
+    found = _RAISED.findall(report)
+    if not found:
+        return None
+    name, sentence = found[-1]
+    kind = getattr(errors, name, None)
+    if not (isinstance(kind, type) and issubclass(kind, errors.FramefoldError)):
+        return None
+    return kind(sentence)
+
+
+def _counted(df: DataFrame, query: Query) -> errors.FramefoldError:
+    found = df.agg(f.count_if(column(query.time).isNull()), f.count("*")).collect()[0]
+    return errors.NullTimeError(null_times(query.time, *found))

@@ -1,0 +1,46 @@
+"""How a query runs on Spark: choices that never change what it returns."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..aggregators.errors import QueryError
+
+WAYS = ("auto", "driver", "executors")
+
+
+@dataclass(frozen=True)
+class Options:
+    """Where partials are combined, and how many of them the driver may take.
+
+    Parameters
+    ----------
+    combine
+        ``"driver"``: the partials are collected and slid on the driver; the query runs at once and the rows of
+        the DataFrame come back in order. ``"executors"``: the partials are shuffled by key and slid where they
+        land; lazy, nothing runs before the DataFrame is used. ``"auto"``: the partials are computed, counted and
+        go to the driver if there are few enough of them.
+    max_driver_partials
+        The most partials, one for each (key, frame) and task, that ``"auto"`` takes to the driver.
+
+    Raises
+    ------
+    QueryError
+        If a choice is not one of these.
+
+    Examples
+    --------
+    >>> Options(combine="driver").max_driver_partials
+    5000000
+    """
+
+    combine: str = "auto"
+    max_driver_partials: int = 5_000_000
+
+    def __post_init__(self) -> None:
+        if self.combine not in WAYS:
+            ways = ", ".join(repr(way) for way in WAYS)
+            raise QueryError(f"combine is {self.combine!r}, expected one of {ways}")
+        bound = self.max_driver_partials
+        if isinstance(bound, bool) or not isinstance(bound, int) or bound < 0:
+            raise QueryError(f"max_driver_partials is {bound!r}, expected a whole number of at least 0")

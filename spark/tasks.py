@@ -1,0 +1,163 @@
+"""What runs on the executors, inside ``mapInArrow``: batches in, batches out, with memory bounded on the way.
+
+No setting of the user's session is touched, so batches arrive as Spark cuts them (10,000 rows unless told
+otherwise): they are gathered to a size that pays before any arithmetic starts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import TaskContext
+
+from ..runtime.query import Query
+from .ship import unpack
+from .wire import Wire, batches, conform
+
+# One call of accumulate: enough rows to make the fixed cost of numpy calls vanish, few enough to stay in memory.
+GATHER_ROWS = 1 << 20
+GATHER_BYTES = 64 << 20
+# What a task holds of partials before it merges them, and emits them if merging did not help.
+HOLD_ROWS = 1 << 20
+HOLD_BYTES = 128 << 20
+# One call of results: partials of whole keys. Each can become as many windows as a window has frames.
+CHUNK_ROWS = 1 << 17
+
+
+@dataclass(frozen=True)
+class Job:
+    """All that a task needs to know: the query, how its partials travel, and the types Spark was promised."""
+
+    query: Query
+    wire: Wire
+    results: pa.Schema
+
+
+@lru_cache(maxsize=8)
+def opened(payload: bytes) -> Job:
+    """The job in a payload; a worker that is used for many tasks opens it once."""
+    job: Job = unpack(payload)
+    return job
+
+
+def accumulate(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Events to partials: a task's first stage.
+
+    Parts number the pieces of input in their order, over all tasks: the partition in the high bits, a counter in
+    the low ones, so that partials of one (key, frame) can be merged in the order of the events.
+    """
+    query = job.query
+    context = TaskContext.get()
+    first = (context.partitionId() if context else 0) << 32
+    pieces = (
+        query.accumulate(conform(events, query.input_schema), first + piece)
+        for piece, events in enumerate(_gathered(rows))
+    )
+    yield from _encoded(job, _merged(query, pieces))
+
+
+def merge(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Partials sorted by key, frame and part to one partial for each (key, frame)."""
+    whole = _whole(job.wire, rows, columns=job.wire.keys + 1, enough=HOLD_ROWS)
+    yield from _encoded(job, (job.query.merge(partials) for partials in whole))
+
+
+def results(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Partials sorted by key, frame and part to results; holds one key's partials, or a chunk of small keys."""
+    for partials in _whole(job.wire, rows, columns=job.wire.keys, enough=CHUNK_ROWS):
+        yield from batches(conform(job.query.results(partials), job.results))
+
+
+def _gathered(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+    held: list[pa.RecordBatch] = []
+    count = size = 0
+    for batch in rows:
+        if batch.num_rows == 0:
+            continue
+        held.append(batch)
+        count += batch.num_rows
+        size += batch.nbytes
+        if count >= GATHER_ROWS or size >= GATHER_BYTES:
+            yield pa.Table.from_batches(held)
+            held, count, size = [], 0, 0
+    if held:
+        yield pa.Table.from_batches(held)
+
+
+def _merged(query: Query, pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Merge a task's partials as they grow; let go of them when merging no longer makes them few."""
+    held: list[pa.Table] = []
+    for piece in pieces:
+        held.append(piece)
+        if _beyond(held, HOLD_ROWS, HOLD_BYTES):
+            together = query.merge(pa.concat_tables(held))
+            # Half, so that merging happens once for every half bound of new rows and not for every piece.
+            if _beyond([together], HOLD_ROWS // 2, HOLD_BYTES // 2):
+                yield together
+                held = []
+            else:
+                held = [together]
+    if held:
+        yield query.merge(pa.concat_tables(held)) if len(held) > 1 else held[0]
+
+
+def _beyond(held: list[pa.Table], rows: int, size: int) -> bool:
+    return bool(sum(table.num_rows for table in held) > rows or sum(table.nbytes for table in held) > size)
+
+
+def _encoded(job: Job, tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
+    for table in tables:
+        yield from job.wire.encode(table)
+
+
+def _whole(wire: Wire, rows: Iterable[pa.RecordBatch], columns: int, enough: int) -> Iterator[pa.Table]:
+    """Cut sorted batches into tables that never part rows equal in their first columns.
+
+    Holds as many rows as are equal, and up to `enough` more. Without columns to tell rows apart, everything is one
+    table.
+    """
+    held: list[pa.RecordBatch] = []
+    count = 0
+    for batch in rows:
+        if batch.num_rows == 0:
+            continue
+        if count + batch.num_rows > enough:
+            cut = _last_start(held[-1] if held else None, batch, columns)
+            if cut is not None:
+                ready = [*held, batch.slice(0, cut)]
+                if any(part.num_rows for part in ready):
+                    yield wire.decode(ready)
+                held, count, batch = [], 0, batch.slice(cut)
+        held.append(batch)
+        count += batch.num_rows
+    if held:
+        yield wire.decode(held)
+
+
+def _last_start(before: pa.RecordBatch | None, batch: pa.RecordBatch, columns: int) -> int | None:
+    """Where in a batch the last run of equal rows starts, or None if it started before the batch did."""
+    differs = np.zeros(batch.num_rows, dtype=bool)
+    differs[0] = before is None
+    for position in range(columns):
+        column = batch.column(position)
+        if before is not None:
+            last = before.column(position).slice(before.num_rows - 1)
+            differs[0] |= bool(_unlike(last, column.slice(0, 1))[0])
+        differs[1:] |= _unlike(column.slice(0, batch.num_rows - 1), column.slice(1))
+    starts = np.flatnonzero(differs)
+    return int(starts[-1]) if starts.size else None
+
+
+def _unlike(left: pa.Array, right: pa.Array) -> np.ndarray:
+    """Where two columns differ as Spark groups: null equals null, NaN equals NaN, -0.0 equals 0.0."""
+    unlike = pc.fill_null(pc.not_equal(left, right), False)
+    if pa.types.is_floating(left.type):
+        both = pc.and_(pc.fill_null(pc.is_nan(left), False), pc.fill_null(pc.is_nan(right), False))
+        unlike = pc.and_not(unlike, both)
+    unlike = pc.or_(unlike, pc.xor(left.is_null(), right.is_null()))
+    return np.asarray(unlike.to_numpy(zero_copy_only=False), dtype=bool)

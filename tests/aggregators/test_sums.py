@@ -1,0 +1,195 @@
+"""Count, Sum and Average against fractions, the decimal module and DuckDB."""
+
+from __future__ import annotations
+
+import decimal
+import math
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import framefold as ff
+from framefold import ColumnError, QueryError, SumOverflowError
+
+DIGITS = decimal.Context(prec=120)
+
+
+def whole(values: list[Any], type: pa.DataType, operation: Any) -> Any:
+    """The operation over one window with all values; it comes with its type."""
+    table = pa.table({"t": np.arange(len(values)), "x": pa.array(values, type)})
+    result = ff.events(table, time="t").window(ff.tumbling(1 << 40)).aggregate(y=operation)["y"]
+    assert len(result) == 1
+    return result[0].as_py(), result.type
+
+
+@given(st.lists(st.one_of(st.none(), st.integers(-(2**63), 2**63 - 1)), min_size=1, max_size=8))
+def test_sums_of_integers_are_exact_or_refused(values: list[int | None]) -> None:
+    known = [value for value in values if value is not None]
+    if not known:
+        assert whole(values, pa.int64(), ff.Sum("x")) == (None, pa.int64())
+    elif -(2**63) <= sum(known) < 2**63:
+        assert whole(values, pa.int64(), ff.Sum("x")) == (sum(known), pa.int64())
+    else:
+        with pytest.raises(SumOverflowError, match="'x' does not fit int64 in 1 of 1 windows"):
+            whole(values, pa.int64(), ff.Sum("x"))
+
+
+@pytest.mark.parametrize("type", [pa.int8(), pa.int16(), pa.int32(), pa.uint8(), pa.uint16(), pa.uint32()], ids=str)
+def test_narrow_integers_add_up_in_int64(type: pa.DataType) -> None:
+    largest = np.iinfo(str(type)).max
+    assert whole([int(largest)] * 3, type, ff.Sum("x")) == (3 * int(largest), pa.int64())
+
+
+def test_uint64_adds_up_in_uint64() -> None:
+    assert whole([2**63, 2**63 - 1], pa.uint64(), ff.Sum("x")) == (2**64 - 1, pa.uint64())
+    with pytest.raises(SumOverflowError, match="uint64"):
+        whole([2**63, 2**63], pa.uint64(), ff.Sum("x"))
+    assert whole([2**64 - 1] * 2, pa.uint64(), ff.Average("x"))[0] == float(2**64 - 1)
+
+
+def test_an_overflow_is_of_a_window_not_of_what_passed_before() -> None:
+    """Two of them are too much for int64, one is not; running sums may go beyond."""
+    events = pa.table({"t": range(6), "x": [2**62] * 6})
+    sums = ff.events(events, time="t").window(ff.sliding(1, 1)).aggregate(s=ff.Sum("x"))["s"].to_pylist()
+    assert sums == [2**62] * 6
+    with pytest.raises(SumOverflowError, match="5 of 7 windows"):
+        ff.events(events, time="t").window(ff.sliding(2, 1)).aggregate(s=ff.Sum("x"))
+
+
+@given(
+    st.lists(st.one_of(st.none(), st.integers(-(10**12), 10**12)), min_size=1, max_size=8),
+    st.sampled_from([(13, 0), (13, 5), (20, 2), (38, 20)]),
+)
+def test_decimals(unscaled: list[int | None], digits: tuple[int, int]) -> None:
+    precision, scale = digits
+    values = [None if value is None else Decimal(value).scaleb(-scale, DIGITS) for value in unscaled]
+    total, total_type = whole(values, pa.decimal128(precision, scale), ff.Sum("x"))
+    mean, mean_type = whole(values, pa.decimal128(precision, scale), ff.Average("x"))
+    assert total_type == pa.decimal128(min(38, precision + 10), scale)
+    assert mean_type == pa.decimal128(min(38, precision + 4), scale + 4)
+    known = [value for value in values if value is not None]
+    if not known:
+        assert (total, mean) == (None, None)
+        return
+    assert total == sum(known)
+    exact = DIGITS.divide(DIGITS.create_decimal(sum(known)), Decimal(len(known)))
+    step = Decimal(1).scaleb(-scale - 4)
+    assert mean == exact.quantize(step, rounding=decimal.ROUND_HALF_UP, context=DIGITS)
+
+
+@pytest.mark.parametrize("width", [32, 64, 128, 256])
+def test_decimals_of_every_width(width: int) -> None:
+    """The numbers are the same, however many bits Arrow keeps them in."""
+    type = getattr(pa, f"decimal{width}")(9, 2)
+    values = [Decimal("1.25"), Decimal("-3.50"), None, Decimal("2.00")]
+    assert whole(values, type, ff.Sum("x"))[0] == Decimal("-0.25")
+    assert whole(values, type, ff.Average("x"))[0] == Decimal("-0.083333")
+    assert whole(values, type, ff.Min("x"))[0] == Decimal("-3.50")
+    assert whole(values, type, ff.Last("x"))[0] == Decimal("2.00")
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_sums_and_means_of_38_digits(sign: int) -> None:
+    most = Decimal(sign * (10**38 - 1))
+    assert whole([most], pa.decimal128(38, 0), ff.Sum("x"))[0] == most
+    with pytest.raises(SumOverflowError, match="decimal128"):
+        whole([most, Decimal(sign)], pa.decimal128(38, 0), ff.Sum("x"))
+    nearly = Decimal(sign * (10**34 - 1))
+    assert whole([nearly, nearly], pa.decimal128(38, 0), ff.Average("x"))[0] == nearly
+
+
+@pytest.mark.parametrize("value", [10**34, 9 * 10**37, -(10**38) + 1])
+def test_a_mean_that_does_not_fit_is_refused(value: int) -> None:
+    """The mean has 4 digits more after the point, for which 38 are too few: never a wrapped number."""
+    with pytest.raises(SumOverflowError, match="'x'"):
+        whole([Decimal(value)], pa.decimal128(38, 0), ff.Average("x"))
+
+
+finite = st.floats(-1e300, 1e300)
+
+
+@given(st.lists(finite, min_size=1, max_size=10))
+def test_sums_and_means_of_floats(values: list[float]) -> None:
+    exact, size = sum(map(Fraction, values)), sum(abs(Fraction(value)) for value in values)
+    slack = size * Fraction(len(values), 2**53)
+    total, mean = whole(values, pa.float64(), ff.Sum("x"))[0], whole(values, pa.float64(), ff.Average("x"))[0]
+    assert abs(Fraction(total) - exact) <= slack
+    assert abs(Fraction(mean) * len(values) - exact) <= slack + size * Fraction(1, 2**52) + Fraction(1, 2**1000)
+    assert abs(total - math.fsum(values)) <= float(slack)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ([math.nan, 1.0], math.nan),
+        ([math.inf, 1.0], math.inf),
+        ([math.inf, -math.inf], math.nan),
+        ([1e308, 1e308, -1e308], 1e308),
+        ([1e308, 1e308], math.inf),
+        ([5e-324, 5e-324], 1e-323),
+        ([0.1] * 10, 1.0),
+    ],
+)
+def test_special_floats(values: list[float], expected: float) -> None:
+    assert str(whole(values, pa.float64(), ff.Sum("x"))[0]) == str(expected)
+
+
+def test_means_of_huge_floats_and_integers() -> None:
+    assert whole([1.7e308] * 4, pa.float64(), ff.Average("x"))[0] == 1.7e308
+    assert whole([2**63 - 1] * 4, pa.int64(), ff.Average("x"))[0] == float(2**63 - 1)
+    assert whole([-(2**63), -(2**63)], pa.int64(), ff.Average("x"))[0] == float(-(2**63))
+    assert whole([1, 2], pa.float16(), ff.Average("x")) == (1.5, pa.float64())
+
+
+def test_against_duckdb() -> None:
+    duckdb = pytest.importorskip("duckdb")
+    chance = np.random.default_rng(0)
+    events = pa.table(
+        {"t": chance.integers(0, 50, 500), "x": chance.integers(-(2**40), 2**40, 500), "y": chance.normal(size=500)}
+    )
+    outputs = {"n": ff.Count(), "s": ff.Sum("x"), "a": ff.Average("x"), "f": ff.Average("y")}
+    found = ff.events(events, time="t").window(ff.tumbling(10)).aggregate(**outputs).to_pydict()
+    query = "SELECT t // 10 AS w, count(*), sum(x), avg(x), avg(y) FROM events GROUP BY w ORDER BY w"
+    with duckdb.connect() as connection:
+        connection.register("events", events)
+        rows = connection.sql(query).fetchall()
+    assert found["n"] == [row[1] for row in rows]
+    assert found["s"] == [int(row[2]) for row in rows]
+    assert found["a"] == pytest.approx([row[3] for row in rows], rel=1e-14)
+    assert found["f"] == pytest.approx([row[4] for row in rows], rel=1e-12)
+
+
+def test_counts() -> None:
+    assert whole([1, None, 3], pa.int64(), ff.Count()) == (3, pa.int64())
+    assert whole([1, None, 3], pa.int64(), ff.Count("x"))[0] == 2
+    assert whole([None, None], pa.string(), ff.Count("x"))[0] == 0
+    assert whole([None, None], pa.null(), ff.Count("x"))[0] == 0
+
+
+def test_the_sum_of_no_values() -> None:
+    for type in (pa.int64(), pa.float64(), pa.decimal128(9, 2)):
+        assert whole([None], type, ff.Sum("x"))[0] is None
+        assert whole([None], type, ff.Sum("x", empty=0))[0] == 0
+        assert whole([None], type, ff.Average("x"))[0] is None
+    assert whole([None], pa.float64(), ff.Sum("x", empty=-1.5))[0] == -1.5
+    with pytest.raises(QueryError, match="empty="):
+        ff.Sum("x", empty="0")  # type: ignore[arg-type]
+
+
+def test_a_sum_of_no_values_that_its_type_cannot_hold() -> None:
+    """Said of the query, before anything runs."""
+    with pytest.raises(QueryError, match="empty="):
+        whole([None], pa.int64(), ff.Sum("x", empty=0.5))
+
+
+@pytest.mark.parametrize("type", [pa.string(), pa.bool_(), pa.date32(), pa.list_(pa.int64())], ids=str)
+@pytest.mark.parametrize("operation", [ff.Sum, ff.Average])
+def test_only_numbers_add_up(operation: Any, type: pa.DataType) -> None:
+    with pytest.raises(ColumnError, match=r"needs a column of numbers.*'x'"):
+        whole([None], type, operation("x"))
