@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import re
 import threading
 import time as clock
 from collections.abc import Iterator
@@ -25,6 +26,12 @@ from .output import check_out, preview, write_dataframe, write_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+
+MASTER = re.compile(
+    r"local(\[(\*|[1-9]\d*)(,\d+)?\])?|local-cluster\[\d+,\d+,\d+\]|(spark|k8s)://.+|yarn", re.ASCII | re.IGNORECASE
+)
+"""What Spark takes for a master; anything else makes its JVM print a traceback."""
 
 
 @dataclass(frozen=True)
@@ -168,6 +175,10 @@ def own_session(app: str, master: str) -> Iterator[SparkSession]:
     from .spark.failures import framefolds_own
     from .spark.session import local_session
 
+    if not MASTER.fullmatch(master):
+        raise QueryError(
+            f"--master is {master!r}; expected local[*], local[N], spark://HOST:PORT, yarn or k8s://HOST:PORT"
+        )
     if there := SparkSession.getActiveSession() is not None:
         spark = local_session(app, master)
     else:

@@ -49,14 +49,21 @@ def plane_names(output: str, bound: Bound) -> dict[str, list[str]]:
     }
 
 
-def schema(keys: Sequence[pa.Field], outputs: dict[str, Bound]) -> pa.Schema:
+def schema(keys: list[pa.Field], outputs: dict[str, Bound]) -> pa.Schema:
     """The schema of a partials table: keys, frame, part (the rank of its batch in input order), state fields."""
+    keys = list(keys)
     states = [
         pa.field(name, type)
         for output, bound in outputs.items()
         for key, names in plane_names(output, bound).items()
         for name, type in zip(names, bound.fields[key].planes.values(), strict=True)
     ]
+    taken = {FRAME, PART, *(state.name for state in states)}
+    for position, key in enumerate(keys):
+        while key.name in taken:  # a key may be called as a column of ours
+            key = key.with_name(f"{key.name}_")
+        keys[position] = key
+        taken.add(key.name)
     return pa.schema([*keys, pa.field(FRAME, pa.int64(), False), pa.field(PART, pa.int64(), False), *states])
 
 

@@ -53,6 +53,11 @@ class Query:
         return list(self.input_schema.names)
 
     @property
+    def _keys(self) -> list[str]:
+        """The names of the key columns in partials."""
+        return list(self.partials_schema.names[: len(self.by)])
+
+    @property
     def ordered(self) -> bool:
         """Whether some operation needs all events of one (key, frame) together and in time order."""
         return not all(bound.commutative for bound in self.outputs.values())
@@ -100,14 +105,14 @@ class Query:
 
     def merge(self, partials: pa.Table) -> pa.Table:
         """Partials with one row for each (key, frame), sorted by them."""
-        return merge(partials, self.by, self.outputs)[0]
+        return merge(partials, self._keys, self.outputs)[0]
 
     def results(self, partials: pa.Table) -> pa.Table:
         """Partials of whole keys as results: merged, slid, finished; sorted by key and window."""
-        partials, starts = merge(partials.select(self.partials_schema.names), self.by, self.outputs)
+        partials, starts = merge(partials.select(self.partials_schema.names), self._keys, self.outputs)
         ranges = self.window.ranges(one_array(partials.column(FRAME)).to_numpy(), starts)
         rows = pa.array(ranges.row)
-        keys = [one_array(partials.column(name)).take(rows) for name in self.by]
+        keys = [one_array(partials.column(name)).take(rows) for name in self._keys]
         bounds = [self.times.bounds(ticks) for ticks in self.window.bounds(ranges.number)]
         window = pa.StructArray.from_arrays(bounds, fields=list(self.result_schema.field(WINDOW).type))
         outputs = [

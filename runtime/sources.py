@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.dataset as ds
 
 from ..aggregators.errors import QueryError
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,8 @@ class Parquet:
 
     def dataset(self) -> ds.Dataset:
         """The files as one data set."""
+        import pyarrow.dataset as ds  # takes as long to import as all the rest, and executors do without it
+
         missing = [path for path in self.paths if not Path(path).exists()]
         if missing:
             raise QueryError(f"the Parquet path {missing[0]!r} does not exist")
@@ -47,31 +51,37 @@ class Source:
     """
 
     def __init__(self, data: Any) -> None:
-        self.data: Any = data
         if isinstance(data, Parquet):
-            self.data = data.dataset()
-        elif isinstance(data, pa.RecordBatch):
-            self.data = pa.table(data)
-        elif not isinstance(data, (pa.Table, pa.RecordBatchReader, ds.Dataset)):
-            if hasattr(data, "collect_schema") and hasattr(data, "collect"):
-                raise QueryError(f"events are a {type(data).__name__}; expected collected data: call .collect() first")
-            if not hasattr(data, "__arrow_c_stream__"):
-                raise QueryError(
-                    f"events are {type(data).__module__}.{type(data).__name__}; expected a Spark DataFrame, "
-                    "ff.parquet(path), or "
-                    "anything that speaks Arrow, such as a pyarrow, pandas or Polars table or a DuckDB relation"
-                )
-            self.data = pa.RecordBatchReader.from_stream(data)
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The events' schema."""
-        return self.data.schema
+            data = data.dataset()
+        if isinstance(data, pa.RecordBatch):
+            data = pa.table(data)
+        if hasattr(data, "collect_schema") and hasattr(data, "collect"):
+            raise QueryError(f"events are a {type(data).__name__}; expected collected data: call .collect() first")
+        if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "scanner"):
+            raise QueryError(
+                f"events are {type(data).__module__}.{type(data).__name__}; expected a Spark DataFrame, "
+                "ff.parquet(path), or anything that speaks Arrow, such as a pyarrow, pandas or Polars table or a DuckDB relation"
+            )
+        self.data: Any = data
+        self.spent = False
+        arrow = isinstance(data, (pa.Table, pa.RecordBatchReader)) or hasattr(data, "scanner")
+        self.schema: pa.Schema = data.schema if arrow else pa.RecordBatchReader.from_stream(data).schema
 
     def batches(self, columns: Sequence[str]) -> pa.RecordBatchReader:
-        """The events' batches, with some of their columns."""
-        if isinstance(self.data, ds.Dataset):
+        """The events' batches, with some of their columns at least.
+
+        Raises
+        ------
+        QueryError
+            If the data is a reader that was read before: it has nothing to give any more.
+        """
+        if hasattr(self.data, "scanner"):
             return self.data.scanner(columns=list(columns)).to_reader()
         if isinstance(self.data, pa.Table):
             return self.data.select(list(columns)).to_reader()
-        return self.data
+        if isinstance(self.data, pa.RecordBatchReader):
+            if self.spent:
+                raise QueryError("events are a RecordBatchReader that was read already; expected a new one, or a table")
+            self.spent = True
+            return self.data
+        return pa.RecordBatchReader.from_stream(self.data)

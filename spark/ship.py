@@ -142,8 +142,7 @@ def task(stage: str, payload: bytes) -> Callable[[Iterator[pa.RecordBatch]], Ite
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from importlib import import_module
 
-        tasks = import_module(module)
-        produced: Iterator[pa.RecordBatch] = getattr(tasks, stage)(tasks.opened(payload), batches)
+        produced: Iterator[pa.RecordBatch] = import_module(module).run(stage, payload, batches)
         return produced
 
     return run

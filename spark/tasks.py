@@ -6,6 +6,7 @@ otherwise): they are gathered to a size that pays before any arithmetic starts.
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import TaskContext
 
+from ..aggregators.errors import FramefoldError
 from ..runtime.query import Query
 from .ship import unpack
 from .wire import Wire, batches, conform
@@ -43,6 +45,20 @@ def opened(payload: bytes) -> Job:
     """The job in a payload; a worker that is used for many tasks opens it once."""
     job: Job = unpack(payload)
     return job
+
+
+def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """A stage by its name.
+
+    Spark reports an error without what caused it, so a user's own traceback goes along as a note.
+    """
+    stages = {"accumulate": accumulate, "merge": merge, "results": results}
+    try:
+        yield from stages[stage](opened(payload), rows)
+    except FramefoldError as error:
+        if error.__cause__ is not None:
+            error.add_note("".join(traceback.format_exception(error.__cause__)))
+        raise
 
 
 def accumulate(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -258,58 +258,6 @@ def test_commutativity_is_not_assumed() -> None:
     assert bound(broken(commutative=None), pa.struct([("a", pa.int64())])).commutative is False
 
 
-class Words(ff.PythonOperation):
-    """Joins strings, with a state that has no plain equality."""
-
-    result = "string"
-
-    def create(self) -> Any:
-        return ""
-
-    def accumulate(self, state: Any, value: Any) -> Any:
-        return state + str(value)
-
-    def combine(self, a: Any, b: Any) -> Any:
-        return a + b
-
-    def finish(self, state: Any) -> Any:
-        return state
-
-
-def test_python_operations() -> None:
-    made = bound(Words("x"))
-    assert made.commutative is False
-    frames = Frames(np.array([1, 0, 1]), 2, np.array([5, 1, 2]))
-    made_states = made.accumulate(frames, [pa.array([7, 8, 9])])
-    assert made.finish(made_states).to_pylist() == ["8", "97"]
-    assert made.finish(made.combine(made_states, made_states)).to_pylist() == ["88", "9797"]
-
-
-class Histogram(Words):
-    """A state that is a numpy array, whose == has no truth value."""
-
-    result = "list<int64>"
-
-    def create(self) -> Any:
-        return np.zeros(3, np.int64)
-
-    def accumulate(self, state: Any, value: Any) -> Any:
-        return state + (np.arange(3) == value)
-
-
-def test_states_may_be_arrays() -> None:
-    table = pa.table({"t": [0, 1, 2], "x": [0, 2, 2]})
-    result = ff.events(table, time="t").window(ff.sliding(2, 1)).aggregate(h=Histogram("x"))
-    assert result["h"].to_pylist() == [[1, 0, 0], [1, 0, 1], [0, 0, 2], [0, 0, 1]]
-
-
-def test_python_operations_that_miss_something() -> None:
-    with pytest.raises(OperationError, match="has no combine"):
-        bound(type("NoCombine", (Words,), {"combine": ff.PythonOperation.combine})("x"))
-    with pytest.raises(OperationError, match="column"):
-        bound(Words())  # what would it accumulate?
-
-
 def test_which_operations_deduct() -> None:
     def minus(self: Any, a: Any, b: Any) -> Any:
         return {"total": a["total"] - b["total"]}
@@ -329,7 +277,7 @@ def test_equality_of_states() -> None:
     assert same(np.array([(1, 2), "a"], object), np.array([(1, 2), "a"], object))
 
 
-@pytest.mark.parametrize("operation", [ff.Sum("x"), ff.Min("x"), ff.Last("x"), Total("x"), Words("x")])
+@pytest.mark.parametrize("operation", [ff.Sum("x"), ff.Min("x"), ff.Last("x"), Total("x")])
 def test_bound_operations_can_be_sent(operation: Any) -> None:
     made = bound(operation)
     sent = pickle.loads(cloudpickle.dumps(made))

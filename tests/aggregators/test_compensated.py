@@ -109,6 +109,12 @@ def test_a_billionth_of_a_wide_sum_survives() -> None:
     assert (total(parts) - column(1.0)).value()[0] == pytest.approx(1e-7, rel=1e-9)
 
 
+def test_what_both_sides_have_lost_is_added_up() -> None:
+    one, other = total([1e16, 1.0]), total([1e16, 1.0])
+    assert (one + other - column(2e16)).value().tolist() == [2.0]
+    assert (one - total([1e16, 3.0])).value().tolist() == [-2.0]
+
+
 def test_the_tiniest_floats_add_up() -> None:
     assert total([5e-324] * 3).value()[0] == 1.5e-323
     assert math.copysign(1, total([-0.0]).value()[0]) == 1  # 0.0 + -0.0, as Python and SQL add up

@@ -182,3 +182,16 @@ def test_groups_counts_and_means(batch: tuple[Frames, list[list[Row]], list[int]
     ]
     assert frames.count().tolist() == [len(rows) for rows in each]
     assert frames.mean(np.array(column)).tolist() == [sum(values) / len(values) for values in in_time]
+
+
+@given(batches(small), st.data())
+def test_some_rows_only(batch: tuple[Frames, list[list[Row]], list[int]], data: st.DataObject) -> None:
+    """Frames that are left without a row are gone, the others keep their order."""
+    frames, each, column = batch
+    kept = np.array(data.draw(st.lists(st.booleans(), min_size=len(column), max_size=len(column))), bool)
+    some, left = frames.where(kept)
+    rows = [[row for row in rows if kept[row[1]]] for rows in each]
+    assert left.tolist() == [number for number, of in enumerate(rows) if of]
+    assert some.size == len(left)
+    assert some.sum(np.array(column)[kept]).tolist() == [sum(value for *_, value in of) for of in rows if of]
+    assert some.last(np.array(column)[kept]).tolist() == [max(of, key=lambda row: row[:2])[2] for of in rows if of]

@@ -88,6 +88,7 @@ def test_the_demo_on_spark_checks_the_local_engine(capsys: pytest.CaptureFixture
         (["--keep", "no/such/folder"], "--keep"),
         (["--engine", "flink"], "'flink' is not one of"),
         (["more"], "more"),
+        (["--rows", "1000", "--master", "nonsense"], "--master is 'nonsense'"),
     ],
 )
 def test_a_mistake_is_one_sentence(arguments: list[str], words: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -153,7 +153,6 @@ def test_odd_names(spark: SparkSession, way: str) -> None:
     assert [tuple(row) for row in result.collect()] == [("x", "y", (0, 2), 5, 7.0)]
 
 
-@pytest.mark.xfail(reason="the runtime finds columns of partials by name, and a key may have the name of another")
 @pytest.mark.parametrize("way", WAYS)
 def test_keys_named_as_columns_of_partials(spark: SparkSession, way: str) -> None:
     df = spark.sql("select 1 as t, 'x' as frame, 2 as part, 'y' as `n.count`")

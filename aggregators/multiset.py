@@ -1,0 +1,112 @@
+"""Counting multisets: the values of a column, sorted, each with how often it occurs."""
+
+from __future__ import annotations
+
+import copy
+from typing import Self, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from .frames import Frames, Values
+from .merging import insert, places, rows_by_frame
+from .operation import AggregateOperation, State
+from .order import Keys, Order
+from .ragged import Ragged
+
+Ints = NDArray[np.int64]
+VALUE = (("value", False),)
+ROOM = 1 << 20
+"""Values are counted in an array where there are no more possible ones than this, or than rows."""
+
+
+class Multiset(AggregateOperation):
+    """What operations on the distribution of a column have in common: a state of sorted values and their counts.
+
+    A multiset can be taken out of another exactly, but they slide by two-stacks: a running state has all values of a
+    key since it began, a window only its own. At 100 keys, 1,440 frames with 4 of 1,000 values each and windows of 60
+    frames, two-stacks keeps at most 17 million items and deduct 69 million; only where a column has fewer values than
+    a frame has events is deduct the faster of the two, and then both are fast.
+    """
+
+    commutative = True
+    order: Order
+
+    def __init__(self, column: str) -> None:
+        super().__init__(column)
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        return self.of_type(types[0])
+
+    def of_type(self, type: pa.DataType) -> Self:
+        """The operation for a column of a type."""
+        bound = copy.copy(self)
+        bound.order = Order(self, self.columns[0], type)
+        bound.state = {"items": {"value": bound.order.plane, "count": "int64"}}  # type: ignore[misc]  # by type of input
+        bound.result = bound.type_of_result(type)
+        return bound
+
+    def type_of_result(self, type: pa.DataType) -> pa.DataType:
+        """The type of the result for a column of a type."""
+        return type
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        ranks = self.order.ranks(columns[0])
+        owner, rows, count = _counted(frames, ranks)
+        if self.order.numeric:
+            keys: Keys = ranks[rows]
+        else:
+            keys = self.order.keys(columns[0].take(pa.array(rows)))
+        return {"items": Ragged(np.bincount(owner, minlength=frames.size), {"value": keys, "count": count})}
+
+    def combine(self, a: State, b: State) -> State:
+        lists, others = items(a), items(b)
+        if lists.offsets[-1] < others.offsets[-1]:
+            lists, others = others, lists
+        if not others.offsets[-1]:
+            return {"items": lists}
+        place, at, equal = _found(lists, others)
+        count = lists.planes["count"].copy()
+        count[at[equal]] += others.planes["count"][equal]
+        return {"items": insert(lists.replaced(count=count), others.kept(~equal), place[~equal])}
+
+    def deduct(self, a: State, b: State) -> State:
+        lists, others = items(a), items(b)
+        _, at, equal = _found(lists, others)
+        count = lists.planes["count"].copy()
+        count[at[equal]] -= others.planes["count"][equal]
+        return {"items": lists.replaced(count=count).kept(count != 0)}
+
+
+def items(a: State) -> Ragged:
+    """The items of states."""
+    return cast(Ragged, a["items"])
+
+
+def _found(lists: Ragged, others: Ragged) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    """Where the items of ``others`` belong in ``lists``: after how many, before which item, and whether equal to it."""
+    place = places(lists, others, VALUE, equal=False)
+    owner = others.owner
+    at = lists.offsets[:-1][owner] + place
+    equal = at < lists.offsets[1:][owner]
+    inside = np.flatnonzero(equal)
+    equal[inside] = lists.planes["value"][at[inside]] == others.planes["value"][inside]
+    return place, at, equal
+
+
+def _counted(frames: Frames, ranks: Ints) -> tuple[Ints, NDArray[np.intp], Ints]:
+    """The distinct (frame, rank) in order: the frame, one of the rows, and how many rows there are."""
+    least, greatest = int(ranks.min()), int(ranks.max())
+    span = greatest - least + 1
+    if frames.size * span <= max(ROOM, len(ranks)):
+        packed = frames.index * span + (ranks - least)
+        count = np.bincount(packed, minlength=frames.size * span)
+        row = np.empty(len(count), np.intp)
+        row[packed] = np.arange(len(packed))
+        present = np.flatnonzero(count)
+        return present // span, row[present], count[present]
+    rows = rows_by_frame(frames, ranks)
+    index, ranks = frames.index[rows], ranks[rows]
+    starts = np.flatnonzero(np.r_[True, (index[1:] != index[:-1]) | (ranks[1:] != ranks[:-1])])
+    return index[starts], rows[starts], np.diff(np.append(starts, len(rows)))
