@@ -113,15 +113,20 @@ class Bits(AggregateOperation):
         return {"bits": np.array(neutral).astype(numpy_type(self.result))[()], "count": 0}
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
-        bits = np.full(frames.size, self.create()["bits"])
-        self.join.at(bits, frames.index, columns[0])
-        return {"bits": bits, "count": frames.count()}
+        joined = np.full(frames.size, self.create()["bits"])
+        self.join.at(joined, frames.index, columns[0])
+        return {"bits": joined, "count": frames.count()}
 
     def combine(self, a: State, b: State) -> State:
-        return {"bits": self.join(a["bits"], b["bits"]), "count": cast(Ints, a["count"]) + cast(Ints, b["count"])}
+        return {"bits": self.join(bits(a), bits(b)), "count": cast(Ints, a["count"]) + cast(Ints, b["count"])}
 
     def finish(self, a: State) -> Any:
-        return pa.array(cast(NDArray[Any], a["bits"]), mask=cast(Ints, a["count"]) == 0)
+        return pa.array(bits(a), mask=cast(Ints, a["count"]) == 0)
+
+
+def bits(a: State) -> NDArray[Any]:
+    """The field ``bits`` of states."""
+    return cast(NDArray[Any], a["bits"])
 
 
 class BitAnd(Bits):
@@ -172,4 +177,4 @@ class BitXor(Bits):
     join = np.bitwise_xor
 
     def deduct(self, a: State, b: State) -> State:
-        return {"bits": self.join(a["bits"], b["bits"]), "count": cast(Ints, a["count"]) - cast(Ints, b["count"])}
+        return {"bits": self.join(bits(a), bits(b)), "count": cast(Ints, a["count"]) - cast(Ints, b["count"])}

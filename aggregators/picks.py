@@ -23,7 +23,7 @@ TIME = None
 class Pick(AggregateOperation):
     """The value of one column at the event that is first by a time and the value of another column.
 
-    It sees both columns with their nulls. Events whose second column is null are left out.
+    Events whose second column is null are left out; those whose first is, only where the operation asked for says so.
 
     Parameters
     ----------
@@ -59,6 +59,7 @@ class Pick(AggregateOperation):
         return keys | {"value": neutral, "known": False, "seen": False}
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
+        columns = tuple(pa.array(column) if isinstance(column, np.ndarray) else column for column in columns)
         compared = columns[1]
         if not compared.null_count:
             return self._picked(frames, *columns)

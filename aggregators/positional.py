@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from .fields import field
 from .frames import Frames, Values
 from .operation import AggregateOperation, State
+from .order import Order
+from .picks import TIME, Pick
 
 
 class First(AggregateOperation):
@@ -19,26 +21,48 @@ class First(AggregateOperation):
 
     Works on every type. Input order is that of the rows of a table, or of the partitions and their rows on Spark.
 
+    Parameters
+    ----------
+    column
+        Any type.
+    ties
+        A column that says which of several events at one time is the first: the one where it is least. Any type that
+        has an order, NaN above all others; events where it is null are left out. Where it ties too, input order
+        decides.
+
     Examples
     --------
     >>> import pyarrow as pa, framefold as ff
-    >>> events = pa.table({"t": [7, 3, 3, 1], "x": ["d", "b", "c", None]})
-    >>> ff.events(events, time="t").window(ff.tumbling(10)).aggregate(x=ff.First("x"))["x"].to_pylist()
-    ['b']
+    >>> events = pa.table({"t": [7, 3, 3, 1], "x": ["d", "b", "c", None], "id": [9, 8, 7, 6]})
+    >>> query = ff.events(events, time="t").window(ff.tumbling(10))
+    >>> query.aggregate(x=ff.First("x"), y=ff.First("x", ties="id")).select(["x", "y"]).to_pylist()
+    [{'x': 'b', 'y': 'c'}]
     """
 
     commutative = True  # states carry their time, and merging keeps input order among equal times
     earliest: ClassVar[bool] = True
 
-    def __init__(self, column: str) -> None:
-        super().__init__(column)
+    def __init__(self, column: str, *, ties: str | None = None) -> None:
+        super().__init__(column, *() if ties is None else (ties,))
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
-        return Edge(self, types[0])
+        if len(types) == 1:
+            return Edge(self, types[0])
+        latest = not self.earliest
+        by = ((TIME, latest), (Order(self, self.columns[1], types[1]), latest))
+        return Pick(self, types[0], by, last=latest)
 
 
 class Last(First):
     """The value of the latest event whose column is not null; of several at one time, the one that came last.
+
+    Parameters
+    ----------
+    column
+        Any type.
+    ties
+        A column that says which of several events at one time is the last: the one where it is greatest. As for
+        :class:`First`.
 
     Examples
     --------

@@ -164,7 +164,7 @@ def _round_step(step: float) -> int:
     >>> _round_step(3), _round_step(170.0)
     (5, 200)
     """
-    powers = (10**exponent for exponent in range(12))
+    powers = (int(10**exponent) for exponent in range(12))
     return next(power * digit for power in powers for digit in (1, 2, 5) if power * digit >= step)
 
 

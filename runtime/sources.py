@@ -60,7 +60,8 @@ class Source:
         if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "scanner"):
             raise QueryError(
                 f"events are {type(data).__module__}.{type(data).__name__}; expected a Spark DataFrame, "
-                "ff.parquet(path), or anything that speaks Arrow, such as a pyarrow, pandas or Polars table or a DuckDB relation"
+                "ff.parquet(path), or anything that speaks Arrow, such as a pyarrow, pandas or Polars table or a "
+                "DuckDB relation"
             )
         self.data: Any = data
         self.spent = False

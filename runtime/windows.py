@@ -209,10 +209,9 @@ class Grid:
         total = float(entering.sum(dtype=np.float64))
         if total > MOST:
             raise QueryError(
-                f"{describe(self.size, self.time.type)} every {describe(self.every, self.time.type)} makes "
-                f"{total:.2g} windows of "
-                f"{rows} frames, more than one process can hold; expected a longer step, or empty='skip' where "
-                "it is 'emit'"
+                f"windows of {describe(self.size, self.time.type)} every {describe(self.every, self.time.type)} are "
+                f"{total:.2g} over {rows} frames, more than one process can hold; expected a longer step, or "
+                "empty='skip' where it is 'emit'"
             )
         low = np.repeat(np.arange(rows), entering)
         high = np.repeat(np.arange(1, rows + 1), leaving)
