@@ -8,23 +8,19 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from . import trial
 from .compensated import Compensated
-from .errors import FramefoldError, OperationError
+from .errors import ColumnError, FramefoldError, OperationError
 from .exact import Exact
 from .fields import Column, CompensatedField, Plain, field, numpy_type, place
 from .frames import Frames, Values
 from .operation import AggregateOperation, Operation, State
-from .ragged import Ragged
-from .samples import sample
-
-TRIALS = 64
-"""Pairs of states on which an undeclared operation is tried for commutativity."""
 
 
 def to_values(column: pa.Array) -> Values:
@@ -57,6 +53,11 @@ class Bound:
         self.asked = operation
         self.columns = operation.columns
         self.types = tuple(types)
+        for column, given in zip(self.columns, types, strict=True):
+            if given == pa.time64("ns"):
+                raise ColumnError(
+                    f"{operation!r} names {column!r}, which is {given}; expected time64[us]: cast it first"
+                )
         self.operation: AggregateOperation = self._call("bind", operation.bind, *types)
         for method in ("accumulate", "combine", "finish"):
             if not self.operation.has(method):
@@ -72,9 +73,9 @@ class Bound:
         self._check_keys("create", identity)
         self.identity: State = {key: self._column("create", key, None, identity[key]) for key in self.fields}
         self.commutative = self.operation.commutative
-        self.result = self._type_of_result()
+        self.result = trial.result_type(self)
         if self.commutative is None:
-            self.commutative = self._commutes_in_trials()
+            self.commutative = trial.commutes(self)
 
     @property
     def deducts(self) -> tuple[bool, str]:
@@ -131,13 +132,14 @@ class Bound:
 
     def finish(self, a: State) -> pa.Array:
         """The results of states, of the type ``result``."""
-        return self._to_result(self._finished(a), self.result)
+        return self.to_result(self.finished(a), self.result)
 
     def scatter(self, size: int, rows: NDArray[np.intp], states: State) -> State:
         """States at some of ``size`` frames, and the identity at the others."""
         return {key: place(size, rows, states[key], self.identity[key]) for key in self.fields}
 
-    def _finished(self, a: State) -> Any:
+    def finished(self, a: State) -> Any:
+        """What the operation's own finish returns, of the right length."""
         with np.errstate(all="ignore"):
             values = self._call("finish", self.operation.finish, self._locked(a))
         if isinstance(values, (Compensated, Exact)):
@@ -147,7 +149,8 @@ class Bound:
             raise OperationError(f"finish of {self.name!r} returned {found} for {length(a)} states; expected one each")
         return values
 
-    def _to_result(self, values: Any, type: pa.DataType | None) -> pa.Array:
+    def to_result(self, values: Any, type: pa.DataType | None) -> pa.Array:
+        """What finish returned as a column of a type, or of the type it has by itself."""
         try:
             if isinstance(values, np.ma.MaskedArray):
                 values = pa.array(np.asarray(values.data), mask=np.ma.getmaskarray(values))
@@ -156,7 +159,11 @@ class Bound:
                 column = column.combine_chunks()
             return column if type is None or column.type == type else column.cast(type)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
-            if type is not None and not isinstance(values, (pa.Array, pa.ChunkedArray)):
+            if (
+                type is not None
+                and not isinstance(values, (pa.Array, pa.ChunkedArray))
+                and not pa.types.is_integer(type)
+            ):
                 try:
                     return pa.array(list(values), type=type)
                 except (pa.ArrowInvalid, pa.ArrowTypeError):
@@ -228,82 +235,7 @@ class Bound:
             values.flags.writeable = False
         return values
 
-    def _trial(self) -> State | None:
-        """States of made-up events, in time order; None where they cannot be made up or the operation fails on them."""
-        rows = 4 * TRIALS
-        columns = [sample(type, rows, seed) for seed, type in enumerate(self.types)]
-        if any(column is None for column in columns):
-            return None
-        index = np.sort(np.r_[np.arange(2 * TRIALS), np.random.default_rng(1).integers(0, 2 * TRIALS, 2 * TRIALS)])
-        frames = Frames(index.astype(np.intp), 2 * TRIALS, np.arange(rows, dtype=np.int64))
-        return self.accumulate(frames, [cast(pa.Array, column) for column in columns])
-
-    def _type_of_result(self) -> pa.DataType:
-        declared = self.operation.result
-        if isinstance(declared, pa.DataType):
-            return declared
-        if declared is not None:
-            return self._named_type(declared)
-        found = pa.null()
-        try:
-            states = self._trial()
-            if states is not None:
-                found = self._to_result(self._finished(states), None).type
-        except OperationError as error:
-            if error.__cause__ is None:  # it broke its contract; anything else may be the made-up values' fault
-                raise
-        if pa.types.is_null(found):
-            found = self._to_result(self._finished(self.identity), None).type
-        if pa.types.is_null(found):
-            raise OperationError(
-                f"the type of the result of {self.asked!r} for {self.name!r} cannot be told; declare it, such "
-                "as result = 'float64'"
-            )
-        return found
-
-    def _named_type(self, declared: Any) -> pa.DataType:
-        try:
-            if isinstance(declared, str):
-                name = declared.strip()
-                if name.startswith("list<") and name.endswith(">"):
-                    return pa.list_(self._named_type(name[5:-1]))
-                return pa.type_for_alias(name)
-            return pa.from_numpy_dtype(np.dtype(declared))
-        except (ValueError, TypeError, pa.ArrowNotImplementedError) as error:
-            raise OperationError(
-                f"result of {self.asked!r} is {declared!r}; expected an Arrow type or its name, such as "
-                "'float64' or 'list<string>'"
-            ) from error
-
-    def _commutes_in_trials(self) -> bool:
-        """Whether ``combine`` gives the same both ways round on all trials; False, the safe answer, where unknown."""
-        try:
-            states = self._trial()
-            if states is None:
-                return False
-            a = {key: column[0::2] for key, column in states.items()}
-            b = {key: column[1::2] for key, column in states.items()}
-            one, other = self.combine(a, b), self.combine(b, a)
-            return all(same(one[key], other[key]) for key in self.fields)
-        except OperationError:
-            return False
-
 
 def length(states: State) -> int:
     """How many states there are."""
     return len(next(iter(states.values())))
-
-
-def same(a: Column, b: Column) -> bool:
-    """Whether two columns hold equal states; NaN equals NaN."""
-    if isinstance(a, Exact):
-        return isinstance(b, Exact) and a.integers() == b.integers()
-    if isinstance(a, Compensated):
-        return isinstance(b, Compensated) and bool(np.array_equal(a.value(), b.value(), equal_nan=True))
-    if isinstance(a, Ragged):
-        ours, theirs = a.planes, cast(Ragged, b).planes
-        return bool(np.array_equal(a.offsets, cast(Ragged, b).offsets)) and all(same(ours[k], theirs[k]) for k in ours)
-    x, y = a, cast(NDArray[Any], b)
-    if x.dtype == object:
-        return all(bool(left == right) for left, right in zip(x.tolist(), y.tolist(), strict=True))
-    return bool(np.array_equal(x, y, equal_nan=x.dtype.kind in "fcmM"))

@@ -81,6 +81,8 @@ class Plain:
         if isinstance(values, (Compensated, Exact)):
             raise TypeError(f"a {type(values).__name__} column")
         array = np.asarray(values)
+        if array.ndim != 1:
+            raise ValueError(f"an array of {array.ndim} dimensions")
         if array.dtype != self.dtype:
             if not np.can_cast(array.dtype, self.dtype, "same_kind"):
                 raise TypeError(f"values of type {array.dtype}")
@@ -113,6 +115,8 @@ class CompensatedField:
             return values
         if isinstance(values, Exact) or np.asarray(values).dtype.kind not in "biuf":
             raise TypeError(f"{type(values).__name__}")
+        if np.ndim(values) != 1:
+            raise ValueError(f"an array of {np.ndim(values)} dimensions")
         return Compensated.of(values)
 
     def to_arrow(self, column: Column) -> list[pa.Array]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import Any, cast
 
@@ -43,15 +44,15 @@ class Histogram(Multiset):
 
     def __init__(self, column: str, bins: Sequence[Any] | None = None) -> None:
         super().__init__(column)
-        self.bins = bins
+        self.bins: list[Any] | None = None
         if bins is None:
             return
         try:
             self.bins = list(bins)
-            ascending = all(a < b for a, b in zip(self.bins, self.bins[1:], strict=False))
+            ascending = len(self.bins) > 1 and all(a < b for a, b in itertools.pairwise(self.bins))
         except TypeError:
             ascending = False
-        if not ascending or len(self.bins) < 2:
+        if not ascending:
             raise QueryError(f"bins= of {self!r} is {bins!r}; expected two or more edges, ascending")
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:

@@ -116,7 +116,7 @@ class Order:
 
 def _turned(bits: Keys) -> Keys:
     """The bits of floats as integers in the order of the floats, or back."""
-    return bits ^ ((bits >> np.int64(63)) & NAN)
+    return cast(Keys, bits ^ ((bits >> np.int64(63)) & NAN))
 
 
 def stored(column: pa.Array) -> tuple[Keys, NDArray[np.bool_]]:

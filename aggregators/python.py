@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Mapping
 from typing import Any, cast
 
@@ -66,6 +67,15 @@ class PythonOperation(Operation):
         for method in ("create", "accumulate", "combine"):
             if getattr(type(self), method) is getattr(PythonOperation, method):
                 raise OperationError(f"{self!r} has no {method}, which every PythonOperation must have")
+        if not self.columns:
+            raise OperationError(f"{self!r} names no column; expected at least one to accumulate")
+        try:
+            inspect.signature(self.accumulate).bind(None, *self.columns)
+        except TypeError:
+            takes = max(len(inspect.signature(self.accumulate).parameters) - 1, 0)
+            raise OperationError(
+                f"{self!r} is given {len(self.columns)} columns, but its accumulate takes {takes}"
+            ) from None
         deducts = type(self).deduct is not PythonOperation.deduct
         return (InvertibleColumns if deducts else ObjectColumns)(self)
 

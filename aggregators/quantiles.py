@@ -48,7 +48,7 @@ class Quantile(Multiset):
     def __init__(self, column: str, q: float | Sequence[float], *, method: str = "linear") -> None:
         super().__init__(column)
         self.several = isinstance(q, (list, tuple, np.ndarray))
-        asked = list(q) if isinstance(q, (list, tuple, np.ndarray)) else [q]
+        asked: list[Any] = list(q) if isinstance(q, (list, tuple, np.ndarray)) else [q]
         numbers = all(isinstance(each, (int, float, np.integer, np.floating, Fraction)) for each in asked)
         if not asked or not numbers or not all(0 <= each <= 1 for each in asked):
             raise QueryError(f"q= of {self!r} is {q!r}; expected a number from 0 to 1, or a list of such")

@@ -131,6 +131,7 @@ class Ranked(AggregateOperation):
     def __init__(self, asked: TopN, types: tuple[pa.DataType, ...]) -> None:
         super().__init__(*asked.columns)
         self.asked = asked
+        self.n = asked.n
         self.order = Order(asked, asked.columns[0], types[0])
         self.types = types
         self.by = (("rank", asked.greatest), ("time", False))

@@ -132,6 +132,11 @@ class SumOfIntegers(Sum):
         if is_decimal(type):
             self.result = pa.decimal128(min(38, type.precision + 10), type.scale)
             self.state = {"total": "exact128", "count": "int64"}  # type: ignore[misc]  # by type of input
+        if self.empty is not None:
+            try:
+                pa.scalar(self.empty, pa.float64()).cast(self.result)
+            except pa.ArrowInvalid as error:
+                raise QueryError(f"empty= of {self!r} is {self.empty!r}, which {self.result} cannot hold") from error
         return self
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
@@ -240,4 +245,10 @@ class AverageOfIntegers(SumOfIntegers):
         divisor = np.maximum(count, 1)
         if not isinstance(self.result, pa.Decimal128Type):
             return total(a).floats() / divisor, count > 0
-        return total(a).times(10**self.digits).divided(divisor).decimals(self.result)[0], count > 0
+        values, fits = total(a).times(10**self.digits).divided(divisor).decimals(self.result)
+        if not fits.all():
+            raise SumOverflowError(
+                f"the mean of {self.columns[0]!r} does not fit {self.result} in {np.count_nonzero(~fits)} of "
+                f"{len(fits)} windows; cast the column to fewer digits or to double to go on"
+            )
+        return values, count > 0

@@ -128,7 +128,7 @@ class Windowed:
         """The same with choices of how to run; see :meth:`Events.options`."""
         return replace(self, events=self.events.options(**choices))
 
-    def aggregate(self, **outputs: Operation) -> Any:
+    def aggregate(self, /, **outputs: Operation) -> Any:
         """One row a key and window: the key columns, ``window`` (a struct of start and end), the outputs; sorted.
 
         Parameters
@@ -149,7 +149,7 @@ class Windowed:
         """
         return self.events.engine.run(self._query(outputs), self.events.run_options)
 
-    def explain(self, **outputs: Operation) -> Explanation:
+    def explain(self, /, **outputs: Operation) -> Explanation:
         """What :meth:`aggregate` of the same outputs would do: frames, ways of sliding, where each stage runs, and why.
 
         Examples

@@ -28,6 +28,8 @@ def plain_type(type: pa.DataType) -> pa.DataType:
         return pa.large_string()
     if pa.types.is_binary_view(type):
         return pa.large_binary()
+    if pa.types.is_decimal(type) and type.precision <= 38:
+        return pa.decimal128(type.precision, type.scale)
     if isinstance(type, pa.BaseExtensionType):
         return plain_type(type.storage_type)
     return type
@@ -41,12 +43,14 @@ def plain(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.Array:
             column = pa.concat_arrays(column.chunks)
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
+    if isinstance(column, pa.DictionaryArray):
+        return column.dictionary.cast(type).take(column.indices)
     return column if column.type == type else column.cast(type)
 
 
 def require_key(name: str, type: pa.DataType) -> None:
     """ColumnError unless values of a type can be keys."""
-    if pa.types.is_nested(type) or pa.types.is_union(type):
+    if pa.types.is_nested(type) or pa.types.is_union(type) or pa.types.is_interval(type):
         raise ColumnError(
             f"by= names {name!r}, which is {type}; expected numbers, strings, binaries, booleans, dates, "
             "timestamps or decimals"
@@ -57,6 +61,8 @@ def normalised(column: pa.Array) -> pa.Array:
     """A key column with one zero and one NaN."""
     if not pa.types.is_floating(column.type):
         return column
+    if pa.types.is_float16(column.type):
+        return normalised(column.cast(pa.float32())).cast(column.type)
     zero, nan = pa.scalar(0.0, column.type), pa.scalar(float("nan"), column.type)
     return pc.if_else(pc.is_nan(column), nan, pc.add(column, zero))
 
@@ -68,6 +74,8 @@ def encode(column: pa.Array, ordered: bool) -> tuple[Ints, int]:
     """
     if pa.types.is_null(column.type):
         return np.zeros(len(column), np.int64), 1
+    if pa.types.is_float16(column.type):
+        column = column.cast(pa.float32())
     coded = column.dictionary_encode(null_encoding="encode")
     codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
     values = coded.dictionary

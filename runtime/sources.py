@@ -66,7 +66,11 @@ class Source:
         self.data: Any = data
         self.spent = False
         arrow = isinstance(data, (pa.Table, pa.RecordBatchReader)) or hasattr(data, "scanner")
-        self.schema: pa.Schema = data.schema if arrow else pa.RecordBatchReader.from_stream(data).schema
+        try:
+            self.schema: pa.Schema = data.schema if arrow else pa.RecordBatchReader.from_stream(data).schema
+        except pa.ArrowInvalid as error:
+            kind = f"{type(data).__module__}.{type(data).__name__}"
+            raise QueryError(f"events are {kind}, which is no table of columns; expected one") from error
 
     def batches(self, columns: Sequence[str]) -> pa.RecordBatchReader:
         """The events' batches, with some of their columns at least.

@@ -14,7 +14,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..aggregators.durations import MICROSECONDS, Duration, microseconds
+from ..aggregators.durations import MICROSECONDS
+from ..aggregators.durations import Duration as Duration
+from ..aggregators.durations import microseconds as microseconds
 from ..aggregators.errors import ColumnError, DurationError, NullTimeError
 
 Ints = NDArray[np.int64]
@@ -59,6 +61,9 @@ class TimeColumn:
     def duration(self, value: Duration, argument: str) -> int:
         """The ticks of a duration; DurationError where it does not parse or does not fit the column."""
         if isinstance(value, np.timedelta64):
+            fixed = np.datetime_data(value.dtype)[0] not in ("Y", "M", "generic")
+            if not fixed or value.astype("timedelta64[us]") != value:
+                raise DurationError(f"{argument} is {value!r}; expected a fixed number of whole microseconds")
             value = datetime.timedelta(microseconds=int(value.astype("timedelta64[us]").astype(np.int64)))
         if isinstance(value, np.integer):
             value = int(value)

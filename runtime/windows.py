@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..aggregators.errors import DurationError, QueryError
-from .times import Duration, TimeColumn, describe, overflow_guard
+from .times import LIMIT, Duration, TimeColumn, describe, overflow_guard
 
 Ints = NDArray[np.int64]
 
@@ -54,6 +54,8 @@ class Sliding:
         for argument, ticks, value in (("size", size, self.size), ("every", every, self.every)):
             if ticks <= 0:
                 raise DurationError(f"{argument} is {value!r}; expected a duration above zero")
+            if ticks >= LIMIT:
+                raise DurationError(f"{argument} is {value!r}; expected a duration that fits int64")
         return Grid(time, size, every, time.duration(self.offset, "offset") % every, self.closed, self.empty)
 
 
@@ -206,7 +208,7 @@ class Grid:
         if self.empty == "skip":
             begin, stop = np.maximum(begin, first), np.minimum(stop, last + 1)
         entering, leaving = last + 1 - begin, stop - first
-        total = float(entering.sum(dtype=np.float64))
+        total = float((last.astype(np.float64) + 1 - begin).sum())  # int64 may wrap where it is far too much
         if total > MOST:
             raise QueryError(
                 f"windows of {describe(self.size, self.time.type)} every {describe(self.every, self.time.type)} are "

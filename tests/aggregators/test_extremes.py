@@ -82,8 +82,10 @@ def test_every_type_in_windows(kind: str) -> None:
 
 
 def test_nanoseconds_are_kept() -> None:
-    """To the last digit, in timestamps, durations and times of day."""
-    for type in (pa.timestamp("ns"), pa.timestamp("ns", "Europe/Berlin"), pa.duration("ns"), pa.time64("ns")):
+    """To the last digit, in timestamps and durations; times of day with nanoseconds are refused."""
+    with pytest.raises(ff.ColumnError, match=r"'x', which is time64\[ns\]; expected time64\[us\]"):
+        slid(pa.array([1], pa.time64("ns")), low=ff.Min("x"))
+    for type in (pa.timestamp("ns"), pa.timestamp("ns", "Europe/Berlin"), pa.duration("ns")):
         result = slid(pa.array([1003, 1001, 1002], pa.int64()).cast(type), low=ff.Min("x"), high=ff.Max("x"))
         found = [result[name].combine_chunks().view(pa.int64()).to_pylist()[2] for name in ("low", "high")]
         assert found == [1001, 1003], type

@@ -1,0 +1,112 @@
+"""Trials of an operation on made-up events, before there are any: whether it keeps its contract, what it returns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from .compensated import Compensated
+from .errors import OperationError
+from .exact import Exact
+from .fields import Column
+from .frames import Frames
+from .operation import State
+from .ragged import Ragged
+from .samples import sample
+
+if TYPE_CHECKING:
+    from .binding import Bound
+
+TRIALS = 64
+"""Pairs of states on which an undeclared operation is tried for commutativity."""
+
+
+def states_of_samples(bound: Bound) -> State | None:
+    """States of made-up events, in time order; None where no events can be made up for its types."""
+    rows = 4 * TRIALS
+    columns = [sample(type, rows, seed) for seed, type in enumerate(bound.types)]
+    if any(column is None for column in columns):
+        return None
+    index = np.sort(np.r_[np.arange(2 * TRIALS), np.random.default_rng(1).integers(0, 2 * TRIALS, 2 * TRIALS)])
+    frames = Frames(index.astype(np.intp), 2 * TRIALS, np.arange(rows, dtype=np.int64))
+    return bound.accumulate(frames, [cast(pa.Array, column) for column in columns])
+
+
+def result_type(bound: Bound) -> pa.DataType:
+    """The type of an operation's results: the declared one, or that of a trial.
+
+    Raises
+    ------
+    OperationError
+        If it breaks its contract in the trial, or the type cannot be told.
+    """
+    declared = named_type(bound, bound.operation.result)
+    found = declared
+    if bound.guarded or declared is None:
+        try:
+            states = states_of_samples(bound)
+            if states is not None:
+                found = bound.to_result(bound.finished(states), declared).type
+        except OperationError as error:
+            if error.__cause__ is None:  # it broke its contract; anything else may be the made-up values' fault
+                raise
+    if declared is not None:
+        return declared
+    if found is None or pa.types.is_null(found):
+        found = bound.to_result(bound.finished(bound.identity), None).type
+    if pa.types.is_null(found):
+        raise OperationError(
+            f"the type of the result of {bound.asked!r} for {bound.name!r} cannot be told; declare it, such "
+            "as result = 'float64'"
+        )
+    return found
+
+
+def named_type(bound: Bound, declared: Any) -> pa.DataType | None:
+    """The Arrow type that an operation declares for its result."""
+    if declared is None or isinstance(declared, pa.DataType):
+        return declared
+    try:
+        if isinstance(declared, str):
+            name = declared.strip()
+            if name.startswith("list<") and name.endswith(">"):
+                return pa.list_(named_type(bound, name[5:-1]))
+            return pa.type_for_alias(name)
+        return pa.from_numpy_dtype(np.dtype(declared))
+    except (ValueError, TypeError, pa.ArrowNotImplementedError) as error:
+        raise OperationError(
+            f"result of {bound.asked!r} is {declared!r}; expected an Arrow type or its name, such as "
+            "'float64' or 'list<string>'"
+        ) from error
+
+
+def commutes(bound: Bound) -> bool:
+    """Whether ``combine`` gives the same both ways round on all trials; False, the safe answer, where unknown."""
+    try:
+        states = states_of_samples(bound)
+        if states is None:
+            return False
+        a = {key: column[0::2] for key, column in states.items()}
+        b = {key: column[1::2] for key, column in states.items()}
+        one, other = bound.combine(a, b), bound.combine(b, a)
+        return all(same(one[key], other[key]) for key in bound.fields)
+    except OperationError:
+        return False
+
+
+def same(a: Column, b: Column) -> bool:
+    """Whether two columns hold equal states; NaN equals NaN."""
+    if isinstance(a, Exact):
+        return isinstance(b, Exact) and a.integers() == b.integers()
+    if isinstance(a, Compensated):
+        return isinstance(b, Compensated) and bool(np.array_equal(a.value(), b.value(), equal_nan=True))
+    if isinstance(a, Ragged):
+        ours, theirs = a.planes, cast(Ragged, b).planes
+        return bool(np.array_equal(a.offsets, cast(Ragged, b).offsets)) and all(same(ours[k], theirs[k]) for k in ours)
+    x, y = a, cast(NDArray[Any], b)
+    if x.dtype == object:
+        return all(bool(np.all(left == right)) for left, right in zip(x.tolist(), y.tolist(), strict=True))
+    return bool(np.array_equal(x, y, equal_nan=x.dtype.kind in "fcmM"))
