@@ -179,9 +179,8 @@ class Bound:
 
     def _check_keys(self, method: str, states: Any) -> None:
         if not isinstance(states, Mapping):
-            raise OperationError(
-                f"{method} of {self.name!r} returned {states!r:.80}; expected a dict of its state's fields"
-            )
+            found = "None" if states is None else f"a {type(states).__name__}"
+            raise OperationError(f"{method} of {self.name!r} returned {found}; expected a dict of its state's fields")
         for key in self.fields.keys() ^ states.keys():
             wrong = "no field" if key in self.fields else "an undeclared field"
             declared = ", ".join(map(repr, self.fields))

@@ -1,4 +1,8 @@
-"""GeometricMean, HarmonicMean, RootMeanSquare and WeightedAverage."""
+"""GeometricMean, HarmonicMean, RootMeanSquare and WeightedAverage.
+
+None of them has a deduct, although compensated sums could: two-stacks takes half the time in windows of 10 or 60
+frames and no longer in windows of 600, and nothing of what has left a window can be seen in it.
+"""
 
 from __future__ import annotations
 
@@ -23,7 +27,7 @@ class GeometricMean(AggregateOperation):
 
     Null where a window has no values or a negative one; 0 where it has a zero. NaN and inf go on as IEEE 754 has it
     (zero and inf together are NaN). Exponents are added up as integers and only mantissas as logarithms, so that the
-    result is right to a few units in the last place however large or small the values are.
+    result is right to a few units in the last place however large or small the values are. It slides by two-stacks.
 
     Parameters
     ----------
@@ -62,9 +66,6 @@ class GeometricMean(AggregateOperation):
     def combine(self, a: State, b: State) -> State:
         return {field: cast(Any, a[field]) + cast(Any, b[field]) for field in self.state}
 
-    def deduct(self, a: State, b: State) -> State:
-        return {field: cast(Any, a[field]) - cast(Any, b[field]) for field in self.state}
-
     def finish(self, a: State) -> Any:
         count = np.maximum(cast(Ints, a["count"]), 1)
         whole, rest = np.divmod(cast(Ints, a["exponents"]), count)
@@ -75,7 +76,8 @@ class GeometricMean(AggregateOperation):
 class HarmonicMean(AggregateOperation):
     """The harmonic mean of a column of numbers: how many they are over the sum of their reciprocals.
 
-    Null where a window has no values or a negative one; 0 where it has a zero. NaN where it has a NaN.
+    Null where a window has no values or a negative one; 0 where it has a zero. NaN where it has a NaN. It slides by
+    two-stacks.
 
     Parameters
     ----------
@@ -111,9 +113,6 @@ class HarmonicMean(AggregateOperation):
 
     def combine(self, a: State, b: State) -> State:
         return {field: cast(Any, a[field]) + cast(Any, b[field]) for field in self.state}
-
-    def deduct(self, a: State, b: State) -> State:
-        return {field: cast(Any, a[field]) - cast(Any, b[field]) for field in self.state}
 
     def finish(self, a: State) -> Any:
         count = cast(Ints, a["count"])
@@ -181,7 +180,7 @@ class WeightedAverage(AggregateOperation):
     """The mean of a column of numbers, each counted as often as its weight says.
 
     Null where a window has no row with both, or its weights add up to 0. Products are kept with what rounding lost of
-    them, and added up with compensation. NaN and inf go on as IEEE 754 has it.
+    them, and added up with compensation. NaN and inf go on as IEEE 754 has it. It slides by two-stacks.
 
     Parameters
     ----------
@@ -222,9 +221,6 @@ class WeightedAverage(AggregateOperation):
 
     def combine(self, a: State, b: State) -> State:
         return {field: cast(Any, a[field]) + cast(Any, b[field]) for field in self.state}
-
-    def deduct(self, a: State, b: State) -> State:
-        return {field: cast(Any, a[field]) - cast(Any, b[field]) for field in self.state}
 
     def finish(self, a: State) -> Any:
         weight = cast(Compensated, a["weight"]).value()

@@ -20,14 +20,16 @@ VALUE = (("value", False),)
 ROOM = 1 << 20
 """Values are counted in an array where there are no more possible ones than this, or than rows."""
 
+LIMIT = 1 << 62
+"""Below it a frame and a value are packed into one integer."""
+
 
 class Multiset(AggregateOperation):
     """What operations on the distribution of a column have in common: a state of sorted values and their counts.
 
     A multiset can be taken out of another exactly, but they slide by two-stacks: a running state has all values of a
-    key since it began, a window only its own. At 100 keys, 1,440 frames with 4 of 1,000 values each and windows of 60
-    frames, two-stacks keeps at most 17 million items and deduct 69 million; only where a column has fewer values than
-    a frame has events is deduct the faster of the two, and then both are fast.
+    key since it began, a window only its own. Measured at 100 keys, 1,440 frames with an event each and windows of 60
+    frames: 1,000 distinct values take 1 to 3 s by two-stacks and 26 to 70 s by deduct, 10 of them 0.6 and 1.1 s.
     """
 
     commutative = True
@@ -53,11 +55,11 @@ class Multiset(AggregateOperation):
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         ranks = self.order.ranks(columns[0])
-        owner, rows, count = _counted(frames, ranks)
-        if self.order.numeric:
-            keys: Keys = ranks[rows]
-        else:
-            keys = self.order.keys(columns[0].take(pa.array(rows)))
+        owner, keys, count = _counted(frames, ranks)
+        if not self.order.numeric:
+            row = np.empty(int(ranks.max()) + 1, np.intp)
+            row[ranks] = np.arange(len(ranks))
+            keys = self.order.keys(columns[0].take(pa.array(row[keys])))
         return {"items": Ragged(np.bincount(owner, minlength=frames.size), {"value": keys, "count": count})}
 
     def combine(self, a: State, b: State) -> State:
@@ -95,18 +97,20 @@ def _found(lists: Ragged, others: Ragged) -> tuple[Ints, Ints, NDArray[np.bool_]
     return place, at, equal
 
 
-def _counted(frames: Frames, ranks: Ints) -> tuple[Ints, NDArray[np.intp], Ints]:
-    """The distinct (frame, rank) in order: the frame, one of the rows, and how many rows there are."""
+def _counted(frames: Frames, ranks: Ints) -> tuple[Ints, Keys, Ints]:
+    """The distinct (frame, rank) in order: the frame, the rank, and how many rows have them."""
     least, greatest = int(ranks.min()), int(ranks.max())
     span = greatest - least + 1
-    if frames.size * span <= max(ROOM, len(ranks)):
+    if frames.size * span < LIMIT:
         packed = frames.index * span + (ranks - least)
-        count = np.bincount(packed, minlength=frames.size * span)
-        row = np.empty(len(count), np.intp)
-        row[packed] = np.arange(len(packed))
-        present = np.flatnonzero(count)
-        return present // span, row[present], count[present]
+        if frames.size * span <= max(ROOM, len(ranks)):
+            counts = np.bincount(packed, minlength=frames.size * span)
+            present = np.flatnonzero(counts)
+            counts = counts[present]
+        else:
+            present, counts = np.unique(packed, return_counts=True)
+        return present // span, present % span + least, counts
     rows = rows_by_frame(frames, ranks)
     index, ranks = frames.index[rows], ranks[rows]
     starts = np.flatnonzero(np.r_[True, (index[1:] != index[:-1]) | (ranks[1:] != ranks[:-1])])
-    return index[starts], rows[starts], np.diff(np.append(starts, len(rows)))
+    return index[starts], ranks[starts], np.diff(np.append(starts, len(rows)))

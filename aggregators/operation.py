@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from typing import Any, ClassVar
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
 
 import pyarrow as pa
 
@@ -42,12 +43,14 @@ class Operation(ABC):
     drops_nulls: ClassVar[bool] = True
     exact_deduct: bool = False
     commutative: bool | None = None
+    columns: tuple[str, ...] = ()
+    windows: tuple[Any, ...] = ()
 
     def __init__(self, *columns: str) -> None:
         for column in columns:
             if not isinstance(column, str):
                 raise QueryError(f"{type(self).__name__} takes names of columns; found {column!r}")
-        self.columns: tuple[str, ...] = columns
+        self.columns = columns
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.columns))})"
@@ -55,6 +58,32 @@ class Operation(ABC):
     @abstractmethod
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         """The operation for input columns of these types; ColumnError where it cannot work on them."""
+
+    def over(self, *windows: Any) -> Self:
+        """The operation over windows of its own, instead of those of the query; one pass, on shared frames.
+
+        The result has a row for every window of every output; an output is null in windows that are not its own.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> events = pa.table({"t": [0, 1, 5], "x": [1, 2, 3]})
+        >>> both = ff.Sum("x").over(ff.tumbling(2), ff.tumbling(4))
+        >>> ff.events(events, time="t").window(ff.tumbling(4)).aggregate(x=both, n=ff.Count()).to_pylist()[:2]
+        [{'window': {'start': 0, 'end': 2}, 'x': 3, 'n': None}, {'window': {'start': 0, 'end': 4}, 'x': 3, 'n': 2}]
+        """
+        operation = copy.copy(self)
+        operation.windows = windows
+        return operation
+
+    def then(self, function: Callable[[Any], Any], *, result: Any = None) -> Operation:
+        """The operation with its results passed through a function of whole columns, without nulls.
+
+        See :class:`~framefold.aggregators.composition.Then`; ``result`` is the type of what the function returns.
+        """
+        from .composition import Then
+
+        return Then(self, function, result)
 
 
 class AggregateOperation(Operation):

@@ -51,16 +51,22 @@ class Product(AggregateOperation):
         return {"mantissa": 1.0, "exponent": 0, "count": 0}
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
+        mantissa, exponent = split(floats(columns[0]))
+        count = frames.count()
+        if count.max() <= FACTORS:
+            product = np.ones(frames.size)
+            np.multiply.at(product, frames.index, mantissa)
+            product, more = split(product)
+            return {"mantissa": product, "exponent": frames.sum(exponent) + more, "count": count}
         order = np.argsort(frames.index, kind="stable")
-        mantissa, exponent = split(floats(columns[0])[order])
-        index = frames.index[order]
-        while len(index) > frames.size:  # at most four times: each time there are 512 times fewer factors left
+        mantissa, exponent, index = mantissa[order], exponent[order], frames.index[order]
+        while len(index) > frames.size:  # each time there are 512 times fewer factors left
             first = np.searchsorted(index, index)
             starts = np.flatnonzero((np.arange(len(index)) - first) % FACTORS == 0)
             mantissa, more = split(np.multiply.reduceat(mantissa, starts))
             exponent = np.add.reduceat(exponent, starts) + more
             index = index[starts]
-        return {"mantissa": mantissa, "exponent": exponent, "count": frames.count()}
+        return {"mantissa": mantissa, "exponent": exponent, "count": count}
 
     def combine(self, a: State, b: State) -> State:
         mantissa, more = split(cast(Floats, a["mantissa"]) * cast(Floats, b["mantissa"]))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any, ClassVar
 
 import numpy as np
@@ -144,9 +143,6 @@ class Ranked(AggregateOperation):
 
     def __repr__(self) -> str:
         return repr(self.asked)
-
-    def create(self) -> Mapping[str, Any]:
-        return {"items": 0}
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         kept = np.flatnonzero(columns[0].is_valid().to_numpy(zero_copy_only=False))

@@ -11,7 +11,7 @@ from .aggregators.errors import QueryError, nearest
 from .aggregators.operation import Operation
 from .engines import Engine, engine_for
 from .runtime.explain import Explanation
-from .runtime.query import Query, bind
+from .runtime.query import A_WINDOW, Query, bind
 from .runtime.sources import Parquet
 from .runtime.windows import Sliding
 from .spark.options import Options
@@ -89,11 +89,20 @@ class Events:
     null_time: str
     run_options: Options
 
-    def window(self, window: Sliding) -> Windowed:
-        """The events in windows, such as ``ff.sliding("1 hour", every="1 minute")``."""
-        if not isinstance(window, Sliding):
-            raise QueryError(f"window is {window!r}; expected a window such as ff.sliding('1 hour', every='1 minute')")
-        return Windowed(self, window)
+    def window(self, *windows: Sliding) -> Windowed:
+        """The events in windows, such as ``ff.sliding("1 hour", every="1 minute")``; in several, in one pass."""
+        for window in windows:
+            if not isinstance(window, Sliding):
+                raise QueryError(f"window is {window!r}; expected {A_WINDOW}")
+        return Windowed(self, windows)
+
+    def aggregate(self, /, **outputs: Operation) -> Any:
+        """Aggregates that each carry windows of their own, by ``.over(...)``; see :meth:`Windowed.aggregate`."""
+        return self.window().aggregate(**outputs)
+
+    def explain(self, /, **outputs: Operation) -> Explanation:
+        """What :meth:`aggregate` of the same outputs would do."""
+        return self.window().explain(**outputs)
 
     def options(self, **choices: Any) -> Events:
         """The same with choices of how to run, which never change a result.
@@ -122,7 +131,7 @@ class Windowed:
     """Events in windows; made by :meth:`Events.window`."""
 
     events: Events
-    spec: Sliding
+    windows: tuple[Sliding, ...]
 
     def options(self, **choices: Any) -> Windowed:
         """The same with choices of how to run; see :meth:`Events.options`."""
@@ -171,4 +180,4 @@ class Windowed:
         of = self.events
         used = [of.time, *of.by, *(name for each in outputs.values() for name in getattr(each, "columns", ()))]
         schema = of.engine.schema([name for name in used if isinstance(name, str)])
-        return bind(schema, time=of.time, by=of.by, window=self.spec, outputs=outputs, null_time=of.null_time)
+        return bind(schema, time=of.time, by=of.by, window=self.windows, outputs=outputs, null_time=of.null_time)

@@ -43,20 +43,18 @@ def explain(query: Query, engine: str, stages: Sequence[tuple[str, str]]) -> Exp
     stages
         Pairs of a stage's name and where it runs, from the engine.
     """
-    grid = query.window
+    grids, frames = query.line.grids, query.line.describe_frames()
     by = f"key {', '.join(query.by)}" if query.by else "one key: everything"
-    ends = "[start, end)" if grid.closed == "left" else "(start, end]"
-    windows = {"skip": "windows without an event are left out", "emit": "windows without an event are given too"}
     rows = [
         ("events", f"time {query.time} ({query.times.type}), {by}; columns read: {', '.join(query.columns)}"),
-        ("frames", grid.describe_frames()),
-        ("windows", f"{ends}, {windows[grid.empty]}"),
+        ("frames", frames),
+        *(("windows", grid.describe() if len(grids) > 1 else grid.describe_ends()) for grid in grids),
     ]
     for name, bound in query.outputs.items():
         deducts, why = bound.deducts
         cost = "2 element operations a window" if deducts else "at most 3 element operations a window"
         way = "deduct" if deducts else "two-stacks"
-        if grid.frames_in_window == 1:
+        if len(grids) == 1 and grids[0].frames_in_window == 1:
             way, why, cost = "nothing to slide", "a window is one frame", "no element operations"
         order = "" if bound.commutative else "; order-sensitive, so merged in time order"
         rows.append((f"{name} = {bound.asked!r}", f"{bound.result}; slides by {way} ({cost}): {why}{order}"))

@@ -13,12 +13,14 @@ from ..aggregators.errors import ColumnError, QueryError, nearest
 from ..aggregators.frames import Frames
 from ..aggregators.operation import Operation
 from .keys import key_codes, normalised, pack, plain, plain_type, require_key, span
-from .partials import FRAME, PART, group, merge, one_array, schema, states_of, to_table
-from .slide import slide
+from .line import Line
+from .partials import FRAME, PART, group, merge, schema, to_table
+from .results import results
 from .times import TimeColumn, drop_null_times
-from .windows import Grid, Sliding
+from .windows import Sliding
 
 WINDOW = "window"
+A_WINDOW = "a window such as ff.sliding('1 hour', every='1 minute')"
 
 
 @dataclass(frozen=True)
@@ -29,14 +31,19 @@ class Query:
     ----------
     columns
         The input columns it needs: time, keys, inputs of its operations.
+    line
+        The windows, on one time line.
+    over
+        Which of the windows each output is over, by their numbers.
     input_schema, partials_schema, result_schema
         Arrow schemas of events, partials and results.
     """
 
     times: TimeColumn
     by: tuple[str, ...]
-    window: Grid
+    line: Line
     outputs: dict[str, Bound]
+    over: dict[str, tuple[int, ...]]
     null_time: str
     input_schema: pa.Schema
     partials_schema: pa.Schema
@@ -83,7 +90,7 @@ class Query:
             events = drop_null_times(events, self.time)
         columns = {field.name: plain(events.column(field.name), field.type) for field in self.input_schema}
         ticks = self.times.ticks(columns[self.time])
-        frames, inside = self.window.frames(ticks)
+        frames, inside = self.line.frames(ticks)
         if inside is not None and not inside.all():
             rows = pa.array(np.flatnonzero(inside))
             columns = {name: column.take(rows) for name, column in columns.items()}
@@ -110,16 +117,7 @@ class Query:
     def results(self, partials: pa.Table) -> pa.Table:
         """Partials of whole keys as results: merged, slid, finished; sorted by key and window."""
         partials, starts = merge(partials.select(self.partials_schema.names), self._keys, self.outputs)
-        ranges = self.window.ranges(one_array(partials.column(FRAME)).to_numpy(), starts)
-        rows = pa.array(ranges.row)
-        keys = [one_array(partials.column(name)).take(rows) for name in self._keys]
-        bounds = [self.times.bounds(ticks) for ticks in self.window.bounds(ranges.number)]
-        window = pa.StructArray.from_arrays(bounds, fields=list(self.result_schema.field(WINDOW).type))
-        outputs = [
-            bound.finish(slide(bound, states_of(partials, name, bound), ranges.low, ranges.high))
-            for name, bound in self.outputs.items()
-        ]
-        return pa.Table.from_arrays([*keys, window, *outputs], schema=self.result_schema)
+        return results(self, partials, starts)
 
 
 def bind(
@@ -127,7 +125,7 @@ def bind(
     *,
     time: str,
     by: Sequence[str],
-    window: Sliding,
+    window: Sliding | Sequence[Sliding],
     outputs: Mapping[str, Operation],
     null_time: str = "error",
 ) -> Query:
@@ -152,9 +150,9 @@ def bind(
         if name in by[:position]:
             raise QueryError(f"by= names {name!r} twice; expected each key once")
     check_outputs(outputs, by)
-    if not isinstance(window, Sliding):
-        raise QueryError(f"window is {window!r}; expected a window such as ff.sliding('1 hour', every='1 minute')")
-    grid = window.bind(time_column)
+    specs, over = windows_of([window] if isinstance(window, Sliding) else list(window), outputs)
+    line = Line(tuple(spec.bind(time_column) for spec in specs))
+    line.cuts  # noqa: B018  # whether they can share frames is to be known now
     bound = {
         name: Bound(name, operation, [type_of(events, column, f"{name}={operation!r}") for column in operation.columns])
         for name, operation in outputs.items()
@@ -166,8 +164,9 @@ def bind(
     return Query(
         time_column,
         tuple(by),
-        grid,
+        line,
         bound,
+        over,
         null_time,
         pa.schema([pa.field(name, type_of(events, name, "columns")) for name in needed]),
         schema(keys, bound),
@@ -189,6 +188,23 @@ def check_outputs(outputs: Mapping[str, object], by: Sequence[str]) -> None:
         if not isinstance(operation, Operation):
             hint = f", such as ff.{operation.__name__}(...)" if isinstance(operation, type) else ""
             raise QueryError(f"the output {name!r} is {operation!r}; expected an aggregate operation{hint}")
+
+
+def windows_of(
+    windows: Sequence[Sliding], outputs: Mapping[str, Operation]
+) -> tuple[list[Sliding], dict[str, tuple[int, ...]]]:
+    """All windows of a query, and which of them each output is over: its own, or those of the query."""
+    specs: dict[Sliding, int] = {}
+    over = {}
+    for name, operation in outputs.items():
+        for spec in operation.windows or windows:
+            if not isinstance(spec, Sliding):
+                where = f"{name}={operation!r}.over(...)" if operation.windows else "window(...)"
+                raise QueryError(f"{where} is given {spec!r}; expected {A_WINDOW}")
+        if not (operation.windows or windows):
+            raise QueryError(f"no window is given for {name!r}; expected .window(...), or {operation!r}.over(...)")
+        over[name] = tuple(specs.setdefault(spec, len(specs)) for spec in operation.windows or windows)
+    return list(specs), over
 
 
 def type_of(events: pa.Schema, name: str, argument: str) -> pa.DataType:

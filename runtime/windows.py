@@ -181,50 +181,23 @@ class Grid:
         return step - self.steps + second, step
 
     def ranges(self, frames: Ints, starts: Ints) -> Ranges:
-        """The windows over partials sorted by key and frame.
-
-        Both ends of all ranges come from counting, without any search: a frame is the first one in the windows that
-        take it in but not the frame before it, and the last one in those that do not take in the next.
-
-        Parameters
-        ----------
-        frames
-            The frame of each row, ascending for each key.
-        starts
-            The first row of each key.
-        """
-        rows = len(frames)
-        if not rows:
-            none = np.empty(0, np.int64)
-            return Ranges(none, none, none, none)
-        ends = np.append(starts[1:], rows) - 1
-        first, last = self.windows_of(frames)
-        begin = np.empty_like(first)  # the first window that no earlier frame is in
-        begin[1:] = last[:-1] + 1
-        begin[starts] = first[starts]
-        stop = np.empty_like(last)  # the first window that a later frame is in
-        stop[:-1] = first[1:]
-        stop[ends] = last[ends] + 1
-        if self.empty == "skip":
-            begin, stop = np.maximum(begin, first), np.minimum(stop, last + 1)
-        entering, leaving = last + 1 - begin, stop - first
-        total = float((last.astype(np.float64) + 1 - begin).sum())  # int64 may wrap where it is far too much
-        if total > MOST:
-            raise QueryError(
-                f"windows of {describe(self.size, self.time.type)} every {describe(self.every, self.time.type)} are "
-                f"{total:.2g} over {rows} frames, more than one process can hold; expected a longer step, or "
-                "empty='skip' where it is 'emit'"
-            )
-        low = np.repeat(np.arange(rows), entering)
-        high = np.repeat(np.arange(1, rows + 1), leaving)
-        before = np.cumsum(entering) - entering
-        number = np.arange(len(low)) - np.repeat(before - begin, entering)
-        return Ranges(np.minimum(low, high), high, low, number)
+        """The windows over partials sorted by key and frame, as :func:`ranges` has them."""
+        return ranges(self, *self.windows_of(frames), starts)
 
     def bounds(self, number: Ints) -> tuple[Ints, Ints]:
         """Start and end of windows, in ticks."""
         start = number * self.every + self.offset
         return start, start + self.size
+
+    def describe_ends(self) -> str:
+        """Which end belongs to a window, and what becomes of empty ones, in words."""
+        ends = "[start, end)" if self.closed == "left" else "(start, end]"
+        return f"{ends}, windows without an event are {'left out' if self.empty == 'skip' else 'given too'}"
+
+    def describe(self) -> str:
+        """The windows in words."""
+        size, every = (describe(ticks, self.time.type) for ticks in (self.size, self.every))
+        return f"{size} every {every}, {self.describe_ends()}"
 
     def describe_frames(self) -> str:
         """How the line is cut, in words."""
@@ -235,3 +208,44 @@ class Grid:
         if not self.steps:
             return f"one frame of {first} every {every}; the {second} after it are in no window"
         return f"two frames every {every}, of {first} and {second}; {self.frames_in_window} to a window"
+
+
+def ranges(grid: Grid, first: Ints, last: Ints, starts: Ints) -> Ranges:
+    """The windows over partials sorted by key and frame.
+
+    Both ends of all ranges come from counting, without any search: a frame is the first one in the windows that
+    take it in but not the frame before it, and the last one in those that do not take in the next.
+
+    Parameters
+    ----------
+    first, last
+        The first and the last window that take in each row's frame; where none does, ``first`` is ``last + 1``.
+    starts
+        The first row of each key.
+    """
+    rows = len(first)
+    if not rows:
+        none = np.empty(0, np.int64)
+        return Ranges(none, none, none, none)
+    ends = np.append(starts[1:], rows) - 1
+    begin = np.empty_like(first)  # the first window that no earlier frame is in
+    begin[1:] = last[:-1] + 1
+    begin[starts] = first[starts]
+    stop = np.empty_like(last)  # the first window that a later frame is in
+    stop[:-1] = first[1:]
+    stop[ends] = last[ends] + 1
+    if grid.empty == "skip":
+        begin, stop = np.maximum(begin, first), np.minimum(stop, last + 1)
+    entering, leaving = last + 1 - begin, stop - first
+    total = float((last.astype(np.float64) + 1 - begin).sum())  # int64 may wrap where it is far too much
+    if total > MOST:
+        raise QueryError(
+            f"windows of {describe(grid.size, grid.time.type)} every {describe(grid.every, grid.time.type)} are "
+            f"{total:.2g} over {rows} frames, more than one process can hold; expected a longer step, or "
+            "empty='skip' where it is 'emit'"
+        )
+    low = np.repeat(np.arange(rows), entering)
+    high = np.repeat(np.arange(1, rows + 1), leaving)
+    before = np.cumsum(entering) - entering
+    number = np.arange(len(low)) - np.repeat(before - begin, entering)
+    return Ranges(np.minimum(low, high), high, low, number)

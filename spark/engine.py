@@ -87,7 +87,7 @@ class Pipeline:
         if self.query.ordered:
             at = self.query.columns.index
             keys = [f"c{at(name)}" for name in self.query.by]
-            events = in_time_order(events, f"c{at(self.query.time)}", keys, self.query.window.block)
+            events = in_time_order(events, f"c{at(self.query.time)}", keys, self.query.line.block)
         return self._stage(events, "accumulate", self.job.wire.spark_schema)
 
     def on_driver(self, partials: DataFrame) -> DataFrame:

@@ -8,16 +8,16 @@ from collections.abc import Callable, Mapping, Sequence
 from decimal import Decimal, localcontext
 from fractions import Fraction
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
 
 import framefold as ff
 from framefold import check_laws
+from framefold.aggregators.binding import Bound
 from framefold.aggregators.operation import Operation
-from framefold.runtime.partials import FRAME, one_array, states_of
-from framefold.runtime.query import Query, bind
-from framefold.runtime.slide import slide
+from framefold.runtime.query import Query
 
 Row = tuple[Any, ...]
 Right = Callable[[list[Row]], Any]
@@ -96,12 +96,14 @@ def assert_right(
                 if None not in values:
                     own.append(values)
         window = ff.sliding(size, every=every)
-        query = bind(table.schema, time="t", by=["key"], window=window, outputs={"x": operation})
-        results = {"engine": ff.events(table, time="t", by="key").window(window).aggregate(x=operation)}
+        windowed = ff.events(table, time="t", by="key").window(window)
+        query = windowed._query({"x": operation})
+        results = {"engine": windowed.aggregate(x=operation)}
         for count in BATCHES:
             results[f"{count} batches"] = query.results(in_batches(table, query, count))
-        for way in ["two-stacks"] + ["deduct"] * query.outputs["x"].deducts[0]:
-            results[way] = by_way(table, query, way)
+        for deducts in {False, query.outputs["x"].deducts[0]}:
+            with patch.object(Bound, "deducts", (deducts, "a test says so")):
+                results["deduct" if deducts else "two-stacks"] = query.results(query.accumulate(table, 0))
         for name, result in results.items():
             found = {(row["key"], row["window"]["start"]): row["x"] for row in result.to_pylist()}
             assert found.keys() == expected.keys(), name
@@ -119,16 +121,3 @@ def in_batches(table: pa.Table, query: Query, count: int) -> pa.Table:
     partials = [query.accumulate(table.slice(part * rows, rows), part) for part in range(count)]
     random.Random(count).shuffle(partials)
     return pa.concat_tables(partials)
-
-
-def by_way(table: pa.Table, query: Query, way: Any) -> pa.Table:
-    """The results of a query with one way of sliding."""
-    partials = query.merge(query.accumulate(table, 0))
-    keys = one_array(partials.column("key")).to_numpy()
-    starts = np.flatnonzero(np.concatenate([[True], keys[1:] != keys[:-1]]))
-    ranges = query.window.ranges(one_array(partials.column(FRAME)).to_numpy(), starts)
-    bound = query.outputs["x"]
-    slid = bound.finish(slide(bound, states_of(partials, "x", bound), ranges.low, ranges.high, way))
-    start, end = (query.times.bounds(ticks) for ticks in query.window.bounds(ranges.number))
-    window = pa.StructArray.from_arrays([start, end], names=["start", "end"])
-    return pa.table({"key": keys[ranges.row], "window": window, "x": slid})

@@ -80,8 +80,7 @@ def near_weighted(got: Any, right: Any, rows: list[Row]) -> bool:
 )
 def test_of_awkward_values(stream: str, operation: Any, right: Any) -> None:
     values = [value for value in POSITIVE[stream] if not 0 < value < 1e-307]  # whose reciprocals overflow
-    laws = stream != "extreme"  # sums of 1e300 and 1 deduct to the last digit only where sliding checks them
-    assert_right(operation, {"x": drawn(values, 60, 5)}, right, close(2e-14), laws)
+    assert_right(operation, {"x": drawn(values, 60, 5)}, right, close(2e-14))
 
 
 @pytest.mark.parametrize("operation", [GeometricMean("x"), HarmonicMean("x")])
@@ -104,7 +103,7 @@ def test_weighted_non_finite() -> None:
     assert_right(WeightedAverage("x", "w"), columns, weighted)
 
 
-@pytest.mark.parametrize("type", [pa.int8(), pa.uint64(), pa.float32(), pa.decimal128(12, 3), pa.int64()], ids=str)
+@pytest.mark.parametrize("type", [pa.int8(), pa.float32(), pa.decimal128(12, 3)], ids=str)
 def test_types(type: pa.DataType) -> None:
     values = [1, 2, 3, 5, 100]
     columns = {"x": drawn(values, 60, 4, type), "w": drawn([1, 2, 9], 60, 5, pa.int16())}
@@ -141,3 +140,12 @@ def test_needs_numbers(operation: Any) -> None:
 def test_needs_numbers_and_weights() -> None:
     with pytest.raises(ColumnError, match="'w' is bool"):
         WeightedAverage("x", "w").bind(pa.float64(), pa.bool_())
+
+
+def test_nothing_is_left_of_what_has_passed_through() -> None:
+    values = np.ones(2000)
+    values[[5, 200, 400, 600]] = [1e16, 1e300, math.inf, math.nan]
+    table = pa.table({"t": np.arange(2000), "x": values, "w": values[::-1]})
+    for operation in (GeometricMean("x"), HarmonicMean("x"), RootMeanSquare("x"), WeightedAverage("x", "w")):
+        result = ff.events(table, time="t").window(ff.sliding(50, every=1)).aggregate(x=operation)
+        assert set(result["x"].to_pylist()[700:1300]) == {1.0}

@@ -47,7 +47,7 @@ def test_many_factors_in_one_frame(rows: int) -> None:
     factors[-1] = factors[-2] = -3.0
     table = pa.table({"t": np.arange(2 * rows) % 2, "x": factors})
     apart = ff.events(table, time="t").window(ff.tumbling(1)).aggregate(p=Product("x"))["p"].to_pylist()
-    assert apart == ([0.0, math.inf] if rows > 3 else [-3.0, -3.0]) or apart == [-0.0, -math.inf]
+    assert apart == ([-0.0, -math.inf] if rows > 1 else [-3.0, -3.0])
     whole = ff.events(table, time="t").window(ff.tumbling(2)).aggregate(p=Product("x"))["p"].to_pylist()
     assert whole == [9.0]
 

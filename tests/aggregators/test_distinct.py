@@ -1,0 +1,107 @@
+"""CountDistinct, CollectSet, Mode and DistinctSum against sets and counters of each window's own values."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from decimal import Decimal, localcontext
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import framefold as ff
+from framefold import ColumnError, SumOverflowError
+from framefold.aggregators.binding import Bound
+from framefold.aggregators.distinct import CollectSet, CountDistinct, DistinctSum, Mode
+from framefold.aggregators.frames import Frames
+
+from .brute import ANY, Row, assert_laws, assert_right, column, ordered, table_of
+
+NAN = math.nan
+
+
+def counted(rows: list[Row]) -> Counter[Any]:
+    """How often each value occurs; NaN is one value."""
+    return Counter(NAN if value != value else value for (value,) in rows if value is not None)
+
+
+def mode(rows: list[Row]) -> Any:
+    counts = counted(rows)
+    return min(counts, key=lambda value: (-counts[value], ordered(value)), default=None)
+
+
+@pytest.mark.parametrize("kind", ANY)
+def test_every_type(kind: str) -> None:
+    table = table_of(x=column(kind))
+    assert_right(CountDistinct("x"), table, lambda rows: len(counted(rows)), windows=[(5, 2)])
+    assert_right(CollectSet("x"), table, lambda rows: sorted(counted(rows), key=ordered), windows=[(5, 2)])
+    assert_right(Mode("x"), table, mode, windows=[(5, 2)])
+
+
+def test_every_window() -> None:
+    table = table_of(x=pa.array(np.random.default_rng(0).integers(0, 40, 220)))
+    assert_right(CountDistinct("x"), table, lambda rows: len(counted(rows)))
+    assert_right(Mode("x"), table, mode)
+    assert_right(DistinctSum("x"), table, lambda rows: sum(counted(rows)))
+
+
+@pytest.mark.parametrize("kind", ["int8", "float32", "short decimal", "long decimal"])
+def test_distinct_sum(kind: str) -> None:
+    table = table_of(x=column(kind))
+
+    def right(rows: list[Row]) -> Any:
+        values = list(counted(rows))
+        if values and all(isinstance(value, float) and math.isfinite(value) for value in values):
+            return float(sum(map(Fraction, values)))
+        with localcontext(prec=60):
+            return sum(values, type(values[0])(0)) if values else None
+
+    assert_right(DistinctSum("x"), table, right, windows=[(5, 2), (24, 3)])
+
+
+def test_distinct_sum_does_not_wrap() -> None:
+    table = pa.table({"t": [0, 0, 0], "x": [2**63 - 1, 2**63 - 1, 1]})
+    query = ff.events(table, time="t").window(ff.tumbling(1))
+    with pytest.raises(SumOverflowError):
+        query.aggregate(x=DistinctSum("x"))
+    table = table.set_column(1, "x", pa.array([Decimal("1.5")] * 3, pa.decimal128(4, 2)))
+    found = ff.events(table, time="t").window(ff.tumbling(1)).aggregate(x=DistinctSum("x"))
+    assert found.schema.field("x").type == pa.decimal128(14, 2)
+    assert found["x"].to_pylist() == [Decimal("1.50")]
+
+
+@pytest.mark.parametrize("kind", ["int64", "float64", "string", "boolean", "long decimal"])
+def test_laws(kind: str) -> None:
+    table = table_of(x=column(kind))
+    for operation in (CountDistinct("x"), CollectSet("x"), Mode("x")):
+        assert_laws(operation, table)
+
+
+def test_states_deduct_to_the_last_item() -> None:
+    """Items whose count becomes zero are gone; others keep their counts."""
+    bound = Bound("x", CollectSet("x"), [pa.string()])
+    whole = pa.array(["b", "a", "b", "c"])
+    frames = lambda size: Frames(np.zeros(size, np.intp), 1, np.arange(size))  # noqa: E731
+    a, b = bound.accumulate(frames(4), [whole]), bound.accumulate(frames(2), [whole[:2]])
+    left = bound.deduct(a, b)["items"]
+    assert left.planes["value"].tolist() == ["b", "c"]  # type: ignore[union-attr]
+    assert left.planes["count"].tolist() == [1, 1]  # type: ignore[union-attr]
+
+
+def test_many_values_and_many_frames() -> None:
+    """More than fit an array of counts: the same by sorting."""
+    rng = np.random.default_rng(1)
+    values = rng.integers(0, 2**62, 500)[rng.integers(0, 500, 3000)]
+    table = pa.table({"t": rng.integers(0, 50, 3000), "key": np.zeros(3000, int), "x": values})
+    assert_right(CountDistinct("x"), table, lambda rows: len(counted(rows)), windows=[(5, 2)])
+
+
+def test_wrong_types() -> None:
+    query = ff.events(pa.table({"t": [0], "x": ["a"], "y": [[1]]}), time="t").window(ff.tumbling(1))
+    with pytest.raises(ColumnError, match="needs a column of numbers"):
+        query.aggregate(x=DistinctSum("x"))
+    with pytest.raises(ColumnError, match="needs a column whose values have an order; 'y' is list"):
+        query.aggregate(x=CountDistinct("y"))

@@ -1,0 +1,121 @@
+"""Ewma against its definition in exact fractions of each window's own values."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import framefold as ff
+from framefold import ColumnError, QueryError
+from framefold.aggregators.errors import DurationError
+from framefold.aggregators.ewma import Ewma
+from framefold.runtime.times import TimeColumn
+
+from .brute import WINDOWS, assert_laws, compare, expected, query_of
+
+HALF_LIFE = 3
+
+
+def weighted(rows: list[Any]) -> float | None:
+    """The definition; weights are exact powers of two only where times are whole half lives apart."""
+    known = [(time, float(value)) for time, value in rows if value is not None]
+    if not known:
+        return None
+    if not all(math.isfinite(value) for _, value in known):
+        return sum(value for _, value in known if not math.isfinite(value))
+    last = known[-1][0]
+    weights = [Fraction(0.5 ** ((last - time) / HALF_LIFE)) for time, _ in known]
+    return float(sum(w * Fraction(value) for w, (_, value) in zip(weights, known, strict=True)) / sum(weights))
+
+
+def near(scale: float) -> Callable[[Any, Any], bool]:
+    def agree(got: Any, right: Any) -> bool:
+        if got is None or right is None or math.isnan(right):
+            return got is right or (got is not None and math.isnan(got))
+        return got == right or math.isclose(got, right, rel_tol=1e-13, abs_tol=scale)
+
+    return agree
+
+
+STREAMS = {
+    "normal": ([0.1, 2.5, -3.75, 8.0], 1e-14),
+    "near": ([1e9 + k / 1000 for k in (0, 1, 2, 5)], 1e-6),
+    "rare": ([1.0, 2.0, 3.0, 1.0, 2.5, 4.0, math.inf, -math.inf, math.nan], 1e-14),
+    "extreme": ([1.7e308, -1.7e308, 1.0, 5e-324], 1e294),
+}
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+def test_every_way(stream: str) -> None:
+    values, scale = STREAMS[stream]
+    rng = np.random.default_rng(4)
+    times = rng.integers(0, 60, 220)
+    x = pa.array([None if rng.random() < 0.1 else values[rng.integers(len(values))] for _ in times])
+    table = pa.table({"t": times, "key": rng.integers(0, 2, 220), "x": x, "at": times})
+    for size, every in WINDOWS:
+        right = expected(table, ["at", "x"], size, every, weighted)
+        window = ff.sliding(size, every=every)
+        compare(
+            ff.events(table, time="t", by="key").window(window).aggregate(x=Ewma("x", HALF_LIFE)), right, near(scale)
+        )
+        query = query_of(table, Ewma("x", HALF_LIFE), window)
+        for batches in (3, 17):
+            step = -(-len(table) // batches)
+            partials = [query.accumulate(table.slice(i * step, step), i) for i in reversed(range(batches))]
+            compare(query.results(pa.concat_tables(partials)), right, near(scale))
+    assert_laws(Ewma("x", HALF_LIFE), pa.table({"x": x}))
+
+
+def test_a_large_value_that_weighs_nothing_leaves_nothing() -> None:
+    """1e16 and 1e300 far in the past of one window."""
+    times = [0, 1, *range(200, 260)]
+    table = pa.table({"t": times, "x": [1e16, -1e300, *[1.0] * 60]})
+    found = ff.events(table, time="t").window(ff.tumbling(300)).aggregate(x=Ewma("x", 1))
+    weights = [Fraction(1, 2 ** (259 - time)) for time in times]
+    right = sum(w * Fraction(x) for w, x in zip(weights, table["x"].to_pylist(), strict=True)) / sum(weights)
+    assert math.isclose(found["x"][0].as_py(), float(right), rel_tol=1e-14)
+    found = ff.events(table, time="t").window(ff.sliding(100, every=10)).aggregate(x=Ewma("x", 1))
+    assert found["x"].to_pylist()[-10:] == [1.0] * 10
+
+
+def test_long_gaps() -> None:
+    """Weights that are no floats any more are zero."""
+    table = pa.table({"t": [0, 10**15, 10**15 + 1], "x": [5.0, 3.0, 0.0]})
+    found = ff.events(table, time="t").window(ff.sliding(2 * 10**15, every=2 * 10**15)).aggregate(x=Ewma("x", 1))
+    assert found["x"].to_pylist() == [1.0]
+
+
+def test_half_lives() -> None:
+    minute = datetime.timedelta(minutes=1)
+    noon = datetime.datetime(2024, 1, 1, 12)
+    table = pa.table({"t": [noon, noon + minute], "x": pa.array([3, 0])})
+    query = ff.events(table, time="t").window(ff.tumbling("1 hour"))
+    for half_life in ("1 minute", "60 seconds", minute):
+        assert query.aggregate(x=Ewma("x", half_life))["x"].to_pylist() == [1.0]
+
+
+def test_half_lives_of_a_time_column() -> None:
+    """A date counts in days; a half life that does not fit the time is an error."""
+    bound = Ewma("x", "2 days").at_times(TimeColumn("t", pa.date32()).duration)
+    assert bound.ticks == 2
+    with pytest.raises(DurationError, match=r"half_life= of Ewma\('x', 5\) is 5"):
+        Ewma("x", 5).at_times(TimeColumn("t", pa.timestamp("us")).duration)
+
+
+def test_wrong_arguments() -> None:
+    for half_life in (0, -1, "0 seconds"):
+        with pytest.raises(QueryError, match="expected a duration above 0"):
+            Ewma("x", half_life)
+    with pytest.raises(DurationError, match="is not a duration"):
+        Ewma("x", "soon")
+    with pytest.raises(QueryError, match="expected a duration such as"):
+        Ewma("x", 1.5)  # type: ignore[arg-type]
+    with pytest.raises(ColumnError, match="needs a column of numbers"):
+        ff.events(pa.table({"t": [0], "x": ["a"]}), time="t").window(ff.tumbling(1)).aggregate(x=Ewma("x", 1))

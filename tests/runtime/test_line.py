@@ -1,0 +1,101 @@
+"""Several kinds of windows in one pass, on shared frames."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import framefold as ff
+from framefold.runtime.query import bind
+from framefold.runtime.windows import Sliding
+
+
+class Spec(NamedTuple):
+    """One kind of windows."""
+
+    size: int
+    every: int
+    offset: int
+    closed: str
+    empty: str
+
+    def window(self) -> Sliding:
+        return ff.sliding(self.size, self.every, offset=self.offset, closed=self.closed, empty=self.empty)
+
+    def starts(self, times: list[int]) -> list[int]:
+        """The starts of the windows of one key, from the definition: every step is looked at."""
+        inside = [time - (self.closed == "right") for time in times]
+        around = range(
+            (min(inside) - self.size - self.offset) // self.every - 1, (max(inside) - self.offset) // self.every + 2
+        )
+        starts = [self.offset + step * self.every for step in around]
+        filled = [start for start in starts if any(start <= time < start + self.size for time in inside)]
+        if self.empty == "emit" and filled:
+            return [start for start in starts if filled[0] <= start <= filled[-1]]
+        return filled
+
+    def count(self, start: int, times: list[int]) -> int:
+        return sum(start <= time - (self.closed == "right") < start + self.size for time in times)
+
+
+SPECS = st.builds(
+    Spec,
+    st.integers(1, 20),
+    st.integers(1, 20),
+    st.integers(-5, 5),
+    st.sampled_from(["left", "right"]),
+    st.sampled_from(["skip", "emit"]),
+)
+EVENTS = st.lists(st.tuples(st.integers(-60, 60), st.integers(0, 2)), max_size=30)
+
+
+@settings(max_examples=200)
+@given(EVENTS, SPECS, SPECS, SPECS)
+def test_each_output_has_its_own_windows(events: list[tuple[int, int]], a: Spec, b: Spec, c: Spec) -> None:
+    expected: dict[tuple[int, int, int], dict[str, int]] = {}
+    for key in {key for _, key in events}:
+        times = [time for time, of in events if of == key]
+        for spec, name in ((a, "a"), (b, "b"), (c, "b")):
+            for start in spec.starts(times):
+                row = expected.setdefault((key, start, start + spec.size), {})
+                row[name] = spec.count(start, times)
+    table = pa.table(
+        {"t": pa.array([time for time, _ in events], pa.int64()), "k": pa.array([key for _, key in events], pa.int64())}
+    )
+    query = ff.events(table, time="t", by="k").window(a.window())
+    result = query.aggregate(a=ff.Count(), b=ff.Count().over(b.window(), c.window())).to_pylist()
+    found = [((row["k"], row["window"]["start"], row["window"]["end"]), (row["a"], row["b"])) for row in result]
+    assert found == [(key, (row.get("a"), row.get("b"))) for key, row in sorted(expected.items())]
+
+
+def test_one_pass_on_shared_frames() -> None:
+    schema = pa.schema({"t": pa.timestamp("us"), "x": pa.float64()})
+    windows = [ff.sliding("1 hour", every="10 minutes"), ff.tumbling("30 minutes")]
+    query = bind(schema, time="t", by=[], window=windows, outputs={"x": ff.Sum("x")})
+    events = pa.table({"t": np.arange(0, 7200, 60).astype("datetime64[s]").astype("datetime64[us]"), "x": np.ones(120)})
+    assert len(query.merge(query.accumulate(events, 0))) == 12  # one frame every ten minutes serves both
+    assert len(query.results(query.accumulate(events, 0))) == 17 + 4
+    assert "3 frames every 30 minutes, shared by 2 kinds of windows" in query.line.describe_frames()
+
+
+def test_windows_that_share_nothing_are_refused() -> None:
+    events = ff.events(pa.table({"t": [0]}), time="t")
+    windows = [ff.sliding(10**9 + 7, every=10**9 + 7), ff.sliding(1000, every=998)]
+    with pytest.raises(ff.QueryError, match="windows every 1000000007 and 998 share hardly any frame"):
+        events.window(*windows).aggregate(n=ff.Count())
+
+
+def test_no_window_at_all() -> None:
+    events = ff.events(pa.table({"t": [0]}), time="t")
+    with pytest.raises(
+        ff.QueryError, match=r"no window is given for 'n'; expected \.window\(\.\.\.\), or Count\(\)\.over"
+    ):
+        events.aggregate(n=ff.Count())
+    with pytest.raises(ff.QueryError, match=r"n=Count\(\)\.over\(\.\.\.\) is given '1 hour'; expected a window"):
+        events.aggregate(n=ff.Count().over("1 hour"))
+    assert events.aggregate(n=ff.Count().over(ff.tumbling(5)))["n"].to_pylist() == [1]
