@@ -27,7 +27,7 @@ from .aggregators.errors import (
     SumOverflowError,
 )
 from .aggregators.laws import check_laws
-from .events import Events, Windowed, events, parquet
+from .events import Events, Windowed, events, parquet, together
 from .runtime.explain import Explanation
 from .runtime.windows import sliding, tumbling
 
@@ -64,5 +64,6 @@ __all__ = [
     "events",
     "parquet",
     "sliding",
+    "together",
     "tumbling",
 ]

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from .aggregators.errors import QueryError
 from .runtime import local
 from .runtime.explain import LOCAL_STAGES, Explanation, explain
 from .runtime.query import Query, type_of
 from .runtime.sources import Source
+from .runtime.together import Roles, Together
 from .spark.options import Options
 
 
@@ -37,14 +39,39 @@ def engine_for(data: Any) -> Engine:
     pyspark = sys.modules.get("pyspark.sql")  # a DataFrame cannot come from a module that was never imported
     if pyspark is not None and isinstance(data, pyspark.DataFrame):
         return SparkEngine(data)
-    return LocalEngine(data)
+    return LocalEngine(Source(data))
+
+
+def together(engines: Mapping[str, Engine], roles: Mapping[str, Roles]) -> Engine:
+    """One engine for the events of several.
+
+    Raises
+    ------
+    QueryError
+        If they are not of one kind.
+    """
+    local = {name: engine.source for name, engine in engines.items() if isinstance(engine, LocalEngine)}
+    spark = {name: engine.df for name, engine in engines.items() if isinstance(engine, SparkEngine)}
+    if local and spark:
+        arrow, frames = ", ".join(local), ", ".join(spark)
+        raise QueryError(f"the inputs {arrow} are Arrow data and {frames} on Spark; expected one kind")
+    if not spark:
+        nested = [name for name, source in local.items() if isinstance(source, Together)]
+        if nested:
+            raise QueryError(f"the input {nested[0]!r} is made of inputs itself; expected plain events")
+        return LocalEngine(
+            Together({name: source for name, source in local.items() if isinstance(source, Source)}, roles)
+        )
+    from .spark.together import union
+
+    return SparkEngine(union(spark, roles))
 
 
 class LocalEngine:
     """Arrow in, Arrow out, in this process."""
 
-    def __init__(self, data: Any) -> None:
-        self.source = Source(data)
+    def __init__(self, source: Source | Together) -> None:
+        self.source = source
 
     def schema(self, used: Sequence[str]) -> pa.Schema:
         return self.source.schema

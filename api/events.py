@@ -7,12 +7,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from . import engines
 from .aggregators.errors import QueryError, nearest
 from .aggregators.operation import Operation
 from .engines import Engine, engine_for
 from .runtime.explain import Explanation
 from .runtime.query import A_WINDOW, Query, bind
 from .runtime.sources import Parquet
+from .runtime.together import Roles, check_roles
 from .runtime.windows import Sliding
 from .spark.options import Options
 
@@ -77,6 +79,42 @@ def parquet(path: str | os.PathLike[str], *more: str | os.PathLike[str], spark: 
     """
     paths = tuple(os.fspath(each) for each in (path, *more))
     return Parquet(paths) if spark is None else spark.read.parquet(*paths)
+
+
+def together(**inputs: Events) -> Events:
+    """Several inputs in the same windows: co-aggregation, as Hazelcast Jet's ``aggregateOperation2`` and ``3`` have it.
+
+    Each column goes by its input's name, a dot, and its own name; an aggregate over it sees that input's events.
+    Time and keys go by the names that the first input has for them. ``Count()`` counts the events of all inputs.
+
+    Parameters
+    ----------
+    **inputs
+        Events with equal numbers and types of keys, under the names they go by.
+
+    Raises
+    ------
+    QueryError
+        If they do not fit together.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> orders = ff.events(pa.table({"at": [1, 2, 9], "shop": ["a", "b", "a"], "sum": [10, 20, 30]}), "at", by="shop")
+    >>> visits = ff.events(pa.table({"seen": [0, 3, 4], "place": ["a", "a", "b"]}), "seen", by="place")
+    >>> both = ff.together(orders=orders, visits=visits).window(ff.tumbling(10))
+    >>> result = both.aggregate(sold=ff.Sum("orders.sum"), visits=ff.Count("visits.seen"))
+    >>> result.select(["shop", "sold", "visits"]).to_pydict()
+    {'shop': ['a', 'b'], 'sold': [40, 20], 'visits': [2, 1]}
+    """
+    roles = {name: Roles(events.time, events.by) for name, events in inputs.items()}
+    common = check_roles(roles)
+    first = next(iter(inputs.values()))
+    for name, events in inputs.items():
+        if events.null_time != first.null_time:
+            raise QueryError(f"null_time of the input {name!r} is {events.null_time!r}; expected one for all inputs")
+    engine = engines.together({name: events.engine for name, events in inputs.items()}, roles)
+    return replace(first, engine=engine, time=common.time, by=common.by)
 
 
 @dataclass(frozen=True)

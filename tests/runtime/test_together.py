@@ -1,0 +1,82 @@
+"""Several inputs in the same windows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import framefold as ff
+
+ORDERS = pa.table({"at": [1, 2, 9, 25, 12], "shop": ["a", "b", "a", "c", None], "sum": [10, 20, 30, 40, 50]})
+VISITS = pa.table({"seen": [0, 3, 4, 11], "place": ["a", "a", "b", None], "people": [1.5, 2.0, None, 4.0]})
+RETURNS = pa.table({"t": [8], "s": ["a"], "sum": [7]})
+
+
+def inputs() -> dict[str, Any]:
+    return {
+        "orders": ff.events(ORDERS, time="at", by="shop"),
+        "visits": ff.events(VISITS, time="seen", by="place"),
+        "returns": ff.events(RETURNS, time="t", by="s"),
+    }
+
+
+def test_three_inputs_as_duckdb_unites_them() -> None:
+    result = (
+        ff.together(**inputs())
+        .window(ff.sliding(10, every=5))
+        .aggregate(
+            all=ff.Count(), sold=ff.Sum("orders.sum"), people=ff.Average("visits.people"), back=ff.Sum("returns.sum")
+        )
+    )
+    orders, visits, returns = ORDERS, VISITS, RETURNS  # noqa: F841  # duckdb reads them by name
+    expected = duckdb.sql(
+        """
+        WITH united AS (
+          SELECT "at" AS t, shop, sum AS sold, NULL AS people, NULL AS back FROM orders
+          UNION ALL SELECT seen, place, NULL, people, NULL FROM visits
+          UNION ALL SELECT t, s, NULL, NULL, sum FROM returns
+        ), windows AS (SELECT unnest(range(-10, 40, 5)) AS start)
+        SELECT shop, start, count(*), sum(sold)::BIGINT, avg(people), sum(back)::BIGINT
+        FROM united JOIN windows ON t >= start AND t < start + 10 GROUP BY shop, start
+        ORDER BY shop NULLS FIRST, start
+        """
+    ).fetchall()
+    rows = [
+        (row["shop"], row["window"]["start"], row["all"], row["sold"], row["people"], row["back"])
+        for row in result.to_pylist()
+    ]
+    assert rows == expected
+
+
+def test_an_operation_over_columns_of_two_inputs_never_sees_both() -> None:
+    both = ff.together(**inputs()).window(ff.tumbling(100))
+    parts = ff.AllOf(sold=ff.Sum("orders.sum"), people=ff.Sum("visits.people"))
+    assert both.aggregate(x=parts)["x"].to_pylist()[1] == {"sold": 40, "people": 3.5}
+
+
+WRONG: dict[str, tuple[Any, str]] = {
+    "one": (lambda: ff.together(a=inputs()["orders"]), "given 1 inputs; expected two or more"),
+    "keys": (
+        lambda: ff.together(a=ff.events(ORDERS, time="at"), b=inputs()["visits"]),
+        "'b' has 1 keys and 'a' has 0; expected as many",
+    ),
+    "types": (
+        lambda: ff.together(a=inputs()["orders"], b=ff.events(VISITS, time="people", by="place")),
+        "'people' of the input 'b' is double, and 'at' of others is int64",
+    ),
+    "column": (lambda: ff.together(a=inputs()["orders"], b=ff.events(VISITS, time="x", by="place")), "no column 'x'"),
+    "nulls": (
+        lambda: ff.together(a=inputs()["orders"], b=ff.events(VISITS, time="seen", by="place", null_time="drop")),
+        "null_time of the input 'b' is 'drop'",
+    ),
+}
+
+
+@pytest.mark.parametrize("wrong", WRONG)
+def test_inputs_that_do_not_fit(wrong: str) -> None:
+    make, message = WRONG[wrong]
+    with pytest.raises(ff.QueryError, match=message):
+        make()
