@@ -59,6 +59,10 @@ class Operation(ABC):
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         """The operation for input columns of these types; ColumnError where it cannot work on them."""
 
+    def at_times(self, duration: Callable[[Any, str], int]) -> Operation:
+        """The operation for a time column, for whose ticks ``duration(value, argument)`` counts durations: itself."""
+        return self
+
     def over(self, *windows: Any) -> Self:
         """The operation over windows of its own, instead of those of the query; one pass, on shared frames.
 

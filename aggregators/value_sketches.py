@@ -28,7 +28,7 @@ class ApproxQuantile(Sketch):
     method       what is kept to, for all but one query in a hundred
     ===========  ============================================================================================
     ``kll``      the rank of the result is within 1.33 % (at k = 200) of the one asked for
-    ``req``      the same, the closer the nearer the quantile is to 1; 5 % of the distance to it at k = 12
+    ``req``      the rank is within 3 % (at k = 12) of the distance between q and 1: best for high quantiles
     ``tdigest``  no bound is proven; close at both ends; between values it interpolates
     ===========  ============================================================================================
 

@@ -154,7 +154,11 @@ def bind(
     line = Line(tuple(spec.bind(time_column) for spec in specs))
     line.cuts  # noqa: B018  # whether they can share frames is to be known now
     bound = {
-        name: Bound(name, operation, [type_of(events, column, f"{name}={operation!r}") for column in operation.columns])
+        name: Bound(
+            name,
+            operation.at_times(time_column.duration),
+            [type_of(events, column, f"{name}={operation!r}") for column in operation.columns],
+        )
         for name, operation in outputs.items()
     }
     needed = dict.fromkeys([time, *by, *(column for operation in outputs.values() for column in operation.columns)])

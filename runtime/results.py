@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..aggregators.fields import Objects, RaggedField
 from .partials import FRAME, one_array, states_of
 from .slide import slide
 from .windows import Ints, Ranges
 
 if TYPE_CHECKING:
     from .query import Query
+
+
+BYTES, BYTES_OF_LISTS = 64 << 20, 4 << 20
+"""Partials that are slid at a time; states that are lists grow while they slide."""
 
 
 class Rows(NamedTuple):
@@ -26,7 +32,25 @@ class Rows(NamedTuple):
 
 
 def results(query: Query, partials: pa.Table, starts: NDArray[np.intp]) -> pa.Table:
-    """The results of merged partials.
+    """The results of merged partials, some keys at a time, so that what sliding holds meanwhile stays in bounds.
+
+    Parameters and result are those of :func:`results_of_keys`.
+    """
+    lists = any(
+        isinstance(kind, (RaggedField, Objects)) for of in query.outputs.values() for kind in of.fields.values()
+    )
+    rows = max(1, (BYTES_OF_LISTS if lists else BYTES) * len(partials) // max(partials.nbytes, 1))
+    groups = np.flatnonzero(np.diff(starts // rows, prepend=-1))
+    tables = []
+    for first, last in itertools.pairwise([*groups.tolist(), len(starts)]):
+        begin = int(starts[first])
+        end = int(starts[last]) if last < len(starts) else len(partials)
+        tables.append(results_of_keys(query, partials.slice(begin, end - begin), starts[first:last] - begin))
+    return pa.concat_tables(tables) if tables else results_of_keys(query, partials, starts)
+
+
+def results_of_keys(query: Query, partials: pa.Table, starts: NDArray[np.intp]) -> pa.Table:
+    """The results of merged partials of some keys.
 
     Parameters
     ----------

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import random
 from collections.abc import Callable
 from typing import Any
@@ -43,9 +44,18 @@ def events(seed: int = 0, rows: int = 160) -> pa.Table:
         for _ in range(rows)
     ]
     schema = pa.schema(
-        [("t", pa.int64()), ("k", pa.string()), ("x", pa.int32()), ("f", pa.float64()), ("s", pa.string())]
-        + [("g", pa.float64()), ("flag", pa.bool_()), ("v", pa.list_(pa.int64())), ("p", pa.list_(pa.int64(), 2))]
-        + [("m", pa.map_(pa.string(), pa.int64()))]
+        {
+            "t": pa.int64(),
+            "k": pa.string(),
+            "x": pa.int32(),
+            "f": pa.float64(),
+            "s": pa.string(),
+            "g": pa.float64(),
+            "flag": pa.bool_(),
+            "v": pa.list_(pa.int64()),
+            "p": pa.list_(pa.int64(), 2),
+            "m": pa.map_(pa.string(), pa.int64()),
+        }
     )
     return pa.Table.from_pylist(made, schema=schema)
 
@@ -80,14 +90,14 @@ def check(make: Callable[[], Operation], expected: Callable[[list[Row]], Any], s
             assert given == wanted, (seed, size, every)
         both_ways(make(), table)
         batches(make(), table)
-    ff.check_laws(make(), events(9, 40).drop_columns(["t", "k"]), examples=40)
+    ff.check_laws(make(), events(9, 40).drop_columns(["t", "k"]), examples=15)
 
 
 def both_ways(operation: Operation, table: pa.Table) -> None:
-    """Deduct, where there is one that is exact, gives what two-stacks gives."""
+    """Deduct, where there is one, gives what two-stacks gives."""
     table = table.sort_by("t")
     bound = Bound("out", operation, [table.schema.field(name).type for name in operation.columns])
-    if not bound.deducts[0]:
+    if not bound.operation.has("deduct"):
         return
     ticks = table["t"].to_numpy()
     found, index = np.unique(ticks // 2, return_inverse=True)
@@ -108,7 +118,7 @@ def batches(operation: Operation, table: pa.Table) -> None:
     once = plain(query.results(query.accumulate(table, 0)).to_pylist())
     for count in (3, 17):
         cuts = np.linspace(0, len(table), count + 1).astype(int)
-        made = [query.accumulate(table.slice(a, b - a), i) for i, (a, b) in enumerate(zip(cuts, cuts[1:], strict=False))]
+        made = [query.accumulate(table.slice(a, b - a), i) for i, (a, b) in enumerate(itertools.pairwise(cuts))]
         random.Random(count).shuffle(made)
         assert plain(query.results(pa.concat_tables(made)).to_pylist()) == once
 

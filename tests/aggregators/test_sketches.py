@@ -1,0 +1,253 @@
+"""Sketches, against exact answers and their published bounds. Seeds are fixed; what the library draws is not."""
+
+from __future__ import annotations
+
+import builtins
+import collections
+import datetime
+import decimal
+import importlib
+import random
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import framefold as ff
+from framefold.aggregators.binding import Bound
+from framefold.aggregators.composition import AllOf
+from framefold.aggregators.distinct_sketches import (
+    ApproxCountDistinct,
+    ThetaSketch,
+    theta_difference,
+    theta_estimate,
+    theta_intersection,
+    theta_union,
+)
+from framefold.aggregators.grouped import GroupedBy
+from framefold.aggregators.operation import Operation
+from framefold.aggregators.value_sketches import ApproxQuantile, FrequentItems
+
+from .composites import check, known
+
+LARGE = 20_000
+COUNTS = {"hll": 3 * 1.04 / 64, "cpc": 3 * 0.59 / 64, "theta": 3 / 63}
+"""Three standard errors at precision 12."""
+
+
+def large(seed: int = 0) -> pa.Table:
+    of = np.random.default_rng(seed)
+    return pa.table({"t": np.arange(LARGE), "x": of.integers(0, 9_000, LARGE), "f": of.normal(1e9, 1e-3, LARGE)})
+
+
+def sliding(table: pa.Table, operation: Operation) -> list[tuple[slice, Any]]:
+    """The rows and the result of each window of 8000 every 1000."""
+    result = ff.events(table, time="t").window(ff.sliding(8000, every=1000)).aggregate(out=operation)
+    return [
+        (slice(max(window["start"], 0), window["end"]), out)
+        for window, out in zip(result["window"].to_pylist(), result["out"].to_pylist(), strict=True)
+    ]
+
+
+@pytest.mark.parametrize("column", ["x", "s", "f", "flag"])
+@pytest.mark.parametrize("method", ["hll", "cpc"])
+def test_few_values_are_counted_exactly(method: Any, column: str) -> None:
+    if column != "x" and method == "cpc":
+        return
+    check(lambda: ApproxCountDistinct(column, method), lambda rows: len(set(known(rows, column))), seeds=1)
+
+
+def test_theta_sketches_of_few_values_are_exact() -> None:
+    check(lambda: ThetaSketch("x", output="value"), lambda rows: len(set(known(rows, "x"))), seeds=1)
+
+
+@pytest.mark.parametrize("method", COUNTS)
+def test_many_values_are_counted_within_the_bound(method: Any) -> None:
+    operation = ThetaSketch("x", output="value") if method == "theta" else ApproxCountDistinct("x", method)
+    x = large()["x"].to_numpy()
+    for rows, out in sliding(large(), operation):
+        exact = len(np.unique(x[rows]))
+        assert abs(out - exact) <= COUNTS[method] * exact + 1
+
+
+@pytest.mark.parametrize("method", COUNTS)
+def test_distinct_counts_do_not_change_from_run_to_run(method: Any) -> None:
+    operation = ThetaSketch("x") if method == "theta" else ApproxCountDistinct("x", method, output="sketch")
+    assert sliding(large(), operation) == sliding(large(), operation)
+
+
+@pytest.mark.parametrize(
+    ("values", "count"),
+    [
+        ([0.0, -0.0, float("nan"), -float("nan"), 1.0], 3),
+        ([datetime.date(2020, 1, 1), datetime.date(2020, 1, 2), datetime.date(2020, 1, 1)], 2),
+        ([datetime.datetime(2020, 1, 1), datetime.datetime(2020, 1, 1, 1)], 2),
+        ([datetime.timedelta(1), datetime.timedelta(2)], 2),
+        ([decimal.Decimal("1.50"), decimal.Decimal("1.50"), decimal.Decimal("2.00")], 2),
+        ([b"\xff\x00", b"\xff", b"\xff"], 2),
+        ([datetime.time(1), datetime.time(1), None], 1),
+        (pa.array([2**64 - 1, 0, 2**64 - 1], pa.uint64()), 2),
+        ([None, None], 0),
+    ],
+)
+def test_counts_and_frequent_items_of_many_types(values: Any, count: int) -> None:
+    column = values if isinstance(values, pa.Array) else pa.array(values)
+    if pa.types.is_null(column.type):
+        column = column.cast(pa.string())
+    table = pa.table({"t": [0] * len(column), "x": column})
+    query = ff.events(table, time="t").window(ff.tumbling(5))
+    row = query.aggregate(
+        n=ApproxCountDistinct("x"), cpc=ApproxCountDistinct("x", "cpc"), top=FrequentItems("x")
+    ).to_pylist()[0]
+    assert (row["n"], row["cpc"], len(row["top"])) == (count, count, count)
+    items = [each["item"] for each in row["top"]]
+    if items and not any(item != item for item in items):
+        assert set(items) == set(column.drop_null().to_pylist())
+
+
+def test_sketches_are_an_output_and_an_input() -> None:
+    table = large()
+    for make in [
+        lambda **of: ApproxCountDistinct("x", **of),
+        lambda **of: ApproxCountDistinct("x", "cpc", **of),
+        lambda **of: ThetaSketch("x", **{"output": "value"} | of),
+        lambda **of: ApproxQuantile("x", 0.5, "tdigest", **of),
+        lambda **of: FrequentItems("x", 3, 15, **of | ({"type": pa.int64()} if "of_sketches" in of else {})),
+    ]:
+        stored = ff.events(table, time="t").window(ff.tumbling(1000)).aggregate(x=make(output="sketch"))
+        assert stored.schema.field("x").type == pa.binary()
+        again = pa.table({"t": [window["start"] for window in stored["window"].to_pylist()], "x": stored["x"]})
+        merged = ff.events(again, time="t").window(ff.tumbling(LARGE)).aggregate(out=make(of_sketches=True))
+        whole = ff.events(table, time="t").window(ff.tumbling(LARGE)).aggregate(out=make())
+        one, other = merged["out"].to_pylist()[0], whole["out"].to_pylist()[0]
+        assert one == other if isinstance(one, list) else abs(one - other) <= 0.05 * other
+        ff.check_laws(make(of_sketches=True), again, examples=10)
+
+
+def test_algebra_of_theta_sketches() -> None:
+    table = pa.table({"t": np.arange(3000), "a": np.arange(3000), "b": np.arange(1000, 4000)})
+    sets = ff.events(table, time="t").window(ff.tumbling(3000)).aggregate(a=ThetaSketch("a"), b=ThetaSketch("b"))
+    for function, exact in [(theta_union, 4000), (theta_intersection, 2000), (theta_difference, 1000)]:
+        made = function(sets["a"], sets["b"])
+        assert made.type == pa.binary()
+        assert theta_estimate(made).to_pylist() == pytest.approx([exact], rel=0.05)
+    assert theta_difference([None], sets["a"]).to_pylist() == [None]
+    with pytest.raises(ff.QueryError, match="columns of 0 and of 1 sketches"):
+        theta_union([], sets["a"])
+
+
+@pytest.mark.parametrize("method", ["kll", "req", "tdigest"])
+def test_quantiles_of_few_values(method: Any) -> None:
+    def expected(rows: list[Any]) -> Any:
+        x = sorted(known(rows, "x"))
+        return [float(x[0]), float(x[-1])] if x else None
+
+    check(lambda: ApproxQuantile("x", [0, 1], method), expected, seeds=1)
+
+
+@pytest.mark.parametrize(("method", "bound"), [("kll", 0.02), ("req", 0.02), ("tdigest", 0.01)])
+def test_quantiles_of_many_values_are_within_the_bound(method: Any, bound: float) -> None:
+    f = large()["f"].to_numpy()
+    asked = [0.05, 0.5, 0.9, 0.99]
+    for rows, out in sliding(large(), ApproxQuantile("f", asked, method)):
+        ranks = np.searchsorted(np.sort(f[rows]), out) / len(f[rows])
+        assert np.abs(ranks - asked).max() <= bound
+
+
+def test_t_digests_are_the_same_in_every_run() -> None:
+    operation = ApproxQuantile("f", 0.3, "tdigest")
+    assert sliding(large(), operation) == sliding(large(), operation)
+
+
+def test_quantiles_leave_out_nan_and_take_decimals() -> None:
+    table = pa.table({"t": [0, 0, 9], "x": [float("nan"), 2.0, float("nan")], "d": [decimal.Decimal("1.5")] * 3})
+    query = ff.events(table, time="t").window(ff.tumbling(5))
+    for method in ("kll", "req", "tdigest"):
+        result = query.aggregate(x=ApproxQuantile("x", 0.5, method), d=ApproxQuantile("d", 0.5, method))
+        assert result.select(["x", "d"]).to_pylist() == [{"x": 2.0, "d": 1.5}, {"x": None, "d": 1.5}]
+
+
+@pytest.mark.parametrize("column", ["x", "s", "f"])
+def test_frequent_items_of_few_values(column: str) -> None:
+    def expected(rows: list[Any]) -> Any:
+        counts = collections.Counter(known(rows, column))
+        return [{"item": item, "count": n} for item, n in counts.items()]
+
+    def in_one_order(result: Any) -> Any:
+        return sorted(result, key=lambda row: (-row["count"], row["item"]))
+
+    operation = FrequentItems(column, 100)
+    from . import composites
+
+    table = composites.events()
+    result = ff.events(table, time="t", by="k").window(ff.sliding(7, every=3)).aggregate(out=operation)
+    wanted = [in_one_order(expected(rows)) for _, _, rows in composites.windows(table, 7, 3)]
+    assert [in_one_order(out) for out in result["out"].to_pylist()] == wanted
+    assert all(
+        [row["count"] for row in out] == sorted((row["count"] for row in out), reverse=True)
+        for out in result["out"].to_pylist()
+    )
+    composites.batches(operation, table)
+    ff.check_laws(operation, table, examples=15)
+
+
+def test_frequent_items_of_many_values_are_within_the_bound() -> None:
+    of = random.Random(5)
+    values = [min(int(of.paretovariate(0.8)), 10**6) for _ in range(LARGE)]
+    table = pa.table({"t": range(LARGE), "x": values})
+    for rows, out in sliding(table, FrequentItems("x", 10, 8)):
+        exact = collections.Counter(values[rows])
+        error = 3.5 / 2**8 * len(values[rows])
+        assert all(0 <= row["count"] - exact[row["item"]] <= error for row in out)
+        found = {row["item"] for row in out}
+        assert all(item in found for item, n in exact.most_common(10) if n > 2 * error)
+
+
+def test_sketches_inside_other_operations() -> None:
+    table = pa.table({"t": [0, 0, 1], "k": ["a", "b", "a"], "x": [1, 2, 3]})
+    operation = GroupedBy(AllOf(n=ApproxCountDistinct("x"), q=ApproxQuantile("x", 0.5)), "k")
+    result = ff.events(table, time="t").window(ff.tumbling(5)).aggregate(out=operation)
+    assert result["out"].to_pylist() == [[("a", {"n": 2, "q": 1.0}), ("b", {"n": 1, "q": 2.0})]]
+    assert not Bound("out", ApproxCountDistinct("x"), [pa.int64()]).deducts[0]
+
+
+@pytest.mark.parametrize(
+    ("make", "error", "message"),
+    [
+        (lambda: ApproxCountDistinct("x", "ull"), ff.QueryError, "'ull'; expected 'hll' or 'cpc'"),
+        (lambda: ApproxCountDistinct("x", precision=22), ff.QueryError, "expected an integer from 4 to 21"),
+        (lambda: ApproxCountDistinct("x", output="bytes"), ff.QueryError, "expected 'value' or 'sketch'"),
+        (lambda: ApproxCountDistinct("x", of_sketches=True), ff.ColumnError, "column of serialized sketches"),
+        (lambda: ApproxCountDistinct("v"), ff.ColumnError, "cannot tell values of 'v' apart"),
+        (lambda: ThetaSketch("x", 4), ff.QueryError, "expected an integer from 5 to 26"),
+        (lambda: ApproxQuantile("x", 1.5), ff.QueryError, "expected a number from 0 to 1"),
+        (lambda: ApproxQuantile("x", 0.5, "gk"), ff.QueryError, "expected 'kll', 'req' or 'tdigest'"),
+        (lambda: ApproxQuantile("x", 0.5, "req", 13), ff.QueryError, "expected an even number"),
+        (lambda: ApproxQuantile("s", 0.5), ff.ColumnError, "needs a column of numbers"),
+        (lambda: FrequentItems("x", 0), ff.QueryError, "n= of"),
+        (lambda: FrequentItems("x", type=pa.int64()), ff.QueryError, "with of_sketches=True only"),
+        (lambda: FrequentItems("v"), ff.ColumnError, "cannot tell values"),
+    ],
+)
+def test_what_is_put_wrongly(make: Any, error: Any, message: str) -> None:
+    table = pa.table({"t": [0], "x": [1], "s": ["a"], "v": [[1]]})
+    with pytest.raises(error, match=message):
+        ff.events(table, time="t").window(ff.tumbling(5)).aggregate(out=make())
+
+
+def test_bytes_that_are_no_sketch() -> None:
+    table = pa.table({"t": [0], "x": [b"no sketch at all"]})
+    with pytest.raises(ff.OperationError, match="accumulate of 'out'"):
+        ff.events(table, time="t").window(ff.tumbling(5)).aggregate(out=ApproxCountDistinct("x", of_sketches=True))
+
+
+def test_the_package_is_asked_for_only_where_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
+    def missing(name: str, *_: Any) -> Any:
+        if name == "datasketches":
+            raise ImportError(name)
+        return builtins.__import__(name)
+
+    monkeypatch.setattr(importlib, "import_module", missing)
+    with pytest.raises(ff.EngineError, match=r"pip install framefold\[sketches\]"):
+        ApproxCountDistinct("x")
