@@ -18,7 +18,7 @@ from . import trial
 from .compensated import Compensated
 from .errors import ColumnError, FramefoldError, OperationError
 from .exact import Exact
-from .fields import Column, CompensatedField, Plain, field, numpy_type, place
+from .fields import Column, CompensatedField, Plain, RaggedField, field, numpy_type, place
 from .frames import Frames, Values
 from .operation import AggregateOperation, Operation, State
 
@@ -88,7 +88,8 @@ class Bound:
         if not inexact:
             return True, "its deduct is exact: no field of its state loses anything"
         kind = self.fields[inexact[0]]
-        what = f"a plain {kind.dtype}" if isinstance(kind, Plain) else "a Python object"
+        what = "a list of items" if isinstance(kind, RaggedField) else "a Python object"
+        what = f"a plain {kind.dtype}" if isinstance(kind, Plain) else what
         return False, f"its deduct may not be exact: the field {inexact[0]!r} is {what}"
 
     @property

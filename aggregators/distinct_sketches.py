@@ -13,6 +13,9 @@ from .errors import QueryError
 from .frames import Frames, Values
 from .sketches import Output, Sketch, distinct_items, feed, library, require_int, require_items
 
+EMPTY = "\0"
+"""What stands for the empty string, which the library leaves out."""
+
 
 class DistinctSketch(Sketch):
     """A sketch that counts distinct values."""
@@ -25,8 +28,10 @@ class DistinctSketch(Sketch):
         return pa.int64()
 
     def sketched(self, frames: Frames, values: Values) -> list[bytes]:
-        found, _, sizes, _ = distinct_items(frames, values)
+        found, _, sizes, numbers = distinct_items(frames, values)
         each = found.tolist()
+        if not numbers:
+            each = [text or EMPTY for text in each]
         ends = np.cumsum(sizes).tolist()
         made = []
         for start, stop in itertools.pairwise([0, *ends]):

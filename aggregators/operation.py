@@ -60,8 +60,33 @@ class Operation(ABC):
         """The operation for input columns of these types; ColumnError where it cannot work on them."""
 
     def at_times(self, duration: Callable[[Any, str], int]) -> Operation:
-        """The operation for a time column, for whose ticks ``duration(value, argument)`` counts durations: itself."""
-        return self
+        """The operation for a time column, for whose ticks ``duration(value, argument)`` counts durations.
+
+        Most have no durations; those made of operations hand it on to them.
+        """
+        inner = {name: _each(value, lambda part: part.at_times(duration)) for name, value in self._made_of().items()}
+        if not inner:
+            return self
+        operation = copy.copy(self)
+        vars(operation).update(inner)
+        return operation
+
+    def _made_of(self) -> dict[str, Any]:
+        """The attributes that hold the operations this one is made of: one each, or several by name."""
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if isinstance(value, Operation)
+            or (isinstance(value, dict) and value and all(isinstance(part, Operation) for part in value.values()))
+        }
+
+    @property
+    def has_inner_windows(self) -> bool:
+        """Whether a part of this operation was given windows of its own, which only a whole output can have."""
+        parts: list[Operation] = []
+        for value in self._made_of().values():
+            parts += value.values() if isinstance(value, dict) else [value]
+        return any(part.windows or part.has_inner_windows for part in parts)
 
     def over(self, *windows: Any) -> Self:
         """The operation over windows of its own, instead of those of the query; one pass, on shared frames.
@@ -146,3 +171,7 @@ class AggregateOperation(Operation):
     def has(self, method: str) -> bool:
         """Whether a subclass has written the method."""
         return getattr(type(self), method) is not getattr(AggregateOperation, method)
+
+
+def _each(value: Any, change: Callable[[Operation], Operation]) -> Any:
+    return {name: change(part) for name, part in value.items()} if isinstance(value, dict) else change(value)

@@ -136,15 +136,18 @@ def items(values: Values) -> tuple[NDArray[Any], bool]:
     """Values as items of a sketch, and whether these are numbers.
 
     Integers and floats are themselves, so that sketches can be merged with those that other libraries made of the
-    same values; booleans, dates, times and durations the integers that they are stored as. Strings are themselves,
-    binaries the string of their bytes (Latin-1), decimals and times of day that of their digits.
+    same values; booleans, dates, times, timestamps and durations the integers that they are stored as. Strings are
+    themselves, binaries the string of their bytes (Latin-1), decimals that of their digits.
     """
     if isinstance(values, np.ndarray):
         if values.dtype.kind == "f":
-            return values.astype(np.float64) + 0.0, True  # -0.0 is 0.0
+            numbers = values.astype(np.float64) + 0.0  # -0.0 is 0.0
+            return np.where(np.isnan(numbers), np.nan, numbers), True
         if values.dtype.kind in "mM":
             return values.view(np.int64), True
         return (values.view(np.int64) if values.dtype == np.uint64 else values.astype(np.int64)), True
+    if pa.types.is_time(values.type):
+        return values.view(f"int{values.type.bit_width}").to_numpy().astype(np.int64), True
     if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
         return cast("NDArray[Any]", values.to_numpy(zero_copy_only=False)), False
     texts = [each.decode("latin-1") if isinstance(each, bytes) else str(each) for each in values.to_pylist()]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, Self
 
 import numpy as np
@@ -156,7 +156,7 @@ class FrequentItems(Sketch):
     precision
         The binary logarithm of the size of the table of values and counts: 3 to 26.
     output
-        ``"value"``, or ``"sketch"`` for the serialized sketch: of strings, or of 64-bit integers (the bits of floats).
+        ``"value"``, or ``"sketch"`` for the serialized sketch, of strings: numbers are written out.
     of_sketches
         Whether the column holds serialized sketches to be merged.
     type
@@ -192,7 +192,10 @@ class FrequentItems(Sketch):
         bound: Any = super().bind(*types)
         bound.type = self.type if self.of_sketches else types[0]
         require_items(self, bound.type)
-        bound.numbers = numpy_type(bound.type) is not None
+        dtype = numpy_type(bound.type)
+        bound.number = None if dtype is None else float if dtype.kind == "f" else int
+        if pa.types.is_time(bound.type):
+            bound.number = int
         return bound
 
     def of_type(self, type: pa.DataType, bound: Self) -> pa.DataType:
@@ -201,7 +204,9 @@ class FrequentItems(Sketch):
 
     def sketched(self, frames: Frames, values: Values) -> list[bytes]:
         found, count, sizes, numbers = distinct_items(frames, values)
-        each = (found.view(np.int64) if numbers else found).tolist()
+        each = found.tolist()
+        if numbers:  # the library's sketches of strings are twice as fast as those of Python objects
+            each = list(map(repr, each))
         weights = count.tolist()
         ends = np.cumsum(sizes).tolist()
         made = []
@@ -222,9 +227,8 @@ class FrequentItems(Sketch):
     def finish(self, a: Any) -> Any:
         if self.output == "sketch":
             return super().finish(a)
-        kind = library().frequent_items_error_type.NO_FALSE_NEGATIVES
-        found = [self._read(each).get_frequent_items(kind) if each else [] for each in a["sketch"].tolist()]
-        best = [sorted(each, key=lambda row: (-row[1], row[0]))[: self.n] for each in found]
+        found = [self._counted(each) if each else [] for each in a["sketch"].tolist()]
+        best = [sorted(each, key=lambda row: (-row[1], row[0] != row[0], row[0]))[: self.n] for each in found]
         rows = list(itertools.chain.from_iterable(best))
         counts = pa.array([row[1] for row in rows], type=pa.int64())
         item = self._values([row[0] for row in rows])
@@ -232,14 +236,19 @@ class FrequentItems(Sketch):
         structs = pa.StructArray.from_arrays([item, counts], fields=list(self.result.value_type))
         return pa.ListArray.from_arrays(pa.array(offsets), structs)
 
+    def _counted(self, sketch: bytes) -> list[tuple[Any, int]]:
+        """The items of a sketch and their counts."""
+        rows = self._read(sketch).get_frequent_items(library().frequent_items_error_type.NO_FALSE_NEGATIVES)
+        return [(row[0] if self.number is None else self.number(row[0]), row[1]) for row in rows]
+
     def _values(self, found: list[Any]) -> pa.Array:
         """Items of sketches as values of the column."""
         dtype = numpy_type(self.type)
         if dtype is not None:
-            bits = np.array(found, dtype=np.int64)
-            if dtype.kind == "f":
-                return restored(bits.view(np.float64).astype(dtype), self.type)
-            return restored(bits.view(dtype) if dtype.kind in "mM" else bits.astype(dtype), self.type)
+            numbers = np.array(found, dtype=np.float64 if dtype.kind == "f" else np.int64)
+            return restored(numbers.view(dtype) if dtype.kind in "mM" else numbers.astype(dtype), self.type)
+        if pa.types.is_time(self.type):
+            return pa.array(found, type=f"int{self.type.bit_width}").view(self.type)
         if (
             pa.types.is_binary(self.type)
             or pa.types.is_large_binary(self.type)
@@ -249,17 +258,14 @@ class FrequentItems(Sketch):
         return pa.array(found, type=pa.string()).cast(self.type)
 
     def _empty(self) -> Any:
-        known = library()
-        return (known.frequent_items_sketch if self.numbers else known.frequent_strings_sketch)(self.precision)
+        return library().frequent_strings_sketch(self.precision)
 
     def _bytes(self, sketch: Any) -> bytes:
-        made: bytes = sketch.serialize(library().PyLongsSerDe()) if self.numbers else sketch.serialize()
+        made: bytes = sketch.serialize()
         return made
 
     def _read(self, sketch: bytes) -> Any:
-        known = library()
-        if self.numbers:
-            return known.frequent_items_sketch.deserialize(sketch, known.PyLongsSerDe())
-        return known.frequent_strings_sketch.deserialize(sketch)
+        return library().frequent_strings_sketch.deserialize(sketch)
 
-    numbers: bool = False
+    number: Callable[[str], Any] | None = None
+    """What reads a number that was written out; None where items are strings."""

@@ -201,6 +201,8 @@ def windows_of(
     specs: dict[Sliding, int] = {}
     over = {}
     for name, operation in outputs.items():
+        if operation.has_inner_windows:
+            raise QueryError(f"{name}={operation!r} has .over(...) inside; expected it on the whole output")
         for spec in operation.windows or windows:
             if not isinstance(spec, Sliding):
                 where = f"{name}={operation!r}.over(...)" if operation.windows else "window(...)"

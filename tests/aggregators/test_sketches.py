@@ -122,7 +122,8 @@ def test_sketches_are_an_output_and_an_input() -> None:
         whole = ff.events(table, time="t").window(ff.tumbling(LARGE)).aggregate(out=make())
         one, other = merged["out"].to_pylist()[0], whole["out"].to_pylist()[0]
         assert one == other if isinstance(one, list) else abs(one - other) <= 0.05 * other
-        ff.check_laws(make(of_sketches=True), again, examples=10)
+        few = ff.events(table.slice(0, 60), time="t").window(ff.tumbling(10)).aggregate(x=make(output="sketch"))
+        ff.check_laws(make(of_sketches=True), few.select(["x"]), examples=10)
 
 
 def test_algebra_of_theta_sketches() -> None:
@@ -146,7 +147,7 @@ def test_quantiles_of_few_values(method: Any) -> None:
     check(lambda: ApproxQuantile("x", [0, 1], method), expected, seeds=1)
 
 
-@pytest.mark.parametrize(("method", "bound"), [("kll", 0.02), ("req", 0.02), ("tdigest", 0.01)])
+@pytest.mark.parametrize(("method", "bound"), [("kll", 0.03), ("req", 0.04), ("tdigest", 0.02)])
 def test_quantiles_of_many_values_are_within_the_bound(method: Any, bound: float) -> None:
     f = large()["f"].to_numpy()
     asked = [0.05, 0.5, 0.9, 0.99]

@@ -99,3 +99,9 @@ def test_no_window_at_all() -> None:
     with pytest.raises(ff.QueryError, match=r"n=Count\(\)\.over\(\.\.\.\) is given '1 hour'; expected a window"):
         events.aggregate(n=ff.Count().over("1 hour"))
     assert events.aggregate(n=ff.Count().over(ff.tumbling(5)))["n"].to_pylist() == [1]
+
+
+def test_windows_inside_an_output_are_refused() -> None:
+    events = ff.events(pa.table({"t": [0], "x": [1]}), time="t").window(ff.tumbling(5))
+    with pytest.raises(ff.QueryError, match=r"has \.over\(\.\.\.\) inside; expected it on the whole output"):
+        events.aggregate(x=ff.AllOf(n=ff.Count().over(ff.tumbling(2))))
