@@ -20,6 +20,9 @@ Ints = NDArray[np.int64]
 Values = Any
 """A column of a batch: a numpy array where its type has one, an Arrow array otherwise."""
 
+BLOCK = 1 << 18
+"""Floats are cut into parts so many at a time, which stay in the cache meanwhile."""
+
 CHUNK = 1 << 21
 """As many 32-bit integers as float64 adds up without rounding."""
 
@@ -121,11 +124,16 @@ class Frames:
             return Compensated.of(np.zeros(self.size))
         exponent = int(np.frexp(largest)[1]) + max(len(values) - 1, 1).bit_length() + 1
         cut = np.ldexp(1.5, max(exponent, -968))
-        upper = values + cut
-        upper -= cut
-        high = np.bincount(self.index, weights=upper, minlength=self.size)
-        low = np.bincount(self.index, weights=np.subtract(values, upper, out=upper), minlength=self.size)
-        return Compensated(*two_sum(cast(Floats, high), cast(Floats, low)))
+        high, low = np.zeros(self.size), np.zeros(self.size)
+        buffer = np.empty(min(BLOCK, len(values)))
+        for start in range(0, len(values), BLOCK):
+            block, index = values[start : start + BLOCK], self.index[start : start + BLOCK]
+            part = np.add(block, cut, out=buffer[: len(block)])
+            part -= cut
+            high += np.bincount(index, weights=part, minlength=self.size)
+            np.subtract(block, part, out=part)
+            low += np.bincount(index, weights=part, minlength=self.size)
+        return Compensated(*two_sum(high, low))
 
     def _sum_with_rare(self, values: NDArray[np.float64]) -> Compensated:
         """The same where NaN, inf or huge values are among them: those are added up by themselves."""

@@ -98,7 +98,8 @@ class Query:
         if not len(ticks):
             return self.partials_schema.empty_table()
         keys = [normalised(columns[name]) for name in self.by]
-        groups = group(*pack([key_codes(keys, len(ticks), ordered=False), span(frames)], len(ticks)))
+        # Frame by frame and not key by key: events that follow one another in time then add to neighbouring states.
+        groups = group(*pack([span(frames), key_codes(keys, len(ticks), ordered=False)], len(ticks)))
         shared = Frames(groups.groups, len(groups.rows), ticks)
         states = {
             name: bound.accumulate(shared, [columns[column] for column in bound.columns])

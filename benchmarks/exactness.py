@@ -1,0 +1,242 @@
+"""Put streams that ruin sliding sums through framefold, pandas, Polars, DuckDB and Spark, and count what is wrong.
+
+``python -m benchmarks.exactness`` writes the tables into ``docs/exactness.md``. Every result is compared with the
+correctly rounded one, computed in integers from that window's own values.
+"""
+
+from __future__ import annotations
+
+import itertools
+import platform
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+import framefold as ff
+
+Floats = NDArray[np.float64]
+Rolling = Callable[[Floats, int], dict[str, Floats]]
+"""From values and the length of windows to the results of all full windows, by operation."""
+
+PAGE = Path(__file__).parents[1] / "docs" / "exactness.md"
+BEGIN, END = "<!-- tables: python -m benchmarks.exactness -->", "<!-- end of tables -->"
+OPERATIONS = {"sum": "Sum", "average": "Average", "variance": "Variance (ddof=1)"}
+WRONG = 1e-9
+"""From this relative error on a window is counted as wrong."""
+
+
+def streams(rows: int, slides: int) -> dict[str, Floats]:
+    """The streams by name: of ``rows`` values each, the long one of ``slides``."""
+    rng = np.random.default_rng(7)
+    ones = np.ones(rows)
+    at = rows // 3
+
+    def among_ones(**values: float) -> Floats:
+        stream = ones.copy()
+        for i, value in enumerate(values.values()):
+            stream[at + 7 * i] = value
+        return stream
+
+    pairs = rng.normal(0, 1e6, rows // 2)
+    cancelling = np.column_stack([pairs, rng.uniform(0, 1, rows // 2) - pairs]).ravel()
+    return {
+        "1e16 among ones": among_ones(a=1e16),
+        "1e300 among ones": among_ones(a=1e300),
+        "NaN": among_ones(a=np.nan),
+        "+inf": among_ones(a=np.inf),
+        "-inf": among_ones(a=-np.inf),
+        "+inf and -inf": among_ones(a=np.inf, b=-np.inf),
+        "signs that cancel": cancelling,
+        "1e-10 to 1e20 mixed": rng.choice([-1.0, 1.0], rows) * 10 ** rng.uniform(-10, 20, rows),
+        "near 1e9, 1e-3 apart": 1e9 + 1e-3 * rng.integers(0, 9, rows).astype(np.float64),
+        f"{slides:,} slides": np.round(rng.normal(50, 10, slides), 2),
+    }
+
+
+def exact(values: Floats, size: int) -> dict[str, Floats]:
+    """The correctly rounded results of all full windows, from integers."""
+    finite = np.isfinite(values)
+    ratios = [value.as_integer_ratio() for value in np.where(finite, values, 0.0).tolist()]
+    unit = max(denominator for _, denominator in ratios)
+    whole = [numerator * (unit // denominator) for numerator, denominator in ratios]
+    sums = windows_of(whole, size)
+    squares = windows_of([value * value for value in whole], size)
+    found = {
+        "sum": [quotient(total, unit) for total in sums],
+        "average": [quotient(total, unit * size) for total in sums],
+        "variance": [
+            quotient(size * square - total * total, unit * unit * size * (size - 1))
+            for total, square in zip(sums, squares, strict=True)
+        ],
+    }
+    nan, positive, negative = (
+        np.array(windows_of(flags.tolist(), size)) > 0
+        for flags in (np.isnan(values), values == np.inf, values == -np.inf)
+    )
+    results = {name: np.array(column) for name, column in found.items()}
+    for name, column in results.items():
+        column[positive] = np.inf
+        column[negative] = -np.inf
+        column[nan | (positive & negative)] = np.nan
+        if name == "variance":
+            column[nan | positive | negative] = np.nan
+    return results
+
+
+def windows_of(values: list[int], size: int) -> list[int]:
+    """The sum of each full window of integers."""
+    running = list(itertools.accumulate(values, initial=0))
+    return [high - low for low, high in zip(running, running[size:], strict=False)]
+
+
+def quotient(numerator: int, denominator: int) -> float:
+    """A quotient of integers, correctly rounded; inf where it is too large for a float64."""
+    try:
+        return numerator / denominator
+    except OverflowError:
+        return np.inf if numerator > 0 else -np.inf
+
+
+def by_framefold(values: Floats, size: int) -> dict[str, Floats]:
+    """framefold's local engine; the partial windows at both ends are left out."""
+    events = pa.table({"t": np.arange(len(values)), "x": values})
+    query = ff.events(events, time="t").window(ff.sliding(size, every=1))
+    result = query.aggregate(sum=ff.Sum("x"), average=ff.Average("x"), variance=ff.Variance("x"))
+    return {name: result[name].to_numpy()[size - 1 : len(values)] for name in OPERATIONS}
+
+
+def by_pandas(values: Floats, size: int) -> dict[str, Floats]:
+    """pandas ``rolling``."""
+    rolling = pd.Series(values).rolling(size)
+    columns = {"sum": rolling.sum(), "average": rolling.mean(), "variance": rolling.var()}
+    return {name: column.to_numpy()[size - 1 :] for name, column in columns.items()}
+
+
+def by_polars(values: Floats, size: int) -> dict[str, Floats]:
+    """Polars ``rolling_*``."""
+    x = pl.Series(values)
+    columns = {"sum": x.rolling_sum(size), "average": x.rolling_mean(size), "variance": x.rolling_var(size)}
+    return {name: column.to_numpy()[size - 1 :] for name, column in columns.items()}
+
+
+def over(size: int, functions: Mapping[str, str]) -> str:
+    """The query of the operations over the table ``events``, in SQL."""
+    columns = ", ".join(f"{function}(x) OVER w AS {name}" for name, function in functions.items())
+    window = f"ORDER BY t ROWS BETWEEN {size - 1} PRECEDING AND CURRENT ROW"
+    return f"SELECT t, {columns} FROM events WINDOW w AS ({window}) ORDER BY t"
+
+
+SQL = {"sum": "sum", "average": "avg", "variance": "var_samp"}
+KAHAN = {"sum": "fsum", "average": "favg"}
+
+
+def by_duckdb(values: Floats, size: int, functions: Mapping[str, str] = SQL) -> dict[str, Floats]:
+    """DuckDB ``OVER``."""
+    connection = duckdb.connect()
+    connection.register("events", pa.table({"t": np.arange(len(values)), "x": values}))
+    table = connection.sql(over(size, functions)).to_arrow_table()
+    return {name: table[name].to_numpy()[size - 1 :] for name in functions}
+
+
+def by_duckdb_kahan(values: Floats, size: int) -> dict[str, Floats]:
+    """DuckDB's sums with compensation."""
+    return by_duckdb(values, size, KAHAN)
+
+
+def by_spark(values: Floats, size: int) -> dict[str, Floats]:
+    """Spark ``OVER``, in one partition, as it must be for one key."""
+    from framefold.spark.session import local_session
+
+    spark = local_session("exactness", "local[2]")
+    events = pa.table({"t": np.arange(len(values)), "x": values})
+    spark.createDataFrame(events).createOrReplaceTempView("events")
+    table = spark.sql(over(size, SQL)).toArrow()
+    return {name: table[name].to_numpy()[size - 1 :] for name in OPERATIONS}
+
+
+OURS = "**framefold**"
+CONTENDERS: dict[str, Rolling] = {
+    OURS: by_framefold,
+    "pandas `rolling`": by_pandas,
+    "Polars `rolling_*`": by_polars,
+    "DuckDB `OVER`": by_duckdb,
+    "DuckDB `OVER`, `fsum` and `favg`": by_duckdb_kahan,
+}
+SPARK: dict[str, Rolling] = {"Spark `OVER`": by_spark}
+
+
+@dataclass(frozen=True, order=True)
+class Errors:
+    """How far results are off: how many windows are wrong, and the largest relative error."""
+
+    wrong: int
+    largest: float
+
+    def __str__(self) -> str:
+        largest = "0" if self.largest == 0 else "∞" if np.isinf(self.largest) else f"{self.largest:.0e}"
+        return f"{largest}, **{self.wrong:,} wrong**" if self.wrong else largest
+
+
+def errors(found: Floats, expected: Floats) -> Errors:
+    """The errors of one operation on one stream; infinite where NaN, inf or 0 is wrong or missing."""
+    with np.errstate(all="ignore"):
+        off = np.abs(found - expected) / np.abs(expected)
+    same = (found == expected) | (np.isnan(found) & np.isnan(expected))
+    off = np.where(same, 0.0, np.where(np.isnan(off), np.inf, off))
+    return Errors(int(np.count_nonzero(off > WRONG)), float(off.max()))
+
+
+Found = dict[str, dict[str, dict[str, Errors]]]
+"""Errors by operation, contender and stream."""
+
+
+def measure(contenders: Mapping[str, Rolling], given: Mapping[str, Floats], size: int) -> Found:
+    """The errors of all contenders on all streams."""
+    found: Found = {operation: {name: {} for name in contenders} for operation in OPERATIONS}
+    for stream, values in given.items():
+        expected = exact(values, size)
+        for name, rolling in contenders.items():
+            for operation, column in rolling(values, size).items():
+                found[operation][name][stream] = errors(column, expected[operation])
+    return found
+
+
+def tables(found: Found, given: Mapping[str, Floats], size: int) -> str:
+    """The errors as Markdown, one table an operation."""
+    import pyspark
+
+    rows = min(map(len, given.values()))
+    lines = [
+        f"Windows of {size} values; {rows:,} values a stream, unless its name says otherwise. "
+        f"framefold {ff.__version__}, "
+        f"pandas {pd.__version__}, Polars {pl.__version__}, DuckDB {duckdb.__version__}, Spark {pyspark.__version__}, "
+        f"Python {platform.python_version()}.",
+    ]
+    for operation, of in found.items():
+        lines += ["", f"### {OPERATIONS[operation]}", "", "| | " + " | ".join(given) + " |"]
+        lines.append("| --- |" + " ---: |" * len(given))
+        for name, row in of.items():
+            if row:
+                lines.append(f"| {name} | " + " | ".join(map(str, row.values())) + " |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, and put the tables where they belong in the page."""
+    given, size = streams(10_000, 1_000_000), 60
+    text = tables(measure(CONTENDERS | SPARK, given, size), given, size)
+    page = PAGE.read_text()
+    before, after = page.split(BEGIN)[0], page.split(END)[1]
+    PAGE.write_text(f"{before}{BEGIN}\n{text}\n{END}{after}")
+    print(text)
+
+
+if __name__ == "__main__":
+    main()
