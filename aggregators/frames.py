@@ -55,6 +55,7 @@ class Frames:
         self.index = index
         self.size = size
         self.ticks = ticks
+        self._sums: dict[Any, tuple[NDArray[np.float64], Compensated]] = {}
 
     def where(self, rows: NDArray[np.bool_]) -> tuple[Frames, NDArray[np.intp]]:
         """Some of the rows, in the frames that are left with any, and which of the frames these are."""
@@ -117,6 +118,15 @@ class Frames:
         and H. D. Nguyen, "Fast Reproducible Floating-Point Summation", 2013).
         """
         values = np.asarray(values, dtype=np.float64)
+        if values.flags.writeable:
+            return self._compensated_sum(values)
+        # Several outputs often add up one column. It cannot change, and is kept, so that no other takes its place.
+        known = (values.__array_interface__["data"][0], values.strides, len(values))
+        if known not in self._sums:
+            self._sums[known] = (values, self._compensated_sum(values))
+        return self._sums[known][1]
+
+    def _compensated_sum(self, values: NDArray[np.float64]) -> Compensated:
         largest = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
         if not largest < HUGE:
             return self._sum_with_rare(values)

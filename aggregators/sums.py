@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any, ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
@@ -168,9 +168,10 @@ def total(a: State) -> Exact:
 
 
 class SumOfFloats(Sum):
-    """A sum of floats, compensated."""
+    """A sum of floats, compensated, with the number of frames that have a value: quicker to get than that of rows."""
 
-    state = {"total": "compensated", "count": "int64"}
+    state = {"total": "compensated", "frames": "int64"}
+    counter: ClassVar[str] = "frames"
     result = pa.float64()
 
     def of_type(self, type: pa.DataType) -> SumOfFloats:
@@ -178,22 +179,22 @@ class SumOfFloats(Sum):
         return self
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
-        return {"total": frames.compensated_sum(columns[0]), "count": frames.count()}
+        return {"total": frames.compensated_sum(columns[0]), self.counter: np.ones(frames.size, np.int64)}
 
     def combine(self, a: State, b: State) -> State:
         return {
             "total": cast(Compensated, a["total"]) + cast(Compensated, b["total"]),
-            "count": cast(Ints, a["count"]) + cast(Ints, b["count"]),
+            self.counter: cast(Ints, a[self.counter]) + cast(Ints, b[self.counter]),
         }
 
     def deduct(self, a: State, b: State) -> State:
         return {
             "total": cast(Compensated, a["total"]) - cast(Compensated, b["total"]),
-            "count": cast(Ints, a["count"]) - cast(Ints, b["count"]),
+            self.counter: cast(Ints, a[self.counter]) - cast(Ints, b[self.counter]),
         }
 
     def value(self, a: State) -> tuple[Any, NDArray[np.bool_]]:
-        return cast(Compensated, a["total"]).value(), cast(Ints, a["count"]) > 0
+        return cast(Compensated, a["total"]).value(), cast(Ints, a[self.counter]) > 0
 
 
 class Average(Sum):
@@ -220,7 +221,13 @@ class Average(Sum):
 
 
 class AverageOfFloats(SumOfFloats):
-    """A mean of floats."""
+    """A mean of floats: their sum and the number of rows."""
+
+    state = {"total": "compensated", "count": "int64"}
+    counter = "count"
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        return {"total": frames.compensated_sum(columns[0]), "count": frames.count()}
 
     def value(self, a: State) -> tuple[Any, NDArray[np.bool_]]:
         count = cast(Ints, a["count"])

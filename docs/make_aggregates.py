@@ -1,0 +1,195 @@
+"""Fill in what the code knows better in the tables of ``docs/aggregates.md``: ``python docs/make_aggregates.py``.
+
+Each row begins with a call, such as ```Sum(x)```. It is made and bound to columns of many types, and says by itself
+what it takes, which type it gives and how it slides. The other cells are written by hand, in the page; so is what
+those made of others take.
+"""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+
+import framefold as ff
+from framefold.aggregators.binding import Bound
+from framefold.aggregators.operation import Operation
+
+PAGE = Path(__file__).with_name("aggregates.md")
+CALL = re.compile(r"^\| `(.+?)` \|")
+TAKES, RESULT, SLIDES = 2, 3, 5
+"""The cells that are filled in."""
+
+ARGUMENTS = {
+    **{column: column for column in ("x", "y", "w", "by")},
+    "n": 3,
+    "q": 0.9,
+    "bins": [0, 2, 5],
+    "delimiter": "-",
+    "half_life": 60,
+    "function": np.abs,
+    "np": np,
+}
+"""What the names in the calls stand for; columns stand for themselves."""
+
+DAYS = {"bins": [datetime.date(2026, 1, day) for day in (1, 2, 5)]}
+"""What they stand for where that is of no use for a type."""
+
+KINDS = {
+    "integers": [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()],
+    "floats": [pa.float32(), pa.float64()],
+    "decimals": [pa.decimal128(10, 2)],
+    "booleans": [pa.bool_()],
+    "dates": [pa.date32()],
+    "timestamps": [pa.timestamp("us", "UTC")],
+    "durations": [pa.duration("us")],
+    "times": [pa.time64("us")],
+    "strings": [pa.string()],
+    "binary": [pa.binary()],
+    "lists": [pa.list_(pa.int64())],
+    "maps": [pa.map_(pa.string(), pa.int64())],
+    "structs": [pa.struct([("a", pa.int64())])],
+}
+"""The types of columns, by the words for them."""
+
+FEW = {"integers": [pa.int64()], "floats": [pa.float64()]} | {
+    kind: KINDS[kind] for kind in ("booleans", "lists", "maps")
+}
+"""The types on which those made of others are shown."""
+
+NUMBERS = ["integers", "floats", "decimals"]
+FLAT = [kind for kind in KINDS if kind not in ("lists", "maps", "structs")]
+
+FORMS: dict[str, Callable[[pa.DataType], pa.DataType]] = {
+    "that of x": lambda type: type,
+    "array<x>": lambda type: pa.list_(type),
+    "map<x, bigint>": lambda type: pa.map_(type, pa.int64()),
+    "array<struct<x, y>>": lambda type: pa.list_(pa.struct([("x", type), ("y", pa.float64())])),
+    "array<struct<item: x, count: bigint>>": lambda type: pa.list_(pa.struct([("item", type), ("count", pa.int64())])),
+}
+"""Types of results that follow from that of ``x``, as they are shown."""
+
+SPARK_NAMES = {
+    "int8": "tinyint",
+    "int16": "smallint",
+    "int32": "int",
+    "int64": "bigint",
+    "uint64": "unsigned bigint",
+    "bool": "boolean",
+    "duration": "interval",
+}
+
+
+class Aggregate:
+    """A call, bound to columns of all types that it takes.
+
+    Parameters
+    ----------
+    call
+        What the page calls it by. Columns other than ``x`` are float64.
+    """
+
+    def __init__(self, call: str) -> None:
+        names = {**vars(ff), **ARGUMENTS}
+        self.operation: Operation = eval(call, names)
+        self.other: Operation = eval(call, names | DAYS)
+        self.composite = not isinstance(self.operation, ff.AggregateOperation)
+        self.bound: dict[str, dict[pa.DataType, Bound]] = {}
+        for kind, types in (FEW if self.composite else KINDS).items():
+            taken = {type: bound for type in types if (bound := self.bind(type)) is not None}
+            if taken:
+                assert len(taken) == len(types), f"{call} takes some {kind} only: {[*taken]}"
+                self.bound[kind] = taken
+
+    def bind(self, type: pa.DataType) -> Bound | None:
+        """The operation bound to a column ``x`` of a type; None if it cannot be."""
+        types = [type if column == "x" else pa.float64() for column in self.operation.columns]
+        for operation in (self.operation, self.other):
+            with suppress(ff.ColumnError, ff.QueryError, ff.OperationError):
+                return Bound("x", operation, types)
+        return None
+
+    @property
+    def all(self) -> dict[pa.DataType, Bound]:
+        """What it is bound to, by type of ``x``."""
+        return {type: bound for of in self.bound.values() for type, bound in of.items()}
+
+    def takes(self) -> str:
+        """What columns it takes."""
+        kinds = list(self.bound)
+        if not self.operation.columns:
+            return "no column"
+        if kinds == list(KINDS):
+            return "any type"
+        if kinds[: len(FLAT)] == FLAT:
+            nested = [kind for kind in KINDS if kind not in kinds]
+            return f"any type but {', '.join(nested)}"
+        if kinds[: len(NUMBERS)] == NUMBERS:
+            kinds = ["numbers", *kinds[len(NUMBERS) :]]
+        return ", ".join(kinds)
+
+    def results(self) -> str:
+        """The type of its results: one, one that follows from that of ``x``, or one for each kind of column."""
+        pairs = {type: bound.result for type, bound in self.all.items()}
+        if len(set(pairs.values())) == 1:
+            return f"`{spark_name(next(iter(pairs.values())))}`"
+        for shown, form in FORMS.items():
+            if all(result == form(type) for type, result in pairs.items()):
+                return shown if " of " in shown else f"`{shown}`"
+        said: dict[str, list[str]] = {}
+        for kind, of in self.bound.items():
+            names = " or ".join(dict.fromkeys(f"`{spark_name(bound.result)}`" for bound in of.values()))
+            if kind == "decimals" and "decimal" in names:
+                names += f" for a `{spark_name(KINDS[kind][0])}`"
+            said.setdefault(names, []).append(kind)
+        return "; ".join(f"{', '.join(kinds)}: {names}" for names, kinds in said.items())
+
+    def slides(self) -> str:
+        """How windows slide, and whether partials are merged in time order."""
+        ways: dict[str, list[str]] = {}
+        for kind, of in self.bound.items():
+            for bound in of.values():
+                way = "deduct" if bound.deducts[0] else "two-stacks"
+                way += "" if bound.commutative else ", in time order"
+                if kind not in ways.setdefault(way, []):
+                    ways[way].append(kind)
+        if len(ways) == 1:
+            return next(iter(ways))
+        return "; ".join(f"{', '.join(kinds)}: {way}" for way, kinds in ways.items())
+
+
+def spark_name(type: pa.DataType) -> str:
+    """A type as Spark SQL calls it."""
+    if pa.types.is_list(type):
+        return f"array<{spark_name(type.value_type)}>"
+    if pa.types.is_map(type):
+        return f"map<{spark_name(type.key_type)}, {spark_name(type.item_type)}>"
+    if pa.types.is_struct(type):
+        return f"struct<{', '.join(f'{field.name}: {spark_name(field.type)}' for field in type)}>"
+    if pa.types.is_decimal(type):
+        return f"decimal({type.precision}, {type.scale})"
+    name = str(type).split("[")[0]
+    return SPARK_NAMES.get(name, name)
+
+
+def filled(page: str) -> str:
+    """A page with the cells of its tables filled in."""
+    lines = page.splitlines()
+    for number, line in enumerate(lines):
+        if call := CALL.match(line):
+            aggregate = Aggregate(call[1])
+            cells = [cell.strip() for cell in line.strip("|").split("|")]
+            cells[RESULT], cells[SLIDES] = aggregate.results(), aggregate.slides()
+            if not aggregate.composite:
+                cells[TAKES] = aggregate.takes()
+            lines[number] = f"| {' | '.join(cells)} |"
+    return "\n".join(lines) + "\n"
+
+
+if __name__ == "__main__":
+    PAGE.write_text(filled(PAGE.read_text()))
