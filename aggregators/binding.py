@@ -182,7 +182,7 @@ class Bound:
         if not isinstance(states, Mapping):
             found = "None" if states is None else f"a {type(states).__name__}"
             raise OperationError(f"{method} of {self.name!r} returned {found}; expected a dict of its state's fields")
-        for key in self.fields.keys() ^ states.keys():
+        for key in sorted(self.fields.keys() ^ states.keys(), key=str):
             wrong = "no field" if key in self.fields else "an undeclared field"
             declared = ", ".join(map(repr, self.fields))
             raise OperationError(f"{method} of {self.name!r} returned {wrong} {key!r}; its state declares {declared}")

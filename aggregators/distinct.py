@@ -109,4 +109,8 @@ class DistinctSum(Multiset):
         if not pa.types.is_decimal(values.type):
             values = values.to_numpy(zero_copy_only=False)
         frames = Frames(lists.owner, len(lists), np.zeros(len(values), np.int64))
-        return self.sum.finish(self.sum.accumulate(frames, values))
+        states = self.sum.accumulate(frames, values)
+        counted = {
+            key: lists.lengths for key in ("count", "frames") if key in states
+        }  # some lists have no values at all
+        return self.sum.finish({**states, **counted})

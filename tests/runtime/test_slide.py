@@ -96,7 +96,7 @@ def ints(values: Any) -> Any:
 
 def floats(values: Any) -> Any:
     array = np.array(values, np.float64)
-    return {"total": Compensated.of(array), "count": np.ones(len(array), np.int64)}
+    return {"total": Compensated.of(array), "frames": np.ones(len(array), np.int64)}
 
 
 def check(states: Any, ranges: Ranges, every: int = 1) -> None:
