@@ -19,6 +19,8 @@ from .ship import pack, ship, task
 from .types import arrow_schema, output_schema
 from .wire import Wire, conform
 
+# Partials on their way to the driver: how many, and themselves as an Arrow stream.
+PACKET = t.StructType([t.StructField("rows", t.LongType()), t.StructField("packet", t.BinaryType())])
 # Results beyond this are not sent from the driver to the JVM when the choice is ours: its heap may be 1 GB.
 DRIVER_RESULT_BYTES = 256 << 20
 
@@ -56,7 +58,7 @@ def run(df: DataFrame, query: Query, options: Options) -> DataFrame:
         return pipeline.on_executors(pipeline.partials())
     with failures.told_apart(df, query):
         if options.combine == "driver":
-            return pipeline.on_driver(pipeline.partials())
+            return pipeline.on_driver(pipeline.packed())
         return pipeline.where_they_fit(options.max_driver_partials)
 
 
@@ -82,17 +84,23 @@ class Pipeline:
         self.payload = pack(self.job)
 
     def partials(self) -> DataFrame:
-        """The partials of every task, not yet merged across tasks."""
-        events = self.events
-        if self.query.ordered:
-            at = self.query.columns.index
-            keys = [f"c{at(name)}" for name in self.query.by]
-            events = in_time_order(events, f"c{at(self.query.time)}", keys, self.query.line.block)
-        return self._stage(events, "accumulate", self.job.wire.spark_schema)
+        """The partials of every task, not yet merged across tasks, as rows that Spark can shuffle."""
+        return self._stage(self._in_order(), "accumulate", self.job.wire.spark_schema)
 
-    def on_driver(self, partials: DataFrame) -> DataFrame:
+    def packed(self) -> DataFrame:
+        """The same in packets: few rows, which Spark carries without looking into them."""
+        return self._stage(self._in_order(), "accumulate_packed", PACKET)
+
+    def _in_order(self) -> DataFrame:
+        if not self.query.ordered:
+            return self.events
+        at = self.query.columns.index
+        keys = [f"c{at(name)}" for name in self.query.by]
+        return in_time_order(self.events, f"c{at(self.query.time)}", keys, self.query.line.block)
+
+    def on_driver(self, packed: DataFrame) -> DataFrame:
         """Collect the partials, slide all keys at once, and hand the results back to the session."""
-        return self._hand_back(self._collected(partials))
+        return self._hand_back(self._collected(packed))
 
     def on_executors(self, partials: DataFrame) -> DataFrame:
         """Shuffle the partials by key and slide them where they land; nothing runs yet."""
@@ -115,23 +123,24 @@ class Pipeline:
         # Persisted and not checkpointed: a local checkpoint forgets where it came from, so that a lost executor is
         # a lost query, while a persisted partition is computed again. What is persisted must be let go of: here
         # once the driver has it, or with the DataFrame that reads it; one derived from that computes it again.
-        partials = self.partials().persist()
+        packed = self.packed().persist()
         kept = False
         try:
-            if partials.count() <= bound:
-                results = self._collected(partials)
+            counts = packed.select("rows").toArrow().column("rows").to_pylist()
+            if sum(counts) <= bound:
+                results = self._collected(packed)
                 if results.nbytes <= DRIVER_RESULT_BYTES:
                     return self._hand_back(results)
-            result = self.on_executors(partials)
-            weakref.finalize(result, _release, partials).atexit = False
+            result = self.on_executors(self._stage(packed, "unpacked", self.job.wire.spark_schema))
+            weakref.finalize(result, _release, packed).atexit = False
             kept = True
             return result
         finally:
             if not kept:
-                partials.unpersist()
+                packed.unpersist()
 
-    def _collected(self, partials: DataFrame) -> pa.Table:
-        return self.query.results(self.job.wire.decode(partials.toArrow()))
+    def _collected(self, packed: DataFrame) -> pa.Table:
+        return self.query.results(tasks.opened_packets(packed.toArrow(), self.query.partials_schema))
 
     def _hand_back(self, results: pa.Table) -> DataFrame:
         return self.spark.createDataFrame(conform(results, self.job.results), schema=self.schema)
@@ -141,13 +150,13 @@ class Pipeline:
         return rows.mapInArrow(task(name, self.payload), schema)
 
 
-def _release(partials: DataFrame) -> None:
+def _release(packed: DataFrame) -> None:
     # In a thread of its own: the garbage collector may call this in the middle of a call to Spark.
-    threading.Thread(target=_unpersist, args=(partials,), daemon=True).start()
+    threading.Thread(target=_unpersist, args=(packed,), daemon=True).start()
 
 
-def _unpersist(partials: DataFrame) -> None:
+def _unpersist(packed: DataFrame) -> None:
     try:
-        partials.unpersist()
+        packed.unpersist()
     except Exception:  # the session has ended, and what it held with it
         return

@@ -27,6 +27,8 @@ GATHER_BYTES = 64 << 20
 # What a task holds of partials before it merges them, and emits them if merging did not help.
 HOLD_ROWS = 1 << 20
 HOLD_BYTES = 128 << 20
+# A packet of partials: some megabytes.
+PACKET_ROWS = 1 << 16
 # One call of results: partials of whole keys. Each can become as many windows as a window has frames.
 CHUNK_ROWS = 1 << 17
 
@@ -52,7 +54,13 @@ def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[
 
     Spark reports an error without what caused it, so a user's own traceback goes along as a note.
     """
-    stages = {"accumulate": accumulate, "merge": merge, "results": results}
+    stages = {
+        "accumulate": accumulate,
+        "accumulate_packed": accumulate_packed,
+        "unpacked": unpacked,
+        "merge": merge,
+        "results": results,
+    }
     try:
         yield from stages[stage](opened(payload), rows)
     except FramefoldError as error:
@@ -67,14 +75,43 @@ def accumulate(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBa
     Parts number the pieces of input in their order, over all tasks: the partition in the high bits, a counter in
     the low ones, so that partials of one (key, frame) can be merged in the order of the events.
     """
-    query = job.query
+    yield from _encoded(job, _accumulated(job.query, rows))
+
+
+def accumulate_packed(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Events to partials in packets: for the driver, which reads them as they are.
+
+    Spark turns every row of a task into its own format and back. A packet is one row to it.
+    """
+    for partials in _accumulated(job.query, rows):
+        for start in range(0, len(partials), PACKET_ROWS):
+            part = partials.slice(start, PACKET_ROWS)
+            sink = pa.BufferOutputStream()
+            with pa.ipc.new_stream(sink, part.schema) as writer:
+                writer.write_table(part)
+            yield pa.RecordBatch.from_pydict({"rows": [len(part)], "packet": [sink.getvalue().to_pybytes()]})
+
+
+def unpacked(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Packets to rows that Spark can shuffle, where the driver has no room for them."""
+    for batch in rows:
+        yield from job.wire.encode(opened_packets(batch, job.query.partials_schema))
+
+
+def opened_packets(packets: pa.Table | pa.RecordBatch, schema: pa.Schema) -> pa.Table:
+    """The partials in packets."""
+    tables = [pa.ipc.open_stream(packet.as_buffer()).read_all() for packet in packets.column("packet")]
+    return pa.concat_tables([schema.empty_table(), *tables])
+
+
+def _accumulated(query: Query, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     context = TaskContext.get()
     first = (context.partitionId() if context else 0) << 32
     pieces = (
         query.accumulate(conform(events, query.input_schema), first + piece)
         for piece, events in enumerate(_gathered(rows))
     )
-    yield from _encoded(job, _merged(query, pieces))
+    yield from _merged(query, pieces)
 
 
 def merge(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
