@@ -102,8 +102,8 @@ def report(found: dict[str, dict[int, list[float]]], rows: int, keys: int) -> st
         "",
         f"Sum and count by key of {rows:,} events of {keys} keys over a day, from Parquet, in windows every minute.",
         "All contenders ran in turns in one session of one machine; seconds are medians, and only ratios mean much.",
-        "Results were compared first: every window equal, float sums to 1e-9. "
-        + f"Runs: {len(found[FRAMEFOLD][60])} of each; of {WINDOW} {len(found[WINDOW][60])} at 60 min and one otherwise.",
+        "Results were compared first: every window equal, float sums to 1e-9.",
+        f"Runs: {len(found[FRAMEFOLD][60])} of each; of {WINDOW} {len(found[WINDOW][60])} at 60 min, one otherwise.",
         "",
         f"{os.cpu_count()} cores, {platform.system()}, Python {platform.python_version()}, "
         f"PySpark {pyspark.__version__}, "
