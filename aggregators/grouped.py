@@ -15,13 +15,12 @@ from .compensated import Compensated
 from .exact import Exact
 from .fields import Column, CompensatedField, ExactField, RaggedField, concatenate
 from .frames import Frames, Values
-from .merging import places, rows_by_frame
+from .merging import find, rows_by_frame
 from .operation import AggregateOperation, Operation, State
 from .order import Order
 from .ragged import Ragged
 
 Ints = NDArray[np.int64]
-VALUE = (("value", False),)
 ROOM = 1 << 20
 """Groups are found in an array where there are no more possible ones than this, or than rows."""
 
@@ -127,7 +126,7 @@ class Groups(AggregateOperation):
             return a if x.offsets[-1] else b
         swapped = len(x.planes["count"]) < len(y.planes["count"])
         more, less = (y, x) if swapped else (x, y)
-        place, at, both = _found(more, less)
+        place, at, both = find(more, less)
         states, others = self._unpacked(b if swapped else a), self._unpacked(a if swapped else b)
         count, ours, theirs = more.planes["count"].copy(), at[both], np.flatnonzero(both)
         count[ours] += less.planes["count"][theirs]
@@ -153,7 +152,7 @@ class Groups(AggregateOperation):
         x, y = groups_of(a), groups_of(b)
         if not y.offsets[-1]:
             return a
-        _, at, both = _found(x, y)
+        _, at, both = find(x, y)
         ours, theirs = at[both], np.flatnonzero(both)
         count = x.planes["count"].copy()
         count[ours] -= y.planes["count"][theirs]
@@ -247,14 +246,3 @@ def _distinct(frames: Frames, ranks: Ints) -> tuple[Ints, NDArray[np.intp], Ints
     groups = np.empty(len(rows), np.intp)
     groups[rows] = np.repeat(np.arange(len(starts)), count)
     return index[starts], rows[starts], count, groups
-
-
-def _found(lists: Ragged, others: Ragged) -> tuple[Ints, Ints, NDArray[np.bool_]]:
-    """Where the groups of ``others`` belong in ``lists``: after how many, before which, and whether they are that."""
-    place = places(lists, others, VALUE, equal=False)
-    owner = others.owner
-    at = lists.offsets[:-1][owner] + place
-    equal = at < lists.offsets[1:][owner]
-    inside = np.flatnonzero(equal)
-    equal[inside] = lists.planes["value"][at[inside]] == others.planes["value"][inside]
-    return place, at, equal

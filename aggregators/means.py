@@ -1,7 +1,7 @@
 """GeometricMean, HarmonicMean, RootMeanSquare and WeightedAverage.
 
 None of them has a deduct, although compensated sums could: two-stacks takes half the time in windows of 10 or 60
-frames and no longer in windows of 600, and nothing of what has left a window can be seen in it.
+frames (in windows of 600 deduct is a little faster for some), and nothing of what has left a window can be seen in it.
 """
 
 from __future__ import annotations

@@ -21,6 +21,7 @@ By: TypeAlias = Sequence[tuple[str, bool]]
 """What items are sorted by: planes, the first foremost, and whether the greatest comes first."""
 
 TIME: By = (("time", False),)
+VALUE: By = (("value", False),)
 
 
 def rows_by_frame(frames: Frames, *keys: Ints) -> Rows:
@@ -64,6 +65,17 @@ def places(lists: Ragged, items: Ragged, by: By, equal: bool) -> Ints:
         high[open_[~passed]] = middle[~passed]
         open_ = open_[low[open_] < high[open_]]
     return cast(Ints, low - start)
+
+
+def find(lists: Ragged, others: Ragged) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    """Where items of ``others`` belong in lists sorted by value: after how many, before which, whether equal to it."""
+    place = places(lists, others, VALUE, equal=False)
+    owner = others.owner
+    at = lists.offsets[:-1][owner] + place
+    equal = at < lists.offsets[1:][owner]
+    inside = np.flatnonzero(equal)
+    equal[inside] = lists.planes["value"][at[inside]] == others.planes["value"][inside]
+    return place, at, equal
 
 
 def insert(lists: Ragged, items: Ragged, places: Ints) -> Ragged:

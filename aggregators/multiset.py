@@ -10,13 +10,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .frames import Frames, Values
-from .merging import insert, places, rows_by_frame
+from .merging import find, insert, rows_by_frame
 from .operation import AggregateOperation, State
 from .order import Keys, Order
 from .ragged import Ragged
 
 Ints = NDArray[np.int64]
-VALUE = (("value", False),)
 ROOM = 1 << 20
 """Values are counted in an array where there are no more possible ones than this, or than rows."""
 
@@ -68,14 +67,14 @@ class Multiset(AggregateOperation):
             lists, others = others, lists
         if not others.offsets[-1]:
             return {"items": lists}
-        place, at, equal = _found(lists, others)
+        place, at, equal = find(lists, others)
         count = lists.planes["count"].copy()
         count[at[equal]] += others.planes["count"][equal]
         return {"items": insert(lists.replaced(count=count), others.kept(~equal), place[~equal])}
 
     def deduct(self, a: State, b: State) -> State:
         lists, others = items(a), items(b)
-        _, at, equal = _found(lists, others)
+        _, at, equal = find(lists, others)
         count = lists.planes["count"].copy()
         count[at[equal]] -= others.planes["count"][equal]
         return {"items": lists.replaced(count=count).kept(count != 0)}
@@ -84,17 +83,6 @@ class Multiset(AggregateOperation):
 def items(a: State) -> Ragged:
     """The items of states."""
     return cast(Ragged, a["items"])
-
-
-def _found(lists: Ragged, others: Ragged) -> tuple[Ints, Ints, NDArray[np.bool_]]:
-    """Where the items of ``others`` belong in ``lists``: after how many, before which item, and whether equal to it."""
-    place = places(lists, others, VALUE, equal=False)
-    owner = others.owner
-    at = lists.offsets[:-1][owner] + place
-    equal = at < lists.offsets[1:][owner]
-    inside = np.flatnonzero(equal)
-    equal[inside] = lists.planes["value"][at[inside]] == others.planes["value"][inside]
-    return place, at, equal
 
 
 def _counted(frames: Frames, ranks: Ints) -> tuple[Ints, Keys, Ints]:
