@@ -77,7 +77,20 @@ from .aggregators.errors import (
 from .aggregators.laws import check_laws
 from .events import Events, Windowed, events, parquet, together
 from .runtime.explain import Explanation
-from .runtime.windows import sliding, tumbling
+from .runtime.windows import (
+    around,
+    by_count,
+    by_delta,
+    by_time,
+    cumulating,
+    landmark,
+    last_rows,
+    policy,
+    session,
+    sliding,
+    tumbling,
+    windows_from,
+)
 
 __version__ = "0.1.0"
 
@@ -152,9 +165,18 @@ __all__ = [
     "WeightedAverage",
     "Windowed",
     "__version__",
+    "around",
+    "by_count",
+    "by_delta",
+    "by_time",
     "check_laws",
+    "cumulating",
     "events",
+    "landmark",
+    "last_rows",
     "parquet",
+    "policy",
+    "session",
     "sliding",
     "theta_difference",
     "theta_estimate",
@@ -162,4 +184,5 @@ __all__ = [
     "theta_union",
     "together",
     "tumbling",
+    "windows_from",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -15,11 +15,18 @@ from .runtime.explain import Explanation
 from .runtime.query import A_WINDOW, Query, bind
 from .runtime.sources import Parquet
 from .runtime.together import Roles, check_roles
-from .runtime.windows import Sliding
+from .runtime.windows import Spec
 from .spark.options import Options
 
 
-def events(data: Any, time: str, by: str | Sequence[str] | None = None, *, null_time: str = "error") -> Events:
+def events(
+    data: Any,
+    time: str,
+    by: str | Sequence[str] | None = None,
+    *,
+    ties: str | Sequence[str] = (),
+    null_time: str = "error",
+) -> Events:
     """Events to aggregate over windows.
 
     Parameters
@@ -31,6 +38,8 @@ def events(data: Any, time: str, by: str | Sequence[str] | None = None, *, null_
         The column with each event's time: timestamps, dates or integers.
     by
         The key columns: one name, several, or none for one series of windows over everything.
+    ties
+        The columns that order events of one time, wherever their order matters; then they are in input order.
     null_time
         What to do with events without a time: ``"error"``, or ``"drop"`` to leave them out (``.dropped()`` gives them).
 
@@ -52,9 +61,12 @@ def events(data: Any, time: str, by: str | Sequence[str] | None = None, *, null_
     if by is not None and not isinstance(by, (str, list, tuple)):
         raise QueryError(f"by= is {by!r}; expected the name of a column, a list of names, or None")
     keys = [by] if isinstance(by, str) else list(by or [])
+    if not isinstance(ties, (str, list, tuple)):
+        raise QueryError(f"ties= is {ties!r}; expected the name of a column or a list of names")
     if null_time not in ("error", "drop"):
         raise QueryError(f"null_time is {null_time!r}; expected 'error' or 'drop'")
-    return Events(engine_for(data), time, tuple(keys), null_time, Options())
+    order = (ties,) if isinstance(ties, str) else tuple(ties)
+    return Events(engine_for(data), time, tuple(keys), order, null_time, Options())
 
 
 def parquet(path: str | os.PathLike[str], *more: str | os.PathLike[str], spark: Any = None) -> Any:
@@ -124,13 +136,14 @@ class Events:
     engine: Engine
     time: str
     by: tuple[str, ...]
+    ties: tuple[str, ...]
     null_time: str
     run_options: Options
 
-    def window(self, *windows: Sliding) -> Windowed:
+    def window(self, *windows: Spec) -> Windowed:
         """The events in windows, such as ``ff.sliding("1 hour", every="1 minute")``; in several, in one pass."""
         for window in windows:
-            if not isinstance(window, Sliding):
+            if not isinstance(window, Spec):
                 raise QueryError(f"window is {window!r}; expected {A_WINDOW}")
         return Windowed(self, windows)
 
@@ -169,7 +182,7 @@ class Windowed:
     """Events in windows; made by :meth:`Events.window`."""
 
     events: Events
-    windows: tuple[Sliding, ...]
+    windows: tuple[Spec, ...]
 
     def options(self, **choices: Any) -> Windowed:
         """The same with choices of how to run; see :meth:`Events.options`."""
@@ -217,5 +230,20 @@ class Windowed:
     def _query(self, outputs: dict[str, Operation]) -> Query:
         of = self.events
         used = [of.time, *of.by, *(name for each in outputs.values() for name in getattr(each, "columns", ()))]
+        used += [*of.ties, *(name for each in windows_in(self.windows, outputs) for name in each.columns)]
         schema = of.engine.schema([name for name in used if isinstance(name, str)])
-        return bind(schema, time=of.time, by=of.by, window=self.windows, outputs=outputs, null_time=of.null_time)
+        return bind(
+            schema,
+            time=of.time,
+            by=of.by,
+            ties=of.ties,
+            window=self.windows,
+            outputs=outputs,
+            null_time=of.null_time,
+        )
+
+
+def windows_in(windows: Sequence[Spec], outputs: Mapping[str, Operation]) -> list[Spec]:
+    """All windows of a query: its own and those of its outputs."""
+    own = [each for output in outputs.values() for each in getattr(output, "windows", ())]
+    return [each for each in (*windows, *own) if isinstance(each, Spec)]

@@ -43,18 +43,18 @@ def explain(query: Query, engine: str, stages: Sequence[tuple[str, str]]) -> Exp
     stages
         Pairs of a stage's name and where it runs, from the engine.
     """
-    grids, frames = query.line.grids, query.line.describe_frames()
+    windows, frames = query.line.windows, query.line.describe_frames()
     by = f"key {', '.join(query.by)}" if query.by else "one key: everything"
     rows = [
         ("events", f"time {query.time} ({query.times.type}), {by}; columns read: {', '.join(query.columns)}"),
         ("frames", frames),
-        *(("windows", grid.describe() if len(grids) > 1 else grid.describe_ends()) for grid in grids),
+        *(("windows", each.describe()) for each in windows),
     ]
     for name, bound in query.outputs.items():
         deducts, why = bound.deducts
         cost = "2 element operations a window" if deducts else "at most 3 element operations a window"
         way = "deduct" if deducts else "two-stacks"
-        if len(grids) == 1 and grids[0].frames_in_window == 1:
+        if len(windows) == 1 and windows[0].frames_in_window == 1:
             way, why, cost = "nothing to slide", "a window is one frame", "no element operations"
         order = "" if bound.commutative else "; order-sensitive, so merged in time order"
         rows.append((f"{name} = {bound.asked!r}", f"{bound.result}; slides by {way} ({cost}): {why}{order}"))

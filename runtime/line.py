@@ -1,112 +1,124 @@
-"""The time line of a query: cut into frames that all its windows share."""
+"""The line of a query: time, or the rows of each key, cut into frames that all its windows share."""
 
 from __future__ import annotations
 
-import math
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..aggregators.errors import QueryError
-from .times import describe, overflow_guard
-from .windows import Grid, Ints, Ranges, ranges
-
-MOST_CUTS = 1 << 20
-"""Windows whose steps meet only after more cuts than this are refused one pass."""
+from ..aggregators.errors import ColumnError
+from .windows import Ints, Pieces, Ranges, Runs, Windows
+from .windows.anchors import Anchored
+from .windows.spec import Mask
 
 
 @dataclass(frozen=True)
 class Line:
-    """The windows of a query on one time line.
+    """The windows of a query on one line.
 
-    One kind of windows cuts it by itself. Several cut it together wherever any of them starts or ends, in a pattern
-    that repeats after the least common multiple of their steps; a frame of it is a stretch between two cuts.
+    One kind of windows cuts it by itself. Several cut it together wherever any of them does: the number of a shared
+    frame is the sum of the numbers that each of them gives, which changes exactly where one of these does, because none
+    ever falls. Each finds its own frames again by the first event of every partial.
     """
 
-    grids: tuple[Grid, ...]
-
-    @cached_property
-    def period(self) -> int:
-        """After how many ticks the cuts repeat."""
-        return math.lcm(*(grid.every for grid in self.grids))
-
-    @cached_property
-    def cuts(self) -> Ints:
-        """The cuts of one period, counted from the origin.
-
-        Raises
-        ------
-        QueryError
-            If there are too many for one pass.
-        """
-        origin, _ = self.block
-        if sum(2 * (self.period // grid.every) for grid in self.grids) > MOST_CUTS:
-            steps = " and ".join(describe(grid.every, grid.time.type) for grid in self.grids)
-            raise QueryError(
-                f"windows every {steps} share hardly any frame; expected steps that are multiples of one another, or a "
-                "query for each"
-            )
-        cuts = [
-            (grid.block[0] - origin + np.arange(self.period // grid.every) * grid.every + end) % self.period
-            for grid in self.grids
-            for end in {0, grid.rest}
-        ]
-        return np.unique(np.concatenate(cuts)).astype(np.int64)
+    windows: tuple[Windows, ...]
 
     @property
-    def block(self) -> tuple[int, int]:
-        """(origin, width) in ticks: no frame straddles two of ``(ticks - origin) // width``."""
-        return self.grids[0].block[0], self.period
+    def axis(self) -> str:
+        """What frames are stretches of: ``"rows"`` as soon as some windows are counted in rows, else ``"time"``."""
+        return "rows" if any(each.axis == "rows" for each in self.windows) else "time"
 
-    def frames(self, ticks: Ints) -> tuple[Ints, NDArray[np.bool_] | None]:
+    @cached_property
+    def facts(self) -> tuple[str, ...]:
+        """What must be known of every partial."""
+        facts = {fact for each in self.windows for fact in each.facts}
+        if len(self.windows) > 1:
+            facts |= {"first", *(["rank"] if self.axis == "rows" else [])}
+        return tuple(sorted(facts))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The input columns that windows are made by."""
+        return tuple(dict.fromkeys(column for each in self.windows for column in each.columns))
+
+    @property
+    def block(self) -> tuple[int, int] | None:
+        """(origin, width) in ticks: no frame straddles two of ``(ticks - origin) // width``; None: unknown."""
+        return next((each.block for each in self.windows if each.block is not None), None)
+
+    @property
+    def reach(self) -> tuple[int, int] | None:
+        """How many rows before and after its own a window takes in; None: any number."""
+        reaches = [each.reach for each in self.windows if each.reach is not None]
+        if len(reaches) < len(self.windows):
+            return None
+        return max(before for before, _ in reaches), max(after for _, after in reaches)
+
+    @property
+    def stamped(self) -> bool:
+        """Whether results of any of the windows have a time ``at``."""
+        return any(each.stamped for each in self.windows)
+
+    def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
         """The frame of each event, and which events are in any window (None: all)."""
-        if len(self.grids) == 1:
-            return self.grids[0].frames(ticks)
-        if not len(ticks):
-            return ticks, None
-        reach = self.period + max(grid.size for grid in self.grids)
-        overflow_guard(int(ticks.min()) - reach, int(ticks.max()) + reach, self.grids[0].time)
-        shifted = ticks - self.block[0]
-        period = shifted // self.period
-        place = np.searchsorted(self.cuts, shifted - period * self.period, side="right") - 1
-        inside = np.zeros(len(self.cuts), bool)
-        for number in range(len(self.grids)):
-            first, last = self.windows_of(number, np.arange(len(self.cuts)))
-            inside |= first <= last
-        return period * len(self.cuts) + place, None if inside.all() else inside[place]
+        frames, inside = self.windows[0].frames(ticks, ranks)
+        for each in self.windows[1:]:
+            more, also = each.frames(ticks, ranks)
+            if len(frames) and max(map(abs, _ends(frames))) + max(map(abs, _ends(more))) >= 1 << 62:
+                raise ColumnError(
+                    f"the times {each.time.name!r} are too large for several windows in one pass; expected times "
+                    "nearer to zero, or a query for each"
+                )
+            frames = frames + more
+            inside = None if inside is None or also is None else inside | also
+        return frames, inside
 
-    def windows_of(self, number: int, frames: Ints) -> tuple[Ints, Ints]:
-        """The first and the last window of one of the grids that take in each frame."""
-        grid = self.grids[number]
-        if len(self.grids) == 1:
-            return grid.windows_of(frames)
-        starts = self.cuts - (grid.block[0] - self.block[0])
-        stops = np.append(starts[1:], starts[0] + self.period)
-        last = starts // grid.every
-        first = -((grid.size - stops) // grid.every)
-        period, place = np.divmod(frames, len(self.cuts))
-        ahead = period * (self.period // grid.every)
-        return first[place] + ahead, last[place] + ahead
-
-    def ranges(self, number: int, frames: Ints, starts: Ints) -> Ranges:
-        """The windows of one of the grids over partials sorted by key and frame, as :func:`ranges` has them."""
-        first, last = self.windows_of(number, frames)
-        covered = np.flatnonzero(first <= last)
-        if len(covered) == len(frames):
-            return ranges(self.grids[number], first, last, starts)
-        key = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(frames))))[covered]
+    def ranges(
+        self,
+        number: int,
+        frames: Ints,
+        starts: Ints,
+        facts: Mapping[str, NDArray[Any]],
+        keys: tuple[pa.Array, ...] = (),
+    ) -> Ranges | Runs:
+        """The windows of one kind over partials sorted by key and frame."""
+        windows = self.windows[number]
+        if len(self.windows) == 1:
+            return windows.ranges(Pieces(frames, starts, facts, keys))
+        own, inside = windows.frames(facts["first"], facts.get("rank"))
+        if "rows" in facts and not isinstance(windows, Anchored):  # what has no event is there for given windows only
+            inside = facts["rows"] > 0 if inside is None else inside & (facts["rows"] > 0)
+        if inside is None or inside.all():
+            return windows.ranges(Pieces(own, starts, facts, keys))
+        # Partials that are in no window of this kind must not be in the midst of one.
+        rows = np.flatnonzero(inside)
+        key = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(frames))))[rows]
         anew = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])[: len(key)])
-        found = ranges(self.grids[number], first[covered], last[covered], anew)
-        rows = np.append(covered, len(frames))
-        low, filled = rows[found.low], found.high > found.low
+        kept = {name: values[rows] for name, values in facts.items()}
+        some = tuple(column.take(pa.array(key[anew])) for column in keys)
+        found = windows.ranges(Pieces(own[rows], anew, kept, some))
+        if isinstance(found, Runs):
+            first, last = np.ones(len(frames), np.int64), np.zeros(len(frames), np.int64)
+            first[rows], last[rows] = found.first, found.last
+            return found._replace(first=first, last=last, row=rows[found.row])
+        rows = np.append(rows, len(frames))
+        filled = found.high > found.low
+        low = rows[found.low]
         high = np.where(filled, rows[found.high - 1] + 1, low)
-        return Ranges(low, high, rows[found.row], found.number)
+        return found._replace(low=low, high=high, row=rows[found.row])
 
     def describe_frames(self) -> str:
         """How the line is cut, in words."""
-        if len(self.grids) == 1:
-            return self.grids[0].describe_frames()
-        every = describe(self.period, self.grids[0].time.type)
-        return f"{len(self.cuts)} frames every {every}, shared by {len(self.grids)} kinds of windows"
+        if len(self.windows) == 1:
+            return self.windows[0].describe_frames()
+        cuts = "; ".join(dict.fromkeys(each.describe_frames() for each in self.windows))
+        return f"cut wherever any of {len(self.windows)} kinds of windows is, and shared by them: {cuts}"
+
+
+def _ends(values: Ints) -> tuple[int, int]:
+    return int(values.min()), int(values.max())

@@ -5,12 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from ..aggregators.errors import DroppedEventsWarning, NullTimeError
+from .facts import RANK
+from .keys import Ints, encode, key_codes, normalised, plain
 from .query import Query
-from .times import null_times
+from .times import drop_null_times, null_times
 
 BATCH = 1 << 20
 """Events are accumulated so many at a time."""
@@ -32,9 +36,9 @@ def run(source: pa.RecordBatchReader, query: Query) -> pa.Table:
     NullTimeError
         If events have no time, with their number, unless the query drops those (a DroppedEventsWarning then has it).
     """
-    partials = [query.partials_schema.empty_table()]
+    partials = [query.seeds()]
     nulls = events = 0
-    for part, batch in enumerate(in_time_order(source, query) if query.ordered else large(source)):
+    for part, batch in enumerate(in_time_order(source, query) if query.ordered or query.in_rows else large(source)):
         events += len(batch)
         missing = batch.column(query.time).null_count
         nulls += missing
@@ -66,7 +70,28 @@ def large(source: pa.RecordBatchReader) -> Iterator[pa.Table]:
 
 
 def in_time_order(source: pa.RecordBatchReader, query: Query) -> Iterator[pa.Table]:
-    """All events in time order, those of one time as they came: for operations that depend on it."""
+    """All events by time, then by what breaks ties, then as they came; with their row numbers where they count."""
     events = source.read_all().select(query.columns)
-    order = pc.sort_indices(events.column(query.time))  # stable, as Arrow documents
-    yield from large(events.take(order).to_reader())
+    column = events.column(query.time)
+    if column.null_count:  # these come first: they are only counted
+        nulls = events.filter(pc.is_null(column))
+        yield nulls.append_column(RANK, pa.array(np.zeros(len(nulls), np.int64))) if query.in_rows else nulls
+        events = drop_null_times(events, query.time)
+    types = query.input_schema
+    columns = {name: plain(events.column(name), types.field(name).type) for name in (*query.ties, *query.by)}
+    times = query.times.ticks(plain(events.column(query.time), types.field(query.time).type))
+    ties = [encode(normalised(columns[name]), ordered=True)[0] for name in query.ties]
+    order = np.lexsort((*ties[::-1], times))  # stable
+    if query.in_rows:
+        codes, _ = key_codes([normalised(columns[name]) for name in query.by], len(events), ordered=False)
+        events = events.append_column(RANK, pa.array(row_numbers(codes, order)))
+    yield from large(events.take(pa.array(order)).to_reader())
+
+
+def row_numbers(codes: Ints, order: NDArray[np.intp]) -> Ints:
+    """The number of each row among those of its key, in an order of all rows."""
+    by_key = order[np.argsort(codes[order], kind="stable")]
+    sizes = np.bincount(codes) if len(codes) else np.empty(0, np.int64)
+    numbers = np.empty(len(codes), np.int64)
+    numbers[by_key] = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
+    return numbers

@@ -11,15 +11,16 @@ import pyarrow as pa
 from ..aggregators.binding import Bound
 from ..aggregators.errors import ColumnError, QueryError, nearest
 from ..aggregators.frames import Frames
-from ..aggregators.operation import Operation
+from ..aggregators.operation import Operation, State
+from .facts import RANK, fact
 from .keys import key_codes, normalised, pack, plain, plain_type, require_key, span
 from .line import Line
 from .partials import FRAME, PART, group, merge, schema, to_table
 from .results import results
 from .times import TimeColumn, drop_null_times
-from .windows import Sliding
+from .windows import Spec
 
-WINDOW = "window"
+WINDOW, AT = "window", "at"
 A_WINDOW = "a window such as ff.sliding('1 hour', every='1 minute')"
 
 
@@ -29,10 +30,12 @@ class Query:
 
     Attributes
     ----------
-    columns
-        The input columns it needs: time, keys, inputs of its operations.
+    ties
+        The columns that order events of one time.
     line
-        The windows, on one time line.
+        The windows, on one line.
+    facts
+        What the windows must know of every partial.
     over
         Which of the windows each output is over, by their numbers.
     input_schema, partials_schema, result_schema
@@ -41,7 +44,9 @@ class Query:
 
     times: TimeColumn
     by: tuple[str, ...]
+    ties: tuple[str, ...]
     line: Line
+    facts: dict[str, Bound]
     outputs: dict[str, Bound]
     over: dict[str, tuple[int, ...]]
     null_time: str
@@ -56,8 +61,18 @@ class Query:
 
     @property
     def columns(self) -> list[str]:
-        """The input columns the query needs."""
-        return list(self.input_schema.names)
+        """The input columns the query needs: time, keys, what orders events, inputs of windows and operations."""
+        return [name for name in self.input_schema.names if name != RANK]
+
+    @property
+    def states(self) -> dict[str, Bound]:
+        """Whatever has a state in partials: facts for the windows, and the outputs."""
+        return self.facts | self.outputs
+
+    @property
+    def in_rows(self) -> bool:
+        """Whether the events must come with their row numbers in :data:`RANK`, sorted by key and row."""
+        return self.line.axis == "rows"
 
     @property
     def _keys(self) -> list[str]:
@@ -67,7 +82,7 @@ class Query:
     @property
     def ordered(self) -> bool:
         """Whether some operation needs all events of one (key, frame) together and in time order."""
-        return not all(bound.commutative for bound in self.outputs.values())
+        return bool(self.ties) or not all(bound.commutative for bound in self.outputs.values())
 
     def accumulate(self, events: pa.Table | pa.RecordBatch, part: int) -> pa.Table:
         """A batch of events as partials: one row for each (key, frame) in it.
@@ -75,7 +90,7 @@ class Query:
         Parameters
         ----------
         events
-            Events with at least the query's columns.
+            Events with at least the query's columns, and :data:`RANK` where windows are counted in rows.
         part
             The rank of the batch in input order.
 
@@ -85,12 +100,13 @@ class Query:
             If an event has no time, unless the query drops those.
         """
         events = pa.table(events) if isinstance(events, pa.RecordBatch) else events
-        events = events.select(self.columns)
+        events = events.select(self.input_schema.names)
         if self.null_time == "drop":
             events = drop_null_times(events, self.time)
         columns = {field.name: plain(events.column(field.name), field.type) for field in self.input_schema}
         ticks = self.times.ticks(columns[self.time])
-        frames, inside = self.line.frames(ticks)
+        ranks = columns[RANK].to_numpy() if self.in_rows else None
+        frames, inside = self.line.frames(ticks, ranks)
         if inside is not None and not inside.all():
             rows = pa.array(np.flatnonzero(inside))
             columns = {name: column.take(rows) for name, column in columns.items()}
@@ -103,22 +119,43 @@ class Query:
         shared = Frames(groups.groups, len(groups.rows), ticks)
         states = {
             name: bound.accumulate(shared, [columns[column] for column in bound.columns])
-            for name, bound in self.outputs.items()
+            for name, bound in self.states.items()
         }
         rows = pa.array(groups.rows)
         parts = np.full(len(groups.rows), part, np.int64)
         return to_table(
-            self.partials_schema, [key.take(rows) for key in keys], frames[groups.rows], parts, self.outputs, states
+            self.partials_schema, [key.take(rows) for key in keys], frames[groups.rows], parts, self.states, states
         )
+
+    def seeds(self) -> pa.Table:
+        """Partials without an event for the keys that have windows of their own; to be merged with the others."""
+        types = [self.partials_schema.field(name).type for name in self._keys]
+        tables = [self.partials_schema.empty_table()]
+        for windows in self.line.windows:
+            keys = windows.keys_of_their_own(types)
+            if keys is None:
+                continue
+            codes, size = key_codes(keys, len(keys[0]) if keys else 1, ordered=False)
+            rows = group(codes, size).rows
+            states = {name: identities(bound, len(rows)) for name, bound in self.states.items()}
+            frames, parts = np.full(len(rows), -1), np.zeros(len(rows), np.int64)
+            columns = [key.take(pa.array(rows)) for key in keys]
+            tables.append(to_table(self.partials_schema, columns, frames, parts, self.states, states))
+        return self.merge(pa.concat_tables(tables)) if len(tables) > 1 else tables[0]
 
     def merge(self, partials: pa.Table) -> pa.Table:
         """Partials with one row for each (key, frame), sorted by them."""
-        return merge(partials, self._keys, self.outputs)[0]
+        return merge(partials, self._keys, self.states)[0]
 
     def results(self, partials: pa.Table) -> pa.Table:
         """Partials of whole keys as results: merged, slid, finished; sorted by key and window."""
-        partials, starts = merge(partials.select(self.partials_schema.names), self._keys, self.outputs)
+        partials, starts = merge(partials.select(self.partials_schema.names), self._keys, self.states)
         return results(self, partials, starts)
+
+
+def identities(bound: Bound, count: int) -> State:
+    """The identity, so many times."""
+    return bound.scatter(count, np.empty(0, np.intp), {key: column[:0] for key, column in bound.identity.items()})
 
 
 def bind(
@@ -126,8 +163,9 @@ def bind(
     *,
     time: str,
     by: Sequence[str],
-    window: Sliding | Sequence[Sliding],
+    window: Spec | Sequence[Spec],
     outputs: Mapping[str, Operation],
+    ties: Sequence[str] = (),
     null_time: str = "error",
 ) -> Query:
     """Check a query against the schema of its events.
@@ -150,10 +188,12 @@ def bind(
             )
         if name in by[:position]:
             raise QueryError(f"by= names {name!r} twice; expected each key once")
-    check_outputs(outputs, by)
-    specs, over = windows_of([window] if isinstance(window, Sliding) else list(window), outputs)
-    line = Line(tuple(spec.bind(time_column) for spec in specs))
-    line.cuts  # noqa: B018  # whether they can share frames is to be known now
+    specs, over = windows_of([window] if isinstance(window, Spec) else list(window), outputs)
+    line = Line(tuple(spec.bind(time_column, lambda name, argument: type_of(events, name, argument)) for spec in specs))
+    key_types = [type_of(events, name, "by=") for name in by]
+    for windows in line.windows:
+        windows.check_keys(tuple(by), key_types)
+    check_outputs(outputs, by, line.stamped)
     bound = {
         name: Bound(
             name,
@@ -162,33 +202,55 @@ def bind(
         )
         for name, operation in outputs.items()
     }
-    needed = dict.fromkeys([time, *by, *(column for operation in outputs.values() for column in operation.columns)])
+    facts = {f"#{name}": fact(name) for name in line.facts}
+    facts |= {f"#{name}": fact(name, type_of(events, name, "the windows")) for name in line.columns}
+    for name in ties:
+        require_order(name, type_of(events, name, "ties="))
+    inputs = (column for operation in outputs.values() for column in operation.columns)
+    needed = [
+        pa.field(name, type_of(events, name, "columns"))
+        for name in dict.fromkeys([time, *by, *ties, *line.columns, *inputs])
+    ]
+    if line.axis == "rows":
+        needed.append(pa.field(RANK, pa.int64()))
     keys = [pa.field(name, type_of(events, name, "by=")) for name in by]
-    struct = pa.struct([pa.field("start", time_column.bound_type), pa.field("end", time_column.bound_type)])
+    bounds = pa.struct([pa.field("start", time_column.bound_type), pa.field("end", time_column.bound_type)])
+    at = [pa.field(AT, time_column.bound_type)] if line.stamped else []
     results = [pa.field(name, operation.result) for name, operation in bound.items()]
     return Query(
         time_column,
         tuple(by),
+        tuple(ties),
         line,
+        facts,
         bound,
         over,
         null_time,
-        pa.schema([pa.field(name, type_of(events, name, "columns")) for name in needed]),
-        schema(keys, bound),
-        pa.schema([*keys, pa.field(WINDOW, struct, False), *results]),
+        pa.schema(needed),
+        schema(keys, facts | bound),
+        pa.schema([*keys, pa.field(WINDOW, bounds, False), *at, *results]),
     )
 
 
-def check_outputs(outputs: Mapping[str, object], by: Sequence[str]) -> None:
+def require_order(name: str, type: pa.DataType) -> None:
+    """ColumnError unless events can be sorted by a column of a type."""
+    try:
+        require_key(name, type)
+    except ColumnError as error:
+        raise ColumnError(str(error).replace("by=", "ties=", 1)) from None
+
+
+def check_outputs(outputs: Mapping[str, object], by: Sequence[str], stamped: bool) -> None:
     """QueryError unless outputs are operations under names of their own."""
+    taken = (WINDOW, AT) if stamped else (WINDOW,)
     if not outputs:
         raise QueryError("no outputs are asked for; expected at least one, such as n=ff.Count()")
     for name, operation in outputs.items():
         if name in by:
             raise QueryError(f"the output {name!r} would hide the key {name!r}; expected another name")
-        if name == WINDOW:
+        if name in taken:
             raise QueryError(
-                f"the output {name!r} would hide the column {WINDOW!r} of every result; expected another name"
+                f"the output {name!r} would hide the column {name!r} of every result; expected another name"
             )
         if not isinstance(operation, Operation):
             hint = f", such as ff.{operation.__name__}(...)" if isinstance(operation, type) else ""
@@ -196,16 +258,19 @@ def check_outputs(outputs: Mapping[str, object], by: Sequence[str]) -> None:
 
 
 def windows_of(
-    windows: Sequence[Sliding], outputs: Mapping[str, Operation]
-) -> tuple[list[Sliding], dict[str, tuple[int, ...]]]:
+    windows: Sequence[Spec], outputs: Mapping[str, Operation]
+) -> tuple[list[Spec], dict[str, tuple[int, ...]]]:
     """All windows of a query, and which of them each output is over: its own, or those of the query."""
-    specs: dict[Sliding, int] = {}
+    specs: dict[Spec, int] = {}
     over = {}
     for name, operation in outputs.items():
+        if not isinstance(operation, Operation):
+            hint = f", such as ff.{operation.__name__}(...)" if isinstance(operation, type) else ""
+            raise QueryError(f"the output {name!r} is {operation!r}; expected an aggregate operation{hint}")
         if operation.has_inner_windows:
             raise QueryError(f"{name}={operation!r} has .over(...) inside; expected it on the whole output")
         for spec in operation.windows or windows:
-            if not isinstance(spec, Sliding):
+            if not isinstance(spec, Spec):
                 where = f"{name}={operation!r}.over(...)" if operation.windows else "window(...)"
                 raise QueryError(f"{where} is given {spec!r}; expected {A_WINDOW}")
         if not (operation.windows or windows):

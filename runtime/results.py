@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import itertools
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..aggregators.binding import Bound
 from ..aggregators.fields import Objects, RaggedField
+from ..aggregators.operation import State
+from .cover import cover
 from .partials import FRAME, one_array, states_of
+from .scan import take
 from .slide import slide
-from .windows import Ints, Ranges
+from .windows import Ints, Ranges, Runs
 
 if TYPE_CHECKING:
     from .query import Query
@@ -23,12 +28,14 @@ BYTES, BYTES_OF_LISTS = 64 << 20, 4 << 20
 
 
 class Rows(NamedTuple):
-    """The rows of a result: a partial of each one's key, its window's bounds, and which rows are which grid's."""
+    """The rows of a result: a partial of each one's key, bounds and time of its window, and which rows are whose."""
 
     row: Ints
     start: Ints
     end: Ints
-    of_grid: list[NDArray[np.intp] | None]
+    at: Ints | None
+    stamped: NDArray[np.bool_] | None
+    of_windows: list[NDArray[np.intp] | None]
 
 
 def results(query: Query, partials: pa.Table, starts: NDArray[np.intp]) -> pa.Table:
@@ -66,43 +73,78 @@ def results_of_keys(query: Query, partials: pa.Table, starts: NDArray[np.intp]) 
     Keys, window, outputs; sorted by key and window. An output that is not over a window is null there.
     """
     frames = one_array(partials.column(FRAME)).to_numpy()
-    ranges = [query.line.ranges(number, frames, starts) for number in range(len(query.line.grids))]
-    rows = lay_out(query, ranges, starts)
+    first = pa.array(starts)
+    columns = [one_array(partials.column(name)) for name in partials.column_names[: len(query.by)]]
+    keys = tuple(column.take(first) for column in columns)
+    facts = {name[1:]: bound.finish(states_of(partials, name, bound)).to_numpy() for name, bound in query.facts.items()}
+    windows = [query.line.ranges(number, frames, starts, facts, keys) for number in range(len(query.line.windows))]
+    rows = lay_out(windows, starts)
     taken = pa.array(rows.row)
-    keys = [one_array(partials.column(name)).take(taken) for name in partials.column_names[: len(query.by)]]
-    bounds = [query.times.bounds(ticks) for ticks in (rows.start, rows.end)]
-    window = pa.StructArray.from_arrays(bounds, fields=list(query.result_schema.field("window").type))
-    outputs = []
+    bounds = pa.StructArray.from_arrays(
+        [query.times.bounds(ticks) for ticks in (rows.start, rows.end)],
+        fields=list(query.result_schema.field("window").type),
+    )
+    answer = [*(column.take(taken) for column in columns), bounds]
+    if query.line.stamped:
+        assert rows.at is not None
+        at = query.times.bounds(rows.at)
+        answer.append(at if rows.stamped is None else pc.if_else(pa.array(rows.stamped), at, pa.scalar(None, at.type)))
     for name, bound in query.outputs.items():
         states = states_of(partials, name, bound)
         over = query.over[name]
-        finished = [bound.finish(slide(bound, states, ranges[each].low, ranges[each].high)) for each in over]
-        outputs.append(spread(finished, [rows.of_grid[each] for each in over], len(rows.row)))
-    return pa.Table.from_arrays([*keys, window, *outputs], schema=query.result_schema)
+        finished = [bound.finish(states_over(bound, states, windows[each])) for each in over]
+        answer.append(spread(finished, [rows.of_windows[each] for each in over], len(rows.row)))
+    return pa.Table.from_arrays(answer, schema=query.result_schema)
 
 
-def lay_out(query: Query, ranges: list[Ranges], starts: NDArray[np.intp]) -> Rows:
-    """The windows of all grids, each once, sorted by key, start and end."""
-    grids = query.line.grids
-    bounds = [grid.bounds(each.number) for grid, each in zip(grids, ranges, strict=True)]
-    if len(grids) == 1:
-        return Rows(ranges[0].row, *bounds[0], [None])
-    row = np.concatenate([each.row for each in ranges])
-    start, end = (np.concatenate(side) for side in zip(*bounds, strict=True))
+def states_over(bound: Bound, states: State, windows: Ranges | Runs) -> State:
+    """The state of each window: slid over ranges of rows, or covered by the rows whose runs take it in."""
+    if isinstance(windows, Ranges):
+        return slide(bound, states, windows.low, windows.high)
+    rows = np.flatnonzero(windows.first <= windows.last)
+    return cover(bound, take(states, rows), windows.first[rows], windows.last[rows], len(windows.row))
+
+
+def lay_out(ranges: list[Ranges | Runs], starts: Ints) -> Rows:
+    """The windows of all kinds, each once, sorted by key, the time they are stamped with, start and end."""
+    if len(ranges) == 1:
+        each = ranges[0]
+        return Rows(each.row, each.start, each.end, each.at, None, [None])
+    row, start, end = (np.concatenate([each[column] for each in ranges]) for column in (2, 3, 4))
+    stamped = np.concatenate([np.full(len(each.row), each.at is not None) for each in ranges])
+    at = np.concatenate([each.start if each.at is None else each.at for each in ranges])
     key = np.searchsorted(starts, row, side="right")
-    order = np.lexsort((end, start, key))
+    columns = (key, at, start, end, stamped)
+    # Events of one time have windows of one time: the first of one kind goes with the first of another.
+    again = np.concatenate([repetitions([column[part] for column in columns]) for part in parts(ranges)])
+    columns = (*columns, again)
+    order = np.lexsort(columns[::-1])
     new = np.ones(len(order), bool)
-    same = [column[order][1:] == column[order][:-1] for column in (key, start, end)]
-    new[1:] = ~np.logical_and.reduce(same)
+    new[1:] = ~np.logical_and.reduce([column[order][1:] == column[order][:-1] for column in columns])
     place = np.empty(len(order), np.intp)
     place[order] = np.cumsum(new) - 1
-    cuts = np.cumsum([len(each.row) for each in ranges])[:-1]
     kept = order[new]
-    return Rows(row[kept], start[kept], end[kept], list(np.split(place, cuts)))
+    of = [place[part] for part in parts(ranges)]
+    return Rows(row[kept], start[kept], end[kept], at[kept], stamped[kept], list(of))
+
+
+def parts(ranges: list[Ranges | Runs]) -> list[slice]:
+    """Where each kind's windows are among those of all kinds, one kind after the other."""
+    cuts = np.cumsum([0, *(len(each.row) for each in ranges)]).tolist()
+    return [slice(first, last) for first, last in itertools.pairwise(cuts)]
+
+
+def repetitions(columns: list[NDArray[Any]]) -> Ints:
+    """How many rows just before each one are equal to it."""
+    if not len(columns[0]):
+        return np.empty(0, np.int64)
+    same = np.logical_and.reduce([column[1:] == column[:-1] for column in columns])
+    fresh = np.flatnonzero(np.concatenate([[True], ~same]))
+    return np.arange(len(columns[0])) - np.repeat(fresh, np.diff(np.append(fresh, len(columns[0]))))
 
 
 def spread(columns: list[pa.Array], places: list[NDArray[np.intp] | None], length: int) -> pa.Array:
-    """Finished columns of several grids at their places in the result; null where none has one."""
+    """Finished columns of several kinds of windows at their places in the result; null where none has one."""
     if places[0] is None:
         return columns[0]
     source = np.full(length, -1, np.int64)

@@ -3,7 +3,8 @@
 Ranges that move forward are either differences of running states (where an operation deducts exactly) or the bulk
 form of two stacks, the block scan of M. van Herk, "A fast algorithm for local minimum and maximum filters", 1992, and
 J. Gil and M. Werman, "Computing 2-D min, median, and max filters", 1993: states of block ends up to an edge, of block
-beginnings from it, and one combine a window.
+beginnings from it, and one combine a window. Ranges that only grow need neither: they are beginnings of blocks. Ranges
+that do not move forward even when they are sorted are put together from a range tree.
 """
 
 from __future__ import annotations
@@ -17,10 +18,11 @@ from ..aggregators.binding import Bound, length
 from ..aggregators.compensated import Compensated
 from ..aggregators.errors import QueryError
 from ..aggregators.operation import State
-from .scan import Scan, join, take
+from .scan import Scan, beginnings, join, piece_size, take
+from .tree import by_range_tree
 
 Ints = NDArray[np.int64]
-Way = Literal["deduct", "two-stacks"]
+Way = Literal["deduct", "two-stacks", "range tree"]
 
 STEPS = 1 << 14
 """Running states are started anew after so many rows, so that many of them run side by side.
@@ -41,20 +43,33 @@ def slide(operation: Bound, states: State, low: Ints, high: Ints, way: Way | Non
     states
         Partials, one state a row, sorted by key and frame.
     low, high
-        The half-open ranges of rows, both ascending (so that no range that spans two keys is ever needed). The state
-        of an empty range is the identity.
+        The half-open ranges of rows, shape (ranges,), in any order. The state of an empty range is the identity.
     way
-        ``"deduct"`` or ``"two-stacks"``; what :attr:`Bound.deducts` says where None.
+        ``"deduct"``, ``"two-stacks"`` or ``"range tree"``; where None, the first where :attr:`Bound.deducts` says so
+        and the second otherwise, as long as both ends of the ranges ascend once they are sorted, and the last where
+        they do not.
 
     Returns
     -------
     One state for each range, by at most 2 element operations a range for deduct and 3 for two-stacks as long as
-    there are no more rows than ranges (running states that start anew add one in 64 at most).
+    there are no more rows than ranges (running states that start anew add one in 64 at most), and for the range tree
+    by at most 2 log2(width) a range and one for each row.
 
     Raises
     ------
     QueryError
-        If the ranges do not move forward.
+        If deduct or two-stacks is asked for, and a range begins after and ends before another.
+
+    Examples
+    --------
+    >>> import framefold as ff
+    >>> import pyarrow as pa
+    >>> most = Bound("most", ff.Max("x"), [pa.int64()])
+    >>> states = {"value": np.array([3, 1, 4, 1, 5]), "seen": np.ones(5, bool)}
+    >>> slide(most, states, np.array([0, 1, 2]), np.array([2, 4, 5]))["value"].tolist()
+    [3, 4, 5]
+    >>> slide(most, states, np.array([1, 0, 3]), np.array([2, 5, 4]))["value"].tolist()
+    [1, 5, 1]
     """
     filled = np.flatnonzero(high > low)
     if len(filled) < len(low):
@@ -62,11 +77,36 @@ def slide(operation: Bound, states: State, low: Ints, high: Ints, way: Way | Non
         return operation.scatter(len(low), filled, slid)
     if not len(low):
         return take(states, slice(0, 0))
-    if (low[1:] < low[:-1]).any() or (high[1:] < high[:-1]).any():
-        raise QueryError("window ranges move backwards; expected both their ends to be ascending")
+    if way == "range tree":
+        return by_range_tree(operation, states, low, high)
+    if not ascending(low) or not ascending(high):
+        order = np.lexsort((high, low))
+        if ascending(high[order]):
+            back = np.empty(len(order), np.intp)
+            back[order] = np.arange(len(order))
+            return take(slide(operation, states, low[order], high[order], way), back)
+        if way is None:
+            return by_range_tree(operation, states, low, high)
+        raise QueryError(
+            f"window ranges lie within one another, which {way} cannot slide; "
+            "expected both their ends to ascend, or the way 'range tree'"
+        )
+    growing = _growing(low, high)
+    if growing.all():
+        return by_growing(operation, states, low, high)
     if way is None:
         way = "deduct" if operation.deducts[0] else "two-stacks"
-    return (by_deduct if way == "deduct" else by_two_stacks)(operation, states, low, high)
+    forward = by_deduct if way == "deduct" else by_two_stacks
+    if not growing.any():
+        return forward(operation, states, low, high)
+    grown = by_growing(operation, states, low[growing], high[growing])
+    slid = forward(operation, states, low[~growing], high[~growing])
+    return take(join([grown, slid]), np.where(growing, np.cumsum(growing), np.cumsum(~growing) + growing.sum()) - 1)
+
+
+def ascending(column: Ints) -> bool:
+    """Whether no value is below the one before it."""
+    return not (column[1:] < column[:-1]).any()
 
 
 def runs(low: Ints, high: Ints, most: int, weight: Ints | None = None) -> tuple[Ints, Ints]:
@@ -85,6 +125,26 @@ def runs(low: Ints, high: Ints, most: int, weight: Ints | None = None) -> tuple[
         first = first[run] + part * (last - first)[run] // parts[run]
         last = np.append(first[1:], len(low))
     return first, last
+
+
+def _growing(low: Ints, high: Ints) -> NDArray[np.bool_]:
+    """The windows of runs that never let go of a row, so that there is nothing to deduct and no second stack.
+
+    Such runs among others are not worth being taken apart unless they are long.
+    """
+    first, last = runs(low, high, len(low))
+    grows = low[first] == low[last - 1]
+    lengths = (high[last - 1] - low[first])[grows]
+    if not grows.all() and piece_size(lengths) >= lengths.max(initial=1):
+        grows[:] = False
+    return np.repeat(grows, last - first)
+
+
+def by_growing(operation: Bound, states: State, low: Ints, high: Ints) -> State:
+    """The beginnings of runs: at most one combine for each row and one for each window."""
+    first, last = runs(low, high, len(low))
+    run = np.repeat(np.arange(len(first)), last - first)
+    return beginnings(operation, states, low[first], high[last - 1] - low[first], run, high - low)
 
 
 def by_deduct(operation: Bound, states: State, low: Ints, high: Ints) -> State:

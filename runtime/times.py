@@ -20,6 +20,9 @@ from ..aggregators.durations import microseconds as microseconds
 from ..aggregators.errors import ColumnError, DurationError, NullTimeError
 
 Ints = NDArray[np.int64]
+Instant = datetime.datetime | datetime.date | int | str
+"""A point in time as a user writes it: as the time column has it, or as an ISO string."""
+
 DAY = MICROSECONDS["day"]
 LIMIT = 1 << 63
 
@@ -96,6 +99,35 @@ class TimeColumn:
                 "such as '7 days'"
             )
         return days
+
+    def instant(self, value: Instant, argument: str) -> int:
+        """The tick of a point in time; ColumnError where it is not one of this column's."""
+        found: Any = value
+        if isinstance(value, str) and not pa.types.is_integer(self.type):
+            try:
+                found = datetime.datetime.fromisoformat(value)
+                found = found.date() if pa.types.is_date(self.type) and found.time() == datetime.time() else found
+            except ValueError:
+                found = value
+        if pa.types.is_integer(self.type):
+            expected = "an integer"
+            if isinstance(found, (int, np.integer)) and not isinstance(found, bool):
+                return int(found)
+        elif pa.types.is_date(self.type):
+            expected = "a date such as '2026-01-31'"
+            if isinstance(found, datetime.date) and not isinstance(found, datetime.datetime):
+                return found.toordinal() - datetime.date(1970, 1, 1).toordinal()
+        else:
+            zoned = self.type.tz is not None
+            expected = "a time with a zone such as '2026-01-31T09:00Z'" if zoned else "a time without a zone"
+            if isinstance(found, datetime.datetime) and (found.utcoffset() is not None) == zoned:
+                epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC if zoned else None)
+                return (found - epoch) // datetime.timedelta(microseconds=1)
+        raise ColumnError(f"{argument} is {value!r}, but the time {self.name!r} is {self.kind}; expected {expected}")
+
+    def word(self, tick: int) -> str:
+        """A tick as a point in time, in words."""
+        return str(self.bounds(np.array([tick], np.int64))[0])
 
     def ticks(self, column: pa.Array) -> Ints:
         """The ticks of a column of events.

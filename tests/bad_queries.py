@@ -117,7 +117,7 @@ BEFORE_ANY_JOB: list[tuple[str, Callable[[], dict[str, Any]], type[Exception], l
         "a month",
         lambda: {"window": ff.sliding("1 month", "1 day"), "time": "ts"},
         ff.DurationError,
-        ["size", "'1 month'", "month", "no fixed length"],
+        ["size", "'1 month'", "every", "'1 day'", "both in months"],
     ),
     (
         "a year among days",

@@ -1,4 +1,7 @@
-"""The cost promised: 2 element operations a window by deduct, 3 by two-stacks, however far the windows overlap."""
+"""The cost promised: 2 element operations a window by deduct, 3 by two-stacks, however far the windows overlap.
+
+And at most 2 log2(width) where ranges lie within one another, after one a row.
+"""
 
 from __future__ import annotations
 
@@ -29,6 +32,7 @@ class CountingSum(ff.AggregateOperation):
     def __init__(self, column: str) -> None:
         super().__init__(column)
         self.operations = 0
+        self.calls = 0
         self.rows = 0
 
     def accumulate(self, frames: Any, *columns: Any) -> Any:
@@ -37,10 +41,12 @@ class CountingSum(ff.AggregateOperation):
 
     def combine(self, a: Any, b: Any) -> Any:
         self.operations += len(a["total"])
+        self.calls += 1
         return {"total": a["total"] + b["total"]}
 
     def deduct(self, a: Any, b: Any) -> Any:
         self.operations += len(a["total"])
+        self.calls += 1
         return {"total": a["total"] - b["total"]}
 
     def finish(self, a: Any) -> Any:
@@ -75,18 +81,62 @@ CASES = [
 ]
 
 
+def cost(values: np.ndarray, low: np.ndarray, high: np.ndarray, way: Any = None) -> tuple[int, int]:
+    """Element operations and calls of a slide, the sums of which are looked at too."""
+    counting = CountingSum("x")
+    bound = Bound("x", counting, [pa.int64()])
+    counting.operations = counting.calls = 0
+    slid = slide(bound, {"total": values}, low, high, way=way)
+    sums = np.concatenate([[0], np.cumsum(values)])
+    assert np.array_equal(np.asarray(slid["total"]), sums[high] - sums[low])
+    return counting.operations, counting.calls
+
+
 @pytest.mark.parametrize("way", ["deduct", "two-stacks"])
 @pytest.mark.parametrize(("width", "keys", "rows", "density"), CASES)
 def test_operations_a_window(width: int, keys: int, rows: int, density: float, way: Any) -> None:
-    counting = CountingSum("x")
-    bound = Bound("x", counting, [pa.int64()])
     key, ticks, values = frames_of(keys, rows, density)
     low, high = ranges(key, ticks, width)
-    counting.operations = 0
-    slid = slide(bound, {"total": values}, low, high, way=way)
-    assert counting.operations <= MOST[way] * len(low)
-    sums = np.concatenate([[0], np.cumsum(values)])
-    assert np.array_equal(np.asarray(slid["total"]), sums[high] - sums[low])
+    operations, _ = cost(values, low, high, way)
+    assert operations <= MOST[way] * len(low)
+    shuffled = np.random.default_rng(width).permutation(len(low))
+    assert cost(values, low[shuffled], high[shuffled], way) == cost(values, low, high, way)
+
+
+@pytest.mark.parametrize("way", ["deduct", "two-stacks", None])
+@pytest.mark.parametrize(
+    "lengths", [[1_000_000], [100_000, 1, 7], [50] * 2000, [300] * 999, [1]], ids=lambda lengths: str(lengths[:3])
+)
+def test_operations_where_nothing_is_let_go_of(lengths: list[int], way: Any) -> None:
+    """Everything so far, for each row of each key: 2 a window, in about twice the root of the rows of a key calls."""
+    rows, longest = sum(lengths), max(lengths)
+    low = np.repeat(np.cumsum([0, *lengths[:-1]]), lengths)
+    operations, calls = cost(np.arange(rows), low, np.arange(rows) + 1, way)
+    assert operations <= 2 * rows
+    assert calls <= (longest if rows >= 256 * longest else max(64, 2 * longest**0.5))
+
+
+def test_operations_of_few_windows_that_grow() -> None:
+    """A result every hundred rows, and the same again once the end is frozen."""
+    high = np.minimum(np.arange(100, 50_000, 100), 30_000)
+    operations, _ = cost(np.arange(30_000), 0 * high, high)
+    assert operations <= 30_000 + len(high)
+
+
+@pytest.mark.parametrize("widest", [1, 2, 5, 100, 20_000])
+def test_operations_of_ranges_within_one_another(widest: int) -> None:
+    """One a row that is in any of them, and 2 log2(width) a range; few ranges do not cost a tree of everything."""
+    chance = np.random.default_rng(widest)
+    for count in (3, 30_000):
+        low = chance.integers(0, 40_000 - widest + 1, count)
+        high = low + chance.integers(1, widest + 1, count)
+        low, high = np.append(low, [1, 0]), np.append(high, [3, 4])
+        operations, calls = cost(np.arange(40_000), low, high)
+        covered = np.zeros(40_000, bool)
+        for a, b in zip(low.tolist(), high.tolist(), strict=True):
+            covered[a:b] = True
+        assert operations <= covered.sum() + 2 * np.log2(high - low).sum()
+        assert calls <= 4 * np.log2((high - low).max()) + 4
 
 
 @pytest.mark.parametrize("grid", [Grid(100, 1), Grid(60, 7), Grid(3, 2), Grid(5, 5), Grid(2, 5)], ids=str)

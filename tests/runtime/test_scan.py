@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from itertools import accumulate
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +14,8 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold.aggregators.binding import Bound
-from framefold.runtime.scan import Scan, join, take
+from framefold.runtime import scan as module
+from framefold.runtime.scan import Scan, beginnings, join, piece_size, take
 
 
 class Text(ff.AggregateOperation):
@@ -64,6 +66,49 @@ def test_every_beginning_and_every_end(backwards: bool, of: list[tuple[int, int]
         so_far = list(accumulate(letters[::-1], lambda a, b: b + a)) if backwards else list(accumulate(letters))
         places = scan.position(np.full(length, block), np.arange(1, length + 1))
         assert scan.states["text"][places].tolist() == so_far
+
+
+@given(blocks, st.integers(0, 5))
+def test_beginnings_in_two_levels(of: list[tuple[int, int]], few: int) -> None:
+    """Every beginning of every block, in pieces of different sizes, by the operations and calls promised."""
+    text = Text("x")
+    bound = Bound("s", text, [pa.string()])
+    column = states(28)
+    starts, lengths = (np.array([pair[i] for pair in of], np.int64) for i in (0, 1))
+    asked = [(block, rows) for block, (_, length) in enumerate(of) for rows in range(1, length + 1)][::-1]
+    block, rows = (np.array([pair[i] for pair in asked], np.int64) for i in (0, 1))
+    text.calls = text.combined = 0
+    with patch.object(module, "FEW", few):
+        found = beginnings(bound, column, starts, lengths, block, rows)
+    assert found["text"].tolist() == ["".join(column["text"][of[b][0] : of[b][0] + n]) for b, n in asked]
+    longest = max((length for _, length in of), default=1)
+    assert text.combined <= sum(length - 1 for _, length in of) + sum(n > 1 for _, n in asked)
+    assert text.calls <= max(few, 2 * longest**0.5)
+
+
+def test_pieces_of_long_blocks() -> None:
+    """A landmark over a million rows in two thousand calls."""
+    text, rows = Text("x"), 1_000_000
+    bound = Bound("s", text, [pa.string()])
+    column = {"text": np.full(rows, "", object)}
+    column["text"][[0, 999, 1000, 123_456, rows - 1]] = list("abcde")
+    text.calls = text.combined = 0
+    one, every = np.zeros(1, np.int64), np.arange(1, rows + 1)
+    found = beginnings(bound, column, one, one + rows, 0 * every, every)["text"]
+    assert found[[0, 998, 999, 1000, 123_455, 123_456, rows - 2, rows - 1]].tolist() == [
+        "a", "a", "ab", "abc", "abc", "abcd", "abcd", "abcde",
+    ]  # fmt: skip
+    assert text.calls <= 2000
+    assert text.combined <= 2 * rows
+
+
+def test_when_blocks_are_cut() -> None:
+    """Not where they are short or many: then a second combine for each row costs more than calls do."""
+    assert piece_size(np.array([64, 3])) == 64
+    assert piece_size(np.array([65, 3])) == 9
+    assert piece_size(np.full(256, 5000)) == 5000
+    assert piece_size(np.full(255, 5000)) == 71
+    assert piece_size(np.zeros(0, np.int64)) == 1
 
 
 def test_no_blocks() -> None:

@@ -18,6 +18,7 @@ import framefold as ff
 from framefold import QueryError
 from framefold.aggregators.binding import Bound
 from framefold.aggregators.compensated import Compensated
+from framefold.runtime import scan
 from framefold.runtime import slide as module
 from framefold.runtime.slide import slide
 
@@ -176,10 +177,86 @@ def test_widths_that_change_in_one_run() -> None:
     check(matrices(10_000), (low, np.minimum(high, 10_000)), every=57)
 
 
-@pytest.mark.parametrize(("low", "high"), [([1, 0], [2, 3]), ([0, 0], [3, 2]), ([0, 2, 1], [1, 3, 3])])
-def test_ranges_that_move_backwards_are_refused(low: list[int], high: list[int]) -> None:
-    with pytest.raises(QueryError, match="move backwards"):
-        slide(SUM, ints([1, 2, 3]), np.array(low), np.array(high))
+WITHIN = [([1, 0], [2, 3]), ([0, 0, 2], [3, 2, 2]), ([0, 2, 1, 0], [1, 3, 2, 3])]
+
+
+@pytest.mark.parametrize("way", ["deduct", "two-stacks"])
+@pytest.mark.parametrize(("low", "high"), WITHIN)
+def test_ranges_within_one_another_are_refused_where_a_way_is_forced(low: list[int], high: list[int], way: Any) -> None:
+    low[0:0], high[0:0] = [1], [2]  # inside the widest, whatever the order
+    with pytest.raises(QueryError, match=f"{way} cannot slide.*'range tree'"):
+        slide(SUM, ints([1, 2, 3]), np.array(low), np.array(high), way)
+
+
+@st.composite
+def any_ranges(draw: st.DrawFn, most: int = 26) -> tuple[int, Ranges]:
+    """Ranges over some rows in any order: empty ones, nested ones, the same ones again."""
+    rows = draw(st.integers(1, most))
+    ends = st.tuples(st.integers(0, rows), st.integers(0, rows)).map(sorted)
+    pairs = draw(st.lists(ends, max_size=most))
+    return rows, (np.array([low for low, _ in pairs], np.int64), np.array([high for _, high in pairs], np.int64))
+
+
+@given(any_ranges())
+@example((3, (np.array([0, 1]), np.array([3, 2]))))
+@example((9, (np.array([4, 0, 2, 2, 9]), np.array([6, 1, 2, 5, 9]))))
+def test_any_ranges_in_any_order(case: tuple[int, Ranges]) -> None:
+    """Those that can be sorted, and those that cannot."""
+    rows, (low, high) = case
+    text = "".join(chr(97 + row % 26) for row in range(rows))
+    states, expected = {"state": np.array(list(text), object)}, [text[a:b] for a, b in zip(low, high, strict=True)]
+    assert slide(JOINED, states, low, high)["state"].tolist() == expected
+    assert slide(JOINED, states, low, high, "range tree")["state"].tolist() == expected
+    values = np.arange(rows) ** 3
+    found = slide(SUM, ints(values), low, high)
+    assert found["total"].integers() == [int(values[a:b].sum()) for a, b in zip(low, high, strict=True)]
+    assert np.array_equal(found["count"], high - low)
+
+
+@given(forward(), st.randoms())
+def test_ranges_that_can_be_sorted_slide_by_either_way(case: tuple[int, Ranges], shuffle: Any) -> None:
+    rows, (low, high) = case
+    order = list(range(len(low)))
+    shuffle.shuffle(order)
+    with patch.object(module, "by_range_tree", None):
+        check(matrices(rows), (low[order], high[order]))
+
+
+def test_the_way_is_chosen_by_the_ranges() -> None:
+    """The tree only where sorting does not help; explicitly, anywhere."""
+    called = []
+
+    def watched(operation: Any, states: Any, low: np.ndarray, high: np.ndarray) -> Any:
+        called.append(len(low))
+        return by_range_tree(operation, states, low, high)
+
+    by_range_tree = module.by_range_tree
+    with patch.object(module, "by_range_tree", watched):
+        slide(SUM, ints([1, 2, 3]), np.array([2, 0, 1]), np.array([3, 2, 2]))
+        assert called == []
+        slide(SUM, ints([1, 2, 3]), np.array([0, 1, 2]), np.array([3, 2, 2]))
+        assert called == [2], "an empty range is the identity, and needs no tree"
+        slide(SUM, ints([1, 2, 3]), np.array([0, 1, 2]), np.array([1, 3, 3]), "range tree")
+        assert called == [2, 3]
+
+
+@given(forward(), st.integers(0, 8))
+def test_growing_runs_in_two_levels(case: tuple[int, Ranges], few: int) -> None:
+    """Runs with one beginning, in pieces however short they are, among runs that let go of rows."""
+    rows, (low, high) = case
+    low = low // 7 * 7
+    with patch.object(scan, "FEW", few):
+        check(matrices(rows), (low, np.maximum(low, high)))
+        growing = np.zeros_like(low)
+        check(matrices(rows), (growing, high))
+
+
+def test_growing_runs_among_others() -> None:
+    """A landmark of 3000 rows, windows that slide, and a landmark again: a run each."""
+    rows = np.arange(3000)
+    low = np.concatenate([0 * rows, 3000 + np.maximum(rows - 9, 0), 0 * rows + 6000])
+    high = np.concatenate([rows + 1, 3001 + rows, 6001 + rows])
+    check(matrices(9000), (low, high), every=331)
 
 
 def test_states_are_not_changed() -> None:

@@ -15,9 +15,15 @@ from hypothesis import strategies as st
 import framefold as ff
 from framefold import DurationError, QueryError
 from framefold.runtime.times import TimeColumn
-from framefold.runtime.windows import Grid, Ranges
+from framefold.runtime.windows import Grid, Pieces, Ranges
 
 TIME = TimeColumn("t", pa.int64())
+
+
+def no_columns(name: str, argument: str) -> pa.DataType:
+    raise AssertionError(f"{argument} asks for the type of {name}")
+
+
 Events = list[list[int]]
 """The times of each key's events, ascending."""
 
@@ -77,18 +83,15 @@ def framed(grid: Grid, events: Events) -> tuple[np.ndarray, np.ndarray, list[lis
 @example(ff.sliding(1, 30), [[0], [15]])
 @example(ff.sliding(30, 7, closed="right", empty="emit"), [[-40, 40]])
 def test_ranges_are_the_windows(spec: Any, events: Events) -> None:
-    grid = spec.bind(TIME)
+    grid = spec.bind(TIME, no_columns)
     frames, starts, times_of = framed(grid, events)
-    ranges = grid.ranges(frames, starts)
+    ranges = grid.ranges(Pieces(frames, starts))
     rows = expected(spec, events)
-    shift = (spec.offset - grid.offset) // spec.every
     assert [list(chain(*times_of[a:b])) for a, b in zip(ranges.low.tolist(), ranges.high.tolist(), strict=True)] == [
         times for *_, times in rows
     ]
-    assert ranges.number.tolist() == [number + shift for _, number, _ in rows]
-    start, end = grid.bounds(ranges.number)
-    assert start.tolist() == [spec.offset + number * spec.every for _, number, _ in rows]
-    assert (end - start == spec.size).all()
+    assert ranges.start.tolist() == [spec.offset + number * spec.every for _, number, _ in rows]
+    assert (ranges.end - ranges.start == spec.size).all()
     key_of_row = np.searchsorted(starts, ranges.row, side="right")
     assert all(key_of_row[i] <= key_of_row[i + 1] for i in range(len(rows) - 1))
     assert (np.diff(ranges.low) >= 0).all()
@@ -98,10 +101,10 @@ def test_ranges_are_the_windows(spec: Any, events: Events) -> None:
 
 @given(grids, st.lists(sparse, min_size=1, max_size=10))
 def test_a_frame_is_in_a_window_as_a_whole(spec: Any, times: list[int]) -> None:
-    grid = spec.bind(TIME)
+    grid = spec.bind(TIME, no_columns)
     frames, kept = grid.frames(np.array(times, np.int64))
-    first, last = grid.windows_of(frames)
-    shift = (spec.offset - grid.offset) // spec.every
+    first, last = grid.steps.windows_of(frames)
+    shift = (spec.offset - grid.steps.offset) // spec.every
     for i, time in enumerate(times):
         numbers = [number + shift for number in windows_of_event(spec, time)]
         if kept is not None and not kept[i]:
@@ -113,7 +116,7 @@ def test_a_frame_is_in_a_window_as_a_whole(spec: Any, times: list[int]) -> None:
 @given(grids)
 def test_no_more_frames_than_needed(spec: Any) -> None:
     """Frames in the middle of the line: as many to a window as is said."""
-    grid = spec.bind(TIME)
+    grid = spec.bind(TIME, no_columns)
     start = spec.offset + 100 * spec.every
     times = np.arange(start, start + spec.size) + (spec.closed == "right")
     frames, kept = grid.frames(times)
@@ -122,7 +125,7 @@ def test_no_more_frames_than_needed(spec: Any) -> None:
 
 
 def test_block_is_a_step_that_no_frame_straddles() -> None:
-    grid = ff.sliding(10, 4, offset=3, closed="right").bind(TIME)
+    grid = ff.sliding(10, 4, offset=3, closed="right").bind(TIME, no_columns)
     origin, width = grid.block
     ticks = np.arange(-50, 50)
     frames, _ = grid.frames(ticks)
@@ -163,9 +166,9 @@ def test_too_many_empty_windows_are_refused(far: int) -> None:
 
 def test_no_frames_no_windows() -> None:
     empty = np.array([], np.int64)
-    ranges = ff.sliding(3, 1).bind(TIME).ranges(empty, empty)
+    ranges = ff.sliding(3, 1).bind(TIME, no_columns).ranges(Pieces(empty, empty))
     assert ranges == Ranges(*ranges)
-    assert [len(column) for column in ranges] == [0, 0, 0, 0]
+    assert [len(column) for column in ranges[:5]] == [0] * 5
 
 
 @pytest.mark.parametrize(
@@ -174,13 +177,13 @@ def test_no_frames_no_windows() -> None:
 )
 def test_durations_must_be_above_zero(argument: str, window: Any) -> None:
     with pytest.raises(DurationError, match=f"{argument} is .*above zero"):
-        window.bind(TIME)
+        window.bind(TIME, no_columns)
 
 
 def test_words() -> None:
     with pytest.raises(QueryError, match="closed is 'both'"):
-        ff.sliding(1, 1, closed="both")  # type: ignore[arg-type]
+        ff.sliding(1, 1, closed="both")
     with pytest.raises(QueryError, match="empty is 'fill'"):
-        ff.tumbling(1, empty="fill")  # type: ignore[arg-type]
+        ff.tumbling(1, empty="fill")
     assert str(ff.tumbling("1 hour", offset="5 minutes")) == "tumbling windows of 1 hour, offset by 5 minutes"
     assert str(ff.sliding(60, 1)) == "windows of 60 every 1"

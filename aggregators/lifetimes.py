@@ -1,0 +1,304 @@
+"""TimeWeightedAverage and Covered: of interval events, each seen only while it lives in the window.
+
+A window cuts lifetimes where it starts and ends, and so do the frames it is made of. Partials are the events that
+start in one frame and end in another: what they come to in the frame of their start (head), in that of their end
+(tail), and in one tick of any frame between (level), which is all of its ticks once multiplied. With these three the
+state of every frame follows without a look at each event in it, and windows slide over frames as always.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from .binding import Bound
+from .compensated import BIG, SHIFT, Compensated, two_sum
+from .composition import AllOf, Parts, Wrapped
+from .durations import Duration
+from .errors import DurationError, QueryError, SumOverflowError
+from .exact import BITS, MASK, Exact
+from .frames import Frames, Values
+from .mapping import Unfolded
+from .operation import AggregateOperation, Operation, State
+from .sums import Ints, floats, require_numbers
+
+Floats = NDArray[np.float64]
+
+LARGE = 2.0**896
+"""From this magnitude on a product with ticks is kept apart, as it might be beyond what sums can hold."""
+
+SPLIT = 2.0**27 + 1
+"""Cuts a float into two halves of 26 bits, whose products are exact."""
+
+NO_INTERVALS = "{!r} is of interval events only; expected ff.events(..., until=) with the column of their ends"
+
+
+class Lifetimes(Frames):
+    """The rows of a batch of interval events, each assigned to the frames in which it starts and ends.
+
+    Parameters
+    ----------
+    index, size, ticks
+        As :class:`~framefold.aggregators.frames.Frames` has them; a group is of one key, one first and one last frame.
+    head
+        How long each event lives in the frame in which it starts, in ticks, int64: from 1 on.
+    tail
+        How long it lives in the frame in which it ends; 0 where that is the frame in which it starts.
+
+    Examples
+    --------
+    >>> index, start = np.array([0, 1, 0]), np.array([5, 12, 3])
+    >>> frames = Lifetimes(index, 2, start, head=np.array([5, 8, 7]), tail=np.array([1, 0, 2]))
+    >>> some, left = frames.where(np.array([True, False, True]))
+    >>> some.head, some.tail, left
+    (array([5, 7]), array([1, 2]), array([0]))
+    """
+
+    def __init__(self, index: NDArray[np.intp], size: int, ticks: Ints, head: Ints, tail: Ints) -> None:
+        super().__init__(index, size, ticks)
+        self.head = head
+        self.tail = tail
+
+    def where(self, rows: NDArray[np.bool_]) -> tuple[Lifetimes, NDArray[np.intp]]:
+        some, left = super().where(rows)
+        return Lifetimes(some.index, some.size, some.ticks, self.head[rows], self.tail[rows]), left
+
+
+class Covered(AggregateOperation):
+    """How long the events of a window live in it, all added up; of interval events only.
+
+    A duration where the time is a timestamp, days where it is a date, ticks where it is an integer. An event counts
+    with its lifetime clipped to the window; two that live at one time count twice. 0 where there is none.
+
+    Examples
+    --------
+    >>> import framefold as ff
+    >>> Covered()
+    Covered()
+    """
+
+    result: Any = pa.int64()
+    commutative = True
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def at_times(self, duration: Callable[[Duration, str], int]) -> Covered:
+        """The operation for a time column: microseconds where a day has so many ticks."""
+        bound = copy.copy(self)
+        try:
+            day = duration("1 day", f"a lifetime of {self!r}")
+        except DurationError:  # integers have no days
+            return bound
+        bound.result = pa.int64() if day == 1 else pa.duration("us")
+        return bound
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        return OverLifetimes(self, ClippedTicks(self))
+
+
+class TimeWeightedAverage(AggregateOperation):
+    """The mean of a column of numbers, each weighed by how long its event lives in the window; of interval events only.
+
+    The integral of the column over the lifetimes clipped to the window, divided by their total duration; a float64, and
+    null where no event with a value lives in the window (StreamInsight's time-weighted average; R. Barga et al.,
+    "Consistent streaming through time", 2007, for lifetimes). Products and sums are compensated.
+
+    Parameters
+    ----------
+    column
+        Integers, floats or decimals.
+
+    Examples
+    --------
+    >>> TimeWeightedAverage("load")
+    TimeWeightedAverage('load')
+    """
+
+    result = pa.float64()
+    commutative = True
+
+    def __init__(self, column: str) -> None:
+        super().__init__(column)
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        require_numbers(self, types[0])
+        return OverLifetimes(self, ClippedMean(self), *types)
+
+
+class ClippedTicks(AggregateOperation):
+    """The lifetimes of events in one stretch of time, added up."""
+
+    state = {"ticks": "exact"}
+    commutative = True
+
+    def __init__(self, asked: AggregateOperation) -> None:
+        super().__init__(*asked.columns)
+        self.asked = asked
+        self.result = asked.result
+
+    def __repr__(self) -> str:
+        return repr(self.asked)
+
+    def of(self, frames: Frames, columns: tuple[Values, ...], ticks: Ints) -> State:
+        """The states of groups of events, each of which lives for so many ticks."""
+        return {"ticks": frames.exact_sum(ticks)}
+
+    def held(self, a: State, ticks: Ints) -> State:
+        """The states of events that live for so many ticks, given those of one tick."""
+        count, _ = cast(Exact, a["ticks"]).int64()
+        return {"ticks": Exact([count * (ticks & MASK), count * (ticks >> BITS)]).carried()}
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        raise AssertionError("states of lifetimes are made by of()")
+
+    def combine(self, a: State, b: State) -> State:
+        return {key: cast(Any, a[key]) + cast(Any, b[key]) for key in a}
+
+    def deduct(self, a: State, b: State) -> State:
+        return {key: cast(Any, a[key]) - cast(Any, b[key]) for key in a}
+
+    def finish(self, a: State) -> Any:
+        ticks, fits = cast(Exact, a["ticks"]).int64()
+        if not fits.all():
+            raise SumOverflowError(
+                f"the total of lifetimes for {self!r} does not fit {self.result} in {np.count_nonzero(~fits)} of "
+                f"{len(fits)} windows; expected fewer or shorter ones"
+            )
+        return pa.array(ticks).view(self.result)
+
+
+class ClippedMean(ClippedTicks):
+    """The integral of a column over the lifetimes of events in one stretch of time, and these lifetimes."""
+
+    state = {"total": "compensated", "ticks": "exact"}
+
+    def of(self, frames: Frames, columns: tuple[Values, ...], ticks: Ints) -> State:
+        return {"total": _sum(frames, _product(_exactly(columns[0]), ticks)), **super().of(frames, columns, ticks)}
+
+    def held(self, a: State, ticks: Ints) -> State:
+        return {"total": _product(cast(Compensated, a["total"]), ticks), **super().held(a, ticks)}
+
+    def finish(self, a: State) -> Any:
+        ticks = cast(Exact, a["ticks"]).floats()
+        mean = cast(Compensated, a["total"]).value(divisor=np.maximum(ticks, 1.0))
+        return pa.array(mean, mask=ticks == 0)
+
+
+class OverLifetimes(Parts):
+    """Partials of lifetimes: heads, tails and levels side by side.
+
+    :func:`framefold.runtime.cover.over_frames` makes states of frames of them. Those are states of ``clipped``, and so
+    are the states of windows, which ``finish`` is given.
+    """
+
+    def __init__(self, asked: AggregateOperation, clipped: ClippedTicks, *types: pa.DataType) -> None:
+        self.clipped = Bound("lifetimes", clipped, types)
+        super().__init__(cast(AllOf, asked), dict.fromkeys(("head", "tail", "level"), self.clipped))
+        self.result = clipped.result
+
+    @property
+    def _own(self) -> ClippedTicks:
+        return cast(ClippedTicks, self.clipped.operation)
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        if not isinstance(frames, Lifetimes):
+            raise QueryError(NO_INTERVALS.format(self))
+        ticks = {"head": frames.head, "tail": frames.tail, "level": np.ones(len(frames.head), np.int64)}
+        return self._together({name: self._own.of(frames, columns, each) for name, each in ticks.items()})
+
+    def finish(self, a: State) -> Any:
+        return self._own.finish(a)
+
+    def part(self, name: str, states: State) -> State:
+        """The heads, tails or levels of partials, as states of ``clipped``."""
+        return self._of(name, states)
+
+    def held(self, level: State, ticks: Ints) -> State:
+        """States of ``clipped`` of events that live for so many ticks, given those of one tick."""
+        return self._own.held(level, ticks)
+
+
+def lifetimes_of(bound: Bound, intervals: bool = True) -> OverLifetimes | None:
+    """What an output makes of lifetimes; None where it sees events as a whole.
+
+    Parameters
+    ----------
+    bound
+        The output. Functions of its results, and of its columns before, may be wrapped around it.
+    intervals
+        Whether the query's events are interval events.
+
+    Raises
+    ------
+    QueryError
+        If it is of lifetimes and the events are not interval events, or it is inside an operation that is not over
+        whole windows.
+    """
+    within = _of_lifetimes(bound.asked)
+    if within is None:
+        return None
+    if not intervals:
+        raise QueryError(NO_INTERVALS.format(within))
+    operation = bound.operation
+    while isinstance(operation, Wrapped) and not isinstance(operation, Unfolded):
+        operation = operation.inner.operation
+    if not isinstance(operation, OverLifetimes):
+        raise QueryError(f"{bound.asked!r} has {within!r} inside; expected it as an output by itself")
+    return operation
+
+
+def _of_lifetimes(operation: Operation) -> Operation | None:
+    """The operation itself, or what it is made of, that is of lifetimes."""
+    if isinstance(operation, (Covered, TimeWeightedAverage)):
+        return operation
+    parts: list[Operation] = []
+    for value in operation._made_of().values():
+        parts += value.values() if isinstance(value, dict) else [value]
+    return next(filter(None, map(_of_lifetimes, parts)), None)
+
+
+def _exactly(values: Values) -> Compensated:
+    """A column of numbers with nothing lost of integers; decimals as the nearest floats."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
+        return Compensated.of(floats(values))
+    high, low = values >> values.dtype.type(BITS), values & values.dtype.type(MASK)
+    return Compensated(*two_sum(np.ldexp(high.astype(np.float64), BITS), low.astype(np.float64)))
+
+
+def _product(values: Compensated, ticks: Ints) -> Compensated:
+    """Sums times ticks, with what rounding loses of it (T. J. Dekker, 1971); huge ones are kept apart, as sums do."""
+    factor = _exactly(ticks)
+    large = ~(np.abs(values.high) < LARGE)
+    high, low = np.where(large, 0.0, values.high), np.where(large, 0.0, values.low)
+    product = high * factor.high
+    (a, b), (c, d) = _halves(high), _halves(factor.high)
+    lost = ((a * c - product) + a * d + b * c) + b * d
+    total, lost = two_sum(product, lost + (high * factor.low + low * factor.high))
+    if values.rare is None and not large.any():
+        return Compensated(total, lost)
+    rare = np.zeros((len(ticks), 4)) if values.rare is None else values.rare * (ticks != 0)[:, None]
+    rare[:, BIG] = (rare[:, BIG] + np.ldexp(np.where(large, values.high, 0.0), -SHIFT)) * factor.high
+    return Compensated(total, lost, rare)
+
+
+def _halves(values: Floats) -> tuple[Floats, Floats]:
+    """Each float as the sum of two that have half of its digits (G. W. Veltkamp, 1968)."""
+    scaled = values * SPLIT
+    high = scaled - (scaled - values)
+    return high, values - high
+
+
+def _sum(frames: Frames, values: Compensated) -> Compensated:
+    """The sums of frames' rows, each of which is the sum of two floats."""
+    rest = frames.compensated_sum(values.low)
+    total = frames.compensated_sum(values.high) + rest
+    if values.rare is None:
+        return total
+    rare = [np.bincount(frames.index, weights=column, minlength=frames.size) for column in values.rare.T]
+    return Compensated(total.high, total.low, np.column_stack(rare))

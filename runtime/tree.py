@@ -1,0 +1,110 @@
+"""The range tree: states of rows put together two by two, of which any range of rows is a few.
+
+Each level holds the states of rows 2i and 2i + 1 of the level below, so that a range of w rows is at most two of each
+level up to log2(w): the tree of J. L. Bentley, "Algorithms for Klee's rectangle problems", 1977, which K. Tangwongsan,
+M. Hirzel, S. Schneider and K.-L. Wu, "General incremental sliding-window aggregation", 2015, slide windows with.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..aggregators.binding import Bound, length
+from ..aggregators.operation import State
+from .scan import join, take
+
+Ints = NDArray[np.int64]
+
+AT_A_TIME = 4
+"""Nodes of ranges are looked up for a part of the ranges at a time, so that there are at most twice so many nodes as
+ranges; then the number of parts is that of levels over AT_A_TIME, and does not depend on the number of ranges."""
+
+
+def by_range_tree(operation: Bound, states: State, low: Ints, high: Ints) -> State:
+    """The states of ranges of rows in any order and of any width.
+
+    Parameters
+    ----------
+    operation
+        What combines; nothing but associativity is asked of it, and rows are combined from left to right.
+    states
+        One state a row.
+    low, high
+        The half-open ranges of rows, shape (ranges,), none of them empty.
+
+    Returns
+    -------
+    One state for each range, by less than one combine for each row that is in any range, and at most 2 log2(w) for
+    each range of w rows; in a number of calls that grows with log2 of the widest range, and with nothing else.
+
+    Examples
+    --------
+    >>> import framefold as ff
+    >>> import pyarrow as pa
+    >>> most = Bound("most", ff.Max("x"), [pa.int64()])
+    >>> states = {"value": np.array([3, 1, 4, 1, 5]), "seen": np.ones(5, bool)}
+    >>> by_range_tree(most, states, np.array([1, 0, 3]), np.array([3, 5, 4]))["value"].tolist()
+    [4, 5, 1]
+    """
+    if not len(low):
+        return take(states, slice(0, 0))
+    states, low, high = covered(states, low, high)
+    depth = int((high - low).max()).bit_length()
+    tree, levels = build(operation, states, depth)
+    parts = -(-depth // AT_A_TIME)
+    pieces = []
+    for some in np.array_split(np.arange(len(low)), min(parts, len(low))):
+        nodes, counts = nodes_of(low[some], high[some], levels)
+        pieces.append(fold(operation, tree, nodes, counts))
+    return join(pieces)
+
+
+def covered(states: State, low: Ints, high: Ints) -> tuple[State, Ints, Ints]:
+    """The states of the rows that are in any range, and the ranges of them."""
+    rows = length(states)
+    begun = np.bincount(low, minlength=rows + 1) - np.bincount(high, minlength=rows + 1)
+    inside = np.cumsum(begun[:-1]) > 0
+    if inside.all():
+        return states, low, high
+    before = np.concatenate([[0], np.cumsum(inside)])
+    return take(states, np.flatnonzero(inside)), before[low], before[high]
+
+
+def build(operation: Bound, states: State, depth: int) -> tuple[State, Ints]:
+    """So many levels one after the other, from the rows up, and where each begins."""
+    levels = [states]
+    for _ in range(depth - 1):
+        even = np.arange(0, length(levels[-1]) - 1, 2)  # a last one without a neighbour is in no node of a range
+        levels.append(operation.combine(take(levels[-1], even), take(levels[-1], even + 1)))
+    sizes = [length(level) for level in levels]
+    return join(levels), np.cumsum([0, *sizes[:-1]])
+
+
+def nodes_of(low: Ints, high: Ints, levels: Ints) -> tuple[Ints, Ints]:
+    """The nodes that make up each range, from left to right, range by range; and how many each has.
+
+    On level k a range has whole nodes from low / 2**k, rounded up, to high / 2**k, rounded down. The first of them is
+    taken where it is the right one of its pair, the last where it is the left one: the others are in the level above.
+    """
+    level = np.arange(len(levels))
+    first, end = -(-low[:, None] >> level), high[:, None] >> level
+    whole = first < end
+    left, right = whole & (first & 1 == 1), whole & (end & 1 == 1)
+    taken = np.concatenate([left, right[:, ::-1]], axis=1)
+    nodes = np.concatenate([first + levels, (end - 1 + levels)[:, ::-1]], axis=1)
+    return nodes[taken], taken.sum(axis=1)
+
+
+def fold(operation: Bound, states: State, rows: Ints, counts: Ints) -> State:
+    """One state for each group of rows that follow one another, neighbours first; ``counts`` has the groups' sizes."""
+    while (counts > 1).any():
+        place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
+        even = np.flatnonzero(place % 2 == 0)
+        paired = (place + 1 < np.repeat(counts, counts))[even]
+        left, alone = even[paired], even[~paired]
+        joined = operation.combine(take(states, rows[left]), take(states, rows[left + 1]))
+        states = join([joined, take(states, rows[alone])])
+        rows = np.where(paired, np.cumsum(paired), np.cumsum(~paired) + len(left)) - 1
+        counts = (counts + 1) // 2
+    return take(states, rows)

@@ -1,0 +1,42 @@
+"""The kinds of windows, each in a file of its own."""
+
+from .anchors import FromAnchors, windows_from
+from .around import Around, around
+from .cumulating import Cumulating, cumulating
+from .grid import Grid, Sliding, sliding, tumbling
+from .landmark import Landmark, landmark
+from .policy import Policy, by_count, by_delta, by_time, policy
+from .rows import LastRows, last_rows
+from .session import Session, session
+from .spec import MOST, Ints, Pieces, Ranges, Runs, Spec, Windows
+
+__all__ = [
+    "MOST",
+    "Around",
+    "Cumulating",
+    "FromAnchors",
+    "Grid",
+    "Ints",
+    "Landmark",
+    "LastRows",
+    "Pieces",
+    "Policy",
+    "Ranges",
+    "Runs",
+    "Session",
+    "Sliding",
+    "Spec",
+    "Windows",
+    "around",
+    "by_count",
+    "by_delta",
+    "by_time",
+    "cumulating",
+    "landmark",
+    "last_rows",
+    "policy",
+    "session",
+    "sliding",
+    "tumbling",
+    "windows_from",
+]

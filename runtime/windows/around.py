@@ -1,0 +1,197 @@
+"""Windows around each event: so many rows, or so much time, before and after it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ...aggregators.errors import QueryError
+from ..times import Duration, TimeColumn, describe, overflow_guard
+from .grid import MIN_FILL
+from .landmark import BOUNDS
+from .spec import Ints, Mask, Pieces, Ranges, Spec, TypeOf, Windows, one_of
+
+
+@dataclass(frozen=True)
+class Around(Spec):
+    """Windows around each event; made by :func:`around`."""
+
+    rows: tuple[int, int] | None
+    time: tuple[Duration, Duration] | None
+    closed: str = "both"
+    min_fill: str = "full"
+
+    def __str__(self) -> str:
+        first, last = self.rows or self.time or (0, 0)
+        return f"from {first} to {last}" + (" rows" if self.rows else "") + " around each event"
+
+    def bind(self, time: TimeColumn, type_of: TypeOf) -> AroundRows | AroundTime:
+        """The windows on a time column, in its ticks."""
+        if self.rows is not None:
+            first, last = sorted(self.rows)
+            first, last = first + (self.closed in ("right", "neither")), last - (self.closed in ("left", "neither"))
+            if first > last:
+                raise QueryError(f"rows is {self.rows!r} with closed={self.closed!r}, which has no row; expected some")
+            return AroundRows(time=time, first=first, last=last, partial=self.min_fill == "partial")
+        assert self.time is not None
+        start, end = sorted(time.duration(value, "time") for value in self.time)
+        return AroundTime(time=time, start=start, end=end, closed=self.closed)
+
+
+def around(
+    *,
+    rows: Sequence[int] | None = None,
+    time: Sequence[Duration] | None = None,
+    closed: str = "both",
+    min_fill: str | None = None,
+) -> Around:
+    """A window around each event, relative to it: the past, the future, or both.
+
+    Every event gives one result, stamped with its time ``at``. Rows are those of its key, in the order of their time,
+    then of the columns that ``ff.events(ties=)`` names, then as they came.
+
+    Parameters
+    ----------
+    rows
+        The first and the last row, counted from the event's own, which is 0: ``(-2, 0)`` for it and the two before.
+        ``window`` then has the times of the first and the last row.
+    time
+        The same in durations: ``("-2 seconds", "1 second")``; always given, even where there is no event.
+    closed
+        Which ends belong to the window: ``"both"``, ``"left"``, ``"right"`` or ``"neither"``.
+    min_fill
+        ``"full"``, as rows have it unless told otherwise, leaves out windows that reach beyond the first or last row;
+        ``"partial"`` gives them as far as they go. Windows of time are never left out.
+
+    Raises
+    ------
+    QueryError
+        If neither or both of ``rows`` and ``time`` are given, or they are no pairs.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = ff.events(pa.table({"t": [1, 2, 4, 9], "x": [1, 2, 3, 4]}), time="t")
+    >>> events.window(ff.around(rows=(-1, 0))).aggregate(x=ff.Sum("x")).select(["at", "x"]).to_pydict()
+    {'at': [2, 4, 9], 'x': [3, 5, 7]}
+    >>> events.window(ff.around(time=(-2, 2))).aggregate(x=ff.Sum("x")).select(["at", "x"]).to_pydict()
+    {'at': [1, 2, 4, 9], 'x': [3, 6, 5, 4]}
+    """
+    if (rows is None) == (time is None):
+        given = "both rows and time" if rows is not None else "neither rows nor time"
+        raise QueryError(f"around() is given {given}; expected one of them, such as rows=(-2, 0)")
+    one_of("closed", closed, BOUNDS)
+    argument, bounds = ("rows", rows) if rows is not None else ("time", time)
+    pair: Any = tuple(bounds) if isinstance(bounds, (tuple, list)) else ()
+    if len(pair) != 2:
+        raise QueryError(f"{argument} is {bounds!r}; expected a pair, such as (-2, 0)")
+    if rows is not None and any(isinstance(row, bool) or not isinstance(row, (int, np.integer)) for row in pair):
+        raise QueryError(f"rows is {rows!r}; expected two integers, such as (-2, 0)")
+    if min_fill is not None:
+        one_of("min_fill", min_fill, MIN_FILL)
+    if time is not None:
+        if min_fill == "full":
+            raise QueryError("min_fill is 'full', but windows of time are always given; expected it only with rows=")
+        return Around(None, pair, closed)
+    return Around((int(pair[0]), int(pair[1])), None, closed, min_fill or "full")
+
+
+@dataclass(frozen=True, kw_only=True)
+class AroundRows(Windows):
+    """So many rows before and after each row: a frame a row."""
+
+    first: int
+    last: int
+    partial: bool
+    axis = "rows"
+    facts = frozenset({"first"})
+    step = 1
+
+    @property
+    def stamped(self) -> bool:
+        """Results have the time of their event."""
+        return True
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """How many rows before and after its own a window takes in."""
+        return max(-self.first, 0), max(self.last, 0)
+
+    def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
+        """The frame of each event."""
+        assert ranks is not None
+        return ranks, None
+
+    def all_ranges(self, pieces: Pieces) -> Ranges:
+        """Every window over partials."""
+        at = pieces.facts["first"]
+        row = np.arange(len(at))
+        least, most = pieces.starts[pieces.key], pieces.ends[pieces.key]
+        low, high = row + self.first, row + self.last + 1
+        if self.partial:
+            low, high = np.clip(low, least, most), np.clip(high, least, most)
+            kept = np.flatnonzero(low < high)
+        else:
+            kept = np.flatnonzero((low >= least) & (high <= most))
+        low, high = low[kept], high[kept]
+        return Ranges(low, high, kept, at[low], at[high - 1], at[kept])
+
+    def describe(self) -> str:
+        """The windows in words."""
+        fill = "as far as they go" if self.partial else "where all of them are there"
+        return f"rows {self.first} to {self.last} around each row, {fill}"
+
+    def describe_frames(self) -> str:
+        """How the line is cut, in words."""
+        return "one frame a row"
+
+
+@dataclass(frozen=True, kw_only=True)
+class AroundTime(Windows):
+    """So much time before and after each event: a frame a time."""
+
+    start: int
+    end: int
+    closed: str
+    facts = frozenset({"rows"})
+
+    @property
+    def stamped(self) -> bool:
+        """Results have the time of their event."""
+        return True
+
+    @property
+    def block(self) -> tuple[int, int]:
+        """(origin, width) in ticks: no frame straddles two of ``(ticks - origin) // width``."""
+        return 0, 1
+
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
+        """The frame of each event."""
+        if len(ticks):
+            least, most = int(ticks.min()) + min(self.start, 0), int(ticks.max()) + max(self.end, 0)
+            overflow_guard(least - 1, most + 1, self.time)
+        return ticks, None
+
+    def all_ranges(self, pieces: Pieces) -> Ranges:
+        """Every window over partials, as often as events share its time."""
+        row = np.repeat(np.arange(len(pieces.frames)), pieces.facts["rows"])
+        at, key = pieces.frames, pieces.key
+        low = pieces.locate(key, at + self.start + (self.closed in ("right", "neither")))
+        high = pieces.locate(key, at + self.end + (self.closed in ("right", "both")))
+        low, high = low[row], np.maximum(low, high)[row]
+        return Ranges(low, high, row, (at + self.start)[row], (at + self.end)[row], at[row])
+
+    def describe(self) -> str:
+        """The windows in words."""
+        start, end = (self._word(ticks) for ticks in (self.start, self.end))
+        return f"{start} to {end} around each event, closed={self.closed!r}"
+
+    def _word(self, ticks: int) -> str:
+        return ("-" if ticks < 0 else "") + str(describe(abs(ticks), self.time.type))
+
+    def describe_frames(self) -> str:
+        """How the line is cut, in words."""
+        return "one frame a time"

@@ -1,0 +1,189 @@
+"""Windows of calendar units: months, quarters and years; days and weeks of a time zone, however long they are."""
+
+from __future__ import annotations
+
+import re
+import zoneinfo
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...aggregators.durations import PART
+from ...aggregators.errors import DurationError, QueryError
+from ..times import DAY, Duration, TimeColumn, overflow_guard
+from .spec import Ints, Mask, Pieces, Ranges, Windows
+from .steps import Steps, describe_ends, describe_steps
+
+MONTHS = {"month": 1, "quarter": 3, "year": 12}
+MONDAY = -3
+"""The day number of Monday, 1969-12-29."""
+
+
+def calendar(
+    time: TimeColumn, size: Duration, every: Duration, offset: Any, timezone: str | None
+) -> tuple[str, Steps] | None:
+    """The unit of calendar windows (``"month"`` or ``"day"``) and their steps in it; None for windows of fixed length.
+
+    Raises
+    ------
+    DurationError, QueryError
+        If units are mixed, or do not fit the time column or the zone.
+    """
+    lengths = [months(value, argument) for value, argument in ((size, "size"), (every, "every"))]
+    if lengths == [None, None] and timezone is None:
+        return None
+    if timezone is not None:
+        require_zone(time, timezone)
+    if pa.types.is_integer(time.type):
+        raise DurationError(
+            f"size is {size!r}, but the time {time.name!r} is {time.kind}; expected an integer such as 60"
+        )
+    if lengths == [None, None]:
+        days = [time.duration(value, argument) for value, argument in ((size, "size"), (every, "every"))]
+        shift = 0 if isinstance(offset, int) and offset == 0 else time.duration(offset, "offset")
+        if any(value % DAY for value in (*days, shift)):
+            raise DurationError(
+                f"windows of {size} every {every} are in the time zone {timezone!r}; expected whole days or weeks, "
+                "months, quarters or years, or no timezone"
+            )
+        weeks = isinstance(every, str) and re.search(r"\d\s*w(eeks?)?\b", every.lower()) is not None
+        steps = Steps(days[0] // DAY, days[1] // DAY, shift // DAY + (MONDAY if weeks else 0))
+        unit = "day"
+    else:
+        if None in lengths:
+            raise DurationError(
+                f"size is {size!r} and every is {every!r}; expected both in months, quarters or years, or neither"
+            )
+        shift = 0 if isinstance(offset, int) and offset == 0 else months(offset, "offset")
+        if shift is None:
+            raise DurationError(
+                f"offset is {offset!r}, and windows are months long; expected months, such as '3 months'"
+            )
+        steps = Steps(int(lengths[0] or 0), int(lengths[1] or 0), shift)
+        unit = "month"
+    for argument, length, value in (("size", steps.size, size), ("every", steps.every, every)):
+        if length <= 0:
+            raise DurationError(f"{argument} is {value!r}; expected a duration above zero")
+    return unit, Steps(steps.size, steps.every, steps.offset % steps.every)
+
+
+def months(duration: Any, argument: str) -> int | None:
+    """The months of a duration written in months, quarters or years; None where it has other units.
+
+    Raises
+    ------
+    DurationError
+        If it mixes them with units of fixed length, or is not a whole number.
+    """
+    if not isinstance(duration, str):
+        return None
+    text = re.sub(r"^\s*interval\b", "", duration, flags=re.IGNORECASE)
+    parts = [(number.replace(" ", ""), unit.lower().removesuffix("s")) for number, unit in PART.findall(text)]
+    known = [unit in MONTHS for _, unit in parts]
+    if not any(known):
+        return None
+    if not all(known) or PART.sub("", text).strip() or any("." in number for number, _ in parts):
+        raise DurationError(
+            f"{argument} is {duration!r}, which mixes months with other units; expected whole months, quarters or years"
+        )
+    return sum(int(number) * MONTHS[unit] for number, unit in parts)
+
+
+def require_zone(time: TimeColumn, zone: str) -> None:
+    """QueryError unless a zone is known, and the time column has instants that can be seen in it."""
+    if not pa.types.is_timestamp(time.type) or time.type.tz is None:
+        raise QueryError(
+            f"timezone is {zone!r}, but the time {time.name!r} is {time.kind}, which has no zone; expected no timezone"
+        )
+    try:
+        zoneinfo.ZoneInfo(zone)
+    except (zoneinfo.ZoneInfoNotFoundError, ValueError, TypeError, OSError) as error:
+        raise QueryError(f"timezone is {zone!r}; expected the name of a zone, such as 'Europe/Berlin'") from error
+
+
+@dataclass(frozen=True, kw_only=True)
+class Calendar(Windows):
+    """Windows of so many months, or of so many days of a zone."""
+
+    unit: str
+    steps: Steps
+    closed: str = "left"
+    zone: str | None = None
+    empty: str = "skip"
+    min_fill: str = "partial"
+
+    @property
+    def frames_in_window(self) -> int:
+        """How many frames a window has."""
+        return self.steps.frames_in_window
+
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
+        """The frame of each event, and which events are in any window (None: all)."""
+        if not len(ticks):
+            return ticks, None
+        reach = (self.steps.size + 2 * self.steps.every) * (31 if self.unit == "month" else 1) + 2
+        reach *= 1 if pa.types.is_date(self.time.type) else DAY
+        overflow_guard(int(ticks.min()) - reach, int(ticks.max()) + reach, self.time)
+        return self.steps.frames(self.units(ticks - (self.closed == "right")))
+
+    def units(self, ticks: Ints) -> Ints:
+        """The number of the month or day since 1970 that each tick is in."""
+        numbers = self._local_units(ticks)
+        if self.zone is None:
+            return numbers
+        # Where clocks go back across midnight, a day's beginning comes twice: it begins with the first one.
+        seen, place = np.unique(numbers, return_inverse=True)
+        begin, end = self.begins(seen)[place], self.begins(seen + 1)[place]
+        return numbers - (ticks < begin) + (ticks >= end)
+
+    def _local_units(self, ticks: Ints) -> Ints:
+        if pa.types.is_date(self.time.type):
+            days = ticks
+        else:
+            local = ticks
+            if self.zone is not None:
+                instants = pa.array(ticks).view(pa.timestamp("us", tz=self.zone))
+                local = pc.local_timestamp(instants).view(pa.int64()).to_numpy()
+            days = local // DAY
+        if self.unit == "day":
+            return days
+        return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
+
+    def begins(self, numbers: Ints) -> Ints:
+        """The tick at which each month or day begins."""
+        days = numbers
+        if self.unit == "month":
+            days = numbers.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
+        if pa.types.is_date(self.time.type):
+            return days
+        if self.zone is None:
+            return days * DAY
+        local = pa.array(days * DAY).view(pa.timestamp("us"))
+        instants = pc.assume_timezone(local, self.zone, ambiguous="earliest", nonexistent="latest")
+        return instants.view(pa.int64()).to_numpy()  # type: ignore[no-any-return]
+
+    def all_ranges(self, pieces: Pieces) -> Ranges:
+        """Every window over partials."""
+        low, high, row, number = self.steps.numbered(self._words, pieces, self.empty, self.min_fill)
+        start, end = self.steps.bounds(number)
+        return Ranges(low, high, row, self.begins(start), self.begins(end))
+
+    def _length(self, count: int) -> str:
+        return f"{count} {self.unit}{'' if count == 1 else 's'}"
+
+    @property
+    def _words(self) -> str:
+        return f"windows of {self._length(self.steps.size)} every {self._length(self.steps.every)}"
+
+    def describe(self) -> str:
+        """The windows in words."""
+        zone = f" in {self.zone or 'UTC'}" if pa.types.is_timestamp(self.time.type) and self.time.type.tz else ""
+        ends = describe_ends(self.closed, self.empty, self.min_fill)
+        return f"{self._words.removeprefix('windows of ')}{zone}, {ends}"
+
+    def describe_frames(self) -> str:
+        """How the line is cut, in words."""
+        return describe_steps(self.steps, self._length)

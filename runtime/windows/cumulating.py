@@ -1,0 +1,126 @@
+"""Cumulating windows: each grows by a step up to its size, then starts anew."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ...aggregators.errors import DurationError
+from ..times import Duration, TimeColumn, describe, overflow_guard
+from .grid import CLOSED, EMIT, EMPTY, STAMP, Offset, above_zero, offset_ticks
+from .spec import Ints, Mask, Pieces, Ranges, Spec, TypeOf, Windows, numbered, one_of
+
+
+@dataclass(frozen=True)
+class Cumulating(Spec):
+    """Windows that grow up to a size, then start anew; made by :func:`cumulating`."""
+
+    size: Duration
+    every: Duration
+    offset: Offset = 0
+    closed: str = "left"
+    empty: str = "skip"
+    emit: str = "every"
+    stamp: str = "interval"
+
+    def __str__(self) -> str:
+        words = f"windows that grow by {self.every} up to {self.size}, then start anew"
+        return words + (f", offset by {self.offset}" if self.offset else "")
+
+    def bind(self, time: TimeColumn, type_of: TypeOf) -> Cycles:
+        """The windows on a time column, in its ticks."""
+        size, every = above_zero(time, self.size, "size"), above_zero(time, self.every, "every")
+        if size % every:
+            raise DurationError(f"size is {self.size!r} and every is {self.every!r}; expected a size in whole steps")
+        offset = offset_ticks(time, self.offset) % size
+        return Cycles(
+            time=time, emit=self.emit, stamp=self.stamp, size=size, every=every, offset=offset, closed=self.closed,
+            empty=self.empty,
+        )  # fmt: skip
+
+
+def cumulating(
+    size: Duration,
+    every: Duration,
+    *,
+    offset: Offset = 0,
+    closed: str = "left",
+    empty: str = "skip",
+    emit: str = "every",
+    stamp: str = "interval",
+) -> Cumulating:
+    """Windows that grow by a step up to a size, then start anew: sums since midnight, every hour.
+
+    From each start ``s = offset + k * size`` they are ``[s, s + every)``, ``[s, s + 2 * every)``, and so on up to
+    ``[s, s + size)`` (Flink's CUMULATE). Once a key has an event in a cycle, all windows
+    that end later in it are given.
+
+    Parameters
+    ----------
+    size
+        A duration of whole steps.
+    every
+        The step.
+    offset, closed, empty, emit, stamp
+        As for :func:`sliding`.
+
+    Raises
+    ------
+    QueryError
+        If a word is unknown; the durations are checked in ``.aggregate``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 5]})
+    >>> result = ff.events(events, time="t").window(ff.cumulating(4, every=2)).aggregate(n=ff.Count())
+    >>> [(w["window"]["start"], w["window"]["end"], w["n"]) for w in result.to_pylist()]
+    [(0, 2, 2), (0, 4, 2), (4, 6, 1), (4, 8, 1)]
+    """
+    for argument, value, choices in (
+        ("closed", closed, CLOSED),
+        ("empty", empty, EMPTY),
+        ("emit", emit, EMIT),
+        ("stamp", stamp, STAMP),
+    ):
+        one_of(argument, value, choices)
+    return Cumulating(size, every, offset, closed, empty, emit, stamp)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Cycles(Windows):
+    """Cumulating windows in ticks of a time column: a frame a step."""
+
+    size: int
+    every: int
+    offset: int
+    closed: str
+    empty: str
+
+    @property
+    def block(self) -> tuple[int, int]:
+        """(origin, width) in ticks: no frame straddles two of ``(ticks - origin) // width``."""
+        return self.offset + (self.closed == "right"), self.every
+
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
+        """The frame of each event."""
+        if len(ticks):
+            overflow_guard(int(ticks.min()) - 2 * self.size, int(ticks.max()) + 2 * self.size, self.time)
+        return (ticks - self.block[0]) // self.every, None
+
+    def all_ranges(self, pieces: Pieces) -> Ranges:
+        """Every window over partials: window k ends with step k."""
+        steps = self.size // self.every
+        last = (pieces.frames // steps + 1) * steps - 1
+        low, high, row, number = numbered(str(self.describe()), pieces, pieces.frames, last, self.empty)
+        start = number // steps * self.size + self.offset
+        return Ranges(low, high, row, start, (number + 1) * self.every + self.offset)
+
+    def describe(self) -> str:
+        """The windows in words."""
+        size, every = (describe(ticks, self.time.type) for ticks in (self.size, self.every))
+        ends = "[start, end)" if self.closed == "left" else "(start, end]"
+        return f"windows that grow by {every} up to {size}, {ends}"
+
+    def describe_frames(self) -> str:
+        """How the line is cut, in words."""
+        return f"one frame every {describe(self.every, self.time.type)}; up to {self.size // self.every} to a window"

@@ -1,0 +1,220 @@
+"""Landmark windows: from a fixed point on, up to a fixed point, or between two."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...aggregators.errors import QueryError
+from ..times import Duration, Instant, TimeColumn, describe, overflow_guard
+from .grid import EMIT, STAMP, Offset, above_zero, offset_ticks
+from .spec import Ints, Mask, Pieces, Ranges, Spec, TypeOf, Windows, numbered, one_of
+
+BOUNDS = {
+    "left": "for [since, end)",
+    "right": "for (since, end]",
+    "both": "for [since, end]",
+    "neither": "for (since, end)",
+}
+
+
+@dataclass(frozen=True)
+class Landmark(Spec):
+    """Windows that never let go of an event; made by :func:`landmark`."""
+
+    since: Instant | None = None
+    until: Instant | None = None
+    every: Duration | None = None
+    offset: Offset = 0
+    closed: str = "left"
+    emit: str = "every"
+    stamp: str = "interval"
+
+    def __str__(self) -> str:
+        since = "" if self.since is None else f" since {self.since}"
+        until = "" if self.until is None else f" until {self.until}"
+        return f"everything{since}{until} so far, " + (f"every {self.every}" if self.every else "for each event")
+
+    def bind(self, time: TimeColumn, type_of: TypeOf) -> LandmarkEvery | LandmarkEach:
+        """The windows on a time column, in its ticks."""
+        since = None if self.since is None else time.instant(self.since, "since")
+        until = None if self.until is None else time.instant(self.until, "until")
+        if since is not None and until is not None and since > until:
+            raise QueryError(f"since is {self.since!r} and until is {self.until!r}; expected since before until")
+        if self.every is None:
+            return LandmarkEach(time=time, emit=self.emit, since=since, until=until, closed=self.closed)
+        every = above_zero(time, self.every, "every")
+        origin = offset_ticks(time, self.offset) % every if since is None else since
+        return LandmarkEvery(
+            time=time, emit=self.emit, stamp=self.stamp, since=since, until=until, closed=self.closed, every=every,
+            origin=origin,
+        )  # fmt: skip
+
+
+def landmark(
+    since: Instant | None = None,
+    until: Instant | None = None,
+    every: Duration | None = None,
+    *,
+    offset: Offset = 0,
+    closed: str = "left",
+    emit: str = "every",
+    stamp: str = "interval",
+) -> Landmark:
+    """Windows that never let go of an event: everything since a landmark so far.
+
+    Parameters
+    ----------
+    since
+        The lower bound: a datetime, a date, an integer, or an ISO string, as the time column has it. None for
+        everything; windows then start with the key's first event.
+    until
+        The upper bound: the window grows up to it and is frozen afterwards. None for no end.
+    every
+        The step at which windows end, counted from ``since`` (or from ``offset`` where that is None), up to the key's
+        last event. None for a result for each event, stamped with its time ``at``: running aggregates.
+    offset
+        As for :func:`sliding`, where ``since`` is None.
+    closed
+        Which ends belong to a window: ``"left"``, ``"right"``, ``"both"`` or ``"neither"``. The window of an event
+        always has that event.
+    emit, stamp
+        As for :func:`sliding`.
+
+    Raises
+    ------
+    QueryError
+        If a word is unknown; times and durations are checked in ``.aggregate``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = ff.events(pa.table({"t": [1, 4, 5, 9], "x": [1, 2, 3, 4]}), time="t")
+    >>> result = events.window(ff.landmark(since=4, every=2)).aggregate(x=ff.Sum("x"))
+    >>> [(w["window"]["start"], w["window"]["end"], w["x"]) for w in result.to_pylist()]
+    [(4, 6, 5), (4, 8, 5), (4, 10, 9)]
+    >>> events.window(ff.landmark()).aggregate(x=ff.Sum("x")).select(["at", "x"]).to_pydict()
+    {'at': [1, 4, 5, 9], 'x': [1, 3, 6, 10]}
+    """
+    for argument, value, choices in (("emit", emit, EMIT), ("stamp", stamp, STAMP)):
+        one_of(argument, value, choices)
+    one_of("closed", closed, BOUNDS)
+    if every is None and stamp != "interval":
+        raise QueryError(
+            f"stamp is {stamp!r}, but a result for each event has its time; expected stamp only with every="
+        )
+    return Landmark(since, until, every, offset, closed, emit, stamp)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Bounded(Windows):
+    """What both have: their bounds, in ticks."""
+
+    since: int | None
+    until: int | None
+    closed: str
+
+    @property
+    def least(self) -> int | None:
+        """The first tick that is in a window."""
+        return None if self.since is None else self.since + (self.closed in ("right", "neither"))
+
+    @property
+    def beyond(self) -> int | None:
+        """The first tick that is too late for any window."""
+        return None if self.until is None else self.until + (self.closed in ("right", "both"))
+
+    def _inside(self, ticks: Ints) -> Mask | None:
+        return None if self.least is None else ticks >= self.least
+
+    def starts_of(self, pieces: Pieces, row: Ints) -> Ints:
+        """Where windows start: at the landmark, or with the first event of their key."""
+        if self.since is not None:
+            return np.full(len(row), self.since, np.int64)
+        return pieces.facts["first"][pieces.starts][pieces.key[row]]
+
+    def describe(self) -> str:
+        """The windows in words."""
+        parts = [
+            f"{word} {self.time.word(tick)}"
+            for word, tick in (("since", self.since), ("until", self.until))
+            if tick is not None
+        ]
+        return " ".join(["everything", *parts, "so far"]) + f", closed={self.closed!r}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LandmarkEvery(Bounded):
+    """Landmark windows that end at a constant step: a frame a step, and a cut where they are frozen."""
+
+    every: int
+    origin: int
+    facts = frozenset({"first"})
+
+    @property
+    def _shift(self) -> int:
+        return self.closed in ("right", "both")
+
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
+        """The frame of each event, and which events are not before the landmark."""
+        if len(ticks):
+            overflow_guard(int(ticks.min()) - 2 * self.every, int(ticks.max()) + 2 * self.every, self.time)
+        frames = (ticks - self.origin - self._shift) // self.every
+        if self.beyond is not None:
+            frames = frames + (ticks >= self.beyond)
+        return frames, self._inside(ticks)
+
+    def all_ranges(self, pieces: Pieces) -> Ranges:
+        """Every window over partials."""
+        steps, frozen = pieces.frames, np.zeros(len(pieces.frames), bool)
+        if self.beyond is not None:
+            frozen = steps > (self.beyond - 1 - self.origin - self._shift) // self.every
+            steps = steps - frozen
+        last = steps[pieces.ends - 1][pieces.key]
+        low, high, row, number = numbered(self.describe(), pieces, steps, last)
+        open_until = pieces.ends - np.add.reduceat(frozen, pieces.starts) if len(pieces.starts) else pieces.ends
+        key = pieces.key[row]
+        low, high = pieces.starts[key], np.minimum(high, open_until[key])
+        end = self.origin + (number + 1) * self.every
+        cut = end if self.until is None else np.minimum(end, self.until)
+        found = Ranges(low, high, row, self.starts_of(pieces, row), cut, end if self.stamp == "end" else None)
+        return found.where(high > low)
+
+    def describe_frames(self) -> str:
+        """How the line is cut, in words."""
+        return f"one frame every {describe(self.every, self.time.type)}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LandmarkEach(Bounded):
+    """Landmark windows for each event: a frame a row."""
+
+    axis = "rows"
+    facts = frozenset({"first"})
+
+    @property
+    def stamped(self) -> bool:
+        """Results have the time of their event."""
+        return True
+
+    def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
+        """The frame of each event, and which events are not before the landmark."""
+        assert ranks is not None
+        return ranks, self._inside(ticks)
+
+    def all_ranges(self, pieces: Pieces) -> Ranges:
+        """Every window over partials."""
+        at = pieces.facts["first"]
+        row = np.arange(len(at))
+        high = row + 1
+        if self.beyond is not None and len(row):
+            opened = np.add.reduceat((at < self.beyond).astype(np.int64), pieces.starts) + pieces.starts
+            high = np.minimum(high, opened[pieces.key])
+        end = at if self.until is None else np.minimum(at, self.until)
+        found = Ranges(pieces.starts[pieces.key], high, row, self.starts_of(pieces, row), end, at)
+        return found.where(found.high > found.low)
+
+    def describe_frames(self) -> str:
+        """How the line is cut, in words."""
+        return "one frame a row"

@@ -1,0 +1,303 @@
+"""Windows by an eviction and a trigger policy, as IBM Streams' SPL has them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ...aggregators.errors import ColumnError, QueryError
+from ..above import chain, first_above
+from ..times import Duration, Instant, TimeColumn, describe, overflow_guard
+from .grid import EMIT, EMPTY, MIN_FILL, above_zero
+from .spec import MOST, Ints, Mask, Pieces, Ranges, Runs, Spec, TypeOf, Windows, one_of, whole
+
+
+@dataclass(frozen=True)
+class Rule:
+    """When rows are evicted, or results triggered; made by :func:`by_count`, :func:`by_time` and :func:`by_delta`."""
+
+    kind: str
+    by: Any
+    column: str | None = None
+
+    def __str__(self) -> str:
+        return f"{self.kind}({self.column + ', ' if self.column else ''}{self.by})"
+
+    def bind(self, time: TimeColumn, type_of: TypeOf) -> Any:
+        """What is counted: rows, ticks, or the column's own units."""
+        if self.kind == "count":
+            return self.by
+        if self.kind == "time":
+            return above_zero(time, self.by, "by_time()")
+        assert self.column is not None
+        kind = type_of(self.column, "by_delta()")
+        if pa.types.is_temporal(kind):
+            return TimeColumn(self.column, kind).duration(self.by, "by_delta()")
+        if isinstance(self.by, bool) or not isinstance(self.by, (int, float, np.number)) or not self.by >= 0:
+            raise ColumnError(
+                f"by_delta() is {self.by!r}, but {self.column!r} is {kind}; expected a number of 0 or more"
+            )
+        return self.by
+
+
+def by_count(n: int) -> Rule:
+    """Evict all but the last n rows; trigger after every n rows.
+
+    >>> str(by_count(4))
+    'count(4)'
+    """
+    return Rule("count", whole("by_count()", n, 1))
+
+
+def by_time(duration: Duration) -> Rule:
+    """Evict rows older than a duration (one exactly as old stays); trigger at every multiple of it.
+
+    >>> str(by_time("5 seconds"))
+    'time(5 seconds)'
+    """
+    return Rule("time", duration)
+
+
+def by_delta(column: str, delta: Any) -> Rule:
+    """Evict rows whose value is more than delta below the newest; trigger at values more than delta above the last.
+
+    For a column of numbers, delta is a number; for one of times, a duration.
+
+    >>> str(by_delta("temperature", 1.5))
+    'delta(temperature, 1.5)'
+    """
+    if not isinstance(column, str):
+        raise QueryError(f"by_delta() is given {column!r}; expected the name of a column")
+    return Rule("delta", delta, column)
+
+
+@dataclass(frozen=True)
+class Policy(Spec):
+    """Windows by an eviction and a trigger policy; made by :func:`policy`."""
+
+    evict: Rule
+    trigger: Rule
+    min_fill: str = "partial"
+    until: Instant | None = None
+    empty: str = "skip"
+    emit: str = "every"
+
+    def __str__(self) -> str:
+        return f"evict {self.evict}, trigger {self.trigger}"
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of its delta policies."""
+        return tuple(dict.fromkeys(rule.column for rule in (self.evict, self.trigger) if rule.column))
+
+    def bind(self, time: TimeColumn, type_of: TypeOf) -> Triggered:
+        """The windows on a time column, in its ticks."""
+        until = None if self.until is None else time.instant(self.until, "until")
+        return Triggered(
+            time=time, emit=self.emit, names=self.columns, evict=self.evict, trigger=self.trigger,
+            evict_by=self.evict.bind(time, type_of), trigger_by=self.trigger.bind(time, type_of),
+            min_fill=self.min_fill, until=until, empty=self.empty,
+        )  # fmt: skip
+
+
+def policy(
+    evict: Rule,
+    trigger: Rule | None = None,
+    *,
+    min_fill: str = "partial",
+    until: Instant | None = None,
+    empty: str = "skip",
+    emit: str = "every",
+) -> Policy:
+    """Windows by an eviction and a trigger policy: count, time or delta, all nine combinations (IBM Streams' SPL).
+
+    Each key has a window of its own, which its rows enter in the order of their time, then of the columns that
+    ``ff.events(ties=)`` names, then as they came. Results have the time ``at`` of their trigger, and as ``window`` the
+    times of the first and last row that are in.
+
+    Parameters
+    ----------
+    evict
+        What leaves: :func:`by_count`, all but the last n rows; :func:`by_time`, rows older than a duration;
+        :func:`by_delta`, rows whose value is more than delta below that of the row that comes in.
+    trigger
+        When there is a result; ``by_count(1)``, for each row, where None. A count trigger comes after its row is in. A
+        delta trigger comes before: when a value is more than delta above that of the last row that triggered (the
+        first row only sets the reference). A time trigger comes at every multiple of its duration, from the first one
+        after the key's first row up to its last row's time, whether rows came or not.
+    min_fill
+        ``"full"`` leaves out triggers before the window was full: before n rows came, or before the first eviction by
+        delta (SPL's Aggregate operator).
+    until
+        Up to when a time trigger goes on, instead of the key's last row.
+    empty
+        ``"emit"`` gives time triggers of an empty window too.
+    emit
+        As for :func:`sliding`.
+
+    Raises
+    ------
+    QueryError
+        If a policy is none of these.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = ff.events(pa.table({"t": [0, 1, 2, 3], "x": [16.0, 16.4, 17.1, 17.6]}), time="t")
+    >>> near = ff.policy(evict=ff.by_delta("x", 1.5))
+    >>> events.window(near).aggregate(x=ff.CollectList("x"))["x"].to_pylist()
+    [[16.0], [16.0, 16.4], [16.0, 16.4, 17.1], [16.4, 17.1, 17.6]]
+    """
+    trigger = by_count(1) if trigger is None else trigger
+    for argument, rule in (("evict", evict), ("trigger", trigger)):
+        if not isinstance(rule, Rule):
+            raise QueryError(
+                f"{argument} is {rule!r}; expected ff.by_count(n), ff.by_time(t) or ff.by_delta(column, d)"
+            )
+    one_of("min_fill", min_fill, MIN_FILL)
+    one_of("empty", empty, EMPTY)
+    one_of("emit", emit, EMIT)
+    if trigger.kind != "time":
+        for argument, given, default in (("until", until, None), ("empty", empty, "skip")):
+            if given != default:
+                raise QueryError(
+                    f"{argument} is {given!r} with the trigger {trigger}; expected it only with ff.by_time(t)"
+                )
+    return Policy(evict, trigger, min_fill, until, empty, emit)
+
+
+class Triggers(NamedTuple):
+    """The triggers of all keys: the row before which each comes, its time, and the number of its key."""
+
+    row: Ints
+    at: Ints
+    key: Ints
+
+
+@dataclass(frozen=True, kw_only=True)
+class Triggered(Windows):
+    """SPL windows over the rows of each key: a frame a row."""
+
+    names: tuple[str, ...]
+    evict: Rule
+    trigger: Rule
+    evict_by: Any = field(repr=False)
+    trigger_by: Any = field(repr=False)
+    min_fill: str
+    until: int | None
+    empty: str
+    axis = "rows"
+    facts = frozenset({"first"})
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The columns of its delta policies."""
+        return self.names
+
+    @property
+    def stamped(self) -> bool:
+        """Results have the time of their trigger."""
+        return True
+
+    @property
+    def forward(self) -> bool:
+        """Delta eviction may take a row from the midst of others."""
+        return self.evict.kind != "delta"
+
+    def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
+        """The frame of each event."""
+        assert ranks is not None
+        if len(ticks) and self.evict.kind == "time":
+            overflow_guard(int(ticks.min()) - self.evict_by, int(ticks.max()) + 1, self.time)
+        return ranks, None
+
+    def all_ranges(self, pieces: Pieces) -> Ranges | Runs:
+        """Every window over partials."""
+        triggers = self._triggers(pieces)
+        if self.evict.kind == "delta":
+            return self._by_delta(pieces, triggers)
+        begin = pieces.starts[triggers.key]
+        if self.evict.kind == "count":
+            low = np.maximum(triggers.row - self.evict_by, begin)
+            if self.min_fill == "full":
+                kept = triggers.row - begin >= self.evict_by
+                triggers, low = Triggers(*(column[kept] for column in triggers)), low[kept]
+        else:
+            low = pieces.locate(triggers.key, triggers.at - self.evict_by, pieces.facts["first"])
+        return self._ranges(pieces, triggers, low)
+
+    def _ranges(self, pieces: Pieces, triggers: Triggers, low: Ints) -> Ranges:
+        high = triggers.row
+        low = np.minimum(low, high)
+        kept = np.flatnonzero(high > low) if self.empty == "skip" else np.arange(len(low))
+        low, high, at = low[kept], high[kept], triggers.at[kept]
+        ticks = pieces.facts["first"]
+        filled = high > low
+        start = np.where(filled, ticks[np.minimum(low, len(ticks) - 1)], at) if len(ticks) else at
+        end = np.where(filled, ticks[high - 1], at) if len(ticks) else at
+        return Ranges(low, high, pieces.starts[triggers.key[kept]], start, end, at)
+
+    def _triggers(self, pieces: Pieces) -> Triggers:
+        ticks = pieces.facts["first"]
+        rows = np.arange(len(ticks))
+        if self.trigger.kind == "count":
+            rows = rows[(rows - pieces.starts[pieces.key] + 1) % self.trigger_by == 0]
+            return Triggers(rows + 1, ticks[rows], pieces.key[rows])
+        if self.trigger.kind == "delta":
+            following = first_above(self._values(pieces, self.trigger), pieces.starts, self.trigger_by)
+            reached = chain(following, pieces.starts)
+            reached[pieces.starts] = False  # the first row is only what others are compared with
+            rows = np.flatnonzero(reached)
+            return Triggers(rows, ticks[rows], pieces.key[rows])
+        period = self.trigger_by
+        first = ticks[pieces.starts] // period + 1
+        last = ticks[pieces.ends - 1] if self.until is None else np.full(len(first), self.until, np.int64)
+        count = np.maximum(last // period - first + 1, 0)
+        if float(count.astype(np.float64).sum()) > MOST:
+            raise QueryError(
+                f"the trigger {self.trigger} fires {float(count.astype(np.float64).sum()):.2g} times, more than one "
+                "process can hold; expected a longer duration"
+            )
+        key = np.repeat(np.arange(len(first)), count)
+        at = (first[key] + np.arange(len(key)) - np.repeat(np.cumsum(count) - count, count)) * period
+        return Triggers(pieces.locate(key, at + 1, ticks), at, key)
+
+    def _values(self, pieces: Pieces, rule: Rule) -> NDArray[Any]:
+        assert rule.column is not None
+        return pieces.facts[rule.column]
+
+    def _by_delta(self, pieces: Pieces, triggers: Triggers) -> Ranges | Runs:
+        """Each row is in from its arrival to that of the first row too far above it."""
+        until = first_above(self._values(pieces, self.evict), pieces.starts, self.evict_by)
+        if self.min_fill == "full" and len(pieces.starts):
+            full = np.minimum.reduceat(until, pieces.starts)
+            triggers = Triggers(*(column[triggers.row > full[triggers.key]] for column in triggers))
+        longest = np.maximum.accumulate(until)
+        low = np.searchsorted(longest, triggers.row)  # the first row that is still in
+        if (longest == until).all():
+            return self._ranges(pieces, triggers, np.maximum(low, pieces.starts[triggers.key]))
+        filled = triggers.row > pieces.starts[triggers.key]
+        triggers, low = Triggers(*(column[filled] for column in triggers)), low[filled]
+        # Triggers of one key come in the order of their rows, and keys one after the other.
+        first = np.searchsorted(triggers.row, np.arange(len(until)) + 1)
+        last = np.searchsorted(triggers.row, until, side="right") - 1
+        ticks = pieces.facts["first"]
+        start, end = ticks[low], ticks[triggers.row - 1]
+        return Runs(first, last, pieces.starts[triggers.key], start, end, triggers.at)
+
+    def describe(self) -> str:
+        """The windows in words."""
+        kind = self.time.type
+        evict, trigger = (
+            f"time({describe(by, kind)})" if rule.kind == "time" else str(rule)
+            for rule, by in ((self.evict, self.evict_by), (self.trigger, self.trigger_by))
+        )
+        return f"evict {evict}, trigger {trigger}"
+
+    def describe_frames(self) -> str:
+        """How the line is cut, in words."""
+        return "one frame a row"

@@ -1,0 +1,106 @@
+"""Session windows: events that follow one another closely."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...aggregators.errors import QueryError
+from ..times import Duration, TimeColumn, describe, overflow_guard
+from .grid import STAMP, above_zero
+from .spec import Ints, Mask, Pieces, Ranges, Spec, TypeOf, Windows, one_of
+
+
+@dataclass(frozen=True)
+class Session(Spec):
+    """Windows of events that follow one another closely; made by :func:`session`."""
+
+    gap: Duration
+    merge_touching: bool = False
+    stamp: str = "interval"
+
+    def __str__(self) -> str:
+        return f"sessions that end after {self.gap} without an event"
+
+    def bind(self, time: TimeColumn, type_of: TypeOf) -> Sessions:
+        """The windows on a time column, in its ticks."""
+        gap = above_zero(time, self.gap, "gap")
+        return Sessions(time=time, stamp=self.stamp, gap=gap, merge_touching=self.merge_touching)
+
+
+def session(gap: Duration, *, merge_touching: bool = False, stamp: str = "interval") -> Session:
+    """Windows of events that follow one another closely: ``[first event, last event + gap)``.
+
+    Parameters
+    ----------
+    gap
+        How long without an event a session ends.
+    merge_touching
+        What becomes of two events exactly ``gap`` apart: two sessions that touch (False, as Hazelcast Jet has it), or
+        one (True, as Flink).
+    stamp
+        As for :func:`sliding`.
+
+    Raises
+    ------
+    QueryError
+        If an argument is none of these; the gap is checked in ``.aggregate``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 4, 8]})
+    >>> result = ff.events(events, time="t").window(ff.session(3)).aggregate(n=ff.Count())
+    >>> [(w["window"]["start"], w["window"]["end"], w["n"]) for w in result.to_pylist()]
+    [(0, 4, 2), (4, 7, 1), (8, 11, 1)]
+    """
+    if not isinstance(merge_touching, bool):
+        raise QueryError(f"merge_touching is {merge_touching!r}; expected True or False")
+    one_of("stamp", stamp, STAMP)
+    return Session(gap, merge_touching, stamp)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sessions(Windows):
+    """Sessions in ticks of a time column.
+
+    Frames are as long as the gap, so that all events of one are in one session, in whichever task they are. A session
+    is a run of frames, the first event of each close enough to the last one before.
+    """
+
+    gap: int
+    merge_touching: bool
+    facts = frozenset({"first", "last"})
+
+    @property
+    def block(self) -> tuple[int, int]:
+        """(origin, width) in ticks: no frame straddles two of ``(ticks - origin) // width``."""
+        return 0, self.gap
+
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
+        """The frame of each event."""
+        if len(ticks):
+            overflow_guard(int(ticks.min()), int(ticks.max()) + self.gap, self.time)
+        return ticks // self.gap, None
+
+    def all_ranges(self, pieces: Pieces) -> Ranges:
+        """Every session over partials."""
+        first, last = pieces.facts["first"], pieces.facts["last"]
+        begins = np.ones(len(first), bool)
+        apart = first[1:] - last[:-1]
+        begins[1:] = apart > self.gap if self.merge_touching else apart >= self.gap
+        begins[pieces.starts] = True
+        low = np.flatnonzero(begins)
+        high = np.append(low[1:], len(first))[: len(low)].astype(np.int64)
+        return Ranges(low, high, low, first[low], last[high - 1] + self.gap)
+
+    def describe(self) -> str:
+        """The windows in words."""
+        touching = "are one" if self.merge_touching else "stay apart"
+        gap = describe(self.gap, self.time.type)
+        return f"sessions, [first event, last event + {gap}); those that touch {touching}"
+
+    def describe_frames(self) -> str:
+        """How the line is cut, in words."""
+        return f"one frame every {describe(self.gap, self.time.type)}, the gap between sessions"

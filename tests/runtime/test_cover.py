@@ -1,0 +1,435 @@
+"""States of windows from runs of windows, by every way, against the rows that each window's own definition gives it."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Callable
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import framefold as ff
+from framefold.aggregators.binding import Bound
+from framefold.aggregators.frames import Frames
+from framefold.runtime import sweep
+from framefold.runtime.cover import cover, way_of
+
+from ..operations import Ledger
+from .test_scan import Text
+from .test_slide import NASTY, Joined, assert_own_values_only
+
+WAYS = ("deduct", "tree", "copies")
+
+
+class Runs(NamedTuple):
+    """Runs of windows, sorted by their first windows, and how many windows there are."""
+
+    first: np.ndarray
+    last: np.ndarray
+    windows: int
+
+    def own(self, values: list[Any]) -> list[list[Any]]:
+        """The values of each window, in the order of rows."""
+        windows: list[list[Any]] = [[] for _ in range(self.windows)]
+        for value, first, last in zip(values, self.first.tolist(), self.last.tolist(), strict=True):
+            for window in range(first, last + 1):
+                windows[window].append(value)
+        return windows
+
+
+@st.composite
+def runs(draw: st.DrawFn, most: int = 30) -> Runs:
+    """Runs over the windows of some keys: short ones, long ones, equal ones; windows that none takes in."""
+    sizes = draw(st.lists(st.integers(1, 24), min_size=1, max_size=4))
+    pairs = []
+    for _ in range(draw(st.integers(0, most))):
+        key = draw(st.integers(0, len(sizes) - 1))
+        start = sum(sizes[:key])
+        first = draw(st.integers(0, sizes[key] - 1))
+        pairs.append((start + first, start + draw(st.integers(first, sizes[key] - 1))))
+    pairs.sort(key=lambda pair: pair[0])
+    first, last = (np.array([pair[end] for pair in pairs], np.int64) for end in (0, 1))
+    return Runs(first, last, sum(sizes))
+
+
+def random_runs(seed: int, rows: int, windows: int, longest: int) -> Runs:
+    chance = np.random.default_rng(seed)
+    first = np.sort(chance.integers(0, windows, rows))
+    return Runs(first, np.minimum(first + chance.integers(0, longest, rows), windows - 1), windows)
+
+
+def states_of(bound: Bound, values: list[Any]) -> Any:
+    """One state for each value."""
+    rows = np.arange(len(values))
+    if not len(rows):
+        return {key: column[:0] for key, column in bound.identity.items()}
+    return bound.accumulate(Frames(rows, len(rows), rows), [pa.array(values, type) for type in bound.types])
+
+
+def covered(bound: Bound, values: list[Any], over: Runs, way: Any = None) -> list[Any]:
+    states = cover(bound, states_of(bound, values), over.first, over.last, over.windows, way)
+    result: list[Any] = bound.finish(states).to_pylist()
+    return result
+
+
+class Union(ff.PythonOperation):
+    """The set of values, with no deduct."""
+
+    result = "list<int64>"
+    commutative = True
+
+    def create(self) -> frozenset[int]:
+        return frozenset()
+
+    def accumulate(self, state: frozenset[int], value: int) -> frozenset[int]:
+        return state | {value}
+
+    def combine(self, a: frozenset[int], b: frozenset[int]) -> frozenset[int]:
+        return a | b
+
+    def finish(self, state: frozenset[int]) -> list[int]:
+        return sorted(state)
+
+
+class Bag(ff.PythonOperation):
+    """A multiset as a user may write it: what is not in it cannot be taken out."""
+
+    result = "list<int64>"
+    commutative = True
+    exact_deduct = True
+
+    def create(self) -> tuple[int, ...]:
+        return ()
+
+    def accumulate(self, state: tuple[int, ...], value: int) -> tuple[int, ...]:
+        return tuple(sorted((*state, value)))
+
+    def combine(self, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+        return tuple(sorted(a + b))
+
+    def deduct(self, a: tuple[int, ...], b: tuple[int, ...]) -> tuple[int, ...]:
+        left = list(a)
+        for value in b:
+            left.remove(value)  # a ValueError where it is not there
+        return tuple(left)
+
+    def finish(self, state: tuple[int, ...]) -> list[int]:
+        return list(state)
+
+
+def some(function: Callable[[list[Any]], Any]) -> Callable[[list[Any]], Any]:
+    return lambda own: function(own) if own else None
+
+
+def variance(own: list[Any]) -> Any:
+    return float(statistics.variance(map(Fraction, own))) if len(own) > 1 else None
+
+
+INTS, FLOATS = st.integers(-5, 5), st.sampled_from([0.5, -0.5, 3.0, 1.25, -2.0])
+DECIMALS = st.integers(-500, 500).map(lambda n: Decimal(n).scaleb(-2))
+CASES: list[tuple[Any, pa.DataType, st.SearchStrategy[Any], Callable[[list[Any]], Any], str]] = [
+    (ff.Count(), pa.int64(), INTS, len, "deduct"),
+    (ff.Sum("x"), pa.int64(), st.integers(-(2**62), 2**62).map(lambda n: n // 64), some(sum), "deduct"),
+    (ff.Sum("x"), pa.float64(), FLOATS, some(sum), "deduct"),
+    (ff.Sum("x"), pa.decimal128(6, 2), DECIMALS, some(sum), "deduct"),
+    (ff.Average("x"), pa.float64(), FLOATS, some(lambda own: float(sum(map(Fraction, own)) / len(own))), "deduct"),
+    (ff.BitXor("x"), pa.int64(), INTS, some(lambda own: int(np.bitwise_xor.reduce(own))), "deduct"),
+    (ff.Histogram("x", bins=[-5, 0, 5]), pa.int64(), INTS, lambda own: [sum(x < 0 for x in own), sum(x >= 0 for x in own)], "deduct"),  # noqa: E501
+    (Ledger("x"), pa.int64(), INTS, some(sum), "deduct"),
+    (Bag("x"), pa.int64(), INTS, sorted, "deduct"),
+    (ff.Min("x"), pa.int64(), INTS, some(min), "tree"),
+    (ff.Max("x"), pa.string(), st.sampled_from("abc"), some(max), "tree"),
+    (ff.Variance("x"), pa.float64(), FLOATS, variance, "tree"),
+    (ff.CountDistinct("x"), pa.int64(), INTS, lambda own: len(set(own)), "tree"),
+    (ff.Median("x"), pa.int64(), INTS, some(statistics.median), "tree"),
+    (Union("x"), pa.int64(), INTS, lambda own: sorted(set(own)), "tree"),
+    (ff.CollectList("x"), pa.int64(), INTS, list, ""),
+    (Joined("x"), pa.string(), st.sampled_from("abc"), "".join, "copies"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("operation", "type", "values", "right", "way"), CASES, ids=lambda case: str(case)[:24])
+@given(data=st.data(), over=runs())
+def test_operations(
+    operation: Any, type: pa.DataType, values: Any, right: Any, way: str, data: st.DataObject, over: Runs
+) -> None:
+    bound = Bound("x", operation, [type] * len(operation.columns))
+    column = data.draw(st.lists(values, min_size=len(over.first), max_size=len(over.first)))
+    if not bound.columns:
+        column_states = states_of(Bound("x", ff.Count("x"), [type]), column)
+        found = bound.finish(cover(bound, column_states, over.first, over.last, over.windows)).to_pylist()
+    else:
+        found = covered(bound, column, over)
+    expected = [right(own) for own in over.own(column)]
+    if isinstance(operation, ff.Variance):
+        assert [f is None for f in found] == [e is None for e in expected]
+        pairs = [(f, e) for f, e in zip(found, expected, strict=True) if f is not None]
+        assert all(math.isclose(f, e, rel_tol=1e-12, abs_tol=1e-12) for f, e in pairs)
+    else:
+        assert found == expected
+    assert way_of(bound) == (way or way_of(bound))
+
+
+@given(over=runs(), data=st.data(), steps=st.integers(1, 4))
+def test_all_ways_give_the_same(over: Runs, data: st.DataObject, steps: int) -> None:
+    """Also with running states that start anew every few steps, and copies of a few windows at a time."""
+    values = data.draw(st.lists(INTS, min_size=len(over.first), max_size=len(over.first)))
+    bound = Bound("x", ff.Sum("x"), [pa.int64()])
+    expected = [sum(own) if own else None for own in over.own(values)]
+    with patch.object(sweep, "STEPS", steps), patch("framefold.runtime.cover.COPIES", steps):
+        for way in WAYS:
+            assert covered(bound, values, over, way) == expected
+
+
+@given(over=runs(40), data=st.data(), steps=st.integers(1, 4))
+def test_nothing_is_deducted_that_is_not_there(over: Runs, data: st.DataObject, steps: int) -> None:
+    values = data.draw(st.lists(INTS, min_size=len(over.first), max_size=len(over.first)))
+    with patch.object(sweep, "STEPS", steps):
+        assert covered(Bound("x", Bag("x"), [pa.int64()]), values, over) == [sorted(own) for own in over.own(values)]
+
+
+def test_no_rows_and_no_windows() -> None:
+    bound = Bound("x", ff.Sum("x"), [pa.int64()])
+    none = np.empty(0, np.int64)
+    assert covered(bound, [], Runs(none, none, 3)) == [None] * 3
+    assert covered(bound, [], Runs(none, none, 0)) == []
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_window_is_not_empty_because_its_values_cancel(way: str) -> None:
+    """Three windows: +5, both, -5. Values that cancel are 0, and only windows without any are null."""
+    over = Runs(np.array([0, 1]), np.array([1, 2]), 4)
+    for type in (pa.int64(), pa.float64()):
+        assert covered(Bound("x", ff.Sum("x"), [type]), [5, -5], over, way) == [5, 0, -5, None]
+
+
+def test_the_order_of_events_is_kept() -> None:
+    """Long events and short ones between them: no window has neighbours only."""
+    over = Runs(np.array([0, 0, 1, 1, 2]), np.array([3, 0, 2, 3, 2]), 5)
+    assert covered(Bound("x", Joined("x"), [pa.string()]), list("abcde"), over) == ["ab", "acd", "acde", "ad", ""]
+
+
+class Counting(ff.AggregateOperation):
+    """A sum that counts its element operations, by kind, and its calls."""
+
+    state = {"total": "int64"}
+    commutative = True
+    result = "int64"
+    combined = deducted = calls = 0
+
+    def accumulate(self, frames: Any, x: Any) -> Any:
+        return {"total": frames.sum(x)}
+
+    def combine(self, a: Any, b: Any) -> Any:
+        self.calls += 1
+        self.combined += len(a["total"])
+        return {"total": a["total"] + b["total"]}
+
+    def deduct(self, a: Any, b: Any) -> Any:
+        self.calls += 1
+        self.deducted += len(a["total"])
+        return {"total": a["total"] - b["total"]}
+
+    def finish(self, a: Any) -> Any:
+        return a["total"]
+
+
+def counted(over: Runs, way: str) -> Counting:
+    """The operation after a cover, whose result is checked by differences of cumulated sums."""
+    operation = Counting("x")
+    bound = Bound("x", operation, [pa.int64()])
+    values = np.random.default_rng(1).integers(-9, 9, len(over.first))
+    found = cover(bound, {"total": values}, over.first, over.last, over.windows, way)  # type: ignore[arg-type]
+    change = np.zeros(over.windows + 1, np.int64)
+    np.add.at(change, over.first, values)
+    np.subtract.at(change, over.last + 1, values)
+    assert np.array_equal(np.asarray(found["total"]), np.cumsum(change)[:-1])
+    return operation
+
+
+SHAPES = [
+    pytest.param(random_runs(2, rows, windows, longest), id=f"{rows} rows, {windows} windows, up to {longest}")
+    for rows, windows, longest in [
+        (1000, 1000, 1),
+        (1000, 1000, 2),
+        (1000, 1000, 60),
+        (1000, 1000, 1000),
+        (30_000, 1000, 700),
+        (500, 1500, 1400),
+        (100, 1500, 10),
+        (30_000, 100, 100),
+    ]
+]
+
+
+@pytest.mark.parametrize("over", SHAPES)
+def test_two_operations_a_window_by_deduct(over: Runs) -> None:
+    """Besides one state for each window at which runs begin and each after which runs end, 2 however long they are."""
+    operation = counted(over, "deduct")
+    rows, begin, end = len(over.first), len(set(over.first.tolist())), len(set(over.last.tolist()))
+    assert operation.combined + operation.deducted <= (rows - begin) + (rows - end) + 2 * over.windows
+    assert operation.deducted <= over.windows
+
+
+@pytest.mark.parametrize("longest", [2, 60, 3000, 40_000])
+def test_operations_of_a_long_line_by_deduct(longest: int) -> None:
+    """Where running states are started anew, each row that lives on there costs 2 more at most; and calls are few."""
+    over = random_runs(3, 40_000, 40_000, longest)
+    operation = counted(over, "deduct")
+    rows, begin, end = len(over.first), len(set(over.first.tolist())), len(set(over.last.tolist()))
+    operations = operation.combined + operation.deducted - (rows - begin) - (rows - end) - 2 * over.windows
+    assert operations <= 2 * np.count_nonzero(over.last - over.first >= 1)
+    if longest <= 60:
+        crossing = 40_000 / sweep.STEPS * longest  # one event a window on average lives for half of `longest`
+        assert operations <= 2 * crossing
+    assert operation.calls <= 2 * 3 * sweep.STEPS + 2 * 40_000 // sweep.STEPS + 100
+
+
+@pytest.mark.parametrize("over", SHAPES)
+def test_operations_by_tree(over: Runs) -> None:
+    operation = counted(over, "tree")
+    lengths = over.last - over.first + 1
+    nodes = np.maximum(1, 2 * np.ceil(np.log2(lengths)))
+    assert operation.combined <= nodes.sum() + 2 * over.windows
+    assert operation.calls <= (math.ceil(math.log2(over.windows)) + 2) * (math.ceil(math.log2(2 * len(lengths))) + 2)
+
+
+def test_a_million_windows_take_no_more_calls_by_tree() -> None:
+    over = random_runs(4, 1000, 1_000_000, 900_000)
+    assert counted(over, "tree").calls <= 22 * 14
+
+
+def test_copies_are_made_some_windows_at_a_time() -> None:
+    """Each window's letters, in the order of rows, whatever is copied at a time; one combine for all but the first."""
+    over, text = random_runs(5, 300, 40, 30), Text("x")
+    bound = Bound("x", text, [pa.string()])
+    letters = np.array([chr(97 + row % 26) for row in range(300)], object)
+    windows = over.own(letters.tolist())
+    for room in (1, 50, 1 << 20):
+        text.combined = 0
+        with patch("framefold.runtime.cover.COPIES", room):
+            states = cover(bound, {"text": letters}, over.first, over.last, over.windows)
+        assert states["text"].tolist() == ["".join(own) for own in windows]
+        assert text.combined == sum(len(own) - 1 for own in windows if own)
+
+
+FLOAT_SUM = Bound("x", ff.Sum("x"), [pa.float64()])
+
+
+def check_floats(values: list[float], over: Runs, way: Any = None, every: int = 1) -> None:
+    found = covered(FLOAT_SUM, values, over, way)
+    for window, own in list(enumerate(over.own(values)))[::every]:
+        if own:
+            assert_own_values_only(found[window], own)
+        else:
+            assert found[window] is None
+
+
+@given(over=runs(), data=st.data(), steps=st.integers(1, 4))
+@example(over=Runs(np.array([0, 0, 1]), np.array([0, 2, 2]), 3), data=None, steps=1)
+def test_nasty_values_pass_through(over: Runs, data: Any, steps: int) -> None:
+    """What has ended leaves nothing behind, by any way, however often running states start anew."""
+    size = len(over.first)
+    values = (
+        [1e300, 1.0, 1e-9]
+        if data is None
+        else data.draw(st.lists(st.sampled_from(NASTY), min_size=size, max_size=size))
+    )  # noqa: E501
+    with patch.object(sweep, "STEPS", steps):
+        for way in WAYS:
+            check_floats(values, over, way)
+
+
+@given(over=runs(), data=st.data(), steps=st.integers(1, 4))
+def test_any_floats(over: Runs, data: st.DataObject, steps: int) -> None:
+    values = data.draw(st.lists(st.floats(), min_size=len(over.first), max_size=len(over.first)))
+    with patch.object(sweep, "STEPS", steps):
+        check_floats(values, over)
+
+
+def small_among_large(seed: int) -> tuple[list[float], Runs]:
+    """Values of all sizes, some of them huge, over a line on which running states start anew."""
+    chance = np.random.default_rng(seed)
+    over = random_runs(seed, 6000, 5000, 20)
+    values = chance.normal(0, 1, 6000) * 10.0 ** chance.integers(-8, 9, 6000)
+    values[chance.integers(0, 6000, 30)] = chance.choice([1e30, -1e30, 1e300, -1e300, np.nan, np.inf], 30)
+    return values.tolist(), over
+
+
+def test_values_of_all_sizes() -> None:
+    for seed in range(3):
+        check_floats(*small_among_large(seed))
+
+
+def test_without_the_rebuild_they_would_be_wrong() -> None:
+    def never(operation: Any, running: Any, *others: Any) -> Any:
+        return {}
+
+    with patch.object(sweep, "_lost", never), pytest.raises(AssertionError):
+        check_floats([1e40, 0.1, 0.2, 0.3], Runs(np.array([0, 0, 1, 2]), np.array([1, 3, 3, 3]), 4))
+
+
+def test_what_is_lost_is_carried_on_to_where_running_states_start_anew() -> None:
+    """1e40 is gone before a part begins that has a long lived 0.1 in it: the part's first window is rebuilt."""
+    first = np.concatenate([[0, 0], np.arange(4000)])
+    last = np.concatenate([[900, 3999], np.arange(4000) + 1])
+    values = [1e40, 0.1, *[1e-3 * (n % 7) for n in range(4000)]]
+    check_floats(values, Runs(first, np.minimum(last, 3999), 4000))
+
+
+def test_doubtful_windows_are_few() -> None:
+    """Ordinary values never need the tree; after a huge one it stops at the next fresh start."""
+    again: list[int] = []
+
+    def watched(operation: Any, states: Any, first: Any, last: Any, windows: int) -> Any:
+        again.append(windows)
+        return by_tree(operation, states, first, last, windows)
+
+    by_tree = sweep.by_tree
+    over = random_runs(6, 20_000, 20_000, 50)
+    values = [0.1 * (n % 1000 + 1) for n in range(20_000)]
+    with patch.object(sweep, "by_tree", watched):
+        check_floats(values, over, every=97)
+        assert not again
+        values[10_000] = 1e300
+        check_floats(values, over, every=97)
+        assert 0 < sum(again) < 3 * 3 * sweep.STEPS
+
+
+def test_plain_floats_of_a_users_own_are_never_deducted() -> None:
+    class Plain(ff.AggregateOperation):
+        state = {"total": "float64"}
+        commutative = True
+        result = "float64"
+
+        def accumulate(self, frames: Any, x: Any) -> Any:
+            return {"total": frames.sum(x)}
+
+        def combine(self, a: Any, b: Any) -> Any:
+            return {"total": a["total"] + b["total"]}
+
+        def deduct(self, a: Any, b: Any) -> Any:
+            raise AssertionError
+
+        def finish(self, a: Any) -> Any:
+            return a["total"]
+
+    over = Runs(np.array([0, 1]), np.array([1, 2]), 3)
+    assert covered(Bound("x", Plain("x"), [pa.float64()]), [1e16, 1.0], over) == [1e16, 1e16 + 1, 1.0]
+
+
+def test_states_are_not_changed() -> None:
+    over = random_runs(7, 200, 50, 30)
+    values = np.arange(200.0)
+    states = states_of(FLOAT_SUM, values.tolist())
+    for way in WAYS:
+        cover(FLOAT_SUM, states, over.first, over.last, over.windows, way)  # type: ignore[arg-type]
+    assert np.array_equal(states["total"].value(), values)
