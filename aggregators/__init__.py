@@ -18,6 +18,7 @@ from .frames import Frames
 from .grouped import GroupedBy
 from .higher import Kurtosis, Skewness
 from .histogram import Histogram
+from .lifetimes import Covered, TimeWeightedAverage
 from .lists import CollectList, Concat, FirstN, LastN
 from .logic import BitAnd, BitOr, BitXor, BoolAnd, BoolOr, CountIf
 from .mapping import FlatMapped, Mapped
@@ -57,6 +58,7 @@ __all__ = [
     "CountDistinct",
     "CountIf",
     "Covariance",
+    "Covered",
     "DistinctSum",
     "ElementWise",
     "Ewma",
@@ -91,6 +93,7 @@ __all__ = [
     "StdDev",
     "Sum",
     "ThetaSketch",
+    "TimeWeightedAverage",
     "TopN",
     "Variance",
     "WeightedAverage",

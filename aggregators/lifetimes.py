@@ -107,7 +107,8 @@ class TimeWeightedAverage(AggregateOperation):
 
     The integral of the column over the lifetimes clipped to the window, divided by their total duration; a float64, and
     null where no event with a value lives in the window (StreamInsight's time-weighted average; R. Barga et al.,
-    "Consistent streaming through time", 2007, for lifetimes). Products and sums are compensated.
+    "Consistent streaming through time", 2007, for lifetimes). Products and sums are compensated, except those of values
+    beyond 2**896 (5e269), which are kept apart.
 
     Parameters
     ----------
@@ -194,7 +195,8 @@ class OverLifetimes(Parts):
     """Partials of lifetimes: heads, tails and levels side by side.
 
     :func:`framefold.runtime.cover.over_frames` makes states of frames of them. Those are states of ``clipped``, and so
-    are the states of windows, which ``finish`` is given.
+    are the states of windows, which ``finish`` is given. Events without an end, which only trials of an operation have,
+    live for one tick: their partials are heads and nothing else, and ``finish`` takes those too.
     """
 
     def __init__(self, asked: AggregateOperation, clipped: ClippedTicks, *types: pa.DataType) -> None:
@@ -207,13 +209,14 @@ class OverLifetimes(Parts):
         return cast(ClippedTicks, self.clipped.operation)
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
-        if not isinstance(frames, Lifetimes):
-            raise QueryError(NO_INTERVALS.format(self))
-        ticks = {"head": frames.head, "tail": frames.tail, "level": np.ones(len(frames.head), np.int64)}
+        one = np.ones(len(frames.index), np.int64)
+        ticks = {"head": one, "tail": one - 1, "level": one}
+        if isinstance(frames, Lifetimes):
+            ticks |= {"head": frames.head, "tail": frames.tail}
         return self._together({name: self._own.of(frames, columns, each) for name, each in ticks.items()})
 
     def finish(self, a: State) -> Any:
-        return self._own.finish(a)
+        return self._own.finish(self.part("head", a) if "head.ticks" in a else a)
 
     def part(self, name: str, states: State) -> State:
         """The heads, tails or levels of partials, as states of ``clipped``."""

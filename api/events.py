@@ -24,6 +24,7 @@ def events(
     time: str,
     by: str | Sequence[str] | None = None,
     *,
+    until: str | None = None,
     ties: str | Sequence[str] = (),
     null_time: str = "error",
 ) -> Events:
@@ -38,6 +39,9 @@ def events(
         The column with each event's time: timestamps, dates or integers.
     by
         The key columns: one name, several, or none for one series of windows over everything.
+    until
+        The column with each event's end, of the type of its time: interval events, which live from their time up to it
+        and are in every window they overlap. None for events of one point in time.
     ties
         The columns that order events of one time, wherever their order matters; then they are in input order.
     null_time
@@ -61,12 +65,14 @@ def events(
     if by is not None and not isinstance(by, (str, list, tuple)):
         raise QueryError(f"by= is {by!r}; expected the name of a column, a list of names, or None")
     keys = [by] if isinstance(by, str) else list(by or [])
+    if until is not None and not isinstance(until, str):
+        raise QueryError(f"until= is {until!r}; expected the name of a column, or None")
     if not isinstance(ties, (str, list, tuple)):
         raise QueryError(f"ties= is {ties!r}; expected the name of a column or a list of names")
     if null_time not in ("error", "drop"):
         raise QueryError(f"null_time is {null_time!r}; expected 'error' or 'drop'")
     order = (ties,) if isinstance(ties, str) else tuple(ties)
-    return Events(engine_for(data), time, tuple(keys), order, null_time, Options())
+    return Events(engine_for(data), time, tuple(keys), until, order, null_time, Options())
 
 
 def parquet(path: str | os.PathLike[str], *more: str | os.PathLike[str], spark: Any = None) -> Any:
@@ -136,6 +142,7 @@ class Events:
     engine: Engine
     time: str
     by: tuple[str, ...]
+    until: str | None
     ties: tuple[str, ...]
     null_time: str
     run_options: Options
@@ -230,12 +237,17 @@ class Windowed:
     def _query(self, outputs: dict[str, Operation]) -> Query:
         of = self.events
         used = [of.time, *of.by, *(name for each in outputs.values() for name in getattr(each, "columns", ()))]
-        used += [*of.ties, *(name for each in windows_in(self.windows, outputs) for name in each.columns)]
+        used += [
+            *of.ties,
+            *([of.until] if of.until else []),
+            *(name for each in windows_in(self.windows, outputs) for name in each.columns),
+        ]
         schema = of.engine.schema([name for name in used if isinstance(name, str)])
         return bind(
             schema,
             time=of.time,
             by=of.by,
+            until=of.until,
             ties=of.ties,
             window=self.windows,
             outputs=outputs,

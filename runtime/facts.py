@@ -17,6 +17,8 @@ from ..aggregators.sums import Count, floats, is_number
 Ints = NDArray[np.int64]
 RANK = "#rank"
 """The column of row numbers, which an engine adds to the events where windows are counted in rows."""
+UNTIL_TICK = "#until"
+"""The column of the last ticks of interval events, which a query adds to them."""
 
 
 class Earliest(AggregateOperation):
@@ -101,6 +103,7 @@ def fact(name: str, type: pa.DataType | None = None) -> Bound:
         "first": (Earliest(), []),
         "last": (Latest(), []),
         "rank": (Earliest(RANK), [pa.int64()]),
+        "until": (Earliest(UNTIL_TICK), [pa.int64()]),
     }
     operation, types = operations[name]
     return Bound(f"#{name}", operation, types)

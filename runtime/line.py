@@ -27,11 +27,18 @@ class Line:
     """
 
     windows: tuple[Windows, ...]
+    intervals: bool = False
+    in_order: bool = False
+
+    @property
+    def each_row(self) -> bool:
+        """Whether every row is a frame: interval events overlap, and may have to be combined in their order."""
+        return self.intervals and self.in_order
 
     @property
     def axis(self) -> str:
         """What frames are stretches of: ``"rows"`` as soon as some windows are counted in rows, else ``"time"``."""
-        return "rows" if any(each.axis == "rows" for each in self.windows) else "time"
+        return "rows" if self.each_row or any(each.axis == "rows" for each in self.windows) else "time"
 
     @cached_property
     def facts(self) -> tuple[str, ...]:
@@ -39,6 +46,8 @@ class Line:
         facts = {fact for each in self.windows for fact in each.facts}
         if len(self.windows) > 1:
             facts |= {"first", *(["rank"] if self.axis == "rows" else [])}
+        if self.intervals:
+            facts |= {"first", "until"}
         return tuple(sorted(facts))
 
     @property
@@ -66,6 +75,9 @@ class Line:
 
     def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
         """The frame of each event, and which events are in any window (None: all)."""
+        if self.each_row:
+            assert ranks is not None
+            return ranks, None
         frames, inside = self.windows[0].frames(ticks, ranks)
         for each in self.windows[1:]:
             more, also = each.frames(ticks, ranks)

@@ -10,13 +10,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..aggregators.binding import Bound
-from ..aggregators.fields import Column
 from ..aggregators.operation import State
 from .keys import Ints, key_codes, pack, span
 from .scan import take
 from .slide import replace
 
-FRAME, PART = "frame", "part"
+FRAME, PART, UNTIL = "frame", "part", "until"
 ROOM = 1 << 20
 """Groups are counted in an array where there are no more possible ones than this, or than rows."""
 
@@ -49,8 +48,11 @@ def plane_names(output: str, bound: Bound) -> dict[str, list[str]]:
     }
 
 
-def schema(keys: list[pa.Field], outputs: dict[str, Bound]) -> pa.Schema:
-    """The schema of a partials table: keys, frame, part (the rank of its batch in input order), state fields."""
+def schema(keys: list[pa.Field], outputs: dict[str, Bound], until: bool = False) -> pa.Schema:
+    """The schema of a partials table: keys, frame, part (the rank of its batch in input order), state fields.
+
+    Partials of interval events also have the frame in which these end.
+    """
     keys = list(keys)
     states = [
         pa.field(name, type)
@@ -58,29 +60,29 @@ def schema(keys: list[pa.Field], outputs: dict[str, Bound]) -> pa.Schema:
         for key, names in plane_names(output, bound).items()
         for name, type in zip(names, bound.fields[key].planes.values(), strict=True)
     ]
-    taken = {FRAME, PART, *(state.name for state in states)}
+    taken = {FRAME, PART, UNTIL, *(state.name for state in states)}
     for position, key in enumerate(keys):
         while key.name in taken:  # a key may be called as a column of ours
             key = key.with_name(f"{key.name}_")
         keys[position] = key
         taken.add(key.name)
-    return pa.schema([*keys, pa.field(FRAME, pa.int64(), False), pa.field(PART, pa.int64(), False), *states])
+    numbers = [pa.field(name, pa.int64(), False) for name in (FRAME, PART, *([UNTIL] if until else []))]
+    return pa.schema([*keys, *numbers, *states])
 
 
 def to_table(
     of: pa.Schema,
     keys: Sequence[pa.Array],
-    frames: Ints,
-    parts: Ints,
+    numbers: Sequence[Ints],
     outputs: dict[str, Bound],
     states: dict[str, State],
 ) -> pa.Table:
-    """A partials table of its columns."""
+    """A partials table of its columns; ``numbers`` are frames, parts and, for interval events, their last frames."""
     planes: list[pa.Array] = []
     for output, bound in outputs.items():
         for key, kind in bound.fields.items():
             planes += kind.to_arrow(states[output][key])
-    return pa.Table.from_arrays([*keys, pa.array(frames), pa.array(parts), *planes], schema=of)
+    return pa.Table.from_arrays([*keys, *map(pa.array, numbers), *planes], schema=of)
 
 
 def states_of(table: pa.Table, output: str, bound: Bound) -> State:
@@ -100,13 +102,14 @@ def one_array(column: pa.ChunkedArray) -> pa.Array:
 def merge(table: pa.Table, keys: Sequence[str], outputs: dict[str, Bound]) -> tuple[pa.Table, Ints]:
     """Partials sorted by key and frame with one row each, and the first row of each key.
 
-    Those of one (key, frame) are combined pairwise, in input order, so that the result does not depend on the order in
-    which tasks finish.
+    Those of one (key, frame), and of interval events with one last frame, are combined pairwise, in input order, so
+    that the result does not depend on the order in which tasks finish.
     """
     codes, count = key_codes([one_array(table.column(name)) for name in keys], len(table), ordered=True)
     frames = one_array(table.column(FRAME)).to_numpy()
     parts = one_array(table.column(PART)).to_numpy()
-    packed, _ = pack([(codes, count), span(frames)], len(table))
+    numbers = [frames] if UNTIL not in table.column_names else [frames, one_array(table.column(UNTIL)).to_numpy()]
+    packed, _ = pack([(codes, count), *map(span, numbers)], len(table))
     if (parts[1:] < parts[:-1]).any():
         by_part = np.argsort(parts, kind="stable")
         order = by_part[np.argsort(packed[by_part], kind="stable")]
@@ -118,17 +121,11 @@ def merge(table: pa.Table, keys: Sequence[str], outputs: dict[str, Bound]) -> tu
     if not first.all():
         rows = np.flatnonzero(first)
         states = {name: reduce_groups(bound, states_of(table, name, bound), rows) for name, bound in outputs.items()}
-        columns: dict[str, Column | pa.Array] = {
-            name: one_array(table.column(name)).take(pa.array(rows)) for name in [*keys, FRAME, PART]
-        }
-        table = to_table(
-            table.schema,
-            [columns[name] for name in keys],
-            columns[FRAME].to_numpy(),  # type: ignore[union-attr]
-            columns[PART].to_numpy(),  # type: ignore[union-attr]
-            outputs,
-            states,
-        )
+        taken = pa.array(rows)
+        columns = [one_array(table.column(name)).take(taken) for name in keys]
+        names = [name for name in (FRAME, PART, UNTIL) if name in table.column_names]
+        kept = [one_array(table.column(name)).to_numpy()[rows] for name in names]
+        table = to_table(table.schema, columns, kept, outputs, states)
         codes = codes[rows]
     starts = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]])[: len(codes)])
     return table, starts

@@ -11,14 +11,15 @@ import pyarrow as pa
 from ..aggregators.binding import Bound
 from ..aggregators.errors import ColumnError, QueryError, nearest
 from ..aggregators.frames import Frames
+from ..aggregators.lifetimes import Lifetimes, lifetimes_of
 from ..aggregators.operation import Operation, State
-from .facts import RANK, fact
+from .facts import RANK, UNTIL_TICK, fact
 from .keys import key_codes, normalised, pack, plain, plain_type, require_key, span
 from .line import Line
-from .partials import FRAME, PART, group, merge, schema, to_table
+from .partials import FRAME, PART, Grouping, group, merge, schema, to_table
 from .results import results
 from .times import TimeColumn, drop_null_times
-from .windows import Spec
+from .windows import Ints, Spec
 
 WINDOW, AT = "window", "at"
 A_WINDOW = "a window such as ff.sliding('1 hour', every='1 minute')"
@@ -36,6 +37,8 @@ class Query:
         The windows, on one line.
     facts
         What the windows must know of every partial.
+    until
+        The column of the ends of interval events.
     over
         Which of the windows each output is over, by their numbers.
     input_schema, partials_schema, result_schema
@@ -47,6 +50,7 @@ class Query:
     ties: tuple[str, ...]
     line: Line
     facts: dict[str, Bound]
+    until: TimeColumn | None
     outputs: dict[str, Bound]
     over: dict[str, tuple[int, ...]]
     null_time: str
@@ -68,6 +72,11 @@ class Query:
     def states(self) -> dict[str, Bound]:
         """Whatever has a state in partials: facts for the windows, and the outputs."""
         return self.facts | self.outputs
+
+    @property
+    def clips(self) -> bool:
+        """Whether some output is of the lives of interval events, clipped to each window."""
+        return any(lifetimes_of(bound) is not None for bound in self.outputs.values())
 
     @property
     def in_rows(self) -> bool:
@@ -105,27 +114,45 @@ class Query:
             events = drop_null_times(events, self.time)
         columns = {field.name: plain(events.column(field.name), field.type) for field in self.input_schema}
         ticks = self.times.ticks(columns[self.time])
+        ends = None if self.until is None else ends_of(self.times, self.until, ticks, columns[self.until.name])
         ranks = columns[RANK].to_numpy() if self.in_rows else None
         frames, inside = self.line.frames(ticks, ranks)
-        if inside is not None and not inside.all():
+        untils = frames if ends is None else self.line.frames(ends - 1, ranks)[0]
+        if ends is None and inside is not None and not inside.all():
             rows = pa.array(np.flatnonzero(inside))
             columns = {name: column.take(rows) for name, column in columns.items()}
-            frames, ticks = frames[inside], ticks[inside]
+            frames, untils, ticks = frames[inside], untils[inside], ticks[inside]
         if not len(ticks):
             return self.partials_schema.empty_table()
         keys = [normalised(columns[name]) for name in self.by]
         # Frame by frame and not key by key: events that follow one another in time then add to neighbouring states.
-        groups = group(*pack([span(frames), key_codes(keys, len(ticks), ordered=False)], len(ticks)))
-        shared = Frames(groups.groups, len(groups.rows), ticks)
+        numbers = [frames] if ends is None else [frames, untils]
+        codes = [*map(span, numbers), key_codes(keys, len(ticks), ordered=False)]
+        groups = group(*pack(codes, len(ticks)))
+        shared = self._frames(groups, ticks, ends)
+        if ends is not None:
+            columns[UNTIL_TICK] = pa.array(ends - 1)
         states = {
             name: bound.accumulate(shared, [columns[column] for column in bound.columns])
             for name, bound in self.states.items()
         }
         rows = pa.array(groups.rows)
         parts = np.full(len(groups.rows), part, np.int64)
-        return to_table(
-            self.partials_schema, [key.take(rows) for key in keys], frames[groups.rows], parts, self.states, states
-        )
+        numbers = [frames[groups.rows], parts, *([] if ends is None else [untils[groups.rows]])]
+        return to_table(self.partials_schema, [key.take(rows) for key in keys], numbers, self.states, states)
+
+    def _frames(self, groups: Grouping, ticks: Ints, ends: Ints | None) -> Frames:
+        """The rows of a batch in their frames; with their lives there, where an output asks for them."""
+        if ends is None or not self.clips:
+            return Frames(groups.groups, len(groups.rows), ticks)
+        (windows,) = self.line.windows
+        stretches = [windows.stretch(windows.frames(each, None)[0]) for each in (ticks, ends - 1)]
+        if windows.whole_frames or stretches[0] is None or stretches[1] is None:
+            head = tail = np.zeros(len(ticks), np.int64)
+        else:
+            head = np.minimum(ends, stretches[0][1]) - ticks
+            tail = np.where(stretches[1][0] > ticks, ends - stretches[1][0], 0)
+        return Lifetimes(groups.groups, len(groups.rows), ticks, head, tail)
 
     def seeds(self) -> pa.Table:
         """Partials without an event for the keys that have windows of their own; to be merged with the others."""
@@ -138,9 +165,9 @@ class Query:
             codes, size = key_codes(keys, len(keys[0]) if keys else 1, ordered=False)
             rows = group(codes, size).rows
             states = {name: identities(bound, len(rows)) for name, bound in self.states.items()}
-            frames, parts = np.full(len(rows), -1), np.zeros(len(rows), np.int64)
+            numbers = [np.full(len(rows), -1), np.zeros(len(rows), np.int64)]
             columns = [key.take(pa.array(rows)) for key in keys]
-            tables.append(to_table(self.partials_schema, columns, frames, parts, self.states, states))
+            tables.append(to_table(self.partials_schema, columns, numbers, self.states, states))
         return self.merge(pa.concat_tables(tables)) if len(tables) > 1 else tables[0]
 
     def merge(self, partials: pa.Table) -> pa.Table:
@@ -165,6 +192,7 @@ def bind(
     by: Sequence[str],
     window: Spec | Sequence[Spec],
     outputs: Mapping[str, Operation],
+    until: str | None = None,
     ties: Sequence[str] = (),
     null_time: str = "error",
 ) -> Query:
@@ -189,11 +217,17 @@ def bind(
         if name in by[:position]:
             raise QueryError(f"by= names {name!r} twice; expected each key once")
     specs, over = windows_of([window] if isinstance(window, Spec) else list(window), outputs)
-    line = Line(tuple(spec.bind(time_column, lambda name, argument: type_of(events, name, argument)) for spec in specs))
+    windows = tuple(spec.bind(time_column, lambda name, argument: type_of(events, name, argument)) for spec in specs)
+    check_intervals(specs, until)
+    ends = None if until is None else TimeColumn(until, type_of(events, until, "until="))
+    if ends is not None and ends.type != time_column.type:
+        raise ColumnError(
+            f"until= names {until!r}, which is {ends.type}; expected the type of {time!r}, {time_column.type}"
+        )
     key_types = [type_of(events, name, "by=") for name in by]
-    for windows in line.windows:
-        windows.check_keys(tuple(by), key_types)
-    check_outputs(outputs, by, line.stamped)
+    for each in windows:
+        each.check_keys(tuple(by), key_types)
+    check_outputs(outputs, by, any(each.stamped for each in windows))
     bound = {
         name: Bound(
             name,
@@ -202,6 +236,12 @@ def bind(
         )
         for name, operation in outputs.items()
     }
+    clips = [name for name, operation in bound.items() if lifetimes_of(operation, until is not None) is not None]
+    if clips and len(windows) > 1:
+        raise QueryError(
+            f"{clips[0]}={outputs[clips[0]]!r} is given {len(windows)} kinds of windows; expected a query for each"
+        )
+    line = Line(windows, ends is not None, not all(operation.commutative for operation in bound.values()))
     facts = {f"#{name}": fact(name) for name in line.facts}
     facts |= {f"#{name}": fact(name, type_of(events, name, "the windows")) for name in line.columns}
     for name in ties:
@@ -209,7 +249,7 @@ def bind(
     inputs = (column for operation in outputs.values() for column in operation.columns)
     needed = [
         pa.field(name, type_of(events, name, "columns"))
-        for name in dict.fromkeys([time, *by, *ties, *line.columns, *inputs])
+        for name in dict.fromkeys([time, *([until] if until else []), *by, *ties, *line.columns, *inputs])
     ]
     if line.axis == "rows":
         needed.append(pa.field(RANK, pa.int64()))
@@ -223,11 +263,12 @@ def bind(
         tuple(ties),
         line,
         facts,
+        ends,
         bound,
         over,
         null_time,
         pa.schema(needed),
-        schema(keys, facts | bound),
+        schema(keys, facts | bound, ends is not None),
         pa.schema([*keys, pa.field(WINDOW, bounds, False), *at, *results]),
     )
 
@@ -238,6 +279,35 @@ def require_order(name: str, type: pa.DataType) -> None:
         require_key(name, type)
     except ColumnError as error:
         raise ColumnError(str(error).replace("by=", "ties=", 1)) from None
+
+
+def check_intervals(specs: Sequence[Spec], until: str | None) -> None:
+    """QueryError unless the windows are for events as they are: with or without an end."""
+    for spec in specs:
+        if until is None and spec.intervals == "only":
+            raise QueryError(f"{spec}: these windows are of interval events; expected ff.events(..., until=)")
+        if until is not None and spec.intervals == "never":
+            raise QueryError(
+                f"{spec}: these windows are not defined for interval events (until={until!r}); expected ff.sliding, "
+                "ff.tumbling, ff.cumulating or ff.snapshot"
+            )
+
+
+def ends_of(time: TimeColumn, until: TimeColumn, ticks: Ints, column: pa.Array) -> Ints:
+    """The ends of interval events; ColumnError where one has none, or does not live for a tick."""
+    if column.null_count:
+        raise ColumnError(
+            f"the end {until.name!r} is null in {column.null_count} of {len(column)} events; expected an end for each"
+        )
+    ends = until.ticks(column)
+    wrong = np.flatnonzero(ends <= ticks)
+    if len(wrong):
+        row = int(wrong[0])
+        raise ColumnError(
+            f"{len(wrong)} of {len(column)} events end no later than they start, the first from "
+            f"{time.word(int(ticks[row]))} to {time.word(int(ends[row]))}; expected {until.name!r} after {time.name!r}"
+        )
+    return ends
 
 
 def check_outputs(outputs: Mapping[str, object], by: Sequence[str], stamped: bool) -> None:

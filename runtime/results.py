@@ -14,10 +14,11 @@ from ..aggregators.binding import Bound
 from ..aggregators.fields import Objects, RaggedField
 from ..aggregators.operation import State
 from .cover import cover
+from .lives import Lives, lives, states_of_lives
 from .partials import FRAME, one_array, states_of
 from .scan import take
 from .slide import slide
-from .windows import Ints, Ranges, Runs
+from .windows import Ints, Pieces, Ranges, Runs
 
 if TYPE_CHECKING:
     from .query import Query
@@ -77,8 +78,13 @@ def results_of_keys(query: Query, partials: pa.Table, starts: NDArray[np.intp]) 
     columns = [one_array(partials.column(name)) for name in partials.column_names[: len(query.by)]]
     keys = tuple(column.take(first) for column in columns)
     facts = {name[1:]: bound.finish(states_of(partials, name, bound)).to_numpy() for name, bound in query.facts.items()}
-    windows = [query.line.ranges(number, frames, starts, facts, keys) for number in range(len(query.line.windows))]
-    rows = lay_out(windows, starts)
+    windows: list[Ranges | Runs | Lives]
+    if query.until is not None:
+        pieces = Pieces(frames, starts, facts, keys)
+        windows = [lives(each, pieces, facts["first"], facts["until"]) for each in query.line.windows]
+    else:
+        windows = [query.line.ranges(number, frames, starts, facts, keys) for number in range(len(query.line.windows))]
+    rows = lay_out([each.ranges if isinstance(each, Lives) else each for each in windows], starts)
     taken = pa.array(rows.row)
     bounds = pa.StructArray.from_arrays(
         [query.times.bounds(ticks) for ticks in (rows.start, rows.end)],
@@ -92,13 +98,16 @@ def results_of_keys(query: Query, partials: pa.Table, starts: NDArray[np.intp]) 
     for name, bound in query.outputs.items():
         states = states_of(partials, name, bound)
         over = query.over[name]
-        finished = [bound.finish(states_over(bound, states, windows[each])) for each in over]
+        slid = [states_over(bound, states, windows[each], query.line.windows[each].whole_frames) for each in over]
+        finished = [bound.finish(each) for each in slid]
         answer.append(spread(finished, [rows.of_windows[each] for each in over], len(rows.row)))
     return pa.Table.from_arrays(answer, schema=query.result_schema)
 
 
-def states_over(bound: Bound, states: State, windows: Ranges | Runs) -> State:
+def states_over(bound: Bound, states: State, windows: Ranges | Runs | Lives, whole: bool) -> State:
     """The state of each window: slid over ranges of rows, or covered by the rows whose runs take it in."""
+    if isinstance(windows, Lives):
+        return states_of_lives(bound, states, windows, whole)
     if isinstance(windows, Ranges):
         return slide(bound, states, windows.low, windows.high)
     rows = np.flatnonzero(windows.first <= windows.last)
@@ -114,10 +123,9 @@ def lay_out(ranges: list[Ranges | Runs], starts: Ints) -> Rows:
     stamped = np.concatenate([np.full(len(each.row), each.at is not None) for each in ranges])
     at = np.concatenate([each.start if each.at is None else each.at for each in ranges])
     key = np.searchsorted(starts, row, side="right")
-    columns = (key, at, start, end, stamped)
+    columns = [key, at, start, end, stamped]
     # Events of one time have windows of one time: the first of one kind goes with the first of another.
-    again = np.concatenate([repetitions([column[part] for column in columns]) for part in parts(ranges)])
-    columns = (*columns, again)
+    columns.append(np.concatenate([repetitions([column[part] for column in columns]) for part in parts(ranges)]))
     order = np.lexsort(columns[::-1])
     new = np.ones(len(order), bool)
     new[1:] = ~np.logical_and.reduce([column[order][1:] == column[order][:-1] for column in columns])

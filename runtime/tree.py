@@ -17,8 +17,9 @@ from .scan import join, take
 Ints = NDArray[np.int64]
 
 AT_A_TIME = 4
-"""Nodes of ranges are looked up for a part of the ranges at a time, so that there are at most twice so many nodes as
-ranges; then the number of parts is that of levels over AT_A_TIME, and does not depend on the number of ranges."""
+"""Ranges are put together in parts, one for each AT_A_TIME levels, as they have up to two nodes of each level.
+
+So there are at most 2 * AT_A_TIME times so many nodes at a time as ranges, and no more parts for more ranges."""
 
 
 def by_range_tree(operation: Bound, states: State, low: Ints, high: Ints) -> State:
@@ -84,27 +85,41 @@ def build(operation: Bound, states: State, depth: int) -> tuple[State, Ints]:
 def nodes_of(low: Ints, high: Ints, levels: Ints) -> tuple[Ints, Ints]:
     """The nodes that make up each range, from left to right, range by range; and how many each has.
 
-    On level k a range has whole nodes from low / 2**k, rounded up, to high / 2**k, rounded down. The first of them is
-    taken where it is the right one of its pair, the last where it is the left one: the others are in the level above.
+    On the way up, a range takes a node at its left where the row before it is in a left child, and one at its right
+    where the row after it is in a right child, until the two are in children of one node: so bits of the numbers of
+    these rows say on which levels there is a node.
     """
-    level = np.arange(len(levels))
-    first, end = -(-low[:, None] >> level), high[:, None] >> level
-    whole = first < end
-    left, right = whole & (first & 1 == 1), whole & (end & 1 == 1)
-    taken = np.concatenate([left, right[:, ::-1]], axis=1)
-    nodes = np.concatenate([first + levels, (end - 1 + levels)[:, ::-1]], axis=1)
-    return nodes[taken], taken.sum(axis=1)
+    before, depth = low - 1, len(levels)
+    # One more bit in front, for there is no row before row 0; the bits up to the highest that differs are counted.
+    front = np.int64(1) << int(high.max()).bit_length()
+    below = (np.int64(1) << (np.frexp((before + front) ^ (high + front))[1].astype(np.int64) - 1)) - 1
+    left, right = ~before & below, high & below
+    on_left = np.bitwise_count(left).astype(np.int64)
+    counts = on_left + np.bitwise_count(right)
+    first = np.cumsum(counts) - counts
+    last = first + counts - 1
+    nodes = np.empty(int(counts.sum()), np.int64)
+    for level in range(depth):
+        some = np.flatnonzero(left >> level & 1)
+        lower = left[some] & (1 << level) - 1
+        nodes[first[some] + np.bitwise_count(lower)] = (before[some] >> level) + 1 + levels[level]
+        some = np.flatnonzero(right >> level & 1)
+        lower = right[some] & (1 << level) - 1
+        nodes[last[some] - np.bitwise_count(lower)] = (high[some] >> level) - 1 + levels[level]
+    return nodes, counts
 
 
 def fold(operation: Bound, states: State, rows: Ints, counts: Ints) -> State:
     """One state for each group of rows that follow one another, neighbours first; ``counts`` has the groups' sizes."""
     while (counts > 1).any():
-        place = np.arange(len(rows)) - np.repeat(np.cumsum(counts) - counts, counts)
-        even = np.flatnonzero(place % 2 == 0)
-        paired = (place + 1 < np.repeat(counts, counts))[even]
-        left, alone = even[paired], even[~paired]
+        pairs, odd = counts // 2, counts % 2
+        end, first = np.cumsum(counts), np.cumsum(pairs) - pairs
+        left = np.repeat(end - counts - 2 * first, pairs) + 2 * np.arange(pairs.sum())
+        alone = (end - 1)[odd == 1]
         joined = operation.combine(take(states, rows[left]), take(states, rows[left + 1]))
         states = join([joined, take(states, rows[alone])])
-        rows = np.where(paired, np.cumsum(paired), np.cumsum(~paired) + len(left)) - 1
-        counts = (counts + 1) // 2
+        counts = pairs + odd
+        single = np.zeros(int(counts.sum()), bool)
+        single[(np.cumsum(counts) - 1)[odd == 1]] = True
+        rows = np.where(single, len(left) + np.cumsum(single), np.cumsum(~single)) - 1
     return take(states, rows)

@@ -8,10 +8,12 @@ from .landmark import Landmark, landmark
 from .policy import Policy, by_count, by_delta, by_time, policy
 from .rows import LastRows, last_rows
 from .session import Session, session
-from .spec import MOST, Ints, Pieces, Ranges, Runs, Spec, Windows
+from .snapshot import Snapshot, snapshot
+from .spec import MOST, Alive, Ints, Pieces, Ranges, Runs, Spec, Windows
 
 __all__ = [
     "MOST",
+    "Alive",
     "Around",
     "Cumulating",
     "FromAnchors",
@@ -24,6 +26,7 @@ __all__ = [
     "Ranges",
     "Runs",
     "Session",
+    "Snapshot",
     "Sliding",
     "Spec",
     "Windows",
@@ -37,6 +40,7 @@ __all__ = [
     "policy",
     "session",
     "sliding",
+    "snapshot",
     "tumbling",
     "windows_from",
 ]

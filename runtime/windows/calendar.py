@@ -165,6 +165,12 @@ class Calendar(Windows):
         instants = pc.assume_timezone(local, self.zone, ambiguous="earliest", nonexistent="latest")
         return instants.view(pa.int64()).to_numpy()  # type: ignore[no-any-return]
 
+    def stretch(self, frames: Ints) -> tuple[Ints, Ints]:
+        """The first tick of each frame and the first after it."""
+        start, end = self.steps.stretch(frames)
+        shift = self.closed == "right"
+        return self.begins(start) + shift, self.begins(end) + shift
+
     def all_ranges(self, pieces: Pieces) -> Ranges:
         """Every window over partials."""
         low, high, row, number = self.steps.numbered(self._words, pieces, self.empty, self.min_fill)

@@ -21,6 +21,7 @@ class Cumulating(Spec):
     empty: str = "skip"
     emit: str = "every"
     stamp: str = "interval"
+    intervals = "also"
 
     def __str__(self) -> str:
         words = f"windows that grow by {self.every} up to {self.size}, then start anew"
@@ -106,6 +107,11 @@ class Cycles(Windows):
         if len(ticks):
             overflow_guard(int(ticks.min()) - 2 * self.size, int(ticks.max()) + 2 * self.size, self.time)
         return (ticks - self.block[0]) // self.every, None
+
+    def stretch(self, frames: Ints) -> tuple[Ints, Ints]:
+        """The first tick of each frame and the first after it."""
+        start = frames * self.every + self.block[0]
+        return start, start + self.every
 
     def all_ranges(self, pieces: Pieces) -> Ranges:
         """Every window over partials: window k ends with step k."""

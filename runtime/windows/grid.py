@@ -219,6 +219,11 @@ class Grid(Windows):
         overflow_guard(int(ticks.min()) - reach, int(ticks.max()) + reach, self.time)
         return self.steps.frames(ticks - self._shift if self._shift else ticks)
 
+    def stretch(self, frames: Ints) -> tuple[Ints, Ints]:
+        """The first tick of each frame and the first after it."""
+        start, end = self.steps.stretch(frames)
+        return start + self._shift, end + self._shift
+
     def all_ranges(self, pieces: Pieces) -> Ranges:
         """Every window over partials."""
         low, high, row, number = self.steps.numbered(self._words, pieces, self.empty, self.min_fill)

@@ -41,7 +41,8 @@ class Ranges(NamedTuple):
 
     def where(self, kept: Any) -> Ranges:
         """Some of the windows."""
-        return Ranges(*(column[kept] for column in self[:5]), None if self.at is None else self.at[kept])
+        low, high, row, start, end = (column[kept] for column in self[:5])
+        return Ranges(low, high, row, start, end, None if self.at is None else self.at[kept])
 
 
 class Runs(NamedTuple):
@@ -98,6 +99,19 @@ class Pieces:
         return np.searchsorted(packed[: len(rows)], packed[len(rows) :], side="left").astype(np.int64)
 
 
+class Alive(NamedTuple):
+    """The frames in which interval events live, in one list sorted by key and time, and the events' places in it.
+
+    ``first`` and ``last`` are the frames in which the events of each partial start and end, ``frames`` are these frames
+    as windows see them, and ``ticks`` says how long each is (None where that is not known).
+    """
+
+    first: Ints
+    last: Ints
+    frames: Pieces
+    ticks: Ints | None
+
+
 class Spec(ABC):
     """A window specification as a user writes it: frozen, printed in words, bound to a time column to be used."""
 
@@ -144,6 +158,8 @@ class Windows(ABC):
     stamp: str = "interval"
     axis: ClassVar[Literal["time", "rows"]] = "time"
     facts: ClassVar[frozenset[str]] = frozenset()
+    whole_frames: ClassVar[bool] = False
+    """Whether interval events live all through every frame they are in."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -202,6 +218,25 @@ class Windows(ABC):
         if self.stamp != "interval" and found.at is None:
             found = found._replace(at=found.end if self.stamp == "end" else found.start)
         return found
+
+    def stretch(self, frames: Ints) -> tuple[Ints, Ints] | None:
+        """The first tick of each frame and the first after it; None where frames have no bounds by themselves."""
+        return None
+
+    def alive(self, pieces: Pieces, first: Ints, until: Ints) -> Alive:
+        """The frames in which interval events live.
+
+        Parameters
+        ----------
+        pieces
+            Their partials.
+        first, until
+            A tick in the frame in which the events of each partial start, and one in that in which they end.
+        """
+        begin, end = self.frames(first, None)[0], self.frames(until, None)[0]
+        stretches = join_stretches(self.describe(), pieces, begin, end)
+        bounds = self.stretch(stretches.frames.frames)
+        return stretches if bounds is None else stretches._replace(ticks=bounds[1] - bounds[0])
 
     @abstractmethod
     def describe(self) -> str:
@@ -297,3 +332,26 @@ def _numbered(windows: str, first: Ints, last: Ints, starts: Ints, empty: str) -
     before = np.cumsum(entering) - entering
     number = np.arange(len(low)) - np.repeat(before - begin, entering)
     return Numbered(np.minimum(low, high), high, low, number)
+
+
+def join_stretches(windows: str, pieces: Pieces, begin: Ints, end: Ints) -> Alive:
+    """The frames that stretches of consecutive frames take in together; ``begin`` ascends in each key."""
+    key = pieces.key
+    packed, _ = pack([(key, len(pieces.starts)), span(end)], len(end))
+    longest = np.maximum.accumulate(packed)
+    fresh = np.ones(len(begin), bool)
+    reached = end[np.maximum.accumulate(np.where(packed == longest, np.arange(len(end)), 0))]
+    fresh[1:] = (key[1:] != key[:-1]) | (begin[1:] > reached[:-1])
+    heads = np.flatnonzero(fresh)
+    lengths = reached[np.append(heads[1:], len(end))[: len(heads)] - 1] - begin[heads] + 1
+    if float(lengths.astype(np.float64).sum()) > MOST:
+        raise QueryError(
+            f"{windows}: the events live in {float(lengths.astype(np.float64).sum()):.2g} frames, more than one "
+            "process can hold; expected a longer step, or shorter lives"
+        )
+    offsets = np.cumsum(lengths) - lengths
+    frames = np.repeat(begin[heads] - offsets, lengths) + np.arange(int(lengths.sum()))
+    starts = offsets[np.searchsorted(key[heads], np.arange(len(pieces.starts)))].astype(np.int64)
+    stretch = np.cumsum(fresh) - 1
+    shift = (offsets - begin[heads])[stretch]
+    return Alive(begin + shift, end + shift, Pieces(frames, starts, {}, pieces.keys), None)

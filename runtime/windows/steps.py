@@ -6,6 +6,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import NamedTuple
 
+import numpy as np
+
 from .spec import Ints, Mask, Numbered, Pieces, numbered
 
 
@@ -56,6 +58,15 @@ class Steps:
     def step_of(self, frames: Ints) -> Ints:
         """The step that each frame is in."""
         return frames >> 1 if self.rest else frames
+
+    def stretch(self, frames: Ints) -> tuple[Ints, Ints]:
+        """Where each frame starts and ends."""
+        if not self.rest:
+            start = frames * self.every + self.offset
+            return start, start + self.every
+        step, second = frames >> 1, frames & 1
+        start = step * self.every + self.offset + second * self.rest
+        return start, np.where(second, (step + 1) * self.every + self.offset, start + self.rest)
 
     def windows_of(self, frames: Ints) -> Numbers:
         """The numbers of the first and the last window that take in each frame."""

@@ -1,0 +1,97 @@
+"""Snapshot windows of interval events: one between any two changes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..times import TimeColumn
+from .grid import EMIT
+from .spec import Alive, Ints, Mask, Pieces, Ranges, Spec, TypeOf, Windows, one_of
+
+
+@dataclass(frozen=True)
+class Snapshot(Spec):
+    """One window between any two changes; made by :func:`snapshot`."""
+
+    emit: str = "every"
+    intervals = "only"
+
+    def __str__(self) -> str:
+        return "a window between any two changes"
+
+    def bind(self, time: TimeColumn, type_of: TypeOf) -> Snapshots:
+        """The windows on a time column."""
+        return Snapshots(time=time, emit=self.emit)
+
+
+def snapshot(*, emit: str = "every") -> Snapshot:
+    """One window between any two changes of a key's interval events: where one starts or ends.
+
+    For the events of the last hour, let each live for an hour: ``until`` an hour after its time.
+
+    Parameters
+    ----------
+    emit
+        As for :func:`sliding`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"from": [0, 4, 12], "to": [10, 14, 20], "x": [1, 2, 4]})
+    >>> result = ff.events(events, time="from", until="to").window(ff.snapshot()).aggregate(x=ff.Sum("x"))
+    >>> [(w["window"]["start"], w["window"]["end"], w["x"]) for w in result.to_pylist()]
+    [(0, 4, 1), (4, 10, 3), (10, 12, 2), (12, 14, 6), (14, 20, 4)]
+    """
+    one_of("emit", emit, EMIT)
+    return Snapshot(emit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Snapshots(Windows):
+    """Snapshot windows: a frame is what lies between two changes, known once all events are."""
+
+    whole_frames = True
+
+    @property
+    def block(self) -> tuple[int, int]:
+        """(origin, width) in ticks: no frame straddles two of ``(ticks - origin) // width``."""
+        return 0, 1
+
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
+        """The frame of each event's start, or of its last tick: that tick."""
+        return ticks, None
+
+    def alive(self, pieces: Pieces, first: Ints, until: Ints) -> Alive:
+        """The frames in which events live: from one change to the next."""
+        rows = len(first)
+        key = np.concatenate([pieces.key, pieces.key])
+        ticks = np.concatenate([first, until + 1])
+        order = np.lexsort((ticks, key))
+        fresh = np.ones(len(order), bool)
+        fresh[1:] = (np.diff(key[order]) != 0) | (np.diff(ticks[order]) != 0)
+        place = np.empty(len(order), np.int64)
+        place[order] = np.cumsum(fresh) - 1
+        change = order[fresh]
+        begins, stops = place[:rows], place[rows:]
+        living = np.cumsum(np.bincount(begins, minlength=len(change)) - np.bincount(stops, minlength=len(change))) > 0
+        number = np.cumsum(living) - 1
+        frame = np.flatnonzero(living)
+        starts = np.searchsorted(key[change[frame]], np.arange(len(pieces.starts)))
+        start, end = ticks[change[frame]], ticks[change[np.minimum(frame + 1, len(change) - 1)]]
+        found = Pieces(np.arange(len(frame)), starts, {"first": start, "last": end}, pieces.keys)
+        return Alive(number[begins], number[stops - 1], found, end - start)
+
+    def all_ranges(self, pieces: Pieces) -> Ranges:
+        """Every window over frames in which events live: each of them by itself."""
+        row = np.arange(len(pieces.frames))
+        return Ranges(row, row + 1, row, pieces.facts["first"], pieces.facts["last"])
+
+    def describe(self) -> str:
+        """The windows in words."""
+        return "one between any two changes"
+
+    def describe_frames(self) -> str:
+        """How the line is cut, in words."""
+        return "wherever an event of the key starts or ends"
