@@ -2,26 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from .compensated import two_sum
+from .deviations import CACHED, UNIT, Deviations, Floats
 from .errors import QueryError
 from .frames import Frames, Values
 from .operation import AggregateOperation, State
-from .sums import Floats, Ints, floats, require_numbers
+from .sums import floats, require_numbers
+from .two_floats import root
 
 
 class Variance(AggregateOperation):
     """The variance of a column of numbers; null where a window has not more than ``ddof`` of them.
 
-    States are count, mean (with what rounding lost of it) and the sum of squared deviations, combined pairwise (T.
-    Chan, G. Golub and R. LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances",
-    1979); it is never negative. NaN where a window has a NaN or an infinite value.
+    Rounded correctly, but for once in many thousand results: deviations and their squares are added up in two floats
+    each (see :mod:`framefold.aggregators.deviations`, after T. Chan, G. Golub and R. LeVeque, "Algorithms for Computing
+    the Sample Variance", 1983). Never negative; inf where it is too large for a float. NaN where a window has a NaN or
+    an infinite value. There is no deduct: it slides by two-stacks.
 
     Parameters
     ----------
@@ -38,13 +39,21 @@ class Variance(AggregateOperation):
     [1.0]
     """
 
-    state = {"count": "int64", "mean": "float64", "mean_low": "float64", "squares": "float64"}
+    state = {
+        "count": "int64",
+        "centre": "float64",
+        "sum": "float64",
+        "sum_low": "float64",
+        "squares": "float64",
+        "squares_low": "float64",
+        "level": "int8",
+    }
     result = pa.float64()
     commutative = True
 
     def __init__(self, column: str, *, ddof: int = 1) -> None:
         super().__init__(column)
-        if not isinstance(ddof, int) or ddof < 0:
+        if not isinstance(ddof, int) or isinstance(ddof, bool) or ddof < 0:
             raise QueryError(f"ddof= of {self!r} is {ddof!r}; expected an integer of 0 or more")
         self.ddof = ddof
 
@@ -53,43 +62,30 @@ class Variance(AggregateOperation):
         return self
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
-        x = floats(columns[0])
-        count = frames.count()
-        mean = frames.compensated_sum(x).value(divisor=count)
-        deviation = x - mean[frames.index]
-        low = frames.sum(deviation) / count
-        squares = frames.sum(deviation * deviation)
-        squares = np.where(np.isinf(squares), np.inf, np.maximum(squares - count * low * low, 0.0))
-        return {"count": count, "mean": mean, "mean_low": np.where(np.isfinite(low), low, 0.0), "squares": squares}
+        return Deviations.of(frames, floats(columns[0])).fields()
 
     def combine(self, a: State, b: State) -> State:
-        a_count, a_mean, a_low, a_squares = columns_of(a)
-        b_count, b_mean, b_low, b_squares = columns_of(b)
-        count = a_count + b_count
-        share = b_count / np.maximum(count, 1)
-        apart = b_mean - a_mean
-        delta = apart + (b_low - a_low)
-        mean, lost = two_sum(a_mean, apart * share)
-        low = a_low + (lost + (b_low - a_low) * share)
-        overflow = ~np.isfinite(mean) & np.isfinite(a_mean) & np.isfinite(b_mean)
-        if overflow.any():
-            mean = np.where(overflow, a_mean * (1 - share) + b_mean * share, mean)
-        low = np.where(np.isfinite(low), low, 0.0)
-        between = np.where((a_count > 0) & (b_count > 0), delta * delta * (a_count * share), 0.0)
-        return {"count": count, "mean": mean, "mean_low": low, "squares": a_squares + b_squares + between}
-
-    def variance(self, a: State) -> tuple[Floats, NDArray[np.bool_]]:
-        """The variances, and where they are undefined."""
-        count = cast(Ints, a["count"])
-        return cast(Floats, a["squares"]) / np.maximum(count - self.ddof, 1), count <= self.ddof
+        return Deviations.read(a).join(Deviations.read(b)).fields()
 
     def finish(self, a: State) -> Any:
-        values, undefined = self.variance(a)
-        return pa.array(values, mask=undefined)
+        states = Deviations.read(a)
+        values = np.empty(len(states.count))
+        for start in range(0, len(values), CACHED):
+            rows = slice(start, start + CACHED)
+            values[rows] = self.result_of(states.rows(rows))
+        return pa.array(values, mask=states.count <= self.ddof)
+
+    def result_of(self, states: Deviations) -> Floats:
+        """The results of states with more than ``ddof`` values."""
+        high, low = states.variance(self.ddof)
+        return in_units(high + low, states.level, 2)
 
 
 class StdDev(Variance):
     """The standard deviation of a column of numbers: the square root of its :class:`Variance`.
+
+    Rounded once, from the variance before that is rounded. Values of 1e300 or 1e-300 are no harm, although no float
+    can hold their squares.
 
     Examples
     --------
@@ -99,12 +95,10 @@ class StdDev(Variance):
     [1.0]
     """
 
-    def finish(self, a: State) -> Any:
-        values, undefined = self.variance(a)
-        return pa.array(np.sqrt(values), mask=undefined)
+    def result_of(self, states: Deviations) -> Floats:
+        return in_units(root(*states.variance(self.ddof)), states.level, 1)
 
 
-def columns_of(a: State) -> tuple[Ints, Floats, Floats, Floats]:
-    """The fields of states of variance."""
-    fields: Mapping[str, Any] = a
-    return fields["count"], fields["mean"], fields["mean_low"], fields["squares"]
+def in_units(values: Floats, level: NDArray[np.int8], power: int) -> Floats:
+    """Values times ``2**(UNIT * level)`` to a power; inf where that is too large for a float64."""
+    return np.ldexp(values, power * UNIT * level.astype(np.int64)) if level.any() else values

@@ -7,6 +7,7 @@ correctly rounded one, computed in integers from that window's own values.
 from __future__ import annotations
 
 import itertools
+import math
 import platform
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ Rolling = Callable[[Floats, int], dict[str, Floats]]
 
 PAGE = Path(__file__).parents[1] / "docs" / "exactness.md"
 BEGIN, END = "<!-- tables: python -m benchmarks.exactness -->", "<!-- end of tables -->"
-OPERATIONS = {"sum": "Sum", "average": "Average", "variance": "Variance (ddof=1)"}
+OPERATIONS = {"sum": "Sum", "average": "Average", "variance": "Variance (ddof=1)", "deviation": "StdDev (ddof=1)"}
 WRONG = 1e-9
 """From this relative error on a window is counted as wrong."""
 
@@ -68,13 +69,13 @@ def exact(values: Floats, size: int) -> dict[str, Floats]:
     whole = [numerator * (unit // denominator) for numerator, denominator in ratios]
     sums = windows_of(whole, size)
     squares = windows_of([value * value for value in whole], size)
+    spread = [size * square - total * total for total, square in zip(sums, squares, strict=True)]
+    divisor = unit * unit * size * (size - 1)
     found = {
         "sum": [quotient(total, unit) for total in sums],
         "average": [quotient(total, unit * size) for total in sums],
-        "variance": [
-            quotient(size * square - total * total, unit * unit * size * (size - 1))
-            for total, square in zip(sums, squares, strict=True)
-        ],
+        "variance": [quotient(each, divisor) for each in spread],
+        "deviation": [root(each, divisor) for each in spread],
     }
     nan, positive, negative = (
         np.array(windows_of(flags.tolist(), size)) > 0
@@ -85,7 +86,7 @@ def exact(values: Floats, size: int) -> dict[str, Floats]:
         column[positive] = np.inf
         column[negative] = -np.inf
         column[nan | (positive & negative)] = np.nan
-        if name == "variance":
+        if name in ("variance", "deviation"):
             column[nan | positive | negative] = np.nan
     return results
 
@@ -104,25 +105,46 @@ def quotient(numerator: int, denominator: int) -> float:
         return np.inf if numerator > 0 else -np.inf
 
 
+def root(numerator: int, denominator: int) -> float:
+    """The square root of a quotient of integers, correctly rounded."""
+    shift = max(0, 64 + (denominator.bit_length() - numerator.bit_length()) // 2 + 1)
+    whole, rest = divmod(numerator << 2 * shift, denominator)
+    down = math.isqrt(whole)
+    beyond = rest > 0 or down * down < whole  # as one more bit, so that 65 bits round as all of them would
+    return quotient(2 * down + beyond, 2 << shift)
+
+
 def by_framefold(values: Floats, size: int) -> dict[str, Floats]:
     """framefold's local engine; the partial windows at both ends are left out."""
     events = pa.table({"t": np.arange(len(values)), "x": values})
     query = ff.events(events, time="t").window(ff.sliding(size, every=1))
-    result = query.aggregate(sum=ff.Sum("x"), average=ff.Average("x"), variance=ff.Variance("x"))
+    result = query.aggregate(
+        sum=ff.Sum("x"), average=ff.Average("x"), variance=ff.Variance("x"), deviation=ff.StdDev("x")
+    )
     return {name: result[name].to_numpy()[size - 1 : len(values)] for name in OPERATIONS}
 
 
 def by_pandas(values: Floats, size: int) -> dict[str, Floats]:
     """pandas ``rolling``."""
     rolling = pd.Series(values).rolling(size)
-    columns = {"sum": rolling.sum(), "average": rolling.mean(), "variance": rolling.var()}
+    columns = {
+        "sum": rolling.sum(),
+        "average": rolling.mean(),
+        "variance": rolling.var(),
+        "deviation": rolling.std(),
+    }
     return {name: column.to_numpy()[size - 1 :] for name, column in columns.items()}
 
 
 def by_polars(values: Floats, size: int) -> dict[str, Floats]:
     """Polars ``rolling_*``."""
     x = pl.Series(values)
-    columns = {"sum": x.rolling_sum(size), "average": x.rolling_mean(size), "variance": x.rolling_var(size)}
+    columns = {
+        "sum": x.rolling_sum(size),
+        "average": x.rolling_mean(size),
+        "variance": x.rolling_var(size),
+        "deviation": x.rolling_std(size),
+    }
     return {name: column.to_numpy()[size - 1 :] for name, column in columns.items()}
 
 
@@ -133,7 +155,7 @@ def over(size: int, functions: Mapping[str, str]) -> str:
     return f"SELECT t, {columns} FROM events WINDOW w AS ({window}) ORDER BY t"
 
 
-SQL = {"sum": "sum", "average": "avg", "variance": "var_samp"}
+SQL = {"sum": "sum", "average": "avg", "variance": "var_samp", "deviation": "stddev_samp"}
 KAHAN = {"sum": "fsum", "average": "favg"}
 
 
