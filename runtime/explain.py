@@ -6,7 +6,11 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from ..aggregators.binding import Bound
+from ..aggregators.lifetimes import lifetimes_of
+from .cover import way_of
 from .query import Query
+from .windows import Windows
 
 
 @dataclass(frozen=True)
@@ -51,14 +55,32 @@ def explain(query: Query, engine: str, stages: Sequence[tuple[str, str]]) -> Exp
         *(("windows", each.describe()) for each in windows),
     ]
     for name, bound in query.outputs.items():
-        deducts, why = bound.deducts
-        cost = "2 element operations a window" if deducts else "at most 3 element operations a window"
-        way = "deduct" if deducts else "two-stacks"
-        if len(windows) == 1 and windows[0].frames_in_window == 1:
-            way, why, cost = "nothing to slide", "a window is one frame", "no element operations"
+        ways = dict.fromkeys(way(query, bound, windows[number]) for number in query.over[name])
         order = "" if bound.commutative else "; order-sensitive, so merged in time order"
-        rows.append((f"{name} = {bound.asked!r}", f"{bound.result}; slides by {way} ({cost}): {why}{order}"))
+        rows.append((f"{name} = {bound.asked!r}", f"{bound.result}; {'; '.join(ways)}{order}"))
     return Explanation(f"framefold on {engine}", (*rows, *stages))
+
+
+def way(query: Query, bound: Bound, windows: Windows) -> str:
+    """How the windows of an output are put together, what that costs, and why."""
+    deducts, why = bound.deducts
+    if query.until is not None:
+        if lifetimes_of(bound) is not None:
+            return "slides by deduct over clipped lifetimes (5 element operations a frame at most)"
+        return {
+            "deduct": f"covers by deduct (2 element operations a window, however long events live): {why}",
+            "tree": f"covers by a tree over the windows (O(log n) element operations a window): {why}",
+            "copies": "covers by copies (an element operation for each window of each event): order matters",
+        }[way_of(bound)]
+    if windows.frames_in_window == 1 and len(query.line.windows) == 1:
+        return "slides by nothing to slide (no element operations): a window is one frame"
+    if windows.runs:
+        cost = "2" if deducts else "O(log n)"
+        return f"slides by what is in each window, row by row ({cost} element operations a window): {why}"
+    if not windows.forward:
+        return "slides by a range tree (O(log n) element operations a window) where windows move back: they may"
+    cost = "2 element operations a window" if deducts else "at most 3 element operations a window"
+    return f"slides by {'deduct' if deducts else 'two-stacks'} ({cost}): {why}"
 
 
 LOCAL_STAGES = (

@@ -17,9 +17,9 @@ from .scan import join, take
 Ints = NDArray[np.int64]
 
 AT_A_TIME = 4
-"""Ranges are put together in parts, one for each AT_A_TIME levels, as they have up to two nodes of each level.
+"""Ranges have up to two nodes of each level, so they are put together in as many parts as there are AT_A_TIME levels.
 
-So there are at most 2 * AT_A_TIME times so many nodes at a time as ranges, and no more parts for more ranges."""
+Then there are never more than 2 * AT_A_TIME states of nodes for each range, and more ranges do not mean more parts."""
 
 
 def by_range_tree(operation: Bound, states: State, low: Ints, high: Ints) -> State:
@@ -53,11 +53,13 @@ def by_range_tree(operation: Bound, states: State, low: Ints, high: Ints) -> Sta
     states, low, high = covered(states, low, high)
     depth = int((high - low).max()).bit_length()
     tree, levels = build(operation, states, depth)
-    parts = -(-depth // AT_A_TIME)
-    pieces = []
-    for some in np.array_split(np.arange(len(low)), min(parts, len(low))):
-        nodes, counts = nodes_of(low[some], high[some], levels)
-        pieces.append(fold(operation, tree, nodes, counts))
+    nodes, counts = nodes_of(low, high, levels)
+    ends = np.cumsum(counts)
+    pieces, done = [], 0
+    for part in np.array_split(np.arange(len(low)), min(-(-depth // AT_A_TIME), len(low))):
+        end = int(ends[part[-1]])
+        pieces.append(fold(operation, tree, nodes[done:end], counts[part]))
+        done = end
     return join(pieces)
 
 

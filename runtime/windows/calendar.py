@@ -57,12 +57,12 @@ def calendar(
             raise DurationError(
                 f"size is {size!r} and every is {every!r}; expected both in months, quarters or years, or neither"
             )
-        shift = 0 if isinstance(offset, int) and offset == 0 else months(offset, "offset")
-        if shift is None:
+        ahead = 0 if isinstance(offset, int) and offset == 0 else months(offset, "offset")
+        if ahead is None:
             raise DurationError(
                 f"offset is {offset!r}, and windows are months long; expected months, such as '3 months'"
             )
-        steps = Steps(int(lengths[0] or 0), int(lengths[1] or 0), shift)
+        steps = Steps(int(lengths[0] or 0), int(lengths[1] or 0), ahead)
         unit = "month"
     for argument, length, value in (("size", steps.size, size), ("every", steps.every, every)):
         if length <= 0:

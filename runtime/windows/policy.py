@@ -204,9 +204,9 @@ class Triggered(Windows):
         return True
 
     @property
-    def forward(self) -> bool:
+    def runs(self) -> bool:
         """Delta eviction may take a row from the midst of others."""
-        return self.evict.kind != "delta"
+        return self.evict.kind == "delta"
 
     def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
         """The frame of each event."""

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...aggregators.errors import QueryError
+from ...aggregators.errors import EngineError, QueryError
 from ..keys import pack, span
 from ..times import TimeColumn
 
@@ -131,6 +131,45 @@ class Spec(ABC):
     def bind(self, time: TimeColumn, type_of: TypeOf) -> Windows:
         """The windows on a time column, in its ticks."""
 
+    def draw(self, events: Any) -> Any:
+        """A picture of the windows over some events: events, frames, windows with their counts, and the time line.
+
+        Parameters
+        ----------
+        events
+            ``ff.events(...)`` of Arrow data with at most 200 events, or a list of times.
+
+        Returns
+        -------
+        drawsvg.Drawing
+            Notebooks show it; ``.as_svg()`` is its text, and ``.save_svg(path)`` writes it.
+
+        Raises
+        ------
+        EngineError
+            If drawsvg is not installed, or the events are on Spark.
+        QueryError
+            If there are too many events or windows for a picture, or none.
+
+        Examples
+        --------
+        >>> import framefold as ff
+        >>> picture = ff.sliding(4, every=2).draw([1, 2, 4])
+        >>> picture.as_svg().count("<rect") >= 4
+        True
+        """
+        from ..draw import draw
+
+        if isinstance(events, (list, tuple, pa.Array, np.ndarray)):
+            return draw(self, pa.table({"time": pa.array(events)}), time="time", by=(), until=None, ties=())
+        source = getattr(getattr(events, "engine", None), "source", None)
+        if source is None:
+            raise EngineError(
+                f"draw() is given {events!r:.80}; expected ff.events(...) of Arrow data, or a list of times"
+            )
+        table = source.batches(source.schema.names).read_all()
+        return draw(self, table, time=events.time, by=events.by, until=events.until, ties=events.ties)
+
 
 @dataclass(frozen=True, kw_only=True)
 class Windows(ABC):
@@ -187,6 +226,11 @@ class Windows(ABC):
     def forward(self) -> bool:
         """Whether both ends of the ranges only move forward."""
         return True
+
+    @property
+    def runs(self) -> bool:
+        """Whether windows may be no ranges of rows, but whatever of them is left."""
+        return False
 
     @property
     def block(self) -> tuple[int, int] | None:

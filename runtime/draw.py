@@ -1,0 +1,203 @@
+"""Windows as a picture: a time line with frames, windows and events, as a textbook has it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..aggregators.errors import EngineError, QueryError
+from ..aggregators.sums import Count
+from .keys import encode, normalised, plain
+from .query import Query, bind
+from .times import TimeColumn
+
+if TYPE_CHECKING:
+    import drawsvg
+
+    from .windows import Ints, Spec
+
+WIDTH, LEFT, RIGHT = 860, 90, 20
+"""The width of a picture, and the room beside the time line, in pixels."""
+
+ROW, GAP = 16, 5
+"""How high a bar is, and the room between two, in pixels."""
+
+MOST_EVENTS, MOST_WINDOWS = 200, 60
+"""A picture of more than these would show nothing."""
+
+EVENT, WINDOW, FRAME, INK = "#c2410c", "#2563eb", "#e2e8f0", "#0f172a"
+KEYS = ("#c2410c", "#15803d", "#7c3aed", "#b45309", "#0e7490", "#be185d")
+
+
+def draw(spec: Spec, table: pa.Table, *, time: str, by: Sequence[str], until: str | None, ties: Sequence[str]) -> Any:
+    """The picture of some events and the windows that they are in.
+
+    Parameters
+    ----------
+    spec
+        The windows.
+    table
+        At most 200 events.
+    time, by, until, ties
+        Their columns, as ``ff.events`` has them.
+
+    Returns
+    -------
+    drawsvg.Drawing
+        Shown by notebooks; ``.as_svg()`` is its text, ``.save_svg(path)`` writes it.
+
+    Raises
+    ------
+    EngineError
+        If the library that draws is not installed.
+    QueryError
+        If there are too many events or windows, or none.
+    """
+    from .local import run
+
+    try:
+        import drawsvg as svg
+    except ImportError as error:
+        raise EngineError("pictures need drawsvg; expected it installed: pip install 'framefold[draw]'") from error
+    if not 0 < len(table) <= MOST_EVENTS:
+        raise QueryError(f"draw() is given {len(table)} events; expected 1 to {MOST_EVENTS}")
+    query = bind(
+        table.schema,
+        time=time,
+        by=by,
+        until=until,
+        ties=ties,
+        window=spec,
+        outputs={"events": Count()},
+        null_time="drop",
+    )
+    result = run(table.to_reader(), query)
+    if not 0 < len(result) <= MOST_WINDOWS:
+        raise QueryError(f"draw() has {len(result)} windows; expected 1 to {MOST_WINDOWS}: take other events, or fewer")
+    return Picture(svg, spec, query, table, result).drawing
+
+
+class Picture:
+    """One picture, from top to bottom: title, events (a row a key), frames, windows (a row each), the time line."""
+
+    def __init__(self, svg: Any, spec: Spec, query: Query, table: pa.Table, result: pa.Table) -> None:
+        self.svg = svg
+        self.times = query.times
+        bounds = [ticks_of(query.times, result["window"].combine_chunks().field(side)) for side in ("start", "end")]
+        events = ticks_of(query.times, table[query.time])
+        ends = events if query.until is None else ticks_of(query.times, table[query.until.name])
+        self.least = int(min(bounds[0].min(), events.min()))
+        self.most = int(max(bounds[1].max(), ends.max()))
+        keys = key_rows(table, query.by)
+        owners = np.zeros(len(result), np.int64)
+        if query.by:
+            both = pa.concat_tables([table.select(query.by), result.select(query.by)])
+            owners = key_rows(both, query.by)[len(table) :]
+        rows = int(keys.max()) + 1 + len(result)
+        self.height = 3 * ROW + (ROW + GAP) * (rows + 2) + 2 * ROW
+        self.drawing: drawsvg.Drawing = svg.Drawing(WIDTH, self.height)
+        self.drawing.append(svg.Rectangle(0, 0, WIDTH, self.height, fill="white"))
+        self._text(str(spec), LEFT, ROW, 13, weight="bold")
+        self.top = 2 * ROW
+        self._events(query, table, events, ends, keys)
+        self._frames(query, events)
+        self._windows(result, bounds, owners)
+        self._axis()
+
+    def x(self, tick: float) -> float:
+        """Where a tick is on the line."""
+        return LEFT + (tick - self.least) / max(self.most - self.least, 1) * (WIDTH - LEFT - RIGHT)
+
+    def _text(
+        self, text: str, x: float, y: float, size: int = 10, anchor: str = "start", weight: str = "normal"
+    ) -> None:
+        label = self.svg.Text(
+            text, size, x, y, fill=INK, text_anchor=anchor, font_weight=weight, font_family="sans-serif"
+        )
+        self.drawing.append(label)
+
+    def _label(self, text: str, y: float) -> None:
+        self._text(text, LEFT - 8, y + ROW * 0.7, anchor="end")
+
+    def _events(self, query: Query, table: pa.Table, events: Ints, ends: Ints, keys: Ints) -> None:
+        names = {int(key): row for row, key in reversed(list(enumerate(keys.tolist())))}
+        for key, row in sorted(names.items()):
+            words = ", ".join(str(table[name][row].as_py()) for name in query.by)
+            self._label(words or "events", self.top + key * (ROW + GAP))
+        for tick, end, key in zip(events.tolist(), ends.tolist(), keys.tolist(), strict=True):
+            y = self.top + key * (ROW + GAP) + ROW / 2
+            color = KEYS[key % len(KEYS)]
+            if query.until is not None:
+                line = self.svg.Line(self.x(tick), y, self.x(end), y, stroke=color, stroke_width=3, stroke_opacity=0.7)
+                self.drawing.append(line)
+            self.drawing.append(self.svg.Circle(self.x(tick), y, 4, fill=color, fill_opacity=0.85))
+        self.top += (ROW + GAP) * (int(keys.max()) + 1)
+
+    def _frames(self, query: Query, events: Ints) -> None:
+        """The frames that have events, where they have bounds of their own; else where each is."""
+        (windows,) = query.line.windows
+        found = None
+        if windows.axis == "time" and not query.line.each_row:
+            frames, inside = windows.frames(events, None)
+            frames = np.unique(frames if inside is None else frames[inside])
+            found = windows.stretch(frames)
+        self._label("frames", self.top)
+        if found is None:
+            for tick in np.unique(events).tolist():
+                x = self.x(tick)
+                tip = self.svg.Line(x, self.top + 2, x, self.top + ROW - 2, stroke="#94a3b8", stroke_width=3)
+                self.drawing.append(tip)
+        else:
+            for start, end in zip(*(side.tolist() for side in found), strict=True):
+                left, right = self.x(max(start, self.least)), self.x(min(end, self.most))
+                box = self.svg.Rectangle(left, self.top, max(right - left, 1), ROW, fill=FRAME, stroke="#94a3b8")
+                self.drawing.append(box)
+        self.top += ROW + GAP
+
+    def _windows(self, result: pa.Table, bounds: list[Ints], owners: Ints) -> None:
+        counts = result["events"].to_pylist()
+        at = ticks_of(self.times, result["at"]).tolist() if "at" in result.column_names else [None] * len(counts)
+        places = zip(*(side.tolist() for side in bounds), counts, at, owners.tolist(), strict=True)
+        for number, (start, end, count, stamp, key) in enumerate(places):
+            y = self.top + number * (ROW + GAP)
+            left, width = self.x(start), max(self.x(end) - self.x(start), 3)
+            color = KEYS[key % len(KEYS)] if int(owners.max()) else WINDOW
+            bar = self.svg.Rectangle(left, y, width, ROW, fill=color, fill_opacity=0.18, stroke=color, rx=3)
+            self.drawing.append(bar)
+            self._text(str(count), left + width / 2, y + ROW * 0.72, anchor="middle")
+            if stamp is not None:
+                x = self.x(stamp)
+                self.drawing.append(self.svg.Lines(x - 4, y - 3, x + 4, y - 3, x, y + 4, fill=color, close=True))
+        self._label("windows", self.top)
+        self.top += (ROW + GAP) * len(counts)
+
+    def _axis(self) -> None:
+        y = self.top + ROW / 2
+        self.drawing.append(self.svg.Line(LEFT, y, WIDTH - RIGHT, y, stroke=INK))
+        length = len(self.times.word(self.least).removesuffix("+00:00")) * 6 + 30
+        marks = int(np.clip((WIDTH - LEFT - RIGHT) // length, 2, 6))
+        for tick in np.unique(np.linspace(self.least, self.most, marks).astype(np.int64)).tolist():
+            x = self.x(tick)
+            self.drawing.append(self.svg.Line(x, y - 3, x, y + 3, stroke=INK))
+            edge = "start" if tick == self.least else "end" if tick == self.most else "middle"
+            self._text(self.times.word(tick).removesuffix("+00:00"), x, y + ROW, anchor=edge)
+
+
+def ticks_of(times: TimeColumn, column: pa.Array | pa.ChunkedArray) -> Ints:
+    """A column of times as ticks."""
+    return times.ticks(plain(column, times.type if times.type == column.type else times.bound_type))
+
+
+def key_rows(table: pa.Table, by: Sequence[str]) -> Ints:
+    """The number of each row's key, in order of appearance."""
+    if not by:
+        return np.zeros(len(table), np.int64)
+    struct = [encode(normalised(plain(table[name], table[name].type)), ordered=False) for name in by]
+    codes = np.zeros(len(table), np.int64)
+    for column, size in struct:
+        codes = codes * max(size, 1) + column
+    _, first, numbers = np.unique(codes, return_index=True, return_inverse=True)
+    return np.argsort(np.argsort(first))[numbers]

@@ -1,0 +1,78 @@
+"""Pictures of windows: what is in them is what the windows are."""
+
+from __future__ import annotations
+
+import datetime as dt
+import xml.etree.ElementTree as ET
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import framefold as ff
+
+pytest.importorskip("drawsvg")
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def shapes(picture: Any, kind: str) -> list[ET.Element]:
+    return [element for element in ET.fromstring(picture.as_svg()).iter(SVG + kind)]
+
+
+def words(picture: Any) -> list[str]:
+    return ["".join(element.itertext()) for element in shapes(picture, "text")]
+
+
+def bars(picture: Any) -> list[ET.Element]:
+    return [element for element in shapes(picture, "rect") if element.get("rx")]
+
+
+def test_sliding_windows_frames_and_events() -> None:
+    picture = ff.sliding(4, every=2).draw([1, 2, 4])
+    assert len(shapes(picture, "circle")) == 3
+    assert [word for word in words(picture) if word.isdigit()][:4] == ["1", "2", "2", "1"]
+    assert len(bars(picture)) == 4
+    assert len(shapes(picture, "rect")) == 1 + 3 + 4  # background, frames, windows
+    left, width = (float(bars(picture)[1].get(name) or 0) for name in ("x", "width"))
+    events = [float(circle.get("cx") or 0) for circle in shapes(picture, "circle")]
+    assert left <= events[0] <= events[1] <= left + width == pytest.approx(events[2])  # [0, 4) ends where 4 is
+    assert words(picture)[0] == "windows of 4 every 2"
+
+
+def test_interval_events_by_key() -> None:
+    table = pa.table({"a": [0, 4, 2], "b": [10, 8, 3], "k": ["x", "x", "y"]})
+    picture = ff.snapshot().draw(ff.events(table, time="a", by="k", until="b"))
+    assert len(bars(picture)) == 4
+    assert {"x", "y"} <= set(words(picture))
+    assert len({bar.get("fill") for bar in bars(picture)}) == 2  # a colour a key
+
+
+def test_results_with_a_time_are_marked() -> None:
+    times = [dt.datetime(2026, 1, 1, hour) for hour in (1, 2, 4, 9)]
+    picture = ff.around(rows=(-1, 1)).draw(times)
+    marks = [path for path in shapes(picture, "path") if (path.get("d") or "").endswith("Z")]  # closed: triangles
+    assert len(marks) == len(bars(picture)) == 2
+    assert "2026-01-01 09:00:00" in words(picture)
+
+
+def test_text_is_escaped() -> None:
+    table = pa.table({"t": [1], "k": ["<script>"]})
+    picture = ff.tumbling(2).draw(ff.events(table, time="t", by="k"))
+    assert "<script>" not in picture.as_svg()
+    assert "<script>" in words(picture)
+
+
+@pytest.mark.parametrize("events", [[], list(range(201))])
+def test_too_many_or_no_events(events: list[int]) -> None:
+    with pytest.raises(ff.QueryError, match=rf"draw\(\) is given {len(events)} events; expected 1 to 200"):
+        ff.tumbling(1).draw(pa.array(events, pa.int64()))
+
+
+def test_too_many_windows() -> None:
+    with pytest.raises(ff.QueryError, match=r"draw\(\) has 61 windows; expected 1 to 60"):
+        ff.tumbling(1).draw(list(range(61)))
+
+
+def test_what_cannot_be_drawn() -> None:
+    with pytest.raises(ff.EngineError, match=r"expected ff\.events"):
+        ff.tumbling(1).draw("events")
