@@ -1,9 +1,8 @@
 """TimeWeightedAverage and Covered: of interval events, each seen only while it lives in the window.
 
-A window cuts lifetimes where it starts and ends, and so do the frames it is made of. Partials are the events that
-start in one frame and end in another: what they come to in the frame of their start (head), in that of their end
-(tail), and in one tick of any frame between (level), which is all of its ticks once multiplied. With these three the
-state of every frame follows without a look at each event in it, and windows slide over frames as always.
+A window cuts lifetimes where it starts and ends, and so do its frames. Partials of events that start in one frame and
+end in one are what these come to in the frame of their start (head), in that of their end (tail), and in one tick of
+any frame between (level). From these follow the states of all frames, and windows slide over frames as always.
 """
 
 from __future__ import annotations
@@ -77,9 +76,11 @@ class Covered(AggregateOperation):
 
     Examples
     --------
-    >>> import framefold as ff
-    >>> Covered()
-    Covered()
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"start": [0, 8], "end": [8, 13]})
+    >>> query = ff.events(events, time="start", until="end").window(ff.tumbling(10))
+    >>> query.aggregate(ticks=ff.Covered())["ticks"].to_pylist()
+    [10, 3]
     """
 
     result: Any = pa.int64()
@@ -117,8 +118,11 @@ class TimeWeightedAverage(AggregateOperation):
 
     Examples
     --------
-    >>> TimeWeightedAverage("load")
-    TimeWeightedAverage('load')
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"start": [0, 8], "end": [8, 13], "load": [2.0, 7.0]})
+    >>> query = ff.events(events, time="start", until="end").window(ff.tumbling(10))
+    >>> query.aggregate(load=ff.TimeWeightedAverage("load"))["load"].to_pylist()
+    [3.0, 7.0]
     """
 
     result = pa.float64()

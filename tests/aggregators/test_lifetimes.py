@@ -1,0 +1,313 @@
+"""Time-weighted aggregates of interval events against fractions over every window, from partials to results."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Sequence
+from decimal import Decimal
+from fractions import Fraction
+from typing import Any, NamedTuple
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import framefold as ff
+from framefold.aggregators.binding import Bound
+from framefold.aggregators.lifetimes import ClippedTicks, Covered, Lifetimes, TimeWeightedAverage, lifetimes_of
+from framefold.runtime import sweep
+from framefold.runtime.cover import over_frames
+from framefold.runtime.slide import slide
+from framefold.runtime.times import TimeColumn
+
+NASTY = [1e16, -1e16, 1e300, -1e300, 1.7e308, -1.7e308, math.nan, math.inf, -math.inf, 5e-324, -0.0, 0.1, 1.0, -3.0]
+
+
+class Event(NamedTuple):
+    """An interval event."""
+
+    start: int
+    end: int
+    value: Any = None
+    key: int = 0
+
+
+Window = tuple[int, int, int]
+"""A key, and the bounds of one of its windows."""
+
+
+def cuts_of(events: Sequence[Event], size: int, every: int) -> list[int]:
+    """Where windows of a size at a step start or end, from before the first event to after the last one."""
+    around = size + every
+    low, high = min(e.start for e in events) - around, max(e.end for e in events) + around
+    starts = range(low // every * every, high, every)
+    return sorted({*starts, *(start + size for start in starts)})
+
+
+def results(
+    operation: Any, type: pa.DataType | None, events: Sequence[Event], size: int, every: int
+) -> dict[Window, Any]:
+    """What the engine would do: frames of starts and ends, partials, dense frames of each key, windows over them."""
+    cuts = np.array(cuts_of(events, size, every))
+    start, end, key = (np.array([getattr(e, name) for e in events]) for name in ("start", "end", "key"))
+    first = np.searchsorted(cuts, start, side="right") - 1
+    last = np.searchsorted(cuts, end - 1, side="right") - 1
+    head = np.minimum(end, cuts[first + 1]) - start
+    tail = np.where(last > first, end - cuts[last], 0)
+    rows, index = np.unique(np.stack([key, first, last]), axis=1, return_inverse=True)
+    bound = Bound("x", operation, [type] * len(operation.columns))
+    inputs = [pa.array([e.value for e in events], type)] * len(operation.columns)
+    partials = bound.accumulate(Lifetimes(index.ravel(), rows.shape[1], start, head, tail), inputs)
+    lives = np.unique([k * len(cuts) + f for k, a, b in rows.T.tolist() for f in range(a, b + 1)])
+    part = lifetimes_of(bound)
+    assert part is not None
+    ticks = np.diff(cuts)[lives % len(cuts)]
+    dense = [np.searchsorted(lives, rows[0] * len(cuts) + rows[end]) for end in (1, 2)]
+    frames = over_frames(part, partials, dense[0], dense[1], ticks)
+    windows = [
+        (k, a, a + size) for k in sorted(set(key.tolist())) for a in cuts.tolist() if not a % every and a + size in cuts
+    ]
+    low, high = (
+        np.searchsorted(lives, [w[0] * len(cuts) + np.searchsorted(cuts, w[bound]) for w in windows])
+        for bound in (1, 2)
+    )
+    states = slide(part.clipped, frames, low, high)
+    return dict(zip(windows, bound.finish(states).to_pylist(), strict=True))
+
+
+def clipped(events: Sequence[Event], window: Window) -> list[tuple[Any, int]]:
+    """The values of the window's events, and how long each lives in it."""
+    key, start, end = window
+    lives = [(e.value, min(e.end, end) - max(e.start, start)) for e in events if e.key == key]
+    return [(value, ticks) for value, ticks in lives if ticks > 0]
+
+
+def assert_mean(got: float | None, own: list[tuple[Any, int]], frames: int) -> None:
+    """Never worse than the mean of the window's own values, each product and addition rounded once.
+
+    Values beyond 2**896 are added up without compensation, frame by frame.
+    """
+    own = [(value, ticks) for value, ticks in own if value is not None]
+    if not own:
+        assert got is None
+        return
+    assert got is not None
+    values = [float(value) for value, _ in own]
+    if any(map(math.isnan, values)) or {math.inf, -math.inf} <= set(values):
+        assert math.isnan(got)
+    elif math.inf in values or -math.inf in values:
+        assert got == (math.inf if math.inf in values else -math.inf)
+    else:
+        duration = sum(ticks for _, ticks in own)
+        exact = sum(Fraction(value) * ticks for value, ticks in own) / duration
+        size = sum(abs(Fraction(value)) * ticks for value, ticks in own) / duration
+        if math.isinf(got):
+            assert size >= Fraction(2) ** 1023
+        else:
+            roundings = 2 * len(own) + 2 + (frames if max(map(abs, values)) >= 2.0**896 else 0)
+            assert abs(Fraction(got) - exact) <= size * Fraction(roundings, 2**53) + Fraction(2) ** -1074
+
+
+def check(operation: Any, type: pa.DataType | None, events: Sequence[Event], size: int, every: int) -> None:
+    for window, got in results(operation, type, events, size, every).items():
+        own = clipped(events, window)
+        if operation.columns:
+            assert_mean(got, own, frames=2 * (size // every + 1))
+        else:
+            assert got == sum(ticks for _, ticks in own), window
+
+
+@st.composite
+def events_of(draw: st.DrawFn, values: st.SearchStrategy[Any], longest: int = 40) -> list[Event]:
+    """Events of some keys: points of one tick, long ones, ones on the cuts; some without a value."""
+    event = st.tuples(st.integers(-30, 30), st.integers(1, longest), st.one_of(st.none(), values), st.integers(0, 2))
+    drawn = draw(st.lists(event, min_size=1, max_size=20))
+    return [Event(start, start + ticks, value, key) for start, ticks, value, key in drawn]
+
+
+SIZES = st.sampled_from([(10, 10), (10, 5), (7, 3), (60, 1), (3, 8), (1, 1)])
+TYPES = [
+    (pa.int64(), st.integers(-(2**63), 2**63 - 1)),
+    (pa.int8(), st.integers(-128, 127)),
+    (pa.uint64(), st.integers(0, 2**64 - 1)),
+    (pa.decimal128(9, 2), st.integers(-(10**9) + 1, 10**9 - 1).map(lambda n: Decimal(n).scaleb(-2))),
+    (pa.float32(), st.floats(width=32)),
+    (pa.float64(), st.floats()),
+    (pa.float64(), st.sampled_from(NASTY)),
+]
+
+
+@pytest.mark.parametrize(("type", "values"), TYPES, ids=lambda each: str(each)[:20])
+@given(data=st.data(), window=SIZES, steps=st.integers(1, 6))
+def test_averages(type: pa.DataType, values: Any, data: st.DataObject, window: tuple[int, int], steps: int) -> None:
+    with patch.object(sweep, "STEPS", steps):
+        check(TimeWeightedAverage("x"), type, data.draw(events_of(values)), *window)
+
+
+@given(events=events_of(st.none()), window=SIZES)
+@example(events=[Event(0, 10), Event(10, 20), Event(5, 6)], window=(10, 10))
+def test_durations(events: list[Event], window: tuple[int, int]) -> None:
+    check(Covered(), None, events, *window)
+
+
+@pytest.mark.parametrize("longest", [1, 100, 10_000])
+def test_many_events(longest: int) -> None:
+    """Ticks as large as a year of microseconds, values of all sizes."""
+    chance = np.random.default_rng(longest)
+    start = np.sort(chance.integers(0, 3000, 400))
+    values = chance.normal(0, 1, 400) * 10.0 ** chance.integers(-8, 9, 400)
+    values[chance.integers(0, 400, 6)] = [1e300, -1e300, np.nan, np.inf, 1e30, -1e30]
+    second = 1_000_000
+    times = zip(
+        (start * second).tolist(), chance.integers(1, longest * second, 400).tolist(), values.tolist(), strict=True
+    )
+    events = [Event(a, a + ticks, value) for a, ticks, value in times]
+    check(TimeWeightedAverage("x"), pa.float64(), events, 60 * second, 20 * second)
+    check(Covered(), None, events, 60 * second, 20 * second)
+
+
+def test_an_example_by_hand() -> None:
+    """A load of 2 for 8 of 10 ticks and one of 7 for 2 of them; the window after has the 7 alone, then none."""
+    events = [Event(0, 8, 2.0), Event(8, 13, 7.0)]
+    averages = results(TimeWeightedAverage("x"), pa.float64(), events, 10, 10)
+    durations = results(Covered(), None, events, 10, 10)
+    windows = [(0, start, start + 10) for start in (-10, 0, 10, 20)]
+    assert [averages[window] for window in windows] == [None, 3.0, 7.0, None]
+    assert [durations[window] for window in windows] == [0, 10, 3, 0]
+
+
+@pytest.mark.parametrize("longest", [2, 50, 500])
+def test_the_cost_does_not_depend_on_how_long_events_live(longest: int) -> None:
+    """By combines and deducts of whole partials to frames: 2 a frame, 1 to put it together, 4 a partial."""
+    chance = np.random.default_rng(longest)
+    first = np.sort(chance.integers(0, 1000, 700))
+    last = np.minimum(first + chance.integers(0, longest, 700), 999)
+    bound = Bound("x", Covered(), [])
+    part = lifetimes_of(bound)
+    assert part is not None
+    ticks = chance.integers(1, 9, 700), chance.integers(0, 9, 700)
+    partials = bound.accumulate(Lifetimes(np.arange(700), 700, first, *ticks), [])
+    operations = []
+
+    def counted(function: Any) -> Any:
+        def call(self: Any, a: Any, b: Any) -> Any:
+            operations.append(len(a["ticks"]))
+            return function(self, a, b)
+
+        return call
+
+    with (
+        patch.object(ClippedTicks, "combine", counted(ClippedTicks.combine)),
+        patch.object(ClippedTicks, "deduct", counted(ClippedTicks.deduct)),
+    ):
+        frames = over_frames(part, partials, first, last, np.full(1000, 9))
+    assert sum(operations) <= 3 * 1000 + 4 * 700
+    expected = np.zeros(1000, np.int64)
+    for a, b, head, tail in zip(first.tolist(), last.tolist(), *ticks, strict=True):
+        expected[a] += head
+        expected[a + 1 : b] += 9
+        expected[b] += tail if b > a else 0
+    assert np.array_equal(frames["ticks"].int64()[0], expected)
+
+
+def test_what_has_ended_leaves_nothing_behind() -> None:
+    """A huge value, NaN and inf live long, and end in the middle of a frame."""
+    for value in (1e300, math.nan, math.inf, -math.inf, 1.7e308):
+        events = [Event(-95, 3, value), Event(-50, 60, 0.1), Event(2, 60, -0.1), Event(7, 60, 1e-9)]
+        found = results(TimeWeightedAverage("x"), pa.float64(), events, 10, 5)
+        assert found[0, 10, 20] == pytest.approx(1e-9 / 3, rel=1e-15)
+        check(TimeWeightedAverage("x"), pa.float64(), events, 10, 5)
+
+
+def test_a_window_in_which_values_cancel_is_not_null() -> None:
+    events = [Event(0, 20, 5), Event(0, 20, -5)]
+    found = results(TimeWeightedAverage("x"), pa.int64(), events, 10, 10)
+    assert [found[0, a, a + 10] for a in (-10, 0, 10, 20)] == [None, 0.0, 0.0, None]
+
+
+def test_integers_are_not_rounded() -> None:
+    """The difference of two integers beyond 2**53 is all that is left of them."""
+    events = [Event(0, 3, 2**62 + 1), Event(0, 3, -(2**62)), Event(0, 3, 2)]
+    assert results(TimeWeightedAverage("x"), pa.int64(), events, 2, 2)[0, 0, 2] == 1.0
+
+
+def test_filtered_and_passed_on() -> None:
+    events = [Event(0, 8, 2.0), Event(8, 13, 7.0), Event(0, 9, -50.0), Event(3, 5)]
+    positive = ff.Filtered(TimeWeightedAverage("x"), lambda x: x > 0)
+    assert results(positive, pa.float64(), events, 10, 10)[0, 0, 10] == 3.0
+    squared = TimeWeightedAverage("x").then(np.square)
+    assert results(squared, pa.float64(), events[:2], 10, 10)[0, 0, 10] == 9.0
+    mapped = ff.Mapped(TimeWeightedAverage("x"), lambda x: x + 1)
+    assert results(mapped, pa.float64(), events[:2], 10, 10)[0, 0, 10] == 4.0
+
+
+def test_the_type_of_a_duration_is_that_of_time() -> None:
+    for type, result in [
+        (pa.int32(), pa.int64()),
+        (pa.date32(), pa.int64()),
+        (pa.timestamp("us", "UTC"), pa.duration("us")),
+        (pa.timestamp("ns"), pa.duration("us")),
+    ]:
+        assert Bound("x", Covered().at_times(TimeColumn("t", type).duration), []).result == result
+    timestamps = Covered().at_times(TimeColumn("t", pa.timestamp("us")).duration)
+    found = results(timestamps, None, [Event(0, 8), Event(8, 13)], 10, 10)
+    assert found[0, 0, 10] == datetime.timedelta(microseconds=10)
+
+
+def test_a_window_of_its_own_stays() -> None:
+    window = ff.tumbling(10)
+    assert Covered().over(window).at_times(TimeColumn("t", pa.int64()).duration).windows == (window,)
+
+
+def test_a_duration_beyond_int64_is_an_error() -> None:
+    events = [Event(0, 2**61, key=key % 2) for key in range(7)]
+    with pytest.raises(ff.SumOverflowError, match=r"lifetimes for Covered\(\) does not fit int64 in 1 of"):
+        results(Covered(), None, events, 2**61, 2**61)
+    assert results(Covered(), None, events[:6], 2**61, 2**61)[1, 0, 2**61] == 3 * 2**61
+
+
+def test_huge_values_for_a_long_time() -> None:
+    """Products beyond the greatest float, whose mean is not."""
+    events = [Event(0, 2**60, 1.5e308), Event(0, 2**59, -1.5e308), Event(2**59, 2**60, 1e250)]
+    check(TimeWeightedAverage("x"), pa.float64(), events, 2**58, 2**58)
+    assert results(TimeWeightedAverage("x"), pa.float64(), events[:1], 2**58, 2**58)[0, 0, 2**58] == 1.5e308
+
+
+def test_where_it_cannot_be_is_refused() -> None:
+    average = Bound("x", TimeWeightedAverage("x"), [pa.float64()])
+    with pytest.raises(ff.QueryError, match=r"TimeWeightedAverage\('x'\) is of interval events only; .* until="):
+        lifetimes_of(average, intervals=False)
+    for operation, types in [
+        (ff.AllOf(x=TimeWeightedAverage("x"), n=ff.Count()), [pa.float64()]),
+        (ff.GroupedBy(Covered(), "x"), [pa.float64()]),
+        (ff.FlatMapped(TimeWeightedAverage("x")), [pa.list_(pa.float64())]),
+    ]:
+        with pytest.raises(ff.QueryError, match=r"has .* inside; expected it as an output by itself"):
+            lifetimes_of(Bound("x", operation, types))
+    assert lifetimes_of(Bound("x", ff.Sum("x"), [pa.float64()])) is None
+
+
+def test_a_column_that_has_no_numbers_is_refused() -> None:
+    with pytest.raises(ff.ColumnError, match="needs a column of numbers"):
+        Bound("x", TimeWeightedAverage("x"), [pa.string()])
+
+
+def test_partials_travel() -> None:
+    """Through Arrow and merged with others, as those of tasks are."""
+    bound = Bound("x", TimeWeightedAverage("x"), [pa.float64()])
+    one = np.array([0])
+    states = [
+        bound.accumulate(Lifetimes(one, 1, one, head=np.array([3]), tail=one), [pa.array([x])])
+        for x in (1.5, 2.5, math.inf)
+    ]
+    back = [{key: kind.from_arrow(kind.to_arrow(each[key])) for key, kind in bound.fields.items()} for each in states]
+    part = lifetimes_of(bound)
+    assert part is not None
+    merged = bound.combine(back[0], back[1])
+    assert bound.finish(over_frames(part, merged, one, one, np.array([5]))).to_pylist() == [2.0]
+    merged = bound.combine(merged, back[2])
+    assert bound.finish(over_frames(part, merged, one, one, np.array([5]))).to_pylist() == [math.inf]
