@@ -108,7 +108,6 @@ class AroundRows(Windows):
     partial: bool
     axis = "rows"
     facts = frozenset({"first"})
-    step = 1
 
     @property
     def stamped(self) -> bool:

@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...aggregators.errors import ColumnError, QueryError
+from ...aggregators.errors import ColumnError, DurationError, QueryError
 from ..above import chain, first_above
 from ..times import Duration, Instant, TimeColumn, describe, overflow_guard
 from .grid import EMIT, EMPTY, MIN_FILL, above_zero
@@ -36,7 +36,10 @@ class Rule:
         assert self.column is not None
         kind = type_of(self.column, "by_delta()")
         if pa.types.is_temporal(kind):
-            return TimeColumn(self.column, kind).duration(self.by, "by_delta()")
+            ticks = TimeColumn(self.column, kind).duration(self.by, "by_delta()")
+            if ticks < 0:
+                raise DurationError(f"by_delta() is {self.by!r}; expected a duration of 0 or more")
+            return ticks
         if isinstance(self.by, bool) or not isinstance(self.by, (int, float, np.number)) or not self.by >= 0:
             raise ColumnError(
                 f"by_delta() is {self.by!r}, but {self.column!r} is {kind}; expected a number of 0 or more"

@@ -123,9 +123,9 @@ class RowSteps(Windows):
         kept = end <= rows
         if self.min_fill == "full":
             kept &= start >= 0
-        low, high, row, _ = found.where(kept)
+        low, high, _, _ = found.where(kept)
         at = pieces.facts["last"][high - 1]
-        return Ranges(low, high, row, pieces.facts["first"][low], at, at)
+        return Ranges(low, high, high - 1, pieces.facts["first"][low], at, at)
 
     def describe(self) -> str:
         """The windows in words."""

@@ -28,8 +28,9 @@ MOST = 1 << 29
 class Ranges(NamedTuple):
     """The windows of a partials table, sorted by key and window (or by ``at``): half-open ranges of its rows.
 
-    ``low`` and ``high`` bound the rows of each window, ``row`` is some row of its key, ``start`` and ``end`` are its
-    bounds in ticks, and ``at`` is the time its result is stamped with, where the windows have one.
+    ``low`` and ``high`` bound the rows of each window, ``row`` is some row of its key (the one it belongs to, where the
+    windows have a reach), ``start`` and ``end`` are its bounds in ticks, and ``at`` is the time its result is stamped
+    with, where the windows have one.
     """
 
     low: Ints
@@ -209,6 +210,11 @@ class Windows(ABC):
     def reach(self) -> tuple[int, int] | None:
         """How many rows of its key a window takes in before and after the one it belongs to; None: any number."""
         return None
+
+    @property
+    def step(self) -> int:
+        """Where windows have a reach: no frame straddles a multiple of so many rows."""
+        return 1
 
     def check_keys(self, names: tuple[str, ...], types: list[pa.DataType]) -> None:  # noqa: B027  # most fit any
         """QueryError unless the windows fit the keys of the events."""

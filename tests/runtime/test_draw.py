@@ -16,7 +16,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 
 def shapes(picture: Any, kind: str) -> list[ET.Element]:
-    return [element for element in ET.fromstring(picture.as_svg()).iter(SVG + kind)]
+    return list(ET.fromstring(picture.as_svg()).iter(SVG + kind))
 
 
 def words(picture: Any) -> list[str]:
