@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from ..aggregators.errors import ColumnError
 from .windows import Ints, Pieces, Ranges, Runs, Windows
 from .windows.anchors import Anchored
-from .windows.spec import Mask
+from .windows.pieces import Mask
 
 
 @dataclass(frozen=True)

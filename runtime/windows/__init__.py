@@ -5,11 +5,12 @@ from .around import Around, around
 from .cumulating import Cumulating, cumulating
 from .grid import Grid, Sliding, sliding, tumbling
 from .landmark import Landmark, landmark
+from .pieces import MOST, Alive, Ints, Pieces, Ranges, Runs
 from .policy import Policy, by_count, by_delta, by_time, policy
 from .rows import LastRows, last_rows
 from .session import Session, session
 from .snapshot import Snapshot, snapshot
-from .spec import MOST, Alive, Ints, Pieces, Ranges, Runs, Spec, Windows
+from .spec import Spec, Windows
 
 __all__ = [
     "MOST",

@@ -16,7 +16,8 @@ from ..sources import Source
 from ..times import TimeColumn
 from .grid import EMPTY
 from .landmark import BOUNDS
-from .spec import MOST, Ints, Mask, Pieces, Ranges, Spec, TypeOf, Windows, one_of
+from .pieces import MOST, Ints, Mask, Pieces, Ranges
+from .spec import Spec, TypeOf, Windows, one_of
 
 
 @dataclass(frozen=True, eq=False)

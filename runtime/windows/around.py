@@ -12,7 +12,8 @@ from ...aggregators.errors import QueryError
 from ..times import Duration, TimeColumn, describe, overflow_guard
 from .grid import MIN_FILL
 from .landmark import BOUNDS
-from .spec import Ints, Mask, Pieces, Ranges, Spec, TypeOf, Windows, one_of
+from .pieces import Ints, Mask, Pieces, Ranges
+from .spec import Spec, TypeOf, Windows, one_of
 
 
 @dataclass(frozen=True)

@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 from ...aggregators.durations import PART
 from ...aggregators.errors import DurationError, QueryError
 from ..times import DAY, Duration, TimeColumn, overflow_guard
-from .spec import Ints, Mask, Pieces, Ranges, Windows
+from .pieces import Ints, Mask, Pieces, Ranges
+from .spec import Windows
 from .steps import Steps, describe_ends, describe_steps
 
 MONTHS = {"month": 1, "quarter": 3, "year": 12}

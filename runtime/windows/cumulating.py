@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from ...aggregators.errors import DurationError
 from ..times import Duration, TimeColumn, describe, overflow_guard
 from .grid import CLOSED, EMIT, EMPTY, STAMP, Offset, above_zero, offset_ticks
-from .spec import Ints, Mask, Pieces, Ranges, Spec, TypeOf, Windows, numbered, one_of
+from .pieces import Ints, Mask, Pieces, Ranges, numbered
+from .spec import Spec, TypeOf, Windows, one_of
 
 
 @dataclass(frozen=True)

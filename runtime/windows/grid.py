@@ -11,7 +11,8 @@ import pyarrow as pa
 from ...aggregators.errors import DurationError, QueryError
 from ..times import LIMIT, Duration, TimeColumn, describe, overflow_guard
 from .calendar import Calendar, calendar
-from .spec import Ints, Mask, Pieces, Ranges, Spec, TypeOf, Windows, one_of
+from .pieces import Ints, Mask, Pieces, Ranges
+from .spec import Spec, TypeOf, Windows, one_of
 from .steps import Steps, describe_ends, describe_steps
 
 Offset = Duration | datetime.datetime

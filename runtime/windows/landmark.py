@@ -9,7 +9,8 @@ import numpy as np
 from ...aggregators.errors import QueryError
 from ..times import Duration, Instant, TimeColumn, describe, overflow_guard
 from .grid import EMIT, STAMP, Offset, above_zero, offset_ticks
-from .spec import Ints, Mask, Pieces, Ranges, Spec, TypeOf, Windows, numbered, one_of
+from .pieces import Ints, Mask, Pieces, Ranges, numbered
+from .spec import Spec, TypeOf, Windows, one_of
 
 BOUNDS = {
     "left": "for [since, end)",

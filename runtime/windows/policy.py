@@ -13,7 +13,8 @@ from ...aggregators.errors import ColumnError, DurationError, QueryError
 from ..above import chain, first_above
 from ..times import Duration, Instant, TimeColumn, describe, overflow_guard
 from .grid import EMIT, EMPTY, MIN_FILL, above_zero
-from .spec import MOST, Ints, Mask, Pieces, Ranges, Runs, Spec, TypeOf, Windows, one_of, whole
+from .pieces import MOST, Ints, Mask, Pieces, Ranges, Runs
+from .spec import Spec, TypeOf, Windows, one_of, whole
 
 
 @dataclass(frozen=True)

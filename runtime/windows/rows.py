@@ -8,7 +8,8 @@ import numpy as np
 
 from ..times import TimeColumn, overflow_guard
 from .grid import EMIT, MIN_FILL
-from .spec import Ints, Mask, Pieces, Ranges, Spec, TypeOf, Windows, one_of, whole
+from .pieces import Ints, Mask, Pieces, Ranges
+from .spec import Spec, TypeOf, Windows, one_of, whole
 from .steps import Steps, describe_steps
 
 TIES = {

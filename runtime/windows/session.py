@@ -9,7 +9,8 @@ import numpy as np
 from ...aggregators.errors import QueryError
 from ..times import Duration, TimeColumn, describe, overflow_guard
 from .grid import STAMP, above_zero
-from .spec import Ints, Mask, Pieces, Ranges, Spec, TypeOf, Windows, one_of
+from .pieces import Ints, Mask, Pieces, Ranges
+from .spec import Spec, TypeOf, Windows, one_of
 
 
 @dataclass(frozen=True)

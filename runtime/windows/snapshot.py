@@ -8,7 +8,8 @@ import numpy as np
 
 from ..times import TimeColumn
 from .grid import EMIT
-from .spec import Alive, Ints, Mask, Pieces, Ranges, Spec, TypeOf, Windows, one_of
+from .pieces import Alive, Ints, Mask, Pieces, Ranges
+from .spec import Spec, TypeOf, Windows, one_of
 
 
 @dataclass(frozen=True)

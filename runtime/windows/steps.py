@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from .spec import Ints, Mask, Numbered, Pieces, numbered
+from .pieces import Ints, Mask, Numbered, Pieces, numbered
 
 
 class Numbers(NamedTuple):
