@@ -20,8 +20,11 @@ Ints = NDArray[np.int64]
 Values = Any
 """A column of a batch: a numpy array where its type has one, an Arrow array otherwise."""
 
-BLOCK = 1 << 18
+BLOCK = 1 << 16
 """Floats are cut into parts so many at a time, which stay in the cache meanwhile."""
+
+SPAN = 1 << 18
+"""Floats are added up to subtotals so many at a time, a multiple of ``BLOCK``: the rests lose less to rounding."""
 
 CHUNK = 1 << 21
 """As many 32-bit integers as float64 adds up without rounding."""
@@ -111,38 +114,65 @@ class Frames:
             total += np.bincount(self.index[rows], weights=limb[rows], minlength=self.size).astype(np.int64)
         return total
 
-    def compensated_sum(self, values: Values) -> Compensated:
+    def compensated_sum(self, values: Values, *, counting: bool = False) -> Compensated:
         """The sum of floats in each frame together with what rounding lost of it.
 
         The values are cut at one bit position into parts whose sum no float64 has to round, and small rests (J. Demmel
         and H. D. Nguyen, "Fast Reproducible Floating-Point Summation", 2013).
+
+        Parameters
+        ----------
+        values
+            A float for each row.
+        counting
+            Whether ``count()`` is asked for next: where it fits, it comes along with the sum at next to no cost. The
+            sum is the same.
         """
         values = np.asarray(values, dtype=np.float64)
         if values.flags.writeable:
-            return self._compensated_sum(values)
+            return self._compensated_sum(values, counting)
         # Several outputs often add up one column. It cannot change, and is kept, so that no other takes its place.
         known = (values.__array_interface__["data"][0], values.strides, len(values))
         if known not in self._sums:
-            self._sums[known] = (values, self._compensated_sum(values))
+            self._sums[known] = (values, self._compensated_sum(values, counting))
         return self._sums[known][1]
 
-    def _compensated_sum(self, values: NDArray[np.float64]) -> Compensated:
-        largest = max(float(np.max(values, initial=0.0)), -float(np.min(values, initial=0.0)))
+    def _compensated_sum(self, values: NDArray[np.float64], counting: bool) -> Compensated:
+        largest = _largest(values)
         if not largest < HUGE:
             return self._sum_with_rare(values)
         if largest == 0.0:
             return Compensated.of(np.zeros(self.size))
-        exponent = int(np.frexp(largest)[1]) + max(len(values) - 1, 1).bit_length() + 1
-        cut = np.ldexp(1.5, max(exponent, -968))
-        high, low = np.zeros(self.size), np.zeros(self.size)
-        buffer = np.empty(min(BLOCK, len(values)))
+        bits = max(len(values) - 1, 1).bit_length()
+        exponent = max(int(np.frexp(largest)[1]) + bits + 1, -968)
+        cut = np.ldexp(1.5, exponent)
+        # A frame of fewer than `most` rows has room for its count above the sum of its parts: each part goes in with a
+        # `one` on top that is more than twice what all of them come to, and no more than 53 bits are in use.
+        most = 1 << bits // 2
+        counting = counting and "_count" not in self.__dict__ and 2 * len(values) < most * self.size
+        one = np.ldexp(1.0, exponent - bits + bits // 2) if counting else 0.0
+        # The parts are real and the rests imaginary, which takes one pass over the index where two sums take two.
+        high, low, sums = np.zeros(self.size), np.zeros(self.size), np.zeros(self.size, np.complex128)
+        pairs = np.empty(min(BLOCK, len(values)), np.complex128)
+        buffer = np.empty(len(pairs))
         for start in range(0, len(values), BLOCK):
-            block, index = values[start : start + BLOCK], self.index[start : start + BLOCK]
-            part = np.add(block, cut, out=buffer[: len(block)])
+            block = values[start : start + BLOCK]
+            part, pair, end = buffer[: len(block)], pairs[: len(block)], start + len(block)
+            np.add(block, cut, out=part)
             part -= cut
-            high += np.bincount(index, weights=part, minlength=self.size)
-            np.subtract(block, part, out=part)
-            low += np.bincount(index, weights=part, minlength=self.size)
+            np.add(part, one, out=pair.real)
+            np.subtract(block, part, out=pair.imag)
+            np.add.at(sums, self.index[start:end], pair)
+            if end % SPAN == 0 or end == len(values):
+                high += sums.real
+                low += sums.imag
+                sums.fill(0)
+                if counting and high.max() >= (most - 0.5) * one:  # a frame has `most` rows or more
+                    return self._compensated_sum(values, counting=False)
+        if counting:
+            counts = np.rint(high / one)
+            high -= counts * one
+            self._count = counts.astype(np.int64)
         return Compensated(*two_sum(high, low))
 
     def _sum_with_rare(self, values: NDArray[np.float64]) -> Compensated:
@@ -213,7 +243,7 @@ class Frames:
 
     def mean(self, values: Values) -> NDArray[np.float64]:
         """The arithmetic mean of each frame's values."""
-        return self.compensated_sum(values).value() / self.count()
+        return self.compensated_sum(values, counting=True).value() / self.count()
 
     def group(self, values: Values) -> Iterator[Values]:
         """Each frame's values in time order, frame by frame: for whatever has no reduction of its own."""
@@ -225,6 +255,12 @@ class Frames:
         ends = np.cumsum(self.count())
         for start, end in zip((ends - self.count()).tolist(), ends.tolist(), strict=True):
             yield values[start:end]
+
+
+def _largest(values: NDArray[np.float64]) -> float:
+    """The greatest magnitude, NaN if any value is; 0 of none. Block by block: the second pass finds it in the cache."""
+    blocks = (values[start : start + BLOCK] for start in range(0, len(values), BLOCK))
+    return float(np.max([(block.max(), -block.min()) for block in blocks], initial=0.0))
 
 
 def _is_float(values: Values) -> bool:

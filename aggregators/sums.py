@@ -227,7 +227,7 @@ class AverageOfFloats(SumOfFloats):
     counter = "count"
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
-        return {"total": frames.compensated_sum(columns[0]), "count": frames.count()}
+        return {"total": frames.compensated_sum(columns[0], counting=True), "count": frames.count()}
 
     def value(self, a: State) -> tuple[Any, NDArray[np.bool_]]:
         count = cast(Ints, a["count"])
