@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -13,6 +14,9 @@ from numpy.typing import NDArray
 from .binding import to_values
 from .errors import OperationError, QueryError
 from .operation import Operation
+
+PLACES = 18
+"""So many digits after the point Python's decimals keep unless a type is declared."""
 
 
 def require_operation(name: str, operation: object) -> Operation:
@@ -46,7 +50,7 @@ def apply(
         if not valid.any():
             return [pa.nulls(rows, type) for type in types or [pa.null()] * count]
         columns = [column.filter(pa.array(valid)) for column in columns]
-    values = function(*map(to_values, columns))
+    values = _called(function, columns)
     given = values if count != 1 and isinstance(values, tuple) else (values,)
     if len(given) != count:
         raise OperationError(f"the function of {asked!r} returned {len(given)} columns; expected a tuple of {count}")
@@ -58,6 +62,34 @@ def apply(
     return [column.take(source) for column in made]
 
 
+def _called(function: Callable[..., Any], columns: Sequence[pa.Array]) -> Any:
+    """What a function makes of columns; of decimals in 76 digits where 38 are not enough for what it does.
+
+    Arrow multiplies a ``decimal(20, 2)`` and an integer to 40 digits, whatever the values are, and refuses.
+    """
+    try:
+        return function(*map(to_values, columns))
+    except pa.ArrowInvalid:
+        wide = [_cast(column, pa.types.is_decimal128, pa.decimal256) for column in columns]
+        if all(one is other for one, other in zip(wide, columns, strict=True)):
+            raise
+        with suppress(pa.ArrowInvalid):
+            values = function(*map(to_values, wide))
+            return tuple(map(_narrow, values)) if isinstance(values, tuple) else _narrow(values)
+        raise
+
+
+def _narrow(values: Any) -> Any:
+    return _cast(values, pa.types.is_decimal256, lambda digits, scale: pa.decimal128(min(digits, 38), scale))
+
+
+def _cast(column: Any, asked: Callable[[pa.DataType], bool], made: Callable[[int, int], pa.DataType]) -> Any:
+    """A column of one kind of decimals as one of another; all else as it is."""
+    if isinstance(column, (pa.Array, pa.ChunkedArray)) and asked(column.type):
+        return column.cast(made(column.type.precision, column.type.scale))
+    return column
+
+
 def _column(asked: object, values: Any, rows: int, type: pa.DataType | None) -> pa.Array:
     try:
         if isinstance(values, pa.ChunkedArray):
@@ -67,8 +99,9 @@ def _column(asked: object, values: Any, rows: int, type: pa.DataType | None) -> 
         if isinstance(values, np.ndarray) and values.ndim > 1:
             values = list(values)
         column = values if isinstance(values, pa.Array) else pa.array(values)
-        if type is not None and column.type != type:
-            column = column.cast(type)
+        wanted = type or (column.type if column is values else roomy(column.type))
+        if column.type != wanted:
+            column = (column if column is values else _rounded(column, wanted)).cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError) as error:
         raise OperationError(
             f"the function of {asked!r} returned what cannot be a column of {type or 'one type'}: {error}"
@@ -76,6 +109,34 @@ def _column(asked: object, values: Any, rows: int, type: pa.DataType | None) -> 
     if len(column) != rows:
         raise OperationError(f"the function of {asked!r} returned {len(column)} values; expected {rows}, one each")
     return column
+
+
+def roomy(type: pa.DataType) -> pa.DataType:
+    """A type for a column of Python values: those at hand only show how many digits decimals have after the point.
+
+    38 digits, of which as many come after the point as were seen, but at most 18, which is where Spark puts the point
+    in Python's decimals.
+
+    >>> roomy(pa.decimal128(3, 2)), roomy(pa.list_(pa.decimal128(28, 28)))
+    (Decimal128Type(decimal128(38, 2)), ListType(list<item: decimal128(38, 18)>))
+    """
+    if pa.types.is_decimal(type):
+        return pa.decimal128(38, min(type.scale, PLACES))
+    if pa.types.is_list(type):
+        return pa.list_(roomy(type.value_type))
+    if pa.types.is_struct(type):
+        return pa.struct([field.with_type(roomy(field.type)) for field in type])
+    return type
+
+
+def _rounded(column: pa.Array, type: pa.DataType) -> pa.Array:
+    """A column of Python's decimals with no more digits after the point than a type with many of them has."""
+    if not (
+        pa.types.is_decimal(column.type) and pa.types.is_decimal(type) and column.type.scale > type.scale >= PLACES
+    ):
+        return column
+    wide = column.cast(pa.decimal256(76, column.type.scale))
+    return pc.round(wide, type.scale, round_mode="half_towards_infinity")
 
 
 def is_list(type: pa.DataType) -> bool:

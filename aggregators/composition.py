@@ -12,6 +12,7 @@ from .binding import Bound
 from .errors import QueryError
 from .frames import Frames, Values
 from .operation import AggregateOperation, Operation, State
+from .trial import named_type
 
 
 class Wrapped(AggregateOperation):
@@ -158,7 +159,8 @@ class Then(Operation):
     function
         From a column of results to a column of as many.
     result
-        The type of what it returns, an Arrow type or its name; found out by a trial where None.
+        The type of what it returns, an Arrow type or its name; found out by a trial where None. Python's decimals are
+        then kept in 38 digits, with as many after the point as the trial showed, but at most 18, as in Spark.
 
     Examples
     --------
@@ -196,12 +198,15 @@ class Transformed(Wrapped):
 
     def __init__(self, asked: Then, inner: Bound) -> None:
         super().__init__(asked, inner)
-        self.result = asked.result
+        self.result = named_type(asked, asked.result)
 
     def finish(self, a: State) -> Any:
         results = self.inner.finish(a)
-        function = self.asked.function
-        if not pa.types.is_struct(results.type):
-            return apply(self, function, [results])[0]
-        names = [field.name for field in results.type]
-        return apply(self, lambda *fields: function(dict(zip(names, fields, strict=True))), results.flatten())[0]
+        function, columns = self.asked.function, [results]
+        if pa.types.is_struct(results.type):
+            names = [field.name for field in results.type]
+            function, columns = (
+                lambda *fields: self.asked.function(dict(zip(names, fields, strict=True))),
+                results.flatten(),
+            )
+        return apply(self, function, columns, None if self.result is None else [self.result])[0]

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import decimal
 import itertools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, cast
 
 import numpy as np
@@ -11,7 +13,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .errors import ColumnError, QueryError
-from .fields import numpy_type
 from .frames import Frames, Values
 from .multiset import Multiset, items
 from .operation import AggregateOperation, State
@@ -19,6 +20,14 @@ from .ragged import Ragged
 from .sums import floats, is_number
 
 Ints = NDArray[np.int64]
+
+KINDS: dict[str, Callable[[pa.DataType], bool]] = {
+    "numbers": is_number,
+    "dates, such as datetime.date(2024, 1, 31)": pa.types.is_date,
+    "datetimes, such as datetime.datetime(2024, 1, 31, 12)": pa.types.is_timestamp,
+    "durations, such as datetime.timedelta(hours=1)": pa.types.is_duration,
+}
+"""What edges of bins are: in words, and how to tell."""
 
 
 class Histogram(Multiset):
@@ -30,8 +39,10 @@ class Histogram(Multiset):
         Any type that has an order (NaN is one value, above all others); with bins numbers, dates, timestamps or
         durations.
     bins
-        The edges of bins, ascending. The result is then a list with one count for each bin; a bin takes its left edge
-        in, the last one its right edge too, as in ``numpy.histogram``. Values outside are not counted.
+        The edges of bins, ascending, of the column's own kind: numbers, ``datetime.date``, ``datetime.datetime`` (with
+        a time zone where the column has one) or ``datetime.timedelta``. The result is then a list with one count for
+        each bin; a bin takes its left edge in, the last one its right edge too, as in ``numpy.histogram``. Values
+        outside are not counted.
 
     Examples
     --------
@@ -121,16 +132,35 @@ class BinnedHistogram(AggregateOperation):
 
 def edges_of(asked: Histogram, type: pa.DataType) -> NDArray[Any]:
     """The edges of bins, comparable with the values of a column of a type."""
-    dtype = numpy_type(type)
-    if not (is_number(type) or (dtype is not None and dtype.kind in "mM")):
+    column, bins = asked.columns[0], cast("list[Any]", asked.bins)
+    words, is_kind = next((item for item in KINDS.items() if item[1](type)), ("", is_number))
+    if not words:
         raise ColumnError(
-            f"{asked!r} needs a column of numbers, dates, timestamps or durations for its bins; "
-            f"{asked.columns[0]!r} is {type}"
+            f"{asked!r} needs a column of numbers, dates, timestamps or durations for its bins; {column!r} is {type}"
         )
     try:
         if is_number(type):
-            whole = all(isinstance(edge, int) for edge in asked.bins or ())
-            return np.array(asked.bins, np.int64 if whole and pa.types.is_integer(type) else np.float64)
-        return cast("NDArray[Any]", pa.array(asked.bins).cast(type).to_numpy(zero_copy_only=False))
-    except (pa.ArrowException, TypeError, ValueError, OverflowError) as error:
-        raise QueryError(f"bins= of {asked!r} are {asked.bins!r}; expected edges of the type {type}") from error
+            return _numbers(bins, type)
+        edges = pa.array(np.array(bins) if isinstance(bins[0], np.generic) else bins)
+    except (pa.ArrowException, TypeError, ValueError):  # of another kind, or of several
+        edges = None
+    if edges is None or not is_kind(edges.type):
+        raise QueryError(f"bins= of {asked!r} is {bins!r}; expected {words}, as {column!r} is {type}")
+    if pa.types.is_timestamp(type) and (edges.type.tz is None) != (type.tz is None):
+        zone = "without a time zone" if type.tz is None else "with a time zone"
+        raise QueryError(f"bins= of {asked!r} is {bins!r}; expected datetimes {zone}, as {column!r} is {type}")
+    try:
+        return cast("NDArray[Any]", edges.cast(type).to_numpy(zero_copy_only=False))
+    except pa.ArrowInvalid as error:
+        raise QueryError(f"bins= of {asked!r} is {bins!r}; expected edges that {type} can hold") from error
+
+
+def _numbers(bins: list[Any], type: pa.DataType) -> NDArray[Any]:
+    """Numbers as edges: integers for a column of integers, so that none of them is rounded."""
+    if any(isinstance(edge, bool) or not isinstance(edge, (int, float, decimal.Decimal, np.number)) for edge in bins):
+        raise TypeError(f"{bins!r} are not numbers")
+    if pa.types.is_integer(type) and all(isinstance(edge, (int, np.integer)) for edge in bins):
+        for dtype in (np.uint64, np.int64) if type == pa.uint64() else (np.int64,):
+            with suppress(OverflowError):
+                return np.array([int(edge) for edge in bins], dtype)
+    return np.array(bins, np.float64)

@@ -31,7 +31,9 @@ class Mapped(Operation):
     *columns
         The columns that the function takes; those of the operation unless given.
     type
-        The Arrow type of what the function returns, or a tuple of them; found out by a trial where None.
+        The Arrow type of what the function returns, or a tuple of them; found out by a trial where None. Python's
+        decimals are then kept in 38 digits, with as many after the point as the trial showed, but at most 18, as in
+        Spark.
 
     Examples
     --------
@@ -94,8 +96,10 @@ class Mapped(Operation):
                 raise
             except Exception as error:
                 problem = error
+        failed = "" if problem is None else f", as it fails on made-up events ({problem.__class__.__name__}: {problem})"
         raise OperationError(
-            f"the type of what the function of {self!r} returns cannot be told; declare it, such as type=pa.float64()"
+            f"the type of what the function of {self!r} returns cannot be told{failed}; declare it, such as "
+            "type=pa.float64()"
         ) from problem
 
 

@@ -13,16 +13,16 @@ import pyarrow as pa
 
 from .centred import exponent_of
 from .compensated import Compensated
-from .errors import ColumnError
 from .frames import Frames, Values
-from .operation import AggregateOperation, State
-from .sums import Floats, Ints, floats, is_number, require_numbers
+from .of_numbers import OfNumbers, OfSums
+from .operation import State
+from .sums import Floats, Ints, floats
 
 SPLITTER = 2.0**27 + 1
 """Cuts a float into two halves of 26 bits (G. W. Veltkamp, in T. J. Dekker, 1971)."""
 
 
-class GeometricMean(AggregateOperation):
+class GeometricMean(OfSums):
     """The geometric mean of a column of numbers: the n-th root of their product.
 
     Null where a window has no values or a negative one; 0 where it has a zero. NaN and inf go on as IEEE 754 has it
@@ -43,15 +43,9 @@ class GeometricMean(AggregateOperation):
     """
 
     state = {"logs": "compensated", "exponents": "int64", "negative": "int64", "count": "int64"}
-    result = pa.float64()
-    commutative = True
 
     def __init__(self, column: str) -> None:
         super().__init__(column)
-
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
-        require_numbers(self, types[0])
-        return self
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         x = floats(columns[0])
@@ -63,9 +57,6 @@ class GeometricMean(AggregateOperation):
             "count": frames.count(),
         }
 
-    def combine(self, a: State, b: State) -> State:
-        return {field: cast(Any, a[field]) + cast(Any, b[field]) for field in self.state}
-
     def finish(self, a: State) -> Any:
         count = np.maximum(cast(Ints, a["count"]), 1)
         whole, rest = np.divmod(cast(Ints, a["exponents"]), count)
@@ -73,7 +64,7 @@ class GeometricMean(AggregateOperation):
         return pa.array(mean, mask=(cast(Ints, a["count"]) == 0) | (cast(Ints, a["negative"]) > 0))
 
 
-class HarmonicMean(AggregateOperation):
+class HarmonicMean(OfSums):
     """The harmonic mean of a column of numbers: how many they are over the sum of their reciprocals.
 
     Null where a window has no values or a negative one; 0 where it has a zero. NaN where it has a NaN. It slides by
@@ -93,15 +84,9 @@ class HarmonicMean(AggregateOperation):
     """
 
     state = {"reciprocals": "compensated", "negative": "int64", "count": "int64"}
-    result = pa.float64()
-    commutative = True
 
     def __init__(self, column: str) -> None:
         super().__init__(column)
-
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
-        require_numbers(self, types[0])
-        return self
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         x = floats(columns[0])
@@ -111,16 +96,13 @@ class HarmonicMean(AggregateOperation):
             "count": frames.count(),
         }
 
-    def combine(self, a: State, b: State) -> State:
-        return {field: cast(Any, a[field]) + cast(Any, b[field]) for field in self.state}
-
     def finish(self, a: State) -> Any:
         count = cast(Ints, a["count"])
         mean = 1 / cast(Compensated, a["reciprocals"]).value(divisor=np.maximum(count, 1))
         return pa.array(mean, mask=(count == 0) | (cast(Ints, a["negative"]) > 0))
 
 
-class RootMeanSquare(AggregateOperation):
+class RootMeanSquare(OfNumbers):
     """The root of the mean of the squares of a column of numbers; null where a window has none.
 
     Squares are added up in units of the largest, so that none of them overflows or vanishes (J. L. Blue, "A Portable
@@ -141,15 +123,9 @@ class RootMeanSquare(AggregateOperation):
     """
 
     state = {"squares": "float64", "exponent": "int64", "count": "int64"}
-    result = pa.float64()
-    commutative = True
 
     def __init__(self, column: str) -> None:
         super().__init__(column)
-
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
-        require_numbers(self, types[0])
-        return self
 
     def create(self) -> dict[str, Any]:
         return {"squares": 0.0, "exponent": int(exponent_of(np.zeros(1))[0]), "count": 0}
@@ -176,7 +152,7 @@ class RootMeanSquare(AggregateOperation):
         return pa.array(np.ldexp(root, cast(Ints, a["exponent"])), mask=count == 0)
 
 
-class WeightedAverage(AggregateOperation):
+class WeightedAverage(OfSums):
     """The mean of a column of numbers, each counted as often as its weight says.
 
     Null where a window has no row with both, or its weights add up to 0. Products are kept with what rounding lost of
@@ -197,19 +173,9 @@ class WeightedAverage(AggregateOperation):
     """
 
     state = {"total": "compensated", "weight": "compensated"}
-    result = pa.float64()
-    commutative = True
 
     def __init__(self, value: str, weight: str) -> None:
         super().__init__(value, weight)
-
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
-        for column, type in zip(self.columns, types, strict=True):
-            if not is_number(type):
-                raise ColumnError(
-                    f"{self!r} needs columns of numbers (integers, floats or decimals); {column!r} is {type}"
-                )
-        return self
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         weight = floats(columns[1])
@@ -218,9 +184,6 @@ class WeightedAverage(AggregateOperation):
             "total": frames.compensated_sum(product) + frames.compensated_sum(lost),
             "weight": frames.compensated_sum(weight),
         }
-
-    def combine(self, a: State, b: State) -> State:
-        return {field: cast(Any, a[field]) + cast(Any, b[field]) for field in self.state}
 
     def finish(self, a: State) -> Any:
         weight = cast(Compensated, a["weight"]).value()

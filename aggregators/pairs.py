@@ -11,11 +11,12 @@ import pyarrow as pa
 from .centred import LEAST, Centre, Floats, Ints
 from .errors import ColumnError, QueryError
 from .frames import Frames, Values
+from .of_numbers import OfNumbers
 from .operation import AggregateOperation, State
 from .sums import floats, is_number
 
 
-class Paired(AggregateOperation):
+class Paired(OfNumbers):
     """The sums of squares and products of two columns' deviations from their means, combined pairwise.
 
     T. Chan, G. Golub and R. LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances", 1979,
@@ -31,19 +32,9 @@ class Paired(AggregateOperation):
         "yy": "float64",
         "xy": "float64",
     }
-    result: pa.DataType = pa.float64()
-    commutative = True
 
     def __init__(self, x: str, y: str) -> None:
         super().__init__(x, y)
-
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
-        for column, type in zip(self.columns, types, strict=True):
-            if not is_number(type):
-                raise ColumnError(
-                    f"{self!r} needs columns of numbers (integers, floats or decimals); {column!r} is {type}"
-                )
-        return self
 
     def create(self) -> Mapping[str, Any]:
         return {**super().create(), "x_exponent": LEAST, "y_exponent": LEAST}
@@ -186,8 +177,10 @@ class LinearTrend(Paired):
 
     def finish(self, a: State) -> Any:
         x, y, xx = Centre.read(a, "x_"), Centre.read(a, "y_"), cast(Floats, a["xx"])
-        slope = np.ldexp(cast(Floats, a["xy"]) / xx, y.exponent - x.exponent)
-        intercept = 2 * ((y.mean - slope * x.mean) + (y.low - slope * x.low))  # 2: both columns were halved
+        ratio = cast(Floats, a["xy"]) / xx  # the slope in units of deviations, where it cannot overflow
+        mean, low = (np.ldexp(ratio * np.ldexp(part, -x.exponent), y.exponent) for part in (x.mean, x.low))
+        slope = np.ldexp(ratio, y.exponent - x.exponent)
+        intercept = 2 * ((y.mean - mean) + (y.low - low))  # 2: both columns were halved
         return pa.StructArray.from_arrays(
             [pa.array(slope * self.ticks), pa.array(intercept)], fields=list(self.result), mask=pa.array(xx == 0)
         )

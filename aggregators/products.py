@@ -9,14 +9,15 @@ import numpy as np
 import pyarrow as pa
 
 from .frames import Frames, Values
-from .operation import AggregateOperation, State
-from .sums import Floats, Ints, floats, require_numbers
+from .of_numbers import OfNumbers
+from .operation import State
+from .sums import Floats, Ints, floats
 
 FACTORS = 512
 """So many factors from 0.5 to 1 are multiplied at once: twice as many would come near the least float."""
 
 
-class Product(AggregateOperation):
+class Product(OfNumbers):
     """The product of a column of numbers, as float64; null where a window has none. As Spark's ``product``.
 
     Mantissa and exponent are multiplied apart, so that nothing overflows or vanishes on the way: only a product that
@@ -37,15 +38,9 @@ class Product(AggregateOperation):
     """
 
     state = {"mantissa": "float64", "exponent": "int64", "count": "int64"}
-    result = pa.float64()
-    commutative = True
 
     def __init__(self, column: str) -> None:
         super().__init__(column)
-
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
-        require_numbers(self, types[0])
-        return self
 
     def create(self) -> Mapping[str, Any]:
         return {"mantissa": 1.0, "exponent": 0, "count": 0}

@@ -13,7 +13,7 @@ from .errors import OperationError
 from .exact import Exact
 from .fields import Column
 from .frames import Frames
-from .operation import State
+from .operation import Operation, State
 from .ragged import Ragged
 from .samples import sample
 
@@ -43,29 +43,33 @@ def result_type(bound: Bound) -> pa.DataType:
     OperationError
         If it breaks its contract in the trial, or the type cannot be told.
     """
-    declared = named_type(bound, bound.operation.result)
+    declared = named_type(bound.asked, bound.operation.result)
     found = declared
+    failed = ""
+    problem: BaseException | None = None
     if bound.guarded or declared is None:
         try:
             states = states_of_samples(bound)
             if states is not None:
                 found = bound.to_result(bound.finished(states), declared).type
         except OperationError as error:
-            if error.__cause__ is None:  # it broke its contract; anything else may be the made-up values' fault
+            problem = error.__cause__
+            if problem is None:  # it broke its contract; anything else may be the made-up values' fault
                 raise
+            failed = f", as it fails on made-up events ({type(problem).__name__}: {problem})"
     if declared is not None:
         return declared
     if found is None or pa.types.is_null(found):
         found = bound.to_result(bound.finished(bound.identity), None).type
     if pa.types.is_null(found):
         raise OperationError(
-            f"the type of the result of {bound.asked!r} for {bound.name!r} cannot be told; declare it, such "
-            "as result = 'float64'"
-        )
+            f"the type of the result of {bound.asked!r} for {bound.name!r} cannot be told{failed}; declare "
+            "it, such as result = 'float64'"
+        ) from problem
     return found
 
 
-def named_type(bound: Bound, declared: Any) -> pa.DataType | None:
+def named_type(asked: Operation, declared: Any) -> pa.DataType | None:
     """The Arrow type that an operation declares for its result."""
     if declared is None or isinstance(declared, pa.DataType):
         return declared
@@ -73,12 +77,12 @@ def named_type(bound: Bound, declared: Any) -> pa.DataType | None:
         if isinstance(declared, str):
             name = declared.strip()
             if name.startswith("list<") and name.endswith(">"):
-                return pa.list_(named_type(bound, name[5:-1]))
+                return pa.list_(named_type(asked, name[5:-1]))
             return pa.type_for_alias(name)
         return pa.from_numpy_dtype(np.dtype(declared))
     except (ValueError, TypeError, pa.ArrowNotImplementedError) as error:
         raise OperationError(
-            f"result of {bound.asked!r} is {declared!r}; expected an Arrow type or its name, such as "
+            f"result of {asked!r} is {declared!r}; expected an Arrow type or its name, such as "
             "'float64' or 'list<string>'"
         ) from error
 

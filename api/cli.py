@@ -14,6 +14,7 @@ from typing import Annotated, Any, cast
 import typer
 
 from . import DroppedEventsWarning, FramefoldError, OperationError, QueryError, __version__
+from .arguments import OPERATIONS
 from .files import one_line
 
 Engine = enum.StrEnum("Engine", ["spark", "local"])
@@ -56,8 +57,8 @@ def run(
         list[str],
         typer.Option(
             metavar="NAME=OP:COLUMN",
-            help="An output: n=count, speed=average:speed, sd=stddev:delay:ddof=0. OP is one of count, sum, "
-            "average, min, max, variance, stddev, first, last.",
+            help="An output: n=count, speed=average:speed, r=correlation:delay,distance, p=quantile:delay:q=0.5,0.9. "
+            f"OP is one of {', '.join(OPERATIONS)}.",
         ),
     ],
     by: Annotated[

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from decimal import Decimal as D
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,14 @@ from framefold.aggregators.operation import Operation
 from framefold.aggregators.positional import First
 
 from .composites import Longest, Row, check, events, known, total
+
+DECIMALS = pa.table(
+    {
+        "t": [0, 1, 2, 3],
+        "d": pa.array([D("1.25"), D("2.50"), None, None], pa.decimal128(10, 2)),
+        "long": pa.array([D("1.255"), D("2.5"), None, None], pa.decimal128(38, 3)),
+    }
+)
 
 
 def all_of() -> Operation:
@@ -153,6 +162,57 @@ def test_then_says_its_type() -> None:
     operation = ff.Sum("x").then(lambda x: [f"{each:+}" for each in x], result="string")
     result = ff.events(events(), time="t").window(ff.tumbling(200)).aggregate(out=operation)
     assert result["out"].to_pylist() == [f"{total(known(events().to_pylist(), 'x')):+}"]
+
+
+@pytest.mark.parametrize(
+    ("of", "expected", "type"),
+    [
+        (lambda d: pc.negate(d), D("-3.75"), pa.decimal128(20, 2)),
+        (lambda d: pc.multiply(d, 2), D("7.50"), pa.decimal128(38, 2)),  # 40 digits, says Arrow
+        (lambda d: d.cast(pa.float64()), 3.75, pa.float64()),
+        (lambda d: [value * 2 for value in d.to_pylist()], D("7.50"), pa.decimal128(38, 2)),
+        (lambda d: np.asarray(d) + D("1e9"), D("1000000003.75"), pa.decimal128(38, 2)),
+        (lambda d: [value / 3 for value in d.to_pylist()], D("1.25"), pa.decimal128(38, 18)),
+        (lambda d: [value / 7 for value in d.to_pylist()], D("0.535714285714285714"), pa.decimal128(38, 18)),
+        (lambda d: [value / -9 for value in d.to_pylist()], D("-0.416666666666666667"), pa.decimal128(38, 18)),
+        (lambda d: [[value, value] for value in d.to_pylist()], [D("3.75")] * 2, pa.list_(pa.decimal128(38, 2))),
+        (lambda d: [{"a": value} for value in d.to_pylist()], {"a": D("3.75")}, pa.struct({"a": pa.decimal128(38, 2)})),
+        (lambda d: [value > 1 for value in d.to_pylist()], True, pa.bool_()),
+    ],
+)
+def test_then_of_decimals(of: Any, expected: Any, type: pa.DataType) -> None:
+    """Typed by a trial; Python's decimals get room for more digits than the trial's had."""
+    query = ff.events(DECIMALS, time="t").window(ff.tumbling(3))
+    found = query.aggregate(out=ff.Sum("d").then(of))["out"]
+    assert (found.to_pylist(), found.type) == ([expected, None], type)
+
+
+def test_then_of_decimals_of_two_columns() -> None:
+    both = AllOf(a=ff.Sum("d"), b=ff.Sum("long")).then(lambda of: pc.add(of["a"], of["b"]))
+    found = ff.events(DECIMALS, time="t").window(ff.tumbling(3)).aggregate(out=both)["out"]
+    assert (found.to_pylist(), found.type) == ([D("7.505"), None], pa.decimal128(38, 3))
+
+
+def test_mapped_decimals() -> None:
+    query = ff.events(DECIMALS, time="t").window(ff.tumbling(3))
+    found = query.aggregate(
+        doubled=Mapped(ff.Sum("d"), lambda d: [value * 2 for value in d.to_pylist()]),
+        third=Mapped(ff.Max("d"), lambda d: [value / 3 for value in d.to_pylist()]),
+        product=Mapped(ff.Max("p"), lambda d, long: pc.multiply(d, long), "d", "long"),
+    )
+    right = {"doubled": D("7.50"), "third": D("0.833333333333333333"), "product": D("6.25")}
+    nothing = dict.fromkeys(right)
+    assert found.select(list(right)).to_pylist() == [right, nothing]
+
+
+def test_decimals_that_have_no_room() -> None:
+    query = ff.events(DECIMALS, time="t").window(ff.tumbling(3))
+    with pytest.raises(ff.OperationError, match="returned what cannot be a column"):
+        query.aggregate(out=ff.Sum("d").then(lambda d: [D(10) ** int(value * 20) for value in d.to_pylist()]))
+    declared = ff.Sum("d").then(lambda d: [value / 3 for value in d.to_pylist()], result=pa.decimal128(38, 30))
+    assert query.aggregate(out=declared)["out"].to_pylist() == [D("1.25"), None]
+    with pytest.raises(ff.OperationError, match=r"cannot be told, as it fails on made-up events \(ZeroDivisionError"):
+        query.aggregate(out=ff.Sum("d").then(lambda d: 1 / 0))
 
 
 def test_then_keeps_deduct() -> None:

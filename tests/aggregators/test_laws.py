@@ -14,6 +14,8 @@ import pytest
 import framefold as ff
 from framefold import ColumnError, LawError, QueryError, check_laws
 
+from .numeric import STREAMS
+
 TABLE = pa.table({"x": [3, -1, 4, 1, -5, 0]})
 FLOATS = pa.table({"x": [0.1, 0.2, 0.3, 1e16, -7.5]})
 
@@ -226,6 +228,80 @@ def test_a_deduct_that_is_declared_exact_must_be(values: list[float]) -> None:
         check_laws(InexactDeduct("x"), table, examples=20)
     plain = type("Plain", (InexactDeduct,), {"exact_deduct": False})
     check_laws(plain("x"), table, examples=20)
+
+
+ORDINARY = [0.5, 1.5, -2.0, 7.25, 3.0]
+
+
+class WithoutBetween(ff.Skewness):
+    """Forgets that the means of the two states are apart."""
+
+    def combine(self, a: Any, b: Any) -> Any:
+        joined = dict(super().combine(a, b))
+        return {
+            **joined,
+            "cubes": np.where((a["count"] > 0) & (b["count"] > 0), a["cubes"] + b["cubes"], joined["cubes"]),
+        }
+
+
+class WrongWeight(ff.Kurtosis):
+    """A coefficient of Pébay's formula is wrong."""
+
+    def combine(self, a: Any, b: Any) -> Any:
+        joined = dict(super().combine(a, b))
+        both = (a["count"] > 0) & (b["count"] > 0)
+        return {**joined, "fourths": np.where(both, joined["fourths"] * (1 + 1e-8), joined["fourths"])}
+
+
+class NotQuiteTheCovariance(ff.Covariance):
+    """Lets a twentieth of what two states differ by go."""
+
+    def combine(self, a: Any, b: Any) -> Any:
+        joined = dict(super().combine(a, b))
+        return {**joined, "xy": a["xy"] + b["xy"] + (joined["xy"] - a["xy"] - b["xy"]) * 0.95}
+
+
+class SquaresOfRaw(ff.AggregateOperation):
+    """The variance from raw sums of squares, of which nothing is left where values are large and close."""
+
+    state = {"n": "int64", "total": "float64", "squares": "float64"}
+    result = "float64"
+
+    def accumulate(self, frames: Any, x: Any) -> Any:
+        return {"n": frames.count(), "total": frames.sum(x), "squares": frames.sum(x * x)}
+
+    def combine(self, a: Any, b: Any) -> Any:
+        return {key: a[key] + b[key] for key in self.state}
+
+    def finish(self, a: Any) -> Any:
+        return a["squares"] - a["total"] ** 2 / np.maximum(a["n"], 1)
+
+
+class SumOfDistinct(SquaresOfRaw):
+    """Adds up what is equal once in a frame, but twice in two."""
+
+    def accumulate(self, frames: Any, x: Any) -> Any:
+        total = np.array([np.unique(values).sum() for values in frames.group(x)])
+        return {"n": frames.count(), "total": total, "squares": total}
+
+    def finish(self, a: Any) -> Any:
+        return a["total"]
+
+
+@pytest.mark.parametrize(
+    "values", [ORDINARY, STREAMS["cancelling"], STREAMS["near"]], ids=["ordinary", "cancel", "near"]
+)
+@pytest.mark.parametrize("operation", [WithoutBetween, WrongWeight, NotQuiteTheCovariance, SumOfDistinct])
+def test_rounding_does_not_hide_what_is_wrong(operation: Any, values: list[float]) -> None:
+    table = pa.table({"x": values, "y": values[2:] + values[:2]})
+    with pytest.raises(LawError, match=r"^(associativity|split)"):
+        check_laws(operation(*table.column_names[: 1 + issubclass(operation, ff.Covariance)]), table, examples=40)
+
+
+def test_a_formula_that_rounds_everything_away_is_wrong() -> None:
+    check_laws(SquaresOfRaw("x"), pa.table({"x": ORDINARY}), examples=20)
+    with pytest.raises(LawError, match=r"^(associativity|split)"):
+        check_laws(SquaresOfRaw("x"), pa.table({"x": STREAMS["near"]}), examples=40)
 
 
 def test_examples_are_the_smallest() -> None:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import datetime
+import inspect
 import json
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -17,6 +19,10 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
+import framefold as ff
+from framefold import aggregators
+from framefold.aggregators import Operation
+from framefold.arguments import ALIASES, OPERATIONS
 from framefold.cli import main
 
 START = datetime.datetime(2024, 5, 1)
@@ -146,6 +152,86 @@ def test_json_has_no_nan(tmp_path: Path) -> None:
     assert [json.loads(line)["top"] for line in out.read_text().splitlines()] == ["NaN", "-Infinity"]
 
 
+EVERY = {
+    "approx_count_distinct:i:method=cpc,precision=11": ff.ApproxCountDistinct("i", "cpc", 11),
+    "approx_quantile:x:q=0.5": ff.ApproxQuantile("x", 0.5),
+    "arg_max:k,x": ff.ArgMax("k", "x"),
+    "argmin:k,x": ff.ArgMin("k", "x"),
+    "mean:x": ff.Average("x"),
+    "bit_and:i": ff.BitAnd("i"),
+    "bitor:i": ff.BitOr("i"),
+    "bit_xor:i": ff.BitXor("i"),
+    "bool_and:flag": ff.BoolAnd("flag"),
+    "bool_or:flag": ff.BoolOr("flag"),
+    "bottom_n:i,x:n=2": ff.BottomN("i", 2, "x"),
+    "collect_list:x": ff.CollectList("x"),
+    "collect_set:k": ff.CollectSet("k"),
+    "concat:k:delimiter=,": ff.Concat("k", ","),
+    "concat:k:delimiter=:,prefix=<": ff.Concat("k", ":", "<"),
+    "correlation:i,x": ff.Correlation("i", "x"),
+    "count": ff.Count(),
+    "Count:x": ff.Count("x"),
+    "count_distinct:k": ff.CountDistinct("k"),
+    "count_if:flag": ff.CountIf("flag"),
+    "covariance:i,x:ddof=0": ff.Covariance("i", "x", ddof=0),
+    "distinct_sum:i": ff.DistinctSum("i"),
+    "ewma:x:half_life=20 minutes": ff.Ewma("x", "20 minutes"),
+    "first:x:ties=i": ff.First("x", ties="i"),
+    "first_n:x:n=2": ff.FirstN("x", 2),
+    "frequent_items:k:n=2": ff.FrequentItems("k", 2),
+    "geometric_mean:i": ff.GeometricMean("i"),
+    "harmonic_mean:i": ff.HarmonicMean("i"),
+    "histogram:k": ff.Histogram("k"),
+    "histogram:x:bins=-5,0.5,3": ff.Histogram("x", [-5, 0.5, 3]),
+    "histogram:at:bins=2024-05-01T00:00,2024-05-01T04:30,2024-05-02T00:00": ff.Histogram(
+        "at", [START, START.replace(hour=4, minute=30), START.replace(day=2)]
+    ),
+    "kurtosis:i": ff.Kurtosis("i"),
+    "last:x": ff.Last("x"),
+    "last_n:x:n=2": ff.LastN("x", 2),
+    "linear_trend:at,x": ff.LinearTrend("at", "x"),
+    "max:k": ff.Max("k"),
+    "median:x": ff.Median("x"),
+    "min:at": ff.Min("at"),
+    "mode:k": ff.Mode("k"),
+    "product:x": ff.Product("x"),
+    "quantile:i:q=0.25": ff.Quantile("i", 0.25),
+    "quantile:i:q=0.25,0.75,method=discrete": ff.Quantile("i", [0.25, 0.75], method="discrete"),
+    "range:i": ff.Range("i"),
+    "root_mean_square:x": ff.RootMeanSquare("x"),
+    "skewness:i": ff.Skewness("i"),
+    "stddev:i:ddof=0": ff.StdDev("i", ddof=0),
+    "sum:x:empty=0": ff.Sum("x", empty=0),
+    "theta_sketch:k:output=value": ff.ThetaSketch("k", output="value"),
+    "top_n:i:n=3": ff.TopN("i", 3),
+    "variance:i": ff.Variance("i"),
+    "weighted_average:x,i": ff.WeightedAverage("x", "i"),
+}
+ELSEWHERE = {"covered", "time_weighted_average"}
+"""Operations of interval events, which files on the command line do not have."""
+
+
+def test_every_operation_that_columns_and_options_are_enough_for(tmp_path: Path) -> None:
+    events = TABLE.append_column("flag", pa.array([i % 7 < 3 for i in range(len(TABLE))]))
+    pq.write_table(events, tmp_path / "e.parquet")
+    outputs = [word for n, said in enumerate(EVERY) for word in ("--agg", f"o{n}={said}")]
+    assert command([str(tmp_path / "e.parquet"), *QUERY, *outputs, "--out", str(tmp_path / "r.arrow")]) == 0
+    window = ff.events(events, time="at", by="k").window(ff.sliding("1 hour", every="7 minutes"))
+    expected = window.aggregate(**{f"o{n}": operation for n, operation in enumerate(EVERY.values())})
+    assert pyarrow.feather.read_table(tmp_path / "r.arrow").to_pylist() == expected.to_pylist()
+
+
+def test_no_operation_is_left_out() -> None:
+    said = {name.partition(":")[0].lower() for name in EVERY}
+    assert {ALIASES.get(name, name) for name in said} == OPERATIONS.keys() - ELSEWHERE
+    left = {name for name in aggregators.__all__ if inspect.isclass(getattr(aggregators, name))}
+    left = {name for name in left if issubclass(getattr(aggregators, name), Operation)} - {
+        kind.__name__ for kind in OPERATIONS.values()
+    }
+    made_of_others = {"AllOf", "ElementWise", "Filtered", "FlatMapped", "GroupedBy", "Mapped", "Reducing"}
+    assert left == made_of_others | {"Operation", "AggregateOperation", "PythonOperation"}
+
+
 def test_without_out_there_is_only_a_preview(
     folder: Path, expected: list[tuple[Any, ...]], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -224,8 +310,18 @@ MISTAKES = {
     "a file without a column": (["with-x.csv", "no-x.csv", *QUERY, "--agg", "m=avg:x"], "has no column 'x'"),
     "an unknown operation": ([*TIMED, "--agg", "m=averge:x"], "unknown operation 'averge'; did you mean 'average'?"),
     "no operation": ([*TIMED, "--agg", "n"], "expected NAME=OP:COLUMN"),
-    "too many inputs": ([*TIMED, "--agg", "m=avg:x,i"], "gives avg 2 columns; expected one column"),
-    "no input": ([*TIMED, "--agg", "m=avg"], "gives avg 0 columns; expected one column"),
+    "too many inputs": ([*TIMED, "--agg", "m=avg:x,i"], "gives avg 2 columns; expected avg:COLUMN"),
+    "no input": ([*TIMED, "--agg", "m=avg"], "gives avg 0 columns; expected avg:COLUMN"),
+    "too many inputs for a count": (
+        [*TIMED, "--agg", "m=count:x,i"],
+        "gives count 2 columns; expected count or count:COLUMN",
+    ),
+    "one input where two are needed": ([*TIMED, "--agg", "m=argmax:x"], "1 column; expected argmax:COLUMN,BY"),
+    "an option that is needed": ([*TIMED, "--agg", "m=top_n:x,i"], "no n=; expected top_n:COLUMN[,COMPANIONS...]:n=N"),
+    "an option of no kind": ([*TIMED, "--agg", "m=top_n:x:n=three"], "is 'three'; expected an integer"),
+    "an option that is no number": ([*TIMED, "--agg", "m=histogram:x:bins=high,low"], "expected numbers"),
+    "an option of a parameter without text": ([*TIMED, "--agg", "m=frequent_items:i:type=int64"], "option 'type'"),
+    "an operation made of others": ([*TIMED, "--agg", "m=filtered:x"], "unknown operation 'filtered'"),
     "an unknown option of an operation": ([*TIMED, "--agg", "m=stddev:x:dof=1"], "did you mean 'ddof'?"),
     "a wrong option of an operation": ([*TIMED, "--agg", "m=stddev:x:ddof=y"], "ddof"),
     "an output twice": ([*TIMED, *COUNT, *COUNT], "the output 'n' twice"),
@@ -269,7 +365,10 @@ def test_help_and_version(capsys: pytest.CaptureFixture[str]) -> None:
     assert main([]) == 0
     assert main(["--version"]) == 0
     assert main(["run", "--help"]) == 0
-    assert "--null-time" in capsys.readouterr().out
+    shown = capsys.readouterr().out
+    assert "--null-time" in shown
+    told = "".join(re.findall(r"[\w,.=:]", shown))
+    assert f"OPisoneof{','.join(OPERATIONS)}." in told
 
 
 def test_mistakes_are_found_before_spark_starts(folder: Path) -> None:

@@ -1,0 +1,162 @@
+"""Every exported operation keeps all laws: of ordinary events, and of the most awkward ones that it takes."""
+
+from __future__ import annotations
+
+import inspect
+import math
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import framefold as ff
+from framefold import check_laws
+from framefold.aggregators.operation import Operation
+
+from .brute import VALUES, column
+from .numeric import STREAMS, drawn
+
+FLOATS = {name: drawn(values, 40, 3) for name, values in STREAMS.items()}
+ORDINARY = {
+    "x": drawn([1.5, 2.0, -3.25, 7.125, 0.5, 11.0], 40, 1),
+    "y": drawn([0.1, 0.2, 0.7, -1.9, 3.3], 40, 2),
+    "w": drawn([1.0, 2.0, 0.25], 40, 4),
+    "i": drawn([1, -2, 3, 5, 100], 40, 5, pa.int32()),
+    "flag": drawn([True, False], 40, 6, pa.bool_()),
+    "s": column("string", 40),
+    "text": column("string", 40),
+    "at": column("timestamp", 40),
+    "list": pa.array([None if n % 7 == 5 else [n / 4, None, float(n % 3)][: n % 4] for n in range(40)]),
+    "pair": pa.array([[n / 8, -n % 5 / 3] for n in range(40)], pa.list_(pa.float64(), 2)),
+    "map": pa.array([[("a", n * 0.1), ("b", None)][: n % 3] for n in range(40)], pa.map_(pa.string(), pa.float64())),
+}
+"""Values as they usually come."""
+
+AWKWARD = {
+    **ORDINARY,
+    "x": pa.concat_arrays([FLOATS["huge"][:10], FLOATS["extreme"][:10], FLOATS["rare"][:10], FLOATS["near"][:10]]),
+    "y": FLOATS["cancelling"],
+    "w": drawn([1e-9, -1.0, 1e9, 1e16, math.inf], 40, 4),
+    "i": column("int64", 40),
+    "s": column("binary", 40),
+    "at": column("date", 40),
+    "list": pa.array([[math.nan, -math.inf, 1e300, 5e-324, 0.1][: n % 6] for n in range(40)]),
+}
+"""Values of which something cancels, overflows or is rounded away."""
+
+OPERATIONS: list[Operation] = [
+    ff.AllOf(skewness=ff.Skewness("x"), rows=ff.Count(), last=ff.Last("s")),
+    ff.ApproxCountDistinct("s"),
+    ff.ApproxQuantile("y", [0.1, 0.5]),
+    ff.ArgMax("s", "x"),
+    ff.ArgMin("at", "y"),
+    ff.Average("x"),
+    ff.Average("y"),
+    ff.BitAnd("i"),
+    ff.BitOr("i"),
+    ff.BitXor("i"),
+    ff.BoolAnd("flag"),
+    ff.BoolOr("flag"),
+    ff.BottomN("x", 2, "s"),
+    ff.CollectList("x"),
+    ff.CollectSet("x"),
+    ff.CollectSet("s"),
+    ff.Concat("text", ","),
+    ff.Correlation("x", "y"),
+    ff.Correlation("y", "i"),
+    ff.Count(),
+    ff.Count("x"),
+    ff.CountDistinct("x"),
+    ff.CountIf("flag"),
+    ff.Covariance("x", "y"),
+    ff.Covariance("y", "w", ddof=0),
+    ff.DistinctSum("x"),
+    ff.ElementWise(ff.Sum("list")),
+    ff.ElementWise(ff.Skewness("pair")),
+    ff.ElementWise(ff.Average("map")),
+    ff.Ewma("x", 7),
+    ff.Filtered(ff.Skewness("y"), "flag"),
+    ff.First("x", ties="at"),
+    ff.FirstN("at", 3),
+    ff.FlatMapped(ff.Variance("list")),
+    ff.FrequentItems("s", 2),
+    ff.GeometricMean("w"),
+    ff.GroupedBy(ff.Kurtosis("x"), "flag"),
+    ff.HarmonicMean("w"),
+    ff.Histogram("x"),
+    ff.Histogram("x", bins=[-1.0, 0.0, 2.0, 1e300]),
+    ff.Kurtosis("x"),
+    ff.Kurtosis("y"),
+    ff.Last("s"),
+    ff.LastN("x", 2),
+    ff.LinearTrend("x", "y"),
+    ff.LinearTrend("at", "x"),
+    ff.LinearTrend("y", "i"),
+    ff.Mapped(ff.Covariance("a", "b"), lambda x, y: (x - y, x + y), "x", "y"),
+    ff.Max("at"),
+    ff.Median("x"),
+    ff.Min("x"),
+    ff.Mode("y"),
+    ff.Product("x"),
+    ff.Quantile("x", [0.2, 1.0]),
+    ff.Range("x"),
+    ff.Reducing("i", 0, np.bitwise_xor, np.bitwise_xor),
+    ff.RootMeanSquare("x"),
+    ff.Skewness("x"),
+    ff.Skewness("y"),
+    ff.Skewness("x").then(lambda skewness: skewness * 3),
+    ff.StdDev("x"),
+    ff.StdDev("y", ddof=0),
+    ff.Sum("x"),
+    ff.Sum("y"),
+    ff.ThetaSketch("s", output="value"),
+    ff.TopN("y", 3),
+    ff.Variance("x"),
+    ff.Variance("y", ddof=0),
+    ff.WeightedAverage("x", "w"),
+    ff.WeightedAverage("y", "w"),
+]
+OF_INTERVALS = {"Covered", "TimeWeightedAverage"}
+"""Operations of events that last, which a table alone does not have."""
+
+
+def kinds(operation: Operation) -> set[str]:
+    parts = [vars(operation).get("operation"), *getattr(operation, "parts", {}).values()]
+    return {type(operation).__name__}.union(*(kinds(part) for part in parts if part is not None))
+
+
+def test_no_operation_is_left_out() -> None:
+    exported = {name for name in ff.__all__ if inspect.isclass(getattr(ff, name))}
+    exported = {name for name in exported if issubclass(getattr(ff, name), Operation)} - OF_INTERVALS
+    assert set().union(*map(kinds, OPERATIONS)) >= exported - {"AggregateOperation", "PythonOperation"}
+
+
+@pytest.mark.parametrize("events", ["ordinary", "awkward"])
+@pytest.mark.parametrize("operation", OPERATIONS, ids=repr)
+def test_laws(operation: Operation, events: str) -> None:
+    check_laws(operation, pa.table(ORDINARY if events == "ordinary" else AWKWARD), examples=12)
+
+
+@pytest.mark.parametrize("stream", STREAMS)
+@pytest.mark.parametrize("operation", [ff.Sum, ff.Variance, ff.Skewness, ff.Kurtosis, ff.RootMeanSquare, ff.Product])
+def test_laws_of_awkward_streams(operation: Any, stream: str) -> None:
+    check_laws(operation("x"), pa.table({"x": FLOATS[stream]}), examples=12)
+
+
+@pytest.mark.parametrize("streams", [(x, y) for x in STREAMS for y in STREAMS if x != y], ids="-".join)
+@pytest.mark.parametrize("operation", [ff.Covariance, ff.Correlation, ff.LinearTrend, ff.WeightedAverage])
+def test_laws_of_awkward_pairs(operation: Any, streams: tuple[str, str]) -> None:
+    x, y = (drawn(STREAMS[name], 40, seed) for seed, name in enumerate(streams))
+    check_laws(operation("x", "y"), pa.table({"x": x, "y": y}), examples=8)
+
+
+@pytest.mark.parametrize("kind", VALUES)
+@pytest.mark.parametrize("operation", [ff.Range, ff.BitXor, ff.Skewness, ff.GeometricMean, ff.Product])
+def test_laws_of_all_types(operation: Any, kind: str) -> None:
+    table = pa.table({"x": column(kind, 40)})
+    try:
+        operation("x").bind(table["x"].type)
+    except ff.ColumnError:
+        return
+    check_laws(operation("x"), table, examples=8)
