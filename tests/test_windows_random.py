@@ -1,0 +1,242 @@
+"""Random events in random windows of every kind: each row of the result is that of the definition."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+from unittest.mock import patch
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import framefold as ff
+from framefold.runtime import local
+
+from . import windows_oracle as oracle
+from . import windows_strategies as strategies
+from .windows_oracle import Row, Window
+from .windows_strategies import Anchors, Instant, Problem, Span, Spec
+
+MICROSECONDS = 1_000_000
+EPOCH = dt.datetime(1970, 1, 1)
+TYPES = {"int": pa.int64(), "naive": pa.timestamp("us"), "utc": pa.timestamp("us", "UTC"), "date": pa.date32()}
+
+# --- the two worlds: a problem as a user puts it, and in ticks ------------------------------------------------------
+
+
+def scale(kind: str) -> int:
+    """How many ticks a unit of a problem has: its units are seconds of a timestamp, days of a date."""
+    return MICROSECONDS if kind in ("naive", "utc") else 1
+
+
+def instant(units: int, kind: str) -> Any:
+    """A time as a user gives it."""
+    if kind == "int":
+        return units
+    if kind == "date":
+        return EPOCH.date() + dt.timedelta(days=units)
+    return (EPOCH + dt.timedelta(seconds=units)).replace(tzinfo=dt.UTC if kind == "utc" else None)
+
+
+def duration(units: int, kind: str) -> Any:
+    """A duration as a user gives it: each kind has its own way of writing it."""
+    words: dict[str, Any] = {"int": units, "naive": f"{units} seconds", "date": f"{units} days"}
+    return dt.timedelta(seconds=units) if kind == "utc" else words[kind]
+
+
+def ticks(value: Any) -> Any:
+    """A time of a result in ticks."""
+    if isinstance(value, dt.datetime):
+        return (value.replace(tzinfo=None) - EPOCH) // dt.timedelta(microseconds=1)
+    return (value - EPOCH.date()).days if isinstance(value, dt.date) else value
+
+
+def converted(value: Any, leaf: Callable[[Any], Any], module: Any) -> Any:
+    """A value of a specification for a module: ff itself or its oracle."""
+    if isinstance(value, Spec):
+        return getattr(module, value.name)(**{k: converted(v, leaf, module) for k, v in value.arguments.items()})
+    if isinstance(value, tuple):
+        return tuple(converted(each, leaf, module) for each in value)
+    return leaf(value) if isinstance(value, Span | Instant) else value
+
+
+def window_of(problem: Problem) -> Any:
+    """The specification as a user writes it."""
+    kind, spec = problem.kind, problem.spec
+
+    def leaf(value: Any) -> Any:
+        return duration(value.units, kind) if isinstance(value, Span) else instant(value.units, kind)
+
+    anchors = spec.arguments.get("anchors")
+    if isinstance(anchors, Anchors):
+        names = ["key", "start", "end", "at"]
+        columns = list(zip(*anchors.rows, strict=True)) or [()] * 4
+        types = [pa.string(), *[TYPES[kind]] * 3]
+        rows = [columns[0], *([instant(units, kind) for units in column] for column in columns[1:])]
+        table = pa.table({name: pa.array(row, type) for name, row, type in zip(names, rows, types, strict=True)})
+        by = "key" if anchors.by and problem.keyed else None
+        more = {name: value for name, value in spec.arguments.items() if name != "anchors"}
+        return ff.windows_from(table, start="start", end="end", by=by, **more)
+    return converted(spec, leaf, ff)
+
+
+def events_of(problem: Problem) -> Any:
+    """The events as a user gives them: columns t, end, key, tie, attr, v and their own number."""
+    rows, kind = problem.rows, problem.kind
+    whole = all(float(row.attr).is_integer() for row in rows)
+    columns = {
+        "t": pa.array([instant(row.time, kind) for row in rows], TYPES[kind]),
+        "key": pa.array([row.key for row in rows], pa.string()),
+        "tie": pa.array([row.tie for row in rows], pa.int64()),
+        "attr": pa.array([int(row.attr) if whole else row.attr for row in rows], pa.int64() if whole else pa.float64()),
+        "v": pa.array([row.value for row in rows], pa.int64()),
+        "number": pa.array(range(len(rows)), pa.int64()),
+    }
+    more: dict[str, Any] = {}
+    if any(row.end is not None for row in rows) or problem.spec.name == "snapshot":
+        columns["end"] = pa.array([None if row.end is None else instant(row.end, kind) for row in rows], TYPES[kind])
+        more["until"] = "end"
+    if problem.tied:
+        more["ties"] = ["tie"]
+    return ff.events(pa.table(columns), time="t", by="key" if problem.keyed else None, **more)
+
+
+def in_ticks(problem: Problem) -> list[Row]:
+    """The rows as the definition sees them."""
+    by = scale(problem.kind)
+    return [
+        replace(
+            row,
+            time=row.time * by,
+            end=None if row.end is None else row.end * by,
+            key=row.key if problem.keyed else None,
+            tie=row.tie if problem.tied else 0,
+        )
+        for row in problem.rows
+    ]
+
+
+def right_windows(problem: Problem) -> list[Window]:
+    """The windows that have to come out."""
+    by, spec = scale(problem.kind), problem.spec
+    anchors = spec.arguments.get("anchors")
+    if isinstance(anchors, Anchors):
+        stamped = "at" in spec.arguments
+        rows = [(key, *(units * by for units in (a, b, at if stamped else a))) for key, a, b, at in anchors.rows]
+        more = {name: spec.arguments[name] for name in ("closed", "empty")}
+        brute = oracle.windows_from(rows, keyed=problem.keyed, by=anchors.by and problem.keyed, **more)
+        return brute(in_ticks(problem))
+    if problem.kind == "date" and isinstance(spec.arguments.get("size"), str):
+        spec = replace(spec, arguments={**spec.arguments, "dates": True})
+    brute = converted(spec, lambda value: value.units * by, oracle)
+    return brute(in_ticks(problem))
+
+
+# --- comparing ----------------------------------------------------------------------------------------------------
+
+
+def outputs(lifetimes: bool) -> dict[str, Any]:
+    """What slides by deduct, what by two-stacks, what needs the order; and which rows are in a window."""
+    more = {"covered": ff.Covered(), "weighted": ff.TimeWeightedAverage("v")}
+    return {
+        "rows": ff.CollectList("number"),
+        "n": ff.Count(),
+        "s": ff.Sum("v"),
+        "low": ff.Min("v"),
+        "first": ff.First("v"),
+        "list": ff.CollectList("v"),
+        **(more if lifetimes else {}),
+    }
+
+
+def right_row(rows: Sequence[Row], window: Window) -> dict[str, Any]:
+    """A row of the result, from a window's own rows."""
+    values = [v for v in (rows[number].value for number in window.rows) if v is not None]
+    return {
+        "key": window.key,
+        "start": window.start,
+        "end": window.end,
+        "at": window.at,
+        "rows": list(window.rows),
+        "n": len(window.rows),
+        "s": sum(values) if values else None,
+        "low": min(values, default=None),
+        "first": values[0] if values else None,
+        "list": values,
+    }
+
+
+def over_lifetimes(problem: Problem, rows: Sequence[Row], window: Window) -> dict[str, Any]:
+    """R17: what the operations see that weigh each event by how long it lives in the window."""
+    closed = problem.spec.arguments.get("closed", "left")
+    weights = [oracle.clipped(rows[number], window, closed) for number in window.rows]
+    parts = [(rows[n].value, weight) for n, weight in zip(window.rows, weights, strict=True)]
+    known = [(value, weight) for value, weight in parts if value is not None]
+    total = sum(value * weight for value, weight in known)
+    mean = float(Fraction(total, sum(weight for _, weight in known))) if known else None
+    return {"covered": sum(weights), "weighted": None if mean is None else pytest.approx(mean, rel=1e-14, abs=1e-300)}
+
+
+def got_rows(result: pa.Table) -> list[dict[str, Any]]:
+    rows = []
+    for row in result.to_pylist():
+        bounds = row.pop("window")
+        times = {"start": ticks(bounds["start"]), "end": ticks(bounds["end"]), "at": ticks(row.pop("at", None))}
+        if isinstance(row.get("covered"), dt.timedelta):
+            row["covered"] //= dt.timedelta(microseconds=1)
+        rows.append({"key": row.pop("key", None), **times, **row})
+    return rows
+
+
+def assert_right(problem: Problem) -> None:
+    """The result has exactly the rows that it has to have, in order."""
+    lifetimes = problem.spec.name == "snapshot" or any(row.end is not None for row in problem.rows)
+    rows, windows = in_ticks(problem), right_windows(problem)
+    want = [right_row(problem.rows, window) for window in windows]
+    if lifetimes:
+        want = [right | over_lifetimes(problem, rows, w) for right, w in zip(want, windows, strict=True)]
+    with patch.object(local, "BATCH", problem.batch), patch.object(local, "PENDING", problem.pending):
+        result = events_of(problem).window(window_of(problem)).aggregate(**outputs(lifetimes))
+    stamped = bool(want) and want[0]["at"] is not None
+    assert ("at" in result.column_names) >= stamped
+    got = got_rows(result)
+    if got == want:
+        return
+    said = [f"should not be there: {row}" for row in got if row not in want]
+    said += [f"missing: {row}" for row in want if row not in got]
+    said = said or [f"out of order: {got}", f"should be: {want}"]
+    raise AssertionError(f"{window_of(problem)}\n" + "\n".join(said[:8]))
+
+
+KINDS = ("count", "time", "delta")
+CONSTRUCTORS: dict[str, st.SearchStrategy[Problem]] = {
+    "sliding": strategies.sliding(),
+    "tumbling": strategies.tumbling(),
+    "calendar": strategies.calendar(),
+    "cumulating": strategies.cumulating(),
+    "landmark a step": strategies.landmark_steps(),
+    "landmark an event": strategies.landmark_events(),
+    "session": strategies.session(),
+    **{f"last_rows {ties}": strategies.last_rows(ties) for ties in ("arrival", "distinct_time", "strict")},
+    "around rows": strategies.around_rows(),
+    "around time": strategies.around_time(),
+    **{f"policy {evict} {trigger}": strategies.policy(evict, trigger) for evict in KINDS for trigger in KINDS},
+    "windows_from": strategies.windows_from(),
+    "intervals": strategies.intervals(),
+    "snapshot": strategies.snapshot(),
+}
+
+
+@pytest.mark.parametrize("name", CONSTRUCTORS)
+def test_windows(name: str) -> None:
+    @settings(max_examples=70 if name.startswith("policy") else 200, suppress_health_check=[HealthCheck.too_slow])
+    @given(CONSTRUCTORS[name])
+    def check(problem: Problem) -> None:
+        assert_right(problem)
+
+    check()
