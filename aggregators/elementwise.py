@@ -102,4 +102,5 @@ class Places(Groups):
 
 
 def _repeated(frames: Frames, lengths: Values) -> Frames:
-    return Frames(np.repeat(frames.index, lengths), frames.size, np.repeat(frames.ticks, lengths))
+    index, ticks, order = (np.repeat(each, lengths) for each in (frames.index, frames.ticks, frames.order))
+    return Frames(index, frames.size, ticks, order)

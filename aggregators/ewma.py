@@ -45,6 +45,7 @@ class Ewma(AggregateOperation):
     [4.0]
     """
 
+    uses_order = True
     state = {
         "last": "int64",
         "weight": "float64",

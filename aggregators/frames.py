@@ -44,6 +44,8 @@ class Frames:
         How many frames there are.
     ticks
         The time of each row, int64: microseconds since the epoch, days for dates, or the integer itself.
+    order
+        What rows are ordered by, int64: their row numbers, where windows are counted in rows; their time where None.
 
     Examples
     --------
@@ -54,10 +56,11 @@ class Frames:
     array([4., 2.])
     """
 
-    def __init__(self, index: NDArray[np.intp], size: int, ticks: Ints) -> None:
+    def __init__(self, index: NDArray[np.intp], size: int, ticks: Ints, order: Ints | None = None) -> None:
         self.index = index
         self.size = size
         self.ticks = ticks
+        self.order = ticks if order is None else order
         self._sums: dict[Any, tuple[NDArray[np.float64], Compensated]] = {}
 
     def where(self, rows: NDArray[np.bool_]) -> tuple[Frames, NDArray[np.intp]]:
@@ -67,7 +70,7 @@ class Frames:
         left = np.zeros(self.size, bool)
         left[index] = True
         frames = np.flatnonzero(left)
-        return Frames((np.cumsum(left) - 1)[index], len(frames), self.ticks[kept]), frames
+        return Frames((np.cumsum(left) - 1)[index], len(frames), self.ticks[kept], self.order[kept]), frames
 
     def count(self, values: Values = None) -> Ints:
         """How many rows each frame has."""
@@ -213,7 +216,7 @@ class Frames:
 
     @cached_property
     def _sorted(self) -> bool:
-        return bool((self.ticks[1:] >= self.ticks[:-1]).all())
+        return bool((self.order[1:] >= self.order[:-1]).all())
 
     @cached_property
     def first_row(self) -> NDArray[np.intp]:
@@ -228,7 +231,7 @@ class Frames:
     def _edge(self, choose: np.ufunc, order: slice) -> NDArray[np.intp]:
         rows = np.arange(len(self.index))
         if not self._sorted:
-            rows = np.flatnonzero(self.ticks == self._choose(self.ticks, choose)[self.index])
+            rows = np.flatnonzero(self.order == self._choose(self.order, choose)[self.index])
         edge = np.empty(self.size, np.intp)
         edge[self.index[rows[order]]] = rows[order]  # where an index repeats, numpy keeps what is assigned last
         return edge
@@ -250,7 +253,7 @@ class Frames:
         if self._sorted:
             rows = np.argsort(self.index, kind="stable")
         else:
-            rows = np.lexsort((self.ticks, self.index))
+            rows = np.lexsort((self.order, self.index))
         values = _take(values, rows)
         ends = np.cumsum(self.count())
         for start, end in zip((ends - self.count()).tolist(), ends.tolist(), strict=True):

@@ -106,7 +106,7 @@ class Groups(AggregateOperation):
         if by.null_count:
             valid = by.is_valid()
             rows = valid.to_numpy(zero_copy_only=False)
-            frames = Frames(frames.index[rows], frames.size, frames.ticks[rows])
+            frames = Frames(frames.index[rows], frames.size, frames.ticks[rows], frames.order[rows])
             inputs, by = [column.filter(valid) for column in inputs], by.drop_null()
         return self.grouped(frames, inputs, by)
 
@@ -117,7 +117,7 @@ class Groups(AggregateOperation):
         ranks = self.order.ranks(by)
         owner, rows, count, groups = _distinct(frames, ranks)
         keys = ranks[rows] if self.order.numeric else self.order.keys(by.take(pa.array(rows)))
-        states = self.inner.accumulate(Frames(groups, len(owner), frames.ticks), inputs)
+        states = self.inner.accumulate(Frames(groups, len(owner), frames.ticks, frames.order), inputs)
         return self._packed(np.bincount(owner, minlength=frames.size), keys, count, states)
 
     def combine(self, a: State, b: State) -> State:

@@ -42,7 +42,7 @@ class Lifetimes(Frames):
 
     Parameters
     ----------
-    index, size, ticks
+    index, size, ticks, order
         As :class:`~framefold.aggregators.frames.Frames` has them; a group is of one key, one first and one last frame.
     head
         How long each event lives in the frame in which it starts, in ticks, int64: from 1 on.
@@ -58,14 +58,16 @@ class Lifetimes(Frames):
     (array([5, 7]), array([1, 2]), array([0]))
     """
 
-    def __init__(self, index: NDArray[np.intp], size: int, ticks: Ints, head: Ints, tail: Ints) -> None:
-        super().__init__(index, size, ticks)
+    def __init__(
+        self, index: NDArray[np.intp], size: int, ticks: Ints, head: Ints, tail: Ints, order: Ints | None = None
+    ) -> None:
+        super().__init__(index, size, ticks, order)
         self.head = head
         self.tail = tail
 
     def where(self, rows: NDArray[np.bool_]) -> tuple[Lifetimes, NDArray[np.intp]]:
         some, left = super().where(rows)
-        return Lifetimes(some.index, some.size, some.ticks, self.head[rows], self.tail[rows]), left
+        return Lifetimes(some.index, some.size, some.ticks, self.head[rows], self.tail[rows], some.order), left
 
 
 class Covered(AggregateOperation):

@@ -32,6 +32,7 @@ class CollectList(AggregateOperation):
     [['b', 'c', 'd']]
     """
 
+    uses_order = True
     commutative = True  # items carry their time, and merging keeps input order among equal times
     type: pa.DataType
 
@@ -58,8 +59,8 @@ class CollectList(AggregateOperation):
         return lists
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
-        rows = rows_by_frame(frames, frames.ticks)
-        planes = {"time": frames.ticks[rows], "value": objects(columns[0])[rows]}
+        rows = rows_by_frame(frames, frames.order)
+        planes = {"time": frames.order[rows], "value": objects(columns[0])[rows]}
         return {"items": self.keep(Ragged(frames.count(), planes))}
 
     def combine(self, a: State, b: State) -> State:

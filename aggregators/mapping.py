@@ -185,5 +185,6 @@ class Unfolded(MappedColumns):
         if not some.size:
             return self.inner.scatter(frames.size, left, {k: one[:0] for k, one in self.inner.identity.items()})
         lengths = lengths[filled]
-        each = Frames(np.repeat(some.index, lengths), some.size, np.repeat(some.ticks, lengths))
+        index, ticks, order = (np.repeat(each, lengths) for each in (some.index, some.ticks, some.order))
+        each = Frames(index, some.size, ticks, order)
         return self.inner.scatter(frames.size, left, self.inner.accumulate(each, items[: len(self.inner.columns)]))

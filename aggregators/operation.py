@@ -37,12 +37,15 @@ class Operation(ABC):
     commutative
         Whether ``combine(a, b)`` equals ``combine(b, a)``. Found out by a trial where None. Partials of operations that
         are not are merged strictly in time order, which costs a shuffle of the events on Spark.
+    uses_order
+        Whether results depend on which of several events came first, although states know it and merge in any order.
     """
 
     result: Any = None
     drops_nulls: ClassVar[bool] = True
     exact_deduct: bool = False
     commutative: bool | None = None
+    uses_order: ClassVar[bool] = False
     columns: tuple[str, ...] = ()
     windows: tuple[Any, ...] = ()
 
@@ -80,13 +83,22 @@ class Operation(ABC):
             or (isinstance(value, dict) and value and all(isinstance(part, Operation) for part in value.values()))
         }
 
-    @property
-    def has_inner_windows(self) -> bool:
-        """Whether a part of this operation was given windows of its own, which only a whole output can have."""
+    def _parts(self) -> list[Operation]:
+        """The operations this one is made of."""
         parts: list[Operation] = []
         for value in self._made_of().values():
             parts += value.values() if isinstance(value, dict) else [value]
-        return any(part.windows or part.has_inner_windows for part in parts)
+        return parts
+
+    @property
+    def in_order(self) -> bool:
+        """Whether this operation, or one it is made of, uses the order of events."""
+        return self.uses_order or any(part.in_order for part in self._parts())
+
+    @property
+    def has_inner_windows(self) -> bool:
+        """Whether a part of this operation was given windows of its own, which only a whole output can have."""
+        return any(part.windows or part.has_inner_windows for part in self._parts())
 
     def over(self, *windows: Any) -> Self:
         """The operation over windows of its own, instead of those of the query; one pass, on shared frames.

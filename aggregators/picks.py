@@ -76,10 +76,10 @@ class Pick(AggregateOperation):
     def _picked(self, frames: Frames, value: pa.Array, compared: pa.Array) -> State:
         ranks = []
         for order, descending in self.by:
-            rank = frames.ticks if order is None else order.ranks(compared)
+            rank = frames.order if order is None else order.ranks(compared)
             ranks.append(~rank if descending else rank)
         if self.last:  # rows the other way round: of equal ones the last comes first
-            around = Frames(frames.index[::-1], frames.size, frames.ticks[::-1])
+            around = Frames(frames.index[::-1], frames.size, frames.ticks[::-1], frames.order[::-1])
             rows = len(frames.index) - 1 - rows_by_frame(around, *(rank[::-1] for rank in ranks))
         else:
             rows = rows_by_frame(frames, *ranks)
@@ -88,7 +88,7 @@ class Pick(AggregateOperation):
         values, known = stored(value.take(pa.array(rows)))
         state: dict[str, Any] = {"value": values, "known": known, "seen": np.ones(frames.size, bool)}
         for i, (order, _) in enumerate(self.by):
-            picked = frames.ticks[rows] if order is None else order.keys(compared.take(pa.array(rows)))
+            picked = frames.order[rows] if order is None else order.keys(compared.take(pa.array(rows)))
             state[f"key{i}"] = picked
         return state
 

@@ -39,6 +39,7 @@ class First(AggregateOperation):
     [{'x': 'b', 'y': 'c'}]
     """
 
+    uses_order = True
     commutative = True  # states carry their time, and merging keeps input order among equal times
     earliest: ClassVar[bool] = True
 
@@ -97,7 +98,7 @@ class Edge(AggregateOperation):
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         rows = frames.first_row if self.earliest else frames.last_row
         value = frames.first(columns[0]) if self.earliest else frames.last(columns[0])
-        return {"time": frames.ticks[rows], "value": value, "seen": np.ones(frames.size, bool)}
+        return {"time": frames.order[rows], "value": value, "seen": np.ones(frames.size, bool)}
 
     def combine(self, a: State, b: State) -> State:
         a_time, b_time = cast(NDArray[np.int64], a["time"]), cast(NDArray[np.int64], b["time"])

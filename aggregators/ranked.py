@@ -40,6 +40,7 @@ class ArgMin(AggregateOperation):
     ['b']
     """
 
+    uses_order = True
     drops_nulls = False  # of the column; those of ``by`` are left out here
     commutative = True
     greatest: ClassVar[bool] = False
@@ -92,6 +93,7 @@ class TopN(AggregateOperation):
     [{'x': [9, 5], 'y': [{'x': 9, 'who': None}, {'x': 5, 'who': 'c'}]}]
     """
 
+    uses_order = True
     drops_nulls = False  # of the companions; those of the ranked column are left out here
     commutative = True
     greatest: ClassVar[bool] = True
@@ -146,7 +148,7 @@ class Ranked(AggregateOperation):
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         kept = np.flatnonzero(columns[0].is_valid().to_numpy(zero_copy_only=False))
-        ranked, ticks, index = columns[0].drop_null(), frames.ticks[kept], frames.index[kept]
+        ranked, ticks, index = columns[0].drop_null(), frames.order[kept], frames.index[kept]
         ranks = self.order.ranks(ranked)
         some = Frames(index, frames.size, ticks)
         rows = rows_by_frame(some, ~ranks if self.asked.greatest else ranks, ticks)

@@ -48,6 +48,8 @@ class Reducing(Operation):
     {'gcd': [12, 6, 1, 7], 'text': ['a', 'ab', 'bc', 'c']}
     """
 
+    uses_order = True
+
     def __init__(
         self, column: str, identity: Any, combine: Function, deduct: Function | None = None, *, type: Any = None
     ) -> None:
@@ -95,7 +97,7 @@ class Reduction(AggregateOperation):
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         column = columns[0] if isinstance(columns[0], pa.Array) else pa.array(columns[0])
         values = self.field.from_arrow([column.cast(self.result)])
-        order = rows_by_frame(frames, frames.ticks)
+        order = rows_by_frame(frames, frames.order)
         values = values[order]
         sizes = frames.count()
         starts = np.cumsum(sizes) - sizes

@@ -92,7 +92,7 @@ class ApproxQuantile(Sketch):
         return pa.float64() if self.one else pa.list_(pa.float64())
 
     def sketched(self, frames: Frames, values: Values) -> list[bytes]:
-        numbers = floats(values)[rows_by_frame(frames, frames.ticks)]
+        numbers = floats(values)[rows_by_frame(frames, frames.order)]
         ends = np.cumsum(frames.count()).tolist()
         made = []
         for start, stop in itertools.pairwise([0, *ends]):

@@ -37,8 +37,12 @@ ARGUMENTS = {
 }
 """What the names in the calls stand for; columns stand for themselves."""
 
-DAYS = {"bins": [datetime.date(2026, 1, day) for day in (1, 2, 5)]}
-"""What they stand for where that is of no use for a type."""
+EDGES = [
+    [datetime.date(2026, 1, day) for day in (1, 2, 5)],
+    [datetime.datetime(2026, 1, day, tzinfo=datetime.UTC) for day in (1, 2, 5)],
+    [datetime.timedelta(hours=hour) for hour in (1, 2, 5)],
+]
+"""What bins stand for where numbers are of no use for a type."""
 
 KINDS = {
     "integers": [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()],
@@ -97,7 +101,7 @@ class Aggregate:
     def __init__(self, call: str) -> None:
         names = {**vars(ff), **ARGUMENTS}
         self.operation: Operation = eval(call, names)
-        self.other: Operation = eval(call, names | DAYS)
+        self.others: list[Operation] = [eval(call, names | {"bins": edges}) for edges in EDGES]
         self.composite = not isinstance(self.operation, ff.AggregateOperation)
         self.bound: dict[str, dict[pa.DataType, Bound]] = {}
         for kind, types in (FEW if self.composite else KINDS).items():
@@ -109,7 +113,7 @@ class Aggregate:
     def bind(self, type: pa.DataType) -> Bound | None:
         """The operation bound to a column ``x`` of a type; None if it cannot be."""
         types = [type if column == "x" else pa.float64() for column in self.operation.columns]
-        for operation in (self.operation, self.other):
+        for operation in (self.operation, *self.others):
             with suppress(ff.ColumnError, ff.QueryError, ff.OperationError):
                 return Bound("x", operation, types)
         return None

@@ -14,6 +14,7 @@ from .cover import cover, over_frames
 from .scan import take
 from .slide import slide
 from .windows import Alive, Ints, Pieces, Ranges, Windows
+from .windows.pieces import changed
 
 
 class Lives(NamedTuple):
@@ -47,21 +48,21 @@ def lives(windows: Windows, pieces: Pieces, first: Ints, until: Ints) -> Lives:
     found = found._replace(row=pieces.starts[alive.frames.key[found.row]])
     begin, end = _runs(found, alive)
     if windows.emit == "on_change" and len(found.row):
-        # The same events as in the window before: none begins with this one, none ended with that one.
-        inside = begin <= end
-        changed = np.zeros(len(found.row) + 1, bool)
-        changed[begin[inside]] = changed[end[inside] + 1] = True
-        key = pieces.key[found.row]
-        changed[1:-1] |= key[1:] != key[:-1]
-        found = found.where(np.flatnonzero(changed[:-1]))
+        found = found.where(changed(begin, end, pieces.key[found.row]))
         begin, end = _runs(found, alive)
     return Lives(begin, end, found, alive)
 
 
 def _runs(found: Ranges, alive: Alive) -> tuple[Ints, Ints]:
     """The first and the last window whose frames meet those of each partial."""
-    first = np.searchsorted(found.high, alive.first, side="right")
-    return first, np.searchsorted(found.low, alive.last, side="right") - 1
+    # Windows without a frame are in no run: they would seem to lie in the midst of one where there are gaps.
+    filled = np.flatnonzero(found.high > found.low)
+    first = np.searchsorted(found.high[filled], alive.first, side="right")
+    last = np.searchsorted(found.low[filled], alive.last, side="right") - 1
+    if not len(filled):
+        return np.ones_like(first), np.zeros_like(last)
+    some = first <= last
+    return np.where(some, filled[np.minimum(first, len(filled) - 1)], 1), np.where(some, filled[last], 0)
 
 
 def states_of_lives(bound: Bound, states: State, found: Lives, whole: bool) -> State:

@@ -120,6 +120,7 @@ class Query:
             rows = pa.array(np.flatnonzero(inside))
             columns = {name: column.take(rows) for name, column in columns.items()}
             frames, untils, ticks = frames[inside], untils[inside], ticks[inside]
+            ranks = None if ranks is None else ranks[inside]
         if not len(ticks):
             return self.partials_schema.empty_table()
         keys = [normalised(columns[name]) for name in self.by]
@@ -127,7 +128,7 @@ class Query:
         numbers = [frames] if ends is None else [frames, untils]
         codes = [*map(span, numbers), key_codes(keys, len(ticks), ordered=False)]
         groups = group(*pack(codes, len(ticks)))
-        shared = self._frames(groups, ticks, ends)
+        shared = self._frames(groups, ticks, ends, ranks)
         if ends is not None:
             columns[UNTIL_TICK] = pa.array(ends - 1)
         states = {
@@ -139,10 +140,10 @@ class Query:
         numbers = [frames[groups.rows], parts, *([] if ends is None else [untils[groups.rows]])]
         return to_table(self.partials_schema, [key.take(rows) for key in keys], numbers, self.states, states)
 
-    def _frames(self, groups: Grouping, ticks: Ints, ends: Ints | None) -> Frames:
+    def _frames(self, groups: Grouping, ticks: Ints, ends: Ints | None, ranks: Ints | None) -> Frames:
         """The rows of a batch in their frames; with their lives there, where an output asks for them."""
         if ends is None or not self.clips:
-            return Frames(groups.groups, len(groups.rows), ticks)
+            return Frames(groups.groups, len(groups.rows), ticks, ranks)
         (windows,) = self.line.windows
         stretches = [windows.stretch(windows.frames(each, None)[0]) for each in (ticks, ends - 1)]
         if windows.whole_frames or stretches[0] is None or stretches[1] is None:
@@ -150,7 +151,7 @@ class Query:
         else:
             head = np.minimum(ends, stretches[0][1]) - ticks
             tail = np.where(stretches[1][0] > ticks, ends - stretches[1][0], 0)
-        return Lifetimes(groups.groups, len(groups.rows), ticks, head, tail)
+        return Lifetimes(groups.groups, len(groups.rows), ticks, head, tail, ranks)
 
     def seeds(self) -> pa.Table:
         """Partials without an event for the keys that have windows of their own; to be merged with the others."""
@@ -239,7 +240,8 @@ def bind(
         raise QueryError(
             f"{clips[0]}={outputs[clips[0]]!r} is given {len(windows)} kinds of windows; expected a query for each"
         )
-    line = Line(windows, ends is not None, not all(operation.commutative for operation in bound.values()))
+    in_order = any(not operation.commutative or operation.asked.in_order for operation in bound.values())
+    line = Line(windows, ends is not None, in_order)
     facts = {f"#{name}": fact(name) for name in line.facts}
     facts |= {f"#{name}": fact(name, type_of(events, name, "the windows")) for name in line.columns}
     for name in ties:

@@ -14,18 +14,24 @@ from .sources import Source
 
 @dataclass(frozen=True)
 class Roles:
-    """The columns of one input that all inputs have: its time and its keys."""
+    """The columns of one input that all inputs have: its time, its keys, and the ends of interval events."""
 
     time: str
     by: tuple[str, ...]
+    until: str | None = None
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """Their names, in one order for all inputs."""
+        return (self.time, *self.by, *(() if self.until is None else (self.until,)))
 
     def names(self, name: str, columns: Sequence[str], common: Roles) -> dict[str, str]:
         """What each column is called among those of all inputs: new name to old name.
 
-        Time and keys go by the names that the first input has for them, and every column by its own, after its
+        Time, keys and ends go by the names that the first input has for them, and every column by its own, after its
         input's name and a dot.
         """
-        shared = dict(zip((common.time, *common.by), (self.time, *self.by), strict=True))
+        shared = dict(zip(common.shared, self.shared, strict=True))
         return shared | {f"{name}.{column}": column for column in columns}
 
 
@@ -35,7 +41,7 @@ def check_roles(inputs: Mapping[str, Roles]) -> Roles:
     Raises
     ------
     QueryError
-        If there are fewer than two inputs, or they have different numbers of keys.
+        If there are fewer than two inputs, they have different numbers of keys, or only some are interval events.
     """
     if len(inputs) < 2:
         raise QueryError(f"together() is given {len(inputs)} inputs; expected two or more, by name")
@@ -44,6 +50,12 @@ def check_roles(inputs: Mapping[str, Roles]) -> Roles:
         if len(roles.by) != len(common.by):
             raise QueryError(
                 f"the input {name!r} has {len(roles.by)} keys and {first!r} has {len(common.by)}; expected as many"
+            )
+        if (roles.until is None) != (common.until is None):
+            lasting, point = (name, first) if common.until is None else (first, name)
+            raise QueryError(
+                f"the input {lasting!r} has interval events (until=) and {point!r} has not; expected until= for both, or "
+                "for none"
             )
     return common
 

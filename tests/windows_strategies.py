@@ -272,7 +272,7 @@ def calendar(draw: st.DrawFn) -> Problem:
     zone = draw(st.sampled_from(ZONES)) if kind == "utc" else None
     in_days = zone is not None and draw(st.booleans())
     if in_days:
-        units, offset = [draw(st.sampled_from(["day", "week"]))] * 2, ["1 day", "-2 days", "2 days"]
+        units, offset = [draw(st.sampled_from(["day", "week"]))] * 2, ["1 day", "-2 days", "2 days", "9 hours"]
         reach = 40
     else:
         units = draw(st.lists(st.sampled_from(["month", "month", "quarter", "year"]), min_size=2, max_size=2))

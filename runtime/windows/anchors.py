@@ -206,10 +206,11 @@ class Anchored(Windows):
         return cuts, np.searchsorted(cuts, begin), np.searchsorted(cuts, stop)
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
-        """The frame of each event, and which events are between the first cut and the last."""
+        """The frame of each event, and which events are between the first cut and the last (None: all are wanted)."""
         cuts = self._cuts[0]
         frames = np.searchsorted(cuts, ticks, side="right") - 1
-        return frames, (frames >= 0) & (frames < len(cuts) - 1)
+        # Where every window is for every key, the keys of all events matter.
+        return frames, (frames >= 0) & (frames < len(cuts) - 1) if self.keys else None
 
     def all_ranges(self, pieces: Pieces) -> Ranges:
         """Every window over partials, sorted by key and the time it is stamped with."""

@@ -25,8 +25,10 @@ MONDAY = -3
 
 def calendar(
     time: TimeColumn, size: Duration, every: Duration, offset: Any, timezone: str | None
-) -> tuple[str, Steps] | None:
-    """The unit of calendar windows (``"month"`` or ``"day"``) and their steps in it; None for windows of fixed length.
+) -> tuple[str, Steps, int] | None:
+    """The unit of calendar windows (``"month"`` or ``"day"``), their steps in it, and when in the day they start.
+
+    None for windows of fixed length.
 
     Raises
     ------
@@ -45,7 +47,7 @@ def calendar(
     if lengths == [None, None]:
         days = [time.duration(value, argument) for value, argument in ((size, "size"), (every, "every"))]
         shift = 0 if isinstance(offset, int) and offset == 0 else time.duration(offset, "offset")
-        if any(value % DAY for value in (*days, shift)):
+        if any(value % DAY for value in days):
             raise DurationError(
                 f"windows of {size} every {every} are in the time zone {timezone!r}; expected whole days or weeks, "
                 "months, quarters or years, or no timezone"
@@ -54,6 +56,7 @@ def calendar(
         steps = Steps(days[0] // DAY, days[1] // DAY, shift // DAY + (MONDAY if weeks else 0))
         unit = "day"
     else:
+        shift = 0
         if None in lengths:
             raise DurationError(
                 f"size is {size!r} and every is {every!r}; expected both in months, quarters or years, or neither"
@@ -68,7 +71,8 @@ def calendar(
     for argument, length, value in (("size", steps.size, size), ("every", steps.every, every)):
         if length <= 0:
             raise DurationError(f"{argument} is {value!r}; expected a duration above zero")
-    return unit, Steps(steps.size, steps.every, steps.offset % steps.every)
+    clock = shift % DAY if unit == "day" else 0
+    return unit, Steps(steps.size, steps.every, steps.offset % steps.every), clock
 
 
 def months(duration: Any, argument: str) -> int | None:
@@ -107,10 +111,11 @@ def require_zone(time: TimeColumn, zone: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Calendar(Windows):
-    """Windows of so many months, or of so many days of a zone."""
+    """Windows of so many months, or of so many days of a zone; ``clock`` is when in the day these start, in ticks."""
 
     unit: str
     steps: Steps
+    clock: int = 0
     closed: str = "left"
     zone: str | None = None
     empty: str = "skip"
@@ -148,7 +153,7 @@ class Calendar(Windows):
             if self.zone is not None:
                 instants = pa.array(ticks).view(pa.timestamp("us", tz=self.zone))
                 local = pc.local_timestamp(instants).view(pa.int64()).to_numpy()
-            days = local // DAY
+            days = (local - self.clock) // DAY
         if self.unit == "day":
             return days
         return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
@@ -162,7 +167,7 @@ class Calendar(Windows):
             return days
         if self.zone is None:
             return days * DAY
-        local = pa.array(days * DAY).view(pa.timestamp("us"))
+        local = pa.array(days * DAY + self.clock).view(pa.timestamp("us"))
         instants = pc.assume_timezone(local, self.zone, ambiguous="earliest", nonexistent="latest")
         return instants.view(pa.int64()).to_numpy()  # type: ignore[no-any-return]
 

@@ -59,8 +59,10 @@ class Sliding(Spec):
         choices = {"emit": self.emit, "stamp": self.stamp, "min_fill": self.min_fill, "empty": self.empty}
         of_calendar = calendar(time, self.size, self.every, self.offset, self.timezone)
         if of_calendar:
-            unit, steps = of_calendar
-            return Calendar(time=time, unit=unit, steps=steps, closed=self.closed, zone=self.timezone, **choices)
+            unit, steps, clock = of_calendar
+            return Calendar(
+                time=time, unit=unit, steps=steps, clock=clock, closed=self.closed, zone=self.timezone, **choices
+            )
         size, every = above_zero(time, self.size, "size"), above_zero(time, self.every, "every")
         steps = Steps(size, every, offset_ticks(time, self.offset) % every)
         return Grid(time=time, steps=steps, closed=self.closed, **choices)
@@ -114,7 +116,8 @@ def sliding(
         integer. Both may be calendar units: months, quarters and years, or, in a time zone, days and weeks.
     offset
         Where the grid of windows starts, counted from the epoch in UTC; or a time in UTC at which some window starts.
-        Calendar windows count from the beginning of 1970 (weeks from a Monday) in their time zone.
+        Calendar windows count from the beginning of 1970 (weeks from a Monday) in their time zone: ``"9 hours"`` is
+        nine o'clock there on every day, whether clocks change or not.
     closed
         Which end belongs to a window: ``"left"`` for ``[start, end)``, ``"right"`` for ``(start, end]``.
     timezone

@@ -56,6 +56,13 @@ class Runs(NamedTuple):
     end: Ints
     at: Ints | None = None
 
+    def where(self, kept: Ints) -> Runs:
+        """Some of the windows, by their places in ascending order."""
+        first = np.searchsorted(kept, self.first)
+        last = np.searchsorted(kept, self.last, side="right") - 1
+        row, start, end = (column[kept] for column in self[2:5])
+        return Runs(first, last, row, start, end, None if self.at is None else self.at[kept])
+
 
 @dataclass(frozen=True)
 class Pieces:
@@ -107,6 +114,19 @@ class Alive(NamedTuple):
     last: Ints
     frames: Pieces
     ticks: Ints | None
+
+
+def changed(first: Ints, last: Ints, key: Ints) -> Ints:
+    """The windows that have not the same events as the one before, where each row is in a run of windows.
+
+    ``first`` and ``last`` are the runs of rows, and ``key`` is that of each window.
+    """
+    fresh = np.zeros(len(key) + 1, bool)
+    inside = first <= last
+    fresh[first[inside]] = fresh[last[inside] + 1] = True  # a run begins with this window, or ended with that one
+    fresh[1:-1] |= key[1:] != key[:-1]
+    fresh[0] = True
+    return np.flatnonzero(fresh[:-1])
 
 
 class Numbered(NamedTuple):

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ...aggregators.errors import EngineError, QueryError
 from ..times import TimeColumn
-from .pieces import Alive, Ints, Mask, Pieces, Ranges, Runs, join_stretches
+from .pieces import Alive, Ints, Mask, Pieces, Ranges, Runs, changed, join_stretches
 
 TypeOf = Callable[[str, str], pa.DataType]
 """The type of a column by its name, for an argument that messages name."""
@@ -161,14 +161,19 @@ class Windows(ABC):
     def all_ranges(self, pieces: Pieces) -> Ranges | Runs:
         """Every window over partials."""
 
+    @property
+    def _on_change(self) -> bool:
+        return self.emit == "on_change"
+
     def ranges(self, pieces: Pieces) -> Ranges | Runs:
         """The windows over partials whose results are wanted."""
         found = self.all_ranges(pieces)
         if isinstance(found, Runs):
-            return found
-        if self.emit == "on_change" and len(found.low):
-            key = pieces.key[found.row]
-            same = (found.low[1:] == found.low[:-1]) & (found.high[1:] == found.high[:-1]) & (key[1:] == key[:-1])
+            return found.where(changed(found.first, found.last, pieces.key[found.row])) if self._on_change else found
+        if self._on_change and len(found.low):
+            key, empty = pieces.key[found.row], found.high == found.low
+            same = (found.low[1:] == found.low[:-1]) & (found.high[1:] == found.high[:-1])
+            same = (same | (empty[1:] & empty[:-1])) & (key[1:] == key[:-1])
             found = found.where(np.concatenate([[True], ~same]))
         if self.stamp != "interval" and found.at is None:
             found = found._replace(at=found.end if self.stamp == "end" else found.start)

@@ -80,3 +80,33 @@ def test_inputs_that_do_not_fit(wrong: str) -> None:
     make, message = WRONG[wrong]
     with pytest.raises(ff.QueryError, match=message):
         make()
+
+
+def test_interval_events_of_two_inputs() -> None:
+    machines = ff.events(pa.table({"on": [0, 6], "off": [4, 9], "watts": [5, 7]}), "on", until="off")
+    people = ff.events(pa.table({"came": [3], "left": [8], "desks": [1]}), "came", until="left")
+    result = ff.together(machines=machines, people=people).window(ff.snapshot())
+    rows = result.aggregate(watts=ff.Sum("machines.watts"), desks=ff.Count("people.desks")).to_pylist()
+    assert [(*row["window"].values(), row["watts"], row["desks"]) for row in rows] == [
+        (0, 3, 5, 0),
+        (3, 4, 5, 1),
+        (4, 6, None, 1),
+        (6, 8, 7, 1),
+        (8, 9, 7, 0),
+    ]
+
+
+def test_points_and_intervals_do_not_mix() -> None:
+    points = ff.events(pa.table({"t": [1]}), "t")
+    lasting = ff.events(pa.table({"a": [0], "b": [2]}), "a", until="b")
+    with pytest.raises(ff.QueryError, match=r"the input 'b' has interval events \(until=\) and 'a' has not; expected"):
+        ff.together(a=points, b=lasting)
+    with pytest.raises(ff.QueryError, match=r"the input 'b' has interval events \(until=\) and 'a' has not; expected"):
+        ff.together(b=lasting, a=points)
+
+
+def test_ties_are_broken_by_the_columns_of_each_input() -> None:
+    left = ff.events(pa.table({"t": [1, 1], "n": [2, 1], "x": ["b", "a"]}), "t", ties="n")
+    right = ff.events(pa.table({"t": [1], "n": [3], "x": ["c"]}), "t", ties="n")
+    both = ff.together(left=left, right=right).window(ff.tumbling(5))
+    assert both.aggregate(x=ff.CollectList("left.x"))["x"].to_pylist() == [["a", "b"]]
