@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...aggregators.errors import ColumnError, DurationError, QueryError
+from ...aggregators.sums import is_number
 from ..above import chain, first_above
 from ..times import Duration, Instant, TimeColumn, describe, overflow_guard
 from .grid import EMIT, EMPTY, MIN_FILL, above_zero
@@ -41,6 +42,10 @@ class Rule:
             if ticks < 0:
                 raise DurationError(f"by_delta() is {self.by!r}; expected a duration of 0 or more")
             return ticks
+        if not is_number(kind):
+            raise ColumnError(
+                f"by_delta() names {self.column!r}, which is {kind}; expected a column of numbers or of times"
+            )
         if isinstance(self.by, bool) or not isinstance(self.by, (int, float, np.number)) or not self.by >= 0:
             raise ColumnError(
                 f"by_delta() is {self.by!r}, but {self.column!r} is {kind}; expected a number of 0 or more"
