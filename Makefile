@@ -18,8 +18,9 @@ unexport HADOOP_CONF_DIR PYSPARK_DRIVER_PYTHON PYSPARK_PYTHON PYSPARK_SUBMIT_ARG
 demo: $(VENV)/has-spark
 	@$(BIN)/framefold demo
 
+# Two processes: one has all that needs Spark, and so the one session.
 test: $(VENV)/has-test
-	@$(BIN)/pytest -m "not slow"
+	@$(BIN)/pytest -m "not slow" -n 2 --dist loadgroup --benchmark-disable
 
 # Spark on the Java of the extra is among the slow tests.
 slow: $(VENV)/has-test $(VENV)/has-java

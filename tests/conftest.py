@@ -33,6 +33,21 @@ hypothesis.settings.register_profile("ci", deadline=None, max_examples=300, dera
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 
+WITH_SPARK = ("tests/spark/", "tests/api/test_cli.py", "tests/api/test_demo.py")
+"""Where tests start a Spark of their own."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests with Spark go first, and to one process where several share the work: there is one session."""
+    with_spark, others = [], []
+    for item in items:
+        needs = "spark" in getattr(item, "fixturenames", ()) or item.nodeid.startswith(WITH_SPARK)
+        (with_spark if needs else others).append(item)
+    for item in with_spark:
+        item.add_marker(pytest.mark.xdist_group("spark"))
+    items[:] = [*with_spark, *others]
+
+
 @pytest.fixture(scope="session")
 def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     """The one Spark session of the run, started by the first test that asks for it.

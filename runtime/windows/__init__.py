@@ -6,8 +6,9 @@ from .cumulating import Cumulating, cumulating
 from .grid import Grid, Sliding, sliding, tumbling
 from .landmark import Landmark, landmark
 from .pieces import MOST, Alive, Ints, Pieces, Ranges, Runs
-from .policy import Policy, by_count, by_delta, by_time, policy
+from .policy import Policy, policy
 from .rows import LastRows, last_rows
+from .rule import by_count, by_delta, by_time
 from .session import Session, session
 from .snapshot import Snapshot, snapshot
 from .spec import Spec, Windows
