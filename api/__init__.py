@@ -77,7 +77,8 @@ from .aggregators.errors import (
     SumOverflowError,
 )
 from .aggregators.laws import check_laws
-from .events import Events, Windowed, events, parquet, together
+from .events import Events, Windowed, events, together, windows_from
+from .reading import files, parquet
 from .runtime.explain import Explanation
 from .runtime.windows import (
     around,
@@ -92,7 +93,6 @@ from .runtime.windows import (
     sliding,
     snapshot,
     tumbling,
-    windows_from,
 )
 
 __version__ = "0.1.0"
@@ -177,6 +177,7 @@ __all__ = [
     "check_laws",
     "cumulating",
     "events",
+    "files",
     "landmark",
     "last_rows",
     "parquet",

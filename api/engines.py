@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import sys
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
@@ -10,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from .aggregators.errors import QueryError
+from .reading import SparkFiles
 from .runtime import local
 from .runtime.explain import LOCAL_STAGES, Explanation, explain
 from .runtime.query import Query, type_of
@@ -30,6 +32,9 @@ class Engine(Protocol):
     def explain(self, query: Query, options: Options) -> Explanation:
         """What running the query would do."""
 
+    def where(self, condition: Any) -> Engine:
+        """The engine for those of the events for which a condition is true."""
+
     def without_time(self, time: str) -> Any:
         """The events without a time."""
 
@@ -39,7 +44,19 @@ def engine_for(data: Any) -> Engine:
     pyspark = sys.modules.get("pyspark.sql")  # a DataFrame cannot come from a module that was never imported
     if pyspark is not None and isinstance(data, pyspark.DataFrame):
         return SparkEngine(data)
+    if isinstance(data, SparkFiles):
+        return FileEngine(data)
     return LocalEngine(Source(data))
+
+
+def in_arrow(data: Any, names: Sequence[str]) -> Any:
+    """Some columns of a Spark DataFrame, collected; any other data as it is."""
+    pyspark = sys.modules.get("pyspark.sql")
+    if pyspark is None or not isinstance(data, pyspark.DataFrame):
+        return data
+    from .spark.anchors import collected
+
+    return collected(data, names)
 
 
 def together(engines: Mapping[str, Engine], roles: Mapping[str, Roles]) -> Engine:
@@ -82,6 +99,11 @@ class LocalEngine:
     def explain(self, query: Query, options: Options) -> Explanation:
         return explain(query, "the local engine", LOCAL_STAGES)
 
+    def where(self, condition: Any) -> LocalEngine:
+        if isinstance(self.source, Together):
+            raise QueryError("where() is given several inputs together; expected it on each, before ff.together")
+        return LocalEngine(self.source.where(condition))
+
     def without_time(self, time: str) -> pa.Table:
         type_of(self.source.schema, time, "time=")
         events = self.source.batches(self.source.schema.names).read_all()
@@ -109,8 +131,49 @@ class SparkEngine:
 
         return explain(query, "Spark", stages(query, options))
 
+    def where(self, condition: Any) -> SparkEngine:
+        from .spark.conditions import kept
+
+        return SparkEngine(kept(self.df, condition))
+
     def without_time(self, time: str) -> Any:
         from .spark.order import column
 
         type_of(self.schema([time]), time, "time=")
         return self.df.where(column(time).isNull())
+
+
+class FileEngine(SparkEngine):
+    """Files in, Spark out: executors read the files, or Spark does where they cannot."""
+
+    def __init__(self, data: SparkFiles) -> None:
+        from .spark.files import Scan
+
+        self.scan = Scan(data.spark, data.files)
+
+    @property
+    def df(self) -> Any:
+        """The files as a DataFrame, for whatever needs one."""
+        from .spark.file_engine import dataframe
+
+        return dataframe(self.scan)
+
+    def schema(self, used: Sequence[str]) -> pa.Schema:
+        from .spark.file_engine import schema
+
+        return schema(self.scan, used)
+
+    def run(self, query: Query, options: Options) -> Any:
+        from .spark.file_engine import run
+
+        return run(self.scan, query, options)
+
+    def explain(self, query: Query, options: Options) -> Explanation:
+        from .spark.file_engine import stages
+
+        return explain(query, "Spark", stages(self.scan, query, options))
+
+    def where(self, condition: Any) -> FileEngine:
+        kept = copy.copy(self)
+        kept.scan = self.scan.where(condition)
+        return kept

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import os
+import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -13,9 +13,10 @@ from .aggregators.operation import Operation
 from .engines import Engine, engine_for
 from .runtime.explain import Explanation
 from .runtime.query import A_WINDOW, Query, bind
-from .runtime.sources import Parquet
 from .runtime.together import Roles, check_roles
 from .runtime.windows import Spec
+from .runtime.windows import windows_from as windows_from_arrow
+from .runtime.windows.anchors import FromAnchors
 from .spark.options import Options
 
 
@@ -75,30 +76,6 @@ def events(
     return Events(engine_for(data), time, tuple(keys), until, order, null_time, Options())
 
 
-def parquet(path: str | os.PathLike[str], *more: str | os.PathLike[str], spark: Any = None) -> Any:
-    """Parquet files, or folders of them, as events.
-
-    Parameters
-    ----------
-    path, *more
-        Where they are.
-    spark
-        A Spark session to read them with; the local engine reads them where None.
-
-    Examples
-    --------
-    >>> import pyarrow as pa, pyarrow.parquet as pq, framefold as ff
-    >>> from tempfile import TemporaryDirectory
-    >>> with TemporaryDirectory() as folder:
-    ...     pq.write_table(pa.table({"t": [1, 2, 7]}), f"{folder}/events.parquet")
-    ...     source = ff.parquet(f"{folder}/events.parquet")
-    ...     ff.events(source, time="t").window(ff.tumbling(5)).aggregate(n=ff.Count())["n"].to_pylist()
-    [2, 1]
-    """
-    paths = tuple(os.fspath(each) for each in (path, *more))
-    return Parquet(paths) if spark is None else spark.read.parquet(*paths)
-
-
 def together(**inputs: Events) -> Events:
     """Several inputs in the same windows: co-aggregation, as Hazelcast Jet's ``aggregateOperation2`` and ``3`` have it.
 
@@ -125,14 +102,36 @@ def together(**inputs: Events) -> Events:
     >>> result.select(["shop", "sold", "visits"]).to_pydict()
     {'shop': ['a', 'b'], 'sold': [40, 20], 'visits': [2, 1]}
     """
-    roles = {name: Roles(events.time, events.by) for name, events in inputs.items()}
+    roles = {name: Roles(events.time, events.by, events.until) for name, events in inputs.items()}
     common = check_roles(roles)
     first = next(iter(inputs.values()))
     for name, events in inputs.items():
         if events.null_time != first.null_time:
             raise QueryError(f"null_time of the input {name!r} is {events.null_time!r}; expected one for all inputs")
     engine = engines.together({name: events.engine for name, events in inputs.items()}, roles)
-    return replace(first, engine=engine, time=common.time, by=common.by)
+    ties = tuple(f"{name}.{column}" for name, events in inputs.items() for column in events.ties)
+    return replace(first, engine=engine, time=common.time, by=common.by, until=common.until, ties=ties)
+
+
+@functools.wraps(windows_from_arrow)
+def windows_from(
+    anchors: Any,
+    *,
+    start: str,
+    end: str,
+    by: str | Sequence[str] | None = None,
+    at: str | None = None,
+    obsolete: str | None = None,
+    closed: str = "left",
+    empty: str = "emit",
+) -> FromAnchors:
+    """See ``framefold.runtime.windows.windows_from``, whose docstring this has."""
+    keys = (by,) if isinstance(by, str) else tuple(by or ())
+    names = [name for name in (start, end, at, obsolete, *keys) if name is not None]
+    return windows_from_arrow(
+        engines.in_arrow(anchors, names), start=start, end=end, by=by, at=at, obsolete=obsolete, closed=closed,
+        empty=empty,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True)
@@ -146,6 +145,30 @@ class Events:
     ties: tuple[str, ...]
     null_time: str
     run_options: Options
+
+    def where(self, condition: Any) -> Events:
+        """Those of the events for which a condition is true, as SQL's ``WHERE`` has it.
+
+        Parameters
+        ----------
+        condition
+            For Arrow data and files a pyarrow expression, such as ``pyarrow.compute.field("speed") > 20``; files are
+            not read where their statistics, or the names of their folders, say that no event can meet it. For a
+            DataFrame a Spark column, or SQL as a string.
+
+        Raises
+        ------
+        QueryError
+            If it is of another kind, or does not fit the columns.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, pyarrow.compute as pc, framefold as ff
+        >>> events = ff.events(pa.table({"t": [0, 1, 2], "x": [5, 6, None]}), time="t").where(pc.field("x") > 5)
+        >>> events.window(ff.tumbling(10)).aggregate(n=ff.Count())["n"].to_pylist()
+        [1]
+        """
+        return replace(self, engine=self.engine.where(condition))
 
     def window(self, *windows: Spec) -> Windowed:
         """The events in windows, such as ``ff.sliding("1 hour", every="1 minute")``; in several, in one pass."""
@@ -227,7 +250,7 @@ class Windowed:
         framefold on the local engine
           events             time t (int64), one key: everything; columns read: t, x
           frames             one frame every 1; 60 to a window
-          windows            [start, end), windows without an event are left out
+          windows            60 every 1, [start, end), windows without an event are left out
           low = Min('x')     double; slides by two-stacks (at most 3 element operations a window): it has no deduct
           accumulate, merge  in this process, a million events at a time
           slide, finish      in this process, all keys at once

@@ -1,39 +1,16 @@
-"""What the local engine reads: anything that speaks Arrow, and Parquet files."""
+"""What the local engine reads: anything that speaks Arrow, and files."""
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ..aggregators.errors import QueryError
-
-if TYPE_CHECKING:
-    import pyarrow.dataset as ds
-
-
-@dataclass(frozen=True)
-class Parquet:
-    """Parquet files by their paths, or folders of them; made by ``ff.parquet``."""
-
-    paths: tuple[str, ...]
-
-    def dataset(self) -> ds.Dataset:
-        """The files as one data set."""
-        import pyarrow.dataset as ds  # takes as long to import as all the rest, and executors do without it
-
-        missing = [path for path in self.paths if not Path(path).exists()]
-        if missing:
-            raise QueryError(f"the Parquet path {missing[0]!r} does not exist")
-        try:
-            return ds.dataset(
-                list(self.paths) if len(self.paths) > 1 else self.paths[0], format="parquet", partitioning="hive"
-            )
-        except (pa.ArrowInvalid, OSError) as error:
-            raise QueryError(f"the Parquet path {self.paths[0]!r} cannot be read: {error}") from error
+from ..aggregators.errors import QueryError, nearest
+from .files import Files
 
 
 class Source:
@@ -42,7 +19,7 @@ class Source:
     Parameters
     ----------
     data
-        A pyarrow table, batch, reader or data set, :class:`Parquet`, or anything with ``__arrow_c_stream__``.
+        A pyarrow table, batch, reader or data set, :class:`Files`, or anything with ``__arrow_c_stream__``.
 
     Raises
     ------
@@ -51,7 +28,7 @@ class Source:
     """
 
     def __init__(self, data: Any) -> None:
-        if isinstance(data, Parquet):
+        if isinstance(data, Files):
             data = data.dataset()
         if isinstance(data, pa.RecordBatch):
             data = pa.table(data)
@@ -64,13 +41,26 @@ class Source:
                 "DuckDB relation"
             )
         self.data: Any = data
-        self.spent = False
+        self.condition: pc.Expression | None = None
+        self._read: list[Any] = []  # a reader that has been read, for this source and all that are made of it
         arrow = isinstance(data, (pa.Table, pa.RecordBatchReader)) or hasattr(data, "scanner")
         try:
             self.schema: pa.Schema = data.schema if arrow else pa.RecordBatchReader.from_stream(data).schema
         except pa.ArrowInvalid as error:
             kind = f"{type(data).__module__}.{type(data).__name__}"
             raise QueryError(f"events are {kind}, which is no table of columns; expected one") from error
+
+    def where(self, condition: Any) -> Source:
+        """The events for which a condition on their columns is true.
+
+        Raises
+        ------
+        QueryError
+            If it is no pyarrow expression, or not one on these columns.
+        """
+        kept = copy.copy(self)
+        kept.condition = both(self.condition, checked(condition, self.schema, "of Arrow data"))
+        return kept
 
     def batches(self, columns: Sequence[str]) -> pa.RecordBatchReader:
         """The events' batches, with some of their columns at least.
@@ -81,12 +71,81 @@ class Source:
             If the data is a reader that was read before: it has nothing to give any more.
         """
         if hasattr(self.data, "scanner"):
-            return self.data.scanner(columns=list(columns)).to_reader()
+            return self.data.scanner(columns=list(columns), filter=self.condition).to_reader()
+        if self.condition is None:
+            return self._batches(columns)
+        import pyarrow.dataset as ds  # takes as long to import as all the rest
+
+        needed = dict.fromkeys([*columns, *named(self.condition, self.schema)])
+        scanner = ds.Scanner.from_batches(self._batches(list(needed)), columns=list(columns), filter=self.condition)
+        return scanner.to_reader()
+
+    def _batches(self, columns: Sequence[str]) -> pa.RecordBatchReader:
         if isinstance(self.data, pa.Table):
             return self.data.select(list(columns)).to_reader()
         if isinstance(self.data, pa.RecordBatchReader):
-            if self.spent:
+            if self._read:
                 raise QueryError("events are a RecordBatchReader that was read already; expected a new one, or a table")
-            self.spent = True
+            self._read.append(self.data)
             return self.data
         return pa.RecordBatchReader.from_stream(self.data)
+
+
+def checked(condition: Any, schema: pa.Schema, events: str) -> pc.Expression:
+    """A condition that holds or does not hold for events of a schema.
+
+    Parameters
+    ----------
+    condition
+        What a user gave.
+    schema
+        The columns of the events.
+    events
+        What the events are, for messages.
+
+    Raises
+    ------
+    QueryError
+        If it is not a boolean pyarrow expression on these columns.
+    """
+    if not isinstance(condition, pc.Expression):
+        kind = type(condition)
+        found = repr(condition) if isinstance(condition, str) else f"a {kind.__module__}.{kind.__name__}"
+        raise QueryError(
+            f"where() {events} is given {found}; expected a pyarrow expression such as pyarrow.compute.field('x') > 0"
+        )
+    unknown = [str(error) for error in [_refused(condition, schema)] if error is not None]
+    if unknown:
+        reason = unknown[0].splitlines()[0]
+        if "No match for FieldRef.Name(" in reason:
+            name = reason.split("FieldRef.Name(")[1].split(")")[0]
+            reason = f"names the unknown column {name!r}; {nearest(name, schema.names)}"
+        else:
+            reason = f"does not fit the columns: {reason}"
+        raise QueryError(f"the condition {condition} of where() {reason}")
+    return condition
+
+
+def both(one: pc.Expression | None, other: pc.Expression) -> pc.Expression:
+    """Two conditions as one."""
+    return other if one is None else one & other
+
+
+def named(condition: pc.Expression | None, schema: pa.Schema) -> list[str]:
+    """The columns of a schema that a condition names: those without which it cannot be computed."""
+    if condition is None:
+        return []
+    return [
+        field.name
+        for at, field in enumerate(schema)
+        if _refused(condition, pa.schema([*list(schema)[:at], *list(schema)[at + 1 :]])) is not None
+    ]
+
+
+def _refused(condition: pc.Expression, schema: pa.Schema) -> Exception | None:
+    """What pyarrow says against a condition on columns of a schema."""
+    try:
+        schema.empty_table().filter(condition)
+    except (pa.ArrowException, TypeError) as error:
+        return error
+    return None

@@ -54,8 +54,8 @@ def check_roles(inputs: Mapping[str, Roles]) -> Roles:
         if (roles.until is None) != (common.until is None):
             lasting, point = (name, first) if common.until is None else (first, name)
             raise QueryError(
-                f"the input {lasting!r} has interval events (until=) and {point!r} has not; expected until= for both, or "
-                "for none"
+                f"the input {lasting!r} has interval events (until=) and {point!r} has not; expected until= for both, "
+                "or for none"
             )
     return common
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import threading
 import weakref
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import replace
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -11,10 +14,11 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from ..aggregators.errors import EngineError
+from ..runtime.blocks import in_blocks
 from ..runtime.query import Query
-from . import failures, tasks
+from . import failures, rows, tasks
 from .options import Options
-from .order import column, in_time_order
+from .order import column, in_row_order, in_time_order
 from .ship import pack, ship, task
 from .types import arrow_schema, output_schema
 from .wire import Wire, conform
@@ -40,7 +44,8 @@ def run(df: DataFrame, query: Query, options: Options) -> DataFrame:
     Returns
     -------
     pyspark.sql.DataFrame
-        The key columns, ``window``, the outputs, sorted by key and window. Its schema is known before a job runs.
+        The key columns, ``window``, ``at`` where the windows have it, and the outputs; sorted by key and window, or by
+        key and ``at``.
 
     Raises
     ------
@@ -54,12 +59,14 @@ def run(df: DataFrame, query: Query, options: Options) -> DataFrame:
     if df.isStreaming:
         raise EngineError("the DataFrame is a stream, and streams are not supported yet; expected a batch DataFrame")
     pipeline = Pipeline(df, query)
-    if options.combine == "executors":
-        return pipeline.on_executors(pipeline.partials())
     with failures.told_apart(df, query):
-        if options.combine == "driver":
-            return pipeline.on_driver(pipeline.packed())
-        return pipeline.where_they_fit(options.max_driver_partials)
+        if options.combine == "executors":
+            pipeline.number_rows_for_good()
+            return pipeline.on_executors(pipeline.partials())
+        with pipeline.rows_numbered():
+            if options.combine == "driver":
+                return pipeline.on_driver(pipeline.packed())
+            return pipeline.where_they_fit(options.max_driver_partials)
 
 
 class Pipeline:
@@ -80,8 +87,31 @@ class Pipeline:
         self.events = df.select([column(name).alias(f"c{at}") for at, name in enumerate(query.columns)])
         kinds = dict(zip(query.columns, (field.dataType for field in self.events.schema.fields), strict=True))
         self.schema = output_schema(query.result_schema, [kinds[name] for name in query.by])
-        self.job = tasks.Job(query, Wire(query.partials_schema, len(query.by)), arrow_schema(self.schema))
+        blocks = in_blocks(query)
+        gathered = blocks or query
+        wire = Wire(gathered.partials_schema, len(gathered.by))
+        self.job = tasks.Job(query, wire, arrow_schema(self.schema), blocks)
         self.payload = pack(self.job)
+
+    @contextmanager
+    def rows_numbered(self) -> Iterator[None]:
+        """While this is open, events have row numbers, if the windows are counted in rows."""
+        if not self.query.in_rows:
+            yield
+            return
+        ordered = self._in_row_order().persist()
+        try:
+            self._number_rows(ordered)
+            yield
+        finally:
+            ordered.unpersist()
+
+    def number_rows_for_good(self) -> None:
+        """Give events row numbers that stay right for as long as any DataFrame is used that comes from them."""
+        if self.query.in_rows:
+            # Numbers are right for the very pieces that were counted. A DataFrame derived from the result may be used
+            # when the result itself, and all that is persisted with it, is gone; a checkpoint lives as long as it.
+            self._number_rows(self._in_row_order().localCheckpoint())
 
     def partials(self) -> DataFrame:
         """The partials of every task, not yet merged across tasks, as rows that Spark can shuffle."""
@@ -92,11 +122,28 @@ class Pipeline:
         return self._stage(self._in_order(), "accumulate_packed", PACKET)
 
     def _in_order(self) -> DataFrame:
-        if not self.query.ordered:
+        if self.query.in_rows or not self.query.ordered:
             return self.events
-        at = self.query.columns.index
-        keys = [f"c{at(name)}" for name in self.query.by]
-        return in_time_order(self.events, f"c{at(self.query.time)}", keys, self.query.line.block)
+        query = self.query
+        (time,), keys, ties = map(self._names, ([query.time], query.by, query.ties))
+        return in_time_order(self.events, time, keys, ties, query.line.block)
+
+    def _in_row_order(self) -> DataFrame:
+        query = self.query
+        (time,), keys, ties = map(self._names, ([query.time], query.by, query.ties))
+        events = self.events.where(f.col(time).isNotNull()) if query.null_time == "drop" else self.events
+        return in_row_order(events, time, keys, ties)
+
+    def _number_rows(self, ordered: DataFrame) -> None:
+        keys = self._names(self.query.by)
+        counted = ordered.select(keys or f.lit(0))
+        schema = rows.ends_schema([ordered.schema[name] for name in keys])
+        offsets = rows.offsets(self._stage(counted, "count", schema).toArrow())
+        self.events, self.job = ordered, replace(self.job, offsets=offsets)
+        self.payload = pack(self.job)
+
+    def _names(self, columns: Sequence[str]) -> list[str]:
+        return [f"c{self.query.columns.index(name)}" for name in columns]
 
     def on_driver(self, packed: DataFrame) -> DataFrame:
         """Collect the partials, slide all keys at once, and hand the results back to the session."""
@@ -107,7 +154,13 @@ class Pipeline:
         wire = self.job.wire
         keys = [f.col(name) for name in wire.key_names]
         frame, part = f.col("frame"), f.col("part")
-        if keys:
+        seeds = self.query.seeds()
+        if len(seeds):
+            encoded = pa.Table.from_batches(list(wire.encode(seeds)))
+            partials = partials.union(self.spark.createDataFrame(encoded, schema=wire.spark_schema))
+        if self.job.blocks is not None:
+            gathered = partials.repartitionByRange(*keys)
+        elif keys:
             # Range partitioning samples its input, which is to run it twice. With a shuffle in front only what
             # follows that shuffle runs twice, and the events are read once. Merging in between keeps Spark from
             # taking two shuffles in a row for one, and makes the second one smaller.
@@ -131,7 +184,9 @@ class Pipeline:
                 results = self._collected(packed)
                 if results.nbytes <= DRIVER_RESULT_BYTES:
                     return self._hand_back(results)
-            result = self.on_executors(self._stage(packed, "unpacked", self.job.wire.spark_schema))
+            if self.query.in_rows:  # for good, as their numbers are: see number_rows_for_good
+                return self.on_executors(self._unpacked(packed.localCheckpoint()))
+            result = self.on_executors(self._unpacked(packed))
             weakref.finalize(result, _release, packed).atexit = False
             kept = True
             return result
@@ -139,8 +194,12 @@ class Pipeline:
             if not kept:
                 packed.unpersist()
 
+    def _unpacked(self, packed: DataFrame) -> DataFrame:
+        return self._stage(packed, "unpacked", self.job.wire.spark_schema)
+
     def _collected(self, packed: DataFrame) -> pa.Table:
-        return self.query.results(tasks.opened_packets(packed.toArrow(), self.query.partials_schema))
+        partials = tasks.opened_packets(packed.toArrow(), self.query.partials_schema)
+        return self.query.results(pa.concat_tables([self.query.seeds(), partials]))
 
     def _hand_back(self, results: pa.Table) -> DataFrame:
         return self.spark.createDataFrame(conform(results, self.job.results), schema=self.schema)

@@ -2,26 +2,57 @@
 
 from __future__ import annotations
 
+from ..runtime.blocks import Blocks, in_blocks
 from ..runtime.query import Query
 from .options import Options
 
 
 def stages(query: Query, options: Options) -> list[tuple[str, str]]:
     """Pairs of a stage and where it runs, and why."""
-    accumulate = "on executors, in mapInArrow: one pass over the events, partials per task"
-    if query.ordered:
-        blocks = "key and stretch of time" if query.by else "stretch of time"
-        accumulate = (
-            f"on executors, after a shuffle of the events by {blocks} that puts them in time order; then in mapInArrow"
-        )
     driver = "on the driver, all keys at once"
-    executors = (
-        "on executors by key, after a shuffle of the partials" if query.by else "on one executor: there is one key"
-    )
+    executors = gathered(query)
     most = f"{options.max_driver_partials:,}"
     combine = {
         "driver": f"{driver}: combine='driver'",
         "executors": f"{executors}, lazily: combine='executors'",
         "auto": f"{driver} if there are at most {most} partials, else {executors}: combine='auto' counts them",
     }
-    return [("accumulate", accumulate), ("merge, slide, finish", combine[options.combine])]
+    numbers = [("number rows", numbered(query))] if query.in_rows else []
+    return [*numbers, ("accumulate", accumulated(query)), ("merge, slide, finish", combine[options.combine])]
+
+
+def numbered(query: Query) -> str:
+    """How events get their row numbers."""
+    order = ", ".join([*query.by, query.time, *query.ties, "arrival"])
+    return (
+        f"on executors, after a shuffle of the events that sorts them all by {order}, however many a key has; a "
+        "first pass in mapInArrow counts the rows of each task's first and last key, and the driver adds them up"
+    )
+
+
+def accumulated(query: Query) -> str:
+    """How events become partials."""
+    if query.in_rows:
+        return "on executors, in mapInArrow: a second pass over the events in their order, partials per task"
+    if not query.ordered:
+        return "on executors, in mapInArrow: one pass over the events, partials per task"
+    if query.line.block is not None:
+        where = "by key and stretch of time" if query.by else "by stretch of time"
+    else:
+        where = "by key, a whole key in one task," if query.by else "to one task"
+    return f"on executors, after a shuffle of the events {where} that puts them in time order; then in mapInArrow"
+
+
+def gathered(query: Query) -> str:
+    """Where partials meet if not on the driver."""
+    blocks = in_blocks(query) if query.in_rows else None
+    if blocks is not None and isinstance(blocks.line, Blocks) and blocks.line.reach is not None:
+        before, after = blocks.line.reach
+        near = [f"{rows:,} rows {word} it" for rows, word in ((before, "before"), (after, "after")) if rows]
+        by = "key and block" if query.by else "block"
+        more = f", each with the {' and '.join(near)}" if near else ""
+        return f"on executors by {by} of {blocks.line.width:,} rows{more}, after a shuffle of the partials"
+    if not query.by:
+        return "on one executor: there is one key"
+    whole = ", a whole key in one task" if query.in_rows else ""
+    return f"on executors by key{whole}, after a shuffle of the partials"

@@ -1,4 +1,4 @@
-"""Events in time order, for operations that care which of two events came first."""
+"""Events in time order, for operations and windows that care which of two events came first."""
 
 from __future__ import annotations
 
@@ -8,11 +8,17 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
+ARRIVAL = "arrival"
+"""The order of the input: partition in the high bits, row in the low ones, taken before any shuffle."""
 
-def in_time_order(events: DataFrame, time: str, by: Sequence[str], block: tuple[int, int]) -> DataFrame:
-    """Bring all events of one (key, frame) into one task, sorted by time; ties stay as the input had them.
 
-    A task gets a block of time of a key, not a key: one key's events spread over the executors too.
+def in_time_order(
+    events: DataFrame, time: str, by: Sequence[str], ties: Sequence[str], block: tuple[int, int] | None
+) -> DataFrame:
+    """Bring all events of one (key, frame) into one task, sorted by time, then ties, then as the input had them.
+
+    A task gets a block of time of a key, not a key, where blocks are known: one key's events spread over the executors
+    too.
 
     Parameters
     ----------
@@ -22,19 +28,46 @@ def in_time_order(events: DataFrame, time: str, by: Sequence[str], block: tuple[
         The column of their times.
     by
         Their keys.
+    ties
+        The columns that order events of one time.
     block
-        (origin, width) in ticks: no frame crosses from one of the blocks of this width to the next.
+        (origin, width) in ticks: no frame crosses from one of the blocks of this width to the next; None if unknown.
 
     Returns
     -------
     pyspark.sql.DataFrame
         The same rows and columns.
     """
-    ticks = in_ticks(f.col(time), events.schema[time].dataType)
-    # Taken before the shuffle: partition in the high bits, row in the low ones, so it is the order of the input.
-    numbered = events.withColumn("arrival", f.monotonically_increasing_id())
-    spread = numbered.repartition(*map(f.col, by), block_of(ticks, *block))
-    return spread.sortWithinPartitions(time, "arrival").drop("arrival")
+    numbered = events.withColumn(ARRIVAL, f.monotonically_increasing_id())
+    keys = sortable(events, by)
+    if block is not None:
+        spread = numbered.repartition(*keys, block_of(in_ticks(f.col(time), events.schema[time].dataType), *block))
+    else:
+        spread = numbered.repartition(*keys) if keys else numbered.repartition(1)
+    return spread.sortWithinPartitions(time, *sortable(events, ties), ARRIVAL).drop(ARRIVAL)
+
+
+def in_row_order(events: DataFrame, time: str, by: Sequence[str], ties: Sequence[str]) -> DataFrame:
+    """Sort all events by key, time, ties, and then as the input had them, over all partitions.
+
+    The order of arrival is among what partitions are cut by, so no key and no time is too large for one of them.
+
+    Parameters and result are those of :func:`in_time_order`.
+    """
+    numbered = events.withColumn(ARRIVAL, f.monotonically_increasing_id())
+    order = [*sortable(events, by), f.col(time), *sortable(events, ties), f.col(ARRIVAL)]
+    return numbered.repartitionByRange(*order).sortWithinPartitions(*order).drop(ARRIVAL)
+
+
+def sortable(events: DataFrame, names: Sequence[str]) -> list[Column]:
+    """Columns that compare as framefold has it: nulls first, NaN last, and -0.0 equal to 0.0."""
+    columns = []
+    for name in names:
+        column, kind = f.col(name), events.schema[name].dataType
+        if isinstance(kind, (t.FloatType, t.DoubleType)):
+            column = f.when(column == 0, f.lit(0).cast(kind)).otherwise(column)
+        columns.append(column)
+    return columns
 
 
 def column(name: str) -> Column:

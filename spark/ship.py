@@ -127,17 +127,21 @@ def unpack(payload: bytes) -> Any:
     return cloudpickle.loads(payload)
 
 
-def task(stage: str, payload: bytes) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+def task(
+    stage: str, payload: bytes, module: str = "tasks"
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
     """The function that Spark pickles and calls in each task: all it does is import framefold and hand over.
 
     Parameters
     ----------
     stage
-        The name of a function of ``spark/tasks.py`` that takes a job and batches.
+        The name of a stage that the module's ``run`` knows.
     payload
         The job, from `pack`.
+    module
+        The module of ``spark/`` whose ``run`` takes a stage, its payload and batches.
     """
-    module = f"{__package__}.tasks"
+    module = f"{__package__}.{module}"
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from importlib import import_module
@@ -173,6 +177,11 @@ def _is_users(module: Any) -> bool:
     path = getattr(module, "__file__", None)
     if path is None:  # built in, a namespace package, or made by hand: only the last is the user's
         return getattr(module, "__spec__", None) is None
+    return _is_own(path)
+
+
+@cache
+def _is_own(path: str) -> bool:
     return not os.path.realpath(path).startswith(_installed())
 
 

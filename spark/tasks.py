@@ -13,11 +13,11 @@ from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from pyspark import TaskContext
 
 from ..aggregators.errors import FramefoldError
+from ..runtime.blocks import with_neighbours
 from ..runtime.query import Query
+from .rows import Offsets, begins, ends, filled, numbered, piece
 from .ship import unpack
 from .wire import Wire, batches, conform
 
@@ -35,11 +35,32 @@ CHUNK_ROWS = 1 << 17
 
 @dataclass(frozen=True)
 class Job:
-    """All that a task needs to know: the query, how its partials travel, and the types Spark was promised."""
+    """All that a task needs to know.
+
+    Parameters
+    ----------
+    query
+        What to compute.
+    wire
+        How partials are shuffled.
+    results
+        The types Spark was promised.
+    blocks
+        The query that partials are shuffled for where windows are slid by blocks of rows and not by whole keys.
+    offsets
+        How events are numbered where windows are counted in rows.
+    """
 
     query: Query
     wire: Wire
     results: pa.Schema
+    blocks: Query | None = None
+    offsets: Offsets | None = None
+
+    @property
+    def gathered(self) -> Query:
+        """The query of partials after the shuffle."""
+        return self.blocks or self.query
 
 
 @lru_cache(maxsize=8)
@@ -55,6 +76,7 @@ def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[
     Spark reports an error without what caused it, so a user's own traceback goes along as a note.
     """
     stages = {
+        "count": count,
         "accumulate": accumulate,
         "accumulate_packed": accumulate_packed,
         "unpacked": unpacked,
@@ -69,13 +91,18 @@ def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[
         raise
 
 
+def count(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The first and the last key of sorted events, with their numbers of rows: before windows counted in rows."""
+    yield from ends(rows, len(job.query.by))
+
+
 def accumulate(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Events to partials: a task's first stage.
 
     Parts number the pieces of input in their order, over all tasks: the partition in the high bits, a counter in
     the low ones, so that partials of one (key, frame) can be merged in the order of the events.
     """
-    yield from _encoded(job, _accumulated(job.query, rows))
+    yield from _sent(job, _accumulated(job, rows))
 
 
 def accumulate_packed(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -83,7 +110,7 @@ def accumulate_packed(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.R
 
     Spark turns every row of a task into its own format and back. A packet is one row to it.
     """
-    for partials in _accumulated(job.query, rows):
+    for partials in _accumulated(job, rows):
         for start in range(0, len(partials), PACKET_ROWS):
             part = partials.slice(start, PACKET_ROWS)
             sink = pa.BufferOutputStream()
@@ -94,8 +121,7 @@ def accumulate_packed(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.R
 
 def unpacked(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Packets to rows that Spark can shuffle, where the driver has no room for them."""
-    for batch in rows:
-        yield from job.wire.encode(opened_packets(batch, job.query.partials_schema))
+    yield from _sent(job, (opened_packets(batch, job.query.partials_schema) for batch in rows))
 
 
 def opened_packets(packets: pa.Table | pa.RecordBatch, schema: pa.Schema) -> pa.Table:
@@ -104,34 +130,44 @@ def opened_packets(packets: pa.Table | pa.RecordBatch, schema: pa.Schema) -> pa.
     return pa.concat_tables([schema.empty_table(), *tables])
 
 
-def _accumulated(query: Query, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
-    context = TaskContext.get()
-    first = (context.partitionId() if context else 0) << 32
-    pieces = (
-        query.accumulate(conform(events, query.input_schema), first + piece)
-        for piece, events in enumerate(_gathered(rows))
-    )
+def _accumulated(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+    query, schema = job.query, job.query.input_schema
+    if job.offsets is not None:
+        rows = numbered(rows, [query.columns.index(name) for name in query.by], job.offsets)
+    first = piece() << 32
+    pieces = (query.accumulate(conform(events, schema), first + place) for place, events in enumerate(_gathered(rows)))
     yield from _merged(query, pieces)
+
+
+def _sent(job: Job, tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
+    """Partials on their way to the shuffle, to all the blocks that need them."""
+    if job.blocks is not None:
+        tables = (with_neighbours(job.blocks, table) for table in tables)
+    yield from _encoded(job, tables)
 
 
 def merge(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Partials sorted by key, frame and part to one partial for each (key, frame)."""
     whole = _whole(job.wire, rows, columns=job.wire.keys + 1, enough=HOLD_ROWS)
-    yield from _encoded(job, (job.query.merge(partials) for partials in whole))
+    yield from _encoded(job, (job.gathered.merge(partials) for partials in whole))
 
 
 def results(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Partials sorted by key, frame and part to results; holds one key's partials, or a chunk of small keys."""
+    """Partials sorted by key, frame and part to results; holds one key's partials, or a chunk of small keys.
+
+    Where there are blocks, each is a key.
+    """
     for partials in _whole(job.wire, rows, columns=job.wire.keys, enough=CHUNK_ROWS):
-        yield from batches(conform(job.query.results(partials), job.results))
+        found = job.gathered.results(partials)
+        if job.blocks is not None:
+            found = found.remove_column(job.wire.keys - 1)
+        yield from batches(conform(found, job.results))
 
 
 def _gathered(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     held: list[pa.RecordBatch] = []
     count = size = 0
-    for batch in rows:
-        if batch.num_rows == 0:
-            continue
+    for batch in filled(rows):
         held.append(batch)
         count += batch.num_rows
         size += batch.nbytes
@@ -145,8 +181,8 @@ def _gathered(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 def _merged(query: Query, pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
     """Merge a task's partials as they grow; let go of them when merging no longer makes them few."""
     held: list[pa.Table] = []
-    for piece in pieces:
-        held.append(piece)
+    for table in pieces:
+        held.append(table)
         if _beyond(held, HOLD_ROWS, HOLD_BYTES):
             together = query.merge(pa.concat_tables(held))
             # Half, so that merging happens once for every half bound of new rows and not for every piece.
@@ -176,12 +212,11 @@ def _whole(wire: Wire, rows: Iterable[pa.RecordBatch], columns: int, enough: int
     """
     held: list[pa.RecordBatch] = []
     count = 0
-    for batch in rows:
-        if batch.num_rows == 0:
-            continue
+    for batch in filled(rows):
         if count + batch.num_rows > enough:
-            cut = _last_start(held[-1] if held else None, batch, columns)
-            if cut is not None:
+            starts = np.flatnonzero(begins(held[-1] if held else None, batch, range(columns)))
+            if len(starts):
+                cut = int(starts[-1])
                 ready = [*held, batch.slice(0, cut)]
                 if any(part.num_rows for part in ready):
                     yield wire.decode(ready)
@@ -190,27 +225,3 @@ def _whole(wire: Wire, rows: Iterable[pa.RecordBatch], columns: int, enough: int
         count += batch.num_rows
     if held:
         yield wire.decode(held)
-
-
-def _last_start(before: pa.RecordBatch | None, batch: pa.RecordBatch, columns: int) -> int | None:
-    """Where in a batch the last run of equal rows starts, or None if it started before the batch did."""
-    differs = np.zeros(batch.num_rows, dtype=bool)
-    differs[0] = before is None
-    for position in range(columns):
-        column = batch.column(position)
-        if before is not None:
-            last = before.column(position).slice(before.num_rows - 1)
-            differs[0] |= bool(_unlike(last, column.slice(0, 1))[0])
-        differs[1:] |= _unlike(column.slice(0, batch.num_rows - 1), column.slice(1))
-    starts = np.flatnonzero(differs)
-    return int(starts[-1]) if starts.size else None
-
-
-def _unlike(left: pa.Array, right: pa.Array) -> np.ndarray:
-    """Where two columns differ as Spark groups: null equals null, NaN equals NaN, -0.0 equals 0.0."""
-    unlike = pc.fill_null(pc.not_equal(left, right), False)
-    if pa.types.is_floating(left.type):
-        both = pc.and_(pc.fill_null(pc.is_nan(left), False), pc.fill_null(pc.is_nan(right), False))
-        unlike = pc.and_not(unlike, both)
-    unlike = pc.or_(unlike, pc.xor(left.is_null(), right.is_null()))
-    return np.asarray(unlike.to_numpy(zero_copy_only=False), dtype=bool)

@@ -115,6 +115,14 @@ OPERATIONS: dict[str, Operation] = {
     "weighted": ff.WeightedAverage("x", "w"),
 }
 
+OF_LIVES: dict[str, Operation] = {
+    "covered": ff.Covered(),
+    "weighted": ff.TimeWeightedAverage("x"),
+    "n": ff.Count(),
+    "last": ff.Last("w"),
+    "total": ff.Sum("d"),
+}
+
 
 def test_no_operation_is_left_out() -> None:
     public = {
@@ -125,7 +133,7 @@ def test_no_operation_is_left_out() -> None:
         inner = [part for part in vars(operation).values() if isinstance(part, Operation)]
         return {type(operation).__name__}.union(*map(kinds, inner))
 
-    assert public == set().union(*map(kinds, OPERATIONS.values())) - {"Then"}
+    assert public == set().union(*map(kinds, [*OPERATIONS.values(), *OF_LIVES.values()])) - {"Then"}
 
 
 def close(a: Any, b: Any) -> bool:
@@ -145,14 +153,34 @@ def frame(spark: SparkSession) -> DataFrame:
     return spark.createDataFrame(events()).coalesce(5)
 
 
+def differing(found: pa.Table, expected: pa.Table) -> list[Any]:
+    """Some of the values that differ."""
+    assert found.column_names == expected.column_names
+    assert len(found) == len(expected)
+    return [
+        (name, row, a, b)
+        for name in expected.column_names
+        for row, (a, b) in enumerate(zip(found[name].to_pylist(), expected[name].to_pylist(), strict=True))
+        if not close(a, b)
+    ][:3]
+
+
 @pytest.mark.parametrize("combine", ["driver", "executors"])
 def test_as_on_the_local_engine(frame: DataFrame, combine: str) -> None:
     query = ff.events(frame, time="t", by="k").window(WINDOW).options(combine=combine)
     found = query.aggregate(**OPERATIONS).toArrow()
     expected = ff.events(events(), time="t", by="k").window(WINDOW).aggregate(**OPERATIONS)
-    assert found.column_names == expected.column_names
-    assert len(found) == len(expected)
-    for name in expected.column_names:
-        ours, theirs = found.column(name).to_pylist(), expected.column(name).to_pylist()
-        wrong = [(row, a, b) for row, (a, b) in enumerate(zip(ours, theirs, strict=True)) if not close(a, b)]
-        assert not wrong, (name, wrong[:3])
+    assert differing(found, expected) == []
+
+
+@pytest.mark.parametrize("combine", ["driver", "executors"])
+def test_lives_as_on_the_local_engine(spark: SparkSession, combine: str) -> None:
+    lengths = np.random.default_rng(6).integers(1, 90, ROWS) * np.timedelta64(1, "m")
+    # Of two events of one time that both live, which is the last is up to the order in which they are combined.
+    starts = events()["t"].to_numpy() + np.arange(ROWS) * np.timedelta64(1, "us")
+    lives = events().set_column(0, "t", pa.array(starts, pa.timestamp("us", "UTC")))
+    lives = lives.append_column("end", pa.array(starts + lengths, pa.timestamp("us", "UTC")))
+    query = ff.events(spark.createDataFrame(lives).coalesce(5), time="t", by="k", until="end").options(combine=combine)
+    found = query.window(WINDOW).aggregate(**OF_LIVES).toArrow()
+    expected = ff.events(lives, time="t", by="k", until="end").window(WINDOW).aggregate(**OF_LIVES)
+    assert differing(found, expected) == []

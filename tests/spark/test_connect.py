@@ -57,6 +57,12 @@ df = spark.range(0, 2_000, 1, 4).selectExpr(
 theirs = df.groupBy(f.col("`k.f`"), "money", f.window("ts", "1 hour", "10 minutes"))
 theirs = theirs.agg(f.sum("x").alias("total"), f.count("*").alias("n")).orderBy("`k.f`", "money", "window").toArrow()
 events = ff.events(df, time="ts", by=["k.f", "money"]).window(ff.sliding("1 hour", every="10 minutes"))
+last_rows = df.selectExpr(
+    "`k.f` + 0.0d as k",
+    "money",
+    "ts",
+    "sum(x) over (partition by `k.f`, money order by ts, n rows between 6 preceding and current row)",
+).orderBy("k", "money", "ts").collect()
 choices = [{"combine": way} for way in ("driver", "executors", "auto")] + [{"max_driver_partials": 0}]
 for choice in choices:
     result = events.options(**choice).aggregate(total=ff.Sum("x"), n=ff.Count())
@@ -64,6 +70,15 @@ for choice in choices:
     assert repr(result.toArrow().to_pylist()) == repr(theirs.to_pylist()), choice
     ordered = events.options(**choice).aggregate(last=ff.Last("x"), first=ff.First("n"), own=Local("n"), n=ff.Count())
     assert all(row["own"] == row["n"] for row in ordered.collect()), choice
+    rows = ff.events(df, time="ts", by=["k.f", "money"], ties="n").window(ff.last_rows(7)).options(**choice)
+    counted = rows.aggregate(x=ff.Sum("x"), own=Local("n")).where("own > 0")
+    del rows
+    gc.collect()
+    found = [(row["k.f"], row["money"], row["at"], row["x"]) for row in counted.collect()]
+    assert repr(found) == repr([tuple(row) for row in last_rows]), choice
+    anchors = spark.sql("select timestamp_micros(1730600000000000) a, timestamp_micros(1730600017000001) b")
+    given = ff.events(df, time="ts").window(ff.windows_from(anchors, start="a", end="b")).options(**choice)
+    assert given.aggregate(n=ff.Count()).collect()[0]["n"] == 2, choice
     empty = ff.events(df.where("false"), time="ts").window(ff.tumbling("1 hour")).options(**choice)
     assert empty.aggregate(n=ff.Count()).collect() == []
     del result

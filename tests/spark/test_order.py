@@ -59,7 +59,7 @@ def test_ticks_do_not_depend_on_the_zone(spark: SparkSession, zone: str) -> None
 
 def test_one_task_sees_a_block_in_order(spark: SparkSession) -> None:
     df = spark.range(0, 1_000, 1, 4).select((f.col("id") * 7 % 100).alias("t"), (f.col("id") % 3).alias("k"), "id")
-    ordered = in_time_order(df, "t", ["k"], (0, 10))
+    ordered = in_time_order(df, "t", ["k"], [], (0, 10))
     assert ordered.columns == ["t", "k", "id"]
     rows = (
         ordered.withColumn("task", f.spark_partition_id()).withColumn("at", f.monotonically_increasing_id()).collect()

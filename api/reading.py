@@ -1,0 +1,104 @@
+"""Files as events: ``ff.parquet`` and ``ff.files``."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import Any
+
+from .runtime.files import Files, files_of
+
+Path = str | os.PathLike[str]
+
+
+@dataclass(frozen=True)
+class SparkFiles:
+    """Files that a Spark session reads, past its JVM where it can; made by ``ff.parquet`` and ``ff.files``."""
+
+    files: Files
+    spark: Any
+
+
+def files(path: Path, *more: Path, format: str, spark: Any = None) -> Any:
+    r"""Files, or folders of them, as events.
+
+    Folders may have folders of the form ``name=value`` in them, as hive has: each name is a column.
+
+    On Spark, executors read the files by themselves and accumulate what they read: events do not pass through the JVM,
+    only partials do. Tasks are made of row groups of Parquet, stripes of ORC, record batches of Arrow files, and whole
+    CSV files. The process that calls this must reach the files too, at the same paths. Columns of Parquet and ORC have
+    the types and values that Spark gives them; where only Spark can, or where a query needs all events in their order,
+    Spark reads the files as a DataFrame, and ``.explain()`` says so. The types of CSV columns are those that pyarrow
+    finds in the first 16 MB.
+
+    Parameters
+    ----------
+    path, *more
+        Where they are: paths, or URIs such as ``s3://bucket/folder`` (also ``gs://``, ``hdfs://``, ``abfs://``).
+    format
+        ``"parquet"``, ``"orc"``, ``"arrow"`` (Arrow IPC files, Feather) or ``"csv"`` (with a line of names).
+    spark
+        A Spark session to read them with; the local engine reads them where None.
+
+    Raises
+    ------
+    QueryError
+        If the format is not one of these; if a path does not exist or cannot be read, once events are made of them.
+
+    Examples
+    --------
+    >>> import framefold as ff
+    >>> from pathlib import Path
+    >>> _ = Path("events.csv").write_text("t,x\n1,5\n2,6\n7,7\n")
+    >>> events = ff.events(ff.files("events.csv", format="csv"), time="t")
+    >>> events.window(ff.tumbling(5)).aggregate(total=ff.Sum("x"))["total"].to_pylist()
+    [11, 7]
+    """
+    found = files_of((path, *more), format)
+    return found if spark is None else SparkFiles(found, spark)
+
+
+class ParquetFiles:
+    """Parquet files, or folders of them, as events; see :func:`files`.
+
+    Parameters
+    ----------
+    path, *more
+        Where they are: paths or URIs.
+    spark
+        A Spark session to read them with; the local engine reads them where None.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, pyarrow.parquet as pq, framefold as ff
+    >>> pq.write_table(pa.table({"t": [1, 2, 7]}), "events.parquet")
+    >>> events = ff.events(ff.parquet("events.parquet"), time="t")
+    >>> events.window(ff.tumbling(5)).aggregate(n=ff.Count())["n"].to_pylist()
+    [2, 1]
+    """
+
+    def __call__(self, path: Path, *more: Path, spark: Any = None) -> Any:
+        return files(path, *more, format="parquet", spark=spark)
+
+    def from_dataframe(self, df: Any) -> SparkFiles:
+        """The files of a DataFrame that is nothing but these: ``spark.read.parquet(...)``, maybe with fewer columns.
+
+        Whether it is nothing but these is for Spark to say: its plan must mean the same
+        (``DataFrame.sameSemantics``) as that of the files, read anew.
+
+        Parameters
+        ----------
+        df
+            A Spark DataFrame, classic or Connect.
+
+        Raises
+        ------
+        QueryError
+            If it is anything else: filtered, computed, joined, a table of a catalog, read with options.
+        """
+        from .spark.plain_scans import paths_of
+
+        return SparkFiles(files_of(paths_of(df), "parquet"), df.sparkSession)
+
+
+parquet = ParquetFiles()

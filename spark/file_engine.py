@@ -1,0 +1,158 @@
+"""Queries over files: events that never pass through the JVM, or a DataFrame where they have to."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+
+import pyarrow as pa
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as t
+
+from ..runtime.query import Query
+from . import engine, explain, failures, tasks
+from .files import Plan, Scan
+from .handing import handed_back
+from .options import Options
+from .order import column
+from .reading import Reading
+from .ship import pack, ship, task
+from .types import arrow_schema, input_schema, output_schema
+from .wire import Wire, conform
+
+READING = "reading"
+"""The module with the functions of the tasks."""
+
+
+def schema(scan: Scan, used: Sequence[str]) -> pa.Schema:
+    """The schema of files; see ``types.input_schema``."""
+    if scan.why_not(used) is not None:  # Spark reads them, and so says what they are
+        return input_schema(dataframe(scan), used)
+    return scan.schema
+
+
+def why_a_dataframe(scan: Scan, query: Query) -> str | None:
+    """Why a query over files runs over a DataFrame of them; None where it does not."""
+    if query.in_rows:
+        return "the windows are counted in rows, and so need all events in their order"
+    if query.ordered:
+        return "the order of events matters to an operation"
+    return scan.why_not(query.columns)
+
+
+def run(scan: Scan, query: Query, options: Options) -> DataFrame:
+    """Run a query over files; see :func:`framefold.spark.engine.run`.
+
+    Parameters
+    ----------
+    scan
+        The files.
+    query
+        Bound to their schema.
+    options
+        Where to combine.
+    """
+    if why_a_dataframe(scan, query) is not None:
+        return engine.run(dataframe(scan, query.columns), query, options)
+    pipeline = FilePipeline(scan, query)
+    if options.combine == "executors":
+        return pipeline.on_executors(pipeline.partials())
+    try:
+        if options.combine == "driver":
+            return pipeline.on_driver(pipeline.packed())
+        return pipeline.where_they_fit(options.max_driver_partials)
+    except PySparkException:
+        with failures.told_apart(dataframe(scan, query.columns), query):
+            raise
+
+
+class FilePipeline(engine.Pipeline):
+    """One query over files that tasks read by themselves.
+
+    Parameters
+    ----------
+    scan
+        The files.
+    query
+        What to compute.
+    """
+
+    def __init__(self, scan: Scan, query: Query) -> None:
+        self.query = query
+        self.spark = scan.spark
+        self.plan = scan.plan(query.columns)
+        keys = [scan.kinds[name] for name in query.by]
+        self.schema = output_schema(query.result_schema, [kind for kind in keys if kind is not None])
+        self.job = tasks.Job(query, Wire(query.partials_schema, len(query.by)), arrow_schema(self.schema))
+
+    @cached_property
+    def payload(self) -> bytes:  # type: ignore[override]  # made where a stage needs it
+        """The job, packed for the stages after the first."""
+        return pack(self.job)
+
+    def _hand_back(self, results: pa.Table) -> DataFrame:
+        return handed_back(self.spark, conform(results, self.job.results), self.schema)
+
+    def partials(self) -> DataFrame:
+        """The partials of every task, not yet merged across tasks, as rows that Spark can shuffle."""
+        return started(self.spark, self.plan, "accumulate", self.job.wire.spark_schema, self.job)
+
+    def packed(self) -> DataFrame:
+        """The same in packets."""
+        return started(self.spark, self.plan, "accumulate_packed", engine.PACKET, self.job)
+
+
+def started(spark: SparkSession, plan: Plan, stage: str, schema: t.StructType, job: tasks.Job | None) -> DataFrame:
+    """A stage of tasks that read files: each gets its number, and nothing else."""
+    ship(spark)
+    count = len(plan.tasks)
+    numbers = spark.range(0, count, 1, max(1, count))
+    return numbers.mapInArrow(task(stage, pack(Reading(plan, job)), READING), schema)
+
+
+def stages(scan: Scan, query: Query, options: Options) -> list[tuple[str, str]]:
+    """Pairs of a stage of a query over files and where it runs, and why."""
+    rows = explain.stages(query, options)
+    reason = why_a_dataframe(scan, query)
+    if reason is not None:
+        by = (
+            "by tasks, handed to Spark"
+            if scan.files.format in ("arrow", "csv")
+            else f"by spark.read.{scan.files.format}"
+        )
+        filtered = "" if scan.condition is None else f"; where {scan.condition}, in mapInArrow"
+        return [("read", f"{by} as a DataFrame: {reason}{filtered}"), *rows]
+    filtered = "" if scan.condition is None else f"; where {scan.condition}"
+    read = f"on executors, with pyarrow, not through the JVM: {scan.plan(query.columns).found}{filtered}"
+    own = {"accumulate": "on executors, where the events are read: partials per task"}
+    return [("read", read), *((stage, own.get(stage, text)) for stage, text in rows)]
+
+
+def dataframe(scan: Scan, columns: Sequence[str] | None = None) -> DataFrame:
+    """Files as a DataFrame, with some of their columns at least.
+
+    Parquet and ORC are read by Spark. Arrow files it does not read, and CSV it takes for something else: these are read
+    by tasks, and handed to it.
+    """
+    if scan.files.format in ("arrow", "csv"):
+        usable = [name for name, kind in scan.kinds.items() if kind is not None]
+        return handed_over(scan, usable if columns is None else columns)
+    df = scan.by_spark
+    if scan.condition is None:
+        return df
+    whole = input_schema(df, [])
+    usable = [field.name for field in whole if not pa.types.is_null(field.type)]
+    names = list(dict.fromkeys([*(usable if columns is None else columns), *scan.conditioned]))
+    schema = input_schema(df, names)
+    plan = Plan("", None, pa.schema(map(schema.field, names)), tuple(names), scan.condition, (), "")
+    # Under plain names: mapInArrow itself looks columns up by name, and stumbles over a dot in one.
+    plain = df.select([column(name).alias(f"c{at}") for at, name in enumerate(names)])
+    ship(scan.spark)
+    return plain.mapInArrow(task("keep", pack(Reading(plan, None)), READING), plain.schema).toDF(*names)
+
+
+def handed_over(scan: Scan, names: Sequence[str]) -> DataFrame:
+    """Some columns of files, read by tasks."""
+    fields = [t.StructField(f"c{at}", scan.kinds[name] or t.NullType()) for at, name in enumerate(names)]
+    return started(scan.spark, scan.plan(names), "hand_over", t.StructType(fields), None).toDF(*names)

@@ -1,0 +1,131 @@
+"""What Spark takes the columns of Parquet files for, as far as that is certain.
+
+From Spark's ``ParquetSchemaConverter`` with the default settings; what is not here is left to Spark.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from pyspark.sql import SparkSession
+from pyspark.sql import types as t
+
+SETTINGS = {
+    "spark.sql.legacy.parquet.nanosAsLong": ("false",),
+    "spark.sql.parquet.binaryAsString": ("false",),
+    "spark.sql.parquet.datetimeRebaseModeInRead": ("corrected", "exception"),
+    "spark.sql.parquet.fieldId.read.enabled": ("false",),
+    "spark.sql.parquet.inferTimestampNTZ.enabled": ("true",),
+    "spark.sql.parquet.int96AsTimestamp": ("true",),
+    "spark.sql.parquet.int96RebaseModeInRead": ("corrected", "exception"),
+    "spark.sql.parquet.int96TimestampConversion": ("false",),
+    "spark.sql.parquet.mergeSchema": ("false",),
+    "spark.sql.parquet.respectSummaryFiles": ("false",),
+}
+"""Settings by which Spark reads the same files otherwise, and the values under which what is said here holds."""
+
+WIDER: dict[type[t.DataType], tuple[type[t.DataType], ...]] = {
+    t.ByteType: (t.ShortType, t.IntegerType, t.LongType),
+    t.ShortType: (t.IntegerType, t.LongType),
+    t.IntegerType: (t.LongType,),
+    t.FloatType: (t.DoubleType,),
+}
+"""As what else Spark reads a file's column where other files have a wider type."""
+
+OWN_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
+VERSION = b"org.apache.spark.version"
+LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
+
+
+def unusual_setting(spark: SparkSession) -> str | None:
+    """A setting of the session under which Spark reads Parquet files otherwise, or None."""
+    for name, usual in SETTINGS.items():
+        value = spark.conf.get(name, usual[0])
+        if value is not None and value.lower() not in usual:
+            return f"the session has {name}={value}"
+    return None
+
+
+def kinds(metadata: Any) -> dict[str, t.DataType | None]:
+    """The Spark type of each column of a Parquet file, None where only Spark knows.
+
+    Parameters
+    ----------
+    metadata
+        The file's footer, a ``pyarrow.parquet.FileMetaData``.
+    """
+    own = (metadata.metadata or {}).get(OWN_SCHEMA)
+    if own is not None:
+        return {field.name: field.dataType for field in t.StructType.fromJson(json.loads(own)).fields}
+    flat = leaves(metadata)
+    names = metadata.schema.to_arrow_schema().names
+    return {name: kind(flat[name]) if name in flat else None for name in names}
+
+
+def leaves(metadata: Any) -> dict[str, Any]:
+    """The columns of a footer that are neither nested nor repeated, by name."""
+    columns = map(metadata.schema.column, range(metadata.num_columns))
+    return {each.name: each for each in columns if each.path == each.name and not each.max_repetition_level}
+
+
+def kind(column: Any) -> t.DataType | None:
+    """The Spark type of a column that is not nested, by its types in the file; None where only Spark knows."""
+    logical: dict[str, Any] = json.loads(column.logical_type.to_json())
+    name = logical["Type"]
+    if name == "Decimal":
+        fits = 0 <= logical["scale"] <= logical["precision"] <= 38
+        return t.DecimalType(logical["precision"], logical["scale"]) if fits else None
+    if name == "Timestamp":
+        if logical["timeUnit"] not in ("milliseconds", "microseconds"):
+            return None
+        return t.TimestampType() if logical["isAdjustedToUTC"] else t.TimestampNTZType()
+    if name == "Int":
+        widths = {8: t.ByteType(), 16: t.ShortType(), 32: t.IntegerType(), 64: t.LongType()}
+        unsigned = {8: t.ShortType(), 16: t.IntegerType(), 32: t.LongType()}
+        return (widths if logical["isSigned"] else unsigned).get(logical["bitWidth"])
+    plain: Mapping[tuple[str, str], t.DataType] = {
+        ("None", "BOOLEAN"): t.BooleanType(),
+        ("None", "INT32"): t.IntegerType(),
+        ("None", "INT64"): t.LongType(),
+        ("None", "INT96"): t.TimestampType(),
+        ("None", "FLOAT"): t.FloatType(),
+        ("None", "DOUBLE"): t.DoubleType(),
+        ("None", "BYTE_ARRAY"): t.BinaryType(),
+        ("Date", "INT32"): t.DateType(),
+        ("String", "BYTE_ARRAY"): t.StringType(),
+    }
+    return plain.get((name, column.physical_type))
+
+
+def misfit(metadata: Any, name: str, wanted: t.DataType) -> str | None:
+    """Why a file's column cannot be read here as Spark reads it; None where it can be.
+
+    Parameters
+    ----------
+    metadata
+        The file's footer.
+    name
+        A column, which the file need not have: then it is null.
+    wanted
+        Its type in Spark.
+    """
+    names = metadata.schema.to_arrow_schema().names
+    alike = [each for each in names if each.lower() == name.lower()]
+    if not alike:
+        return None
+    if alike != [name]:
+        return f"the column {name!r} goes by {', '.join(map(repr, alike))} in it"
+    column = leaves(metadata).get(name)
+    found = None if column is None else kind(column)
+    if found is None:
+        return f"the column {name!r} has a type in it that only Spark knows how to read"
+    if found != wanted and not isinstance(wanted, WIDER.get(type(found), ())):
+        return f"the column {name!r} is {found.simpleString()} in it, and {wanted.simpleString()} for Spark"
+    if isinstance(found, (t.DateType, t.TimestampType, t.TimestampNTZType)):
+        about = metadata.metadata or {}
+        version = [int(part) for part in about.get(VERSION, b"9.0").split(b".")[:2]]
+        if any(key in about for key in LEGACY) or version < [3, 1]:
+            return f"the column {name!r} is in a calendar of old"
+    return None

@@ -1,0 +1,124 @@
+"""Tasks that read files by themselves: what Spark hands them is a number, which says which pieces are theirs."""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from functools import lru_cache
+
+import pyarrow as pa
+from pyspark import TaskContext
+
+from ..aggregators.errors import EngineError, FramefoldError
+from ..runtime.files import one_line
+from ..runtime.formats import READERS
+from . import tasks
+from .files import Part, Plan
+from .ship import unpack
+from .wire import batches
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A plan, and what is to be done with the events.
+
+    Parameters
+    ----------
+    plan
+        What is read, or only which condition events must meet.
+    job
+        What they are accumulated for, or None.
+    """
+
+    plan: Plan
+    job: tasks.Job | None
+
+
+@lru_cache(maxsize=8)
+def opened(payload: bytes) -> Reading:
+    """What is in a payload; a worker that is used for many tasks opens it once."""
+    reading: Reading = unpack(payload)
+    return reading
+
+
+def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """A stage by its name; see ``tasks.run``."""
+    reading = opened(payload)
+    try:
+        with threads_of_the_task():
+            if stage == "keep":
+                yield from kept(reading.plan, rows)
+                return
+            numbers = (number for batch in rows for number in batch.column(0).to_pylist())
+            events = (batch for number in numbers for batch in read(reading.plan, reading.plan.tasks[number]))
+            if stage == "hand_over":
+                for batch in events:
+                    yield from batches(pa.Table.from_batches([batch]))
+                return
+            assert reading.job is not None
+            # Tasks have pieces in the order of the files, and so parts are numbered in it.
+            to = {"accumulate": tasks.accumulate, "accumulate_packed": tasks.accumulate_packed}[stage]
+            yield from to(reading.job, events)
+    except FramefoldError as error:
+        if error.__cause__ is not None:
+            error.add_note("".join(traceback.format_exception(error.__cause__)))
+        raise
+
+
+@contextmanager
+def threads_of_the_task() -> Iterator[None]:
+    """While this is open, pyarrow has a thread for each core of the task."""
+    context = TaskContext.get()
+    before = pa.cpu_count()
+    pa.set_cpu_count(max(1, context.cpus() if context else 1))
+    try:
+        yield
+    finally:
+        pa.set_cpu_count(before)
+
+
+def read(plan: Plan, parts: tuple[Part, ...]) -> Iterator[pa.RecordBatch]:
+    """The events of a task, in the order of the files, a batch at a time."""
+    reader = READERS[plan.format]
+    for part in parts:
+        for batch in reader.read(plan.system, part.file, part.pieces, plan.schema, ()):
+            if batch.num_rows:
+                yield from met(plan, conformed(batch, plan.schema, part))
+
+
+def conformed(batch: pa.RecordBatch, schema: pa.Schema, part: Part) -> pa.RecordBatch:
+    """A batch of a file with the columns of the plan: what the file lacks is in its folders' names, or null."""
+    columns = []
+    for field in schema:
+        if field.name in part.partition:
+            columns.append(pa.repeat(part.partition[field.name], batch.num_rows))
+        elif field.name not in batch.schema.names:
+            columns.append(pa.nulls(batch.num_rows, field.type))
+        else:
+            column = batch.column(field.name)
+            try:
+                columns.append(column if column.type == field.type else column.cast(field.type))
+            except pa.ArrowException as error:
+                raise EngineError(
+                    f"the column {field.name!r} of {part.file.path!r} is {column.type} and cannot be read as "
+                    f"{field.type}: {one_line(error)}"
+                ) from error
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def kept(plan: Plan, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Those events of Spark's that meet the condition."""
+    for batch in rows:
+        columns = [column.cast(field.type) for column, field in zip(batch.columns, plan.schema, strict=True)]
+        yield from met(plan, pa.RecordBatch.from_arrays(columns, schema=plan.schema))
+
+
+def met(plan: Plan, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
+    """Those events of a batch that meet the condition, with the columns that are handed on."""
+    if plan.condition is None:
+        yield batch.select(list(plan.columns))
+        return
+    table = pa.Table.from_batches([batch]).filter(plan.condition).select(list(plan.columns))
+    yield from table.to_batches()

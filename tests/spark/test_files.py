@@ -1,0 +1,552 @@
+"""Files that tasks read by themselves: the results are those of Spark's own reader, and of other systems."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import shutil
+from decimal import Decimal
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.orc
+import pyarrow.parquet as pq
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pyspark.sql import functions as f
+
+import framefold as ff
+from framefold.runtime.pruning import possible
+from framefold.spark import engine, file_engine, files, handing
+from framefold.spark.session import cores
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+duckdb = pytest.importorskip("duckdb")
+
+WAYS = ["driver", "executors", "auto"]
+START = 1_730_600_000_000_000
+OUTPUTS = {"n": ff.Count(), "s": ff.Sum("i"), "mean": ff.Average("x"), "most": ff.Max("x")}
+HOURS = ff.sliding("3 hours", every="1 hour")
+
+
+def table(rows: int = 4_000, seed: int = 1) -> pa.Table:
+    rng = np.random.default_rng(seed)
+    ticks = START + np.sort(rng.integers(0, 86_400_000_000, rows))
+    x = rng.integers(-50, 50, rows) / 4
+    x[::97] = np.nan
+    keys = np.array(["ann", "bob", "ßeth", ""])[rng.integers(0, 4, rows)]
+    return pa.table(
+        {
+            "ts": pa.array(ticks).cast(pa.timestamp("us", "UTC")),
+            "k": pa.array(keys, mask=rng.random(rows) < 0.1),
+            "i": pa.array(rng.integers(-9, 9, rows).astype(np.int32), mask=rng.random(rows) < 0.1),
+            "x": pa.array(x),
+        }
+    )
+
+
+def rows(result: Any) -> list[str]:
+    found = result if isinstance(result, pa.Table) else result.toArrow()
+    return [repr(row) for row in found.to_pylist()]
+
+
+def ours(source: Any, way: str = "auto", time: str = "ts", by: Any = "k", window: Any = HOURS, **outputs: Any) -> Any:
+    events = source if isinstance(source, ff.Events) else ff.events(source, time=time, by=by)
+    return events.window(window).options(combine=way).aggregate(**(outputs or OUTPUTS))
+
+
+def explained(source: Any, time: str = "ts", by: Any = "k", window: Any = HOURS, **outputs: Any) -> str:
+    events = source if isinstance(source, ff.Events) else ff.events(source, time=time, by=by)
+    return str(events.window(window).explain(**(outputs or OUTPUTS)))
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One file of ten row groups."""
+    target = tmp_path_factory.mktemp("files") / "events.parquet"
+    pq.write_table(table(), target, row_group_size=400)
+    return target
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_equal_to_the_dataframe_engine_and_the_local_one(spark: SparkSession, path: Path, way: str) -> None:
+    mine = ours(ff.parquet(path, spark=spark), way)
+    theirs = ours(spark.read.parquet(str(path)), way)
+    assert mine.schema == theirs.schema
+    assert rows(mine) == rows(theirs) == rows(ours(ff.parquet(path)))
+
+
+def test_equal_to_duckdb(spark: SparkSession, path: Path) -> None:
+    mine = ours(ff.parquet(path, spark=spark), n=ff.Count(), s=ff.Sum("i")).toArrow()
+    theirs = duckdb.execute(
+        """
+        with hours as (select k, i, epoch_us(ts) // 3600000000 as hour from read_parquet($path))
+        select k, hour + ahead - 2 as start, count(*) as n, sum(i)::bigint as s
+        from hours, (select unnest([0, 1, 2]) as ahead) group by all order by k nulls first, start
+        """,
+        {"path": str(path)},
+    ).fetchall()
+    starts = pc.divide(pc.struct_field(mine["window"].combine_chunks(), "start").cast(pa.int64()), 3_600_000_000)
+    assert list(zip(*(column.to_pylist() for column in (mine["k"], starts, mine["n"], mine["s"])), strict=True)) == (
+        theirs
+    )
+
+
+def test_events_do_not_pass_through_the_jvm(spark: SparkSession, path: Path) -> None:
+    with mock.patch.object(files.Scan, "by_spark", property(lambda self: pytest.fail("Spark reads the file"))):
+        for way in WAYS:
+            ours(ff.parquet(path, spark=spark), way).collect()
+    text = explained(ff.parquet(path, spark=spark))
+    assert "with pyarrow, not through the JVM: 10 of 10 row groups of 1 file" in text
+    assert "1 task" in text
+
+
+def test_tasks_are_balanced_runs_in_the_order_of_the_files(spark: SparkSession, tmp_path: Path) -> None:
+    sizes = np.random.default_rng(2).integers(1, 40 << 20, 200)
+    found = files.runs(sizes, 4)
+    assert [place for run in found for place in range(run.start, run.stop)] == list(range(200))
+    loads = [int(sizes[run].sum()) for run in found]
+    assert len(found) == 16
+    assert max(loads) - min(loads) <= 2 * sizes.max()
+    assert len(files.runs(np.full(50, 1000), 8)) == 1
+    assert files.runs(np.array([], np.int64), 8) == []
+    for number in range(3):
+        pq.write_table(table(600, number), tmp_path / f"{number}.parquet", row_group_size=200)
+    with mock.patch.object(files, "LEAST_BYTES", 1):
+        (scan,) = [ff.events(ff.parquet(tmp_path, spark=spark), time="ts", by="k").engine.scan]  # type: ignore[attr-defined]
+        plan = scan.plan(["ts", "k", "x"])
+        assert len(plan.tasks) == 2
+        read = [(Path(part.file.path).name, piece) for task in plan.tasks for part in task for piece in part.pieces]
+        assert read == [(f"{number}.parquet", piece) for number in range(3) for piece in range(3)]
+        assert rows(ours(ff.parquet(tmp_path, spark=spark))) == rows(ours(ff.parquet(tmp_path)))
+
+
+def test_the_number_of_cores_is_asked_of_spark_where_the_master_does_not_say(spark: SparkSession) -> None:
+    assert files.parallelism(spark) == cores(spark.conf.get("spark.master") or "")
+    files._parallelism.pop(spark)
+    with mock.patch.object(files, "cores", return_value=None):
+        assert files.parallelism(spark) == 2
+
+
+def test_only_the_columns_needed_are_read(spark: SparkSession, tmp_path: Path) -> None:
+    wide = table().append_column("unused", pa.array(["x" * 500] * 4_000)).append_column("own", pa.array([None] * 4_000))
+    pq.write_table(wide, tmp_path / "wide.parquet", use_dictionary=False, compression="none")
+    assert "0.1 MB of the columns" in explained(ff.parquet(tmp_path, spark=spark))
+
+
+TIMES: dict[str, dict[str, Any]] = {
+    "milliseconds": {"coerce_timestamps": "ms", "allow_truncated_timestamps": True},
+    "microseconds": {"coerce_timestamps": "us"},
+    "int96": {"use_deprecated_int96_timestamps": True},
+}
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/New_York", None])
+@pytest.mark.parametrize("kind", TIMES)
+def test_times_are_those_of_spark(spark: SparkSession, tmp_path: Path, kind: str, zone: str | None) -> None:
+    """Also far from now, where Spark's own calendars of old differ; a file that other software than Spark wrote."""
+    ticks = pa.array([START, START + 1_234_567, -11_000_000_000_000_000, 0, -1, 12_345_678_901_234_567])
+    some = pa.table({"ts": ticks.cast(pa.timestamp("us", zone)), "k": ["a"] * 6, "i": [1] * 6, "x": [0.5] * 6})
+    pq.write_table(some, tmp_path / "t.parquet", **TIMES[kind])
+    text = explained(ff.parquet(tmp_path, spark=spark))
+    assert "not through the JVM" in text
+    before = spark.conf.get("spark.sql.session.timeZone")
+    try:
+        spark.conf.set("spark.sql.session.timeZone", "Asia/Kathmandu")
+        mine, theirs = ours(ff.parquet(tmp_path, spark=spark)), ours(spark.read.parquet(str(tmp_path)))
+        assert mine.schema == theirs.schema
+        assert ("timestamp_ntz" in mine.schema.simpleString()) == (zone is None and kind != "int96")
+        window = [f.col("window.start").cast("string"), "k", "n", "s", "mean"]
+        assert mine.select(*window).collect() == theirs.select(*window).collect()
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", str(before))
+
+
+@pytest.mark.parametrize("output", ["INT96", "TIMESTAMP_MICROS", "TIMESTAMP_MILLIS"])
+def test_what_spark_wrote(spark: SparkSession, tmp_path: Path, output: str) -> None:
+    df = spark.range(500).selectExpr(
+        "timestamp_micros(1730600000123456 + id * 17000000) as ts",
+        "timestamp_ntz '2024-11-03 00:00:00' + make_dt_interval(0, 0, 0, id * 17) as local",
+        "date_add(date '1969-12-20', cast(id % 50 as int)) as day",
+        "cast(id as smallint) as short",
+        "cast(id % 7 as tinyint) as i",
+        "id / 8 as x",
+        "cast(id / 8 as decimal(12, 3)) as dec",
+        "if(id % 3 = 0, null, cast(cast(id % 3 as string) as binary)) as k",
+        "id % 2 = 0 as flag",
+        "cast(id as float) as real",
+    )
+    spark.conf.set("spark.sql.parquet.outputTimestampType", output)
+    try:
+        df.write.parquet(str(tmp_path / "out"))
+    finally:
+        spark.conf.unset("spark.sql.parquet.outputTimestampType")
+    more = {"d": ff.Sum("dec"), "r": ff.Max("real"), "last": ff.Max("day"), "s": ff.Sum("i")}
+    for time, window in [("ts", HOURS), ("local", HOURS), ("day", ff.tumbling("7 days")), ("short", ff.tumbling(64))]:
+        for by in ("k", "flag", "dec"):
+            sources = [ff.parquet(tmp_path / "out", spark=spark), spark.read.parquet(str(tmp_path / "out"))]
+            assert "not through the JVM" in explained(sources[0], time, by, window, **more)
+            mine, theirs = (ours(source, time=time, by=by, window=window, **more) for source in sources)
+            assert mine.schema == theirs.schema
+            assert rows(mine) == rows(theirs)
+
+
+def test_what_only_spark_reads_as_spark_does(spark: SparkSession, tmp_path: Path) -> None:
+    """Unsigned 64-bit integers, nested columns, settings: a DataFrame, and the same results."""
+    some = table(300).append_column("u", pa.array(range(300), pa.uint64())).append_column("l", pa.array([[1]] * 300))
+    pq.write_table(some, tmp_path / "t.parquet")
+    for output in (ff.Sum("u"), ff.Count("l")):
+        mine = ours(ff.parquet(tmp_path, spark=spark), out=output)
+        assert "by spark.read.parquet as a DataFrame: " in explained(ff.parquet(tmp_path, spark=spark), out=output)
+        assert rows(mine) == rows(ours(spark.read.parquet(str(tmp_path)), out=output))
+    spark.conf.set("spark.sql.parquet.inferTimestampNTZ.enabled", "false")
+    try:
+        assert "the session has spark.sql.parquet.inferTimestampNTZ" in explained(ff.parquet(tmp_path, spark=spark))
+    finally:
+        spark.conf.unset("spark.sql.parquet.inferTimestampNTZ.enabled")
+
+
+def test_nanoseconds_are_refused_as_spark_refuses_them(spark: SparkSession, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"ts": pa.array([1], pa.timestamp("ns"))}), tmp_path / "t.parquet")
+    with pytest.raises(Exception, match="NANOS"):
+        ours(ff.parquet(tmp_path, spark=spark), by=None, n=ff.Count())
+
+
+EVOLVED: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
+    "a column that is missing": ({"x": None}, {}, True),
+    "a column more": ({}, {"y": pa.array([1.0] * 50)}, True),
+    "wider at first": ({"i": pa.int64()}, {"i": pa.int32()}, True),
+    "wider bytes": ({"i": pa.int64()}, {"i": pa.int8()}, True),
+    "floats": ({"x": pa.float64()}, {"x": pa.float32()}, True),
+    "another order": ({}, {"swap": True}, True),
+    "milliseconds": ({}, {"ts": pa.timestamp("ms", "UTC")}, True),
+    "another case": ({}, {"case": "X"}, False),
+}
+
+
+def changed(some: pa.Table, changes: dict[str, Any]) -> pa.Table:
+    for name, change in changes.items():
+        if name == "swap":
+            some = some.select(some.column_names[::-1])
+        elif name == "case":
+            some = some.rename_columns([change if each == change.lower() else each for each in some.column_names])
+        elif isinstance(change, pa.Array):
+            some = some.append_column(name, change)
+        elif change is None:
+            some = some.drop_columns([name])
+        else:
+            some = some.set_column(some.column_names.index(name), name, some[name].cast(change, safe=False))
+    return some
+
+
+@pytest.mark.parametrize("kind", EVOLVED)
+def test_files_that_differ(spark: SparkSession, tmp_path: Path, kind: str) -> None:
+    """Equal to Spark: for columns that the file lacks from which Spark takes the schema, too."""
+    first, second, direct = EVOLVED[kind]
+    pq.write_table(changed(table(50, 1), first), tmp_path / "1.parquet")
+    pq.write_table(changed(table(50, 2), second), tmp_path / "2.parquet")
+    source = ff.parquet(tmp_path / "1.parquet", tmp_path / "2.parquet", spark=spark)
+    df = spark.read.parquet(str(tmp_path / "1.parquet"), str(tmp_path / "2.parquet"))
+    outputs = {name: OUTPUTS[name] for name in ("n", "s", *(["mean"] if "x" in df.columns else []))}
+    assert ("not through the JVM" in explained(source, **outputs)) == direct
+    mine, theirs = ours(source, **outputs), ours(df, **outputs)
+    assert mine.schema == theirs.schema
+    assert rows(mine) == rows(theirs)
+
+
+def test_narrower_at_first_fails_as_in_spark_or_not_at_all(spark: SparkSession, tmp_path: Path) -> None:
+    pq.write_table(table(50, 1), tmp_path / "1.parquet")
+    pq.write_table(changed(table(50, 2), {"i": pa.int64()}), tmp_path / "2.parquet")
+    source = ff.parquet(tmp_path, spark=spark)
+    assert "'i' is bigint in it, and int for Spark" in explained(source)
+    outcomes = []
+    for each in (source, spark.read.parquet(str(tmp_path))):
+        try:
+            outcomes.append(rows(ours(each, "driver")))
+        except Exception as error:
+            outcomes.append([type(error).__name__])
+    assert outcomes[0] == outcomes[1]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_hive_folders_are_keys(spark: SparkSession, tmp_path: Path, way: str) -> None:
+    some = table(1_000)
+    some = some.set_column(1, "k", pc.if_else(pc.equal(some["k"], ""), "c d/%", some["k"]))
+    some = some.append_column("year", pa.array([2023 + at % 2 for at in range(1_000)]))
+    some = some.append_column("day", pa.array([datetime.date(2024, 1, 1 + at % 3) for at in range(1_000)]))
+    pq.write_to_dataset(some, tmp_path / "hive", partition_cols=["year", "k", "day"])
+    by = ["year", "k", "day"]
+    mine, theirs = (
+        ours(source, way, by=by)
+        for source in (ff.parquet(tmp_path / "hive", spark=spark), spark.read.parquet(str(tmp_path / "hive")))
+    )
+    assert "not through the JVM" in explained(ff.parquet(tmp_path / "hive", spark=spark), by=by)
+    assert mine.schema == theirs.schema
+    assert rows(mine) == rows(theirs)
+    kept = ff.events(ff.parquet(tmp_path / "hive", spark=spark), "ts", by=by).where(
+        (pc.field("year") == 2024) & pc.is_null(pc.field("k"))
+    )
+    assert "3 of 30 row groups" in explained(kept)
+    same = spark.read.parquet(str(tmp_path / "hive")).where("year = 2024 and k is null")
+    assert rows(ours(kept, way)) == rows(ours(same, way, by=by))
+
+
+CONDITIONS: dict[str, tuple[pc.Expression, str]] = {
+    "a key": (pc.field("k") == "bob", "k = 'bob'"),
+    "not": (~(pc.field("i") > 3), "not (i > 3)"),
+    "null": (pc.is_null(pc.field("i")), "i is null"),
+    "a time": (
+        pc.field("ts") >= pa.scalar(START + 70_000_000_000, pa.int64()).cast(pa.timestamp("us", "UTC")),
+        f"ts >= timestamp_micros({START + 70_000_000_000})",
+    ),
+    "nothing": (pc.field("i") > 1000, "i > 1000"),
+    "two": ((pc.field("i") > 0) | (pc.field("x") < 0), "i > 0 or (x < 0 and not isnan(x))"),
+}
+
+
+@pytest.mark.parametrize("name", CONDITIONS)
+def test_where(spark: SparkSession, path: Path, name: str) -> None:
+    expression, sql = CONDITIONS[name]
+    of_files = ff.events(ff.parquet(path, spark=spark), "ts", by="k").where(expression)
+    of_frame = ff.events(spark.read.parquet(str(path)), "ts", by="k").where(sql)
+    local = [ff.events(source, "ts", by="k").where(expression) for source in (ff.parquet(path), table())]
+    expected = rows(ours(of_frame))
+    for way in WAYS:
+        assert rows(ours(of_files, way)) == expected
+    assert [rows(ours(each)) for each in local] == [expected] * 2
+    text = explained(of_files)
+    assert f"where {expression}" in text
+    if name in ("a time", "nothing"):
+        assert f"{ {'a time': 2, 'nothing': 0}[name] } of 10 row groups" in text
+
+
+def test_where_counts_nan_in_that_statistics_leave_out(spark: SparkSession, tmp_path: Path) -> None:
+    pq.write_table(pa.table({"t": [1, 2, 3], "x": [5.0, math.nan, 5.0]}), tmp_path / "t.parquet")
+    events = ff.events(ff.parquet(tmp_path, spark=spark), "t").where(pc.field("x") != 5)
+    assert [row["n"] for row in ours(events, window=ff.tumbling(10), n=ff.Count()).collect()] == [1]
+
+
+def test_what_may_be_left_unread() -> None:
+    x, schema = pc.field("x"), pa.schema([("x", pa.int64())])
+    null = x.is_null()
+    within = [(x >= 0) & (x <= 5), (x >= 5) & (x <= 9), ((x >= 5) | null) & ((x <= 9) | null), None]
+    assert possible(x < 5, schema, within) == [0, 3]
+    assert possible(pc.is_null(x), schema, within) == [2, 3]
+
+
+@pytest.mark.parametrize("format", ["parquet", "orc", "arrow", "csv"])
+@pytest.mark.parametrize("way", WAYS)
+def test_every_format(spark: SparkSession, tmp_path: Path, format: str, way: str) -> None:
+    some = table(2_000).drop_columns(["ts"]).append_column("t", pa.array(range(0, 86_000, 43)))
+    some = some.set_column(0, "k", pc.fill_null(pc.replace_substring(some["k"], "ßeth", "beth"), "none"))
+    some = some.set_column(0, "k", pc.if_else(pc.equal(some["k"], ""), "empty", some["k"]))
+    some = some.set_column(2, "x", pc.if_else(pc.is_nan(some["x"]), None, some["x"]))
+    folder = tmp_path / "in"
+    folder.mkdir()
+    write = {
+        "parquet": pq.write_table,
+        "orc": pyarrow.orc.write_table,
+        "arrow": lambda part, to: pyarrow.feather.write_feather(part, to, chunksize=300),
+        "csv": pyarrow.csv.write_csv,
+    }[format]
+    for number in range(2):
+        write(some.slice(number * 1_000, 1_000), str(folder / f"{number}.{format}"))
+    args: dict[str, Any] = {"time": "t", "window": ff.sliding(7200, every=3600)}
+    expected = rows(ours(some, **args))
+    source = ff.files(folder, format=format, spark=spark)
+    assert "not through the JVM" in explained(source, **args)
+    assert rows(ours(source, way, **args)) == expected
+    assert rows(ours(ff.files(folder, format=format), **args)) == expected
+    ordered: dict[str, Any] = {"all": ff.CollectList("i"), "window": args["window"]}
+    for kept in (pc.field("k") != "ann", pc.field("k") != "nobody"):
+        mine, local = (ff.events(each, "t", by="k", ties="i").where(kept) for each in (source, some))
+        assert "as a DataFrame: the order of events matters" in explained(mine, **ordered)
+        assert rows(ours(mine, way, **ordered)) == rows(ours(local, **ordered))
+
+
+def test_windows_counted_in_rows_come_from_a_dataframe(spark: SparkSession, path: Path) -> None:
+    source = ff.parquet(path, spark=spark)
+    text = explained(source, window=ff.last_rows(10, every=5), s=ff.Sum("i"))
+    assert "by spark.read.parquet as a DataFrame: the windows are counted in rows" in text
+
+
+def test_orc_times_are_left_to_spark(spark: SparkSession, tmp_path: Path) -> None:
+    spark.range(50).selectExpr(
+        "timestamp_micros(1730600000000000 + id * 1700000000) as ts", "'a' as k", "cast(id as int) as i", "id / 4 as x"
+    ).write.orc(str(tmp_path / "out"))
+    source = ff.files(tmp_path / "out", format="orc", spark=spark)
+    assert "as a DataFrame" in explained(source)
+    assert rows(ours(source)) == rows(ours(spark.read.orc(str(tmp_path / "out"))))
+
+
+@pytest.mark.parametrize("way", ["driver", "auto"])
+def test_null_times_are_counted_over_all_tasks(spark: SparkSession, tmp_path: Path, way: str) -> None:
+    some = pa.table({"t": pa.array([None if at % 10 == 0 else at for at in range(1_000)], pa.int64())})
+    pq.write_table(some, tmp_path / "t.parquet", row_group_size=100)
+    events = ff.events(ff.parquet(tmp_path, spark=spark), "t").window(ff.tumbling(100)).options(combine=way)
+    with pytest.raises(ff.NullTimeError, match="'t' is null in 100 of 1000 events"):
+        events.aggregate(n=ff.Count())
+    dropping = ff.events(ff.parquet(tmp_path, spark=spark), "t", null_time="drop")
+    assert sum(row["n"] for row in ours(dropping, way, window=ff.tumbling(100), n=ff.Count()).collect()) == 900
+    assert dropping.dropped().count() == 100
+
+
+def test_addresses_and_patterns(spark: SparkSession, tmp_path: Path) -> None:
+    odd = tmp_path / "a b [1]"
+    odd.mkdir()
+    pq.write_table(table(100), odd / "e{1}.parquet")
+    (odd / "_SUCCESS").touch()
+    (odd / ".hidden.parquet").write_text("none")
+    expected = rows(ours(table(100)))
+    for place in (odd, str(odd / "e{1}.parquet"), odd.as_uri(), f"{tmp_path}/a*/*.parquet"):
+        assert rows(ours(ff.parquet(place, spark=spark))) == expected
+    # read by Spark, and in order
+    for place in (odd, odd.as_uri()):
+        mine, local = (ff.events(each, "ts", by="k", ties="i") for each in (ff.parquet(place, spark=spark), table(100)))
+        assert rows(ours(mine, all=ff.CollectList("i"))) == rows(ours(local, all=ff.CollectList("i")))
+
+
+def test_errors_before_a_job_starts(spark: SparkSession, tmp_path: Path, path: Path) -> None:
+    with pytest.raises(ff.QueryError, match=r"Parquet path '.*nowhere' does not exist"):
+        ff.events(ff.parquet(tmp_path / "nowhere", spark=spark), "ts")
+    with pytest.raises(ff.QueryError, match="has no files in it"):
+        ff.events(ff.parquet(tmp_path, spark=spark), "ts")
+    with pytest.raises(ff.ColumnError, match="unknown column 'xx'"):
+        ours(ff.parquet(path, spark=spark), s=ff.Sum("xx"))
+    with pytest.raises(ff.QueryError, match="unknown column 'kk'; did you mean 'k'"):
+        ff.events(ff.parquet(path, spark=spark), "ts").where(pc.field("kk") == 1)
+    with pytest.raises(ff.QueryError, match="expected a pyarrow expression"):
+        ff.events(ff.parquet(path, spark=spark), "ts").where("k = 1")
+    with pytest.raises(ff.QueryError, match="expected a Spark column"):
+        ff.events(spark.read.parquet(str(path)), "ts").where(pc.field("k") == 1)
+    with pytest.raises(ff.QueryError, match="does not fit the DataFrame"):
+        ff.events(spark.read.parquet(str(path)), "ts").where("kk = 1")
+    with pytest.raises(ff.QueryError, match="format is 'xml'"):
+        ff.files(path, format="xml")
+    with pytest.raises(ff.QueryError, match="cannot be opened"):
+        ff.events(ff.parquet("nosuch://x/y", spark=spark), "ts")
+    (tmp_path / "torn.parquet").write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(ff.QueryError, match=r"'.*torn.parquet' cannot be read as Parquet"):
+        ours(ff.parquet(tmp_path, spark=spark))
+
+
+def test_errors_in_a_task(spark: SparkSession, tmp_path: Path, path: Path) -> None:
+    content = bytearray(path.read_bytes())
+    content[4:2_000] = bytes(1_996)
+    (tmp_path / "bad.parquet").write_bytes(content)
+    with pytest.raises(ff.EngineError, match=r"'.*bad.parquet' cannot be read as Parquet"):
+        ours(ff.parquet(tmp_path / "bad.parquet", spark=spark))
+    shutil.copy(path, tmp_path / "good.parquet")
+    events = ff.events(ff.parquet(tmp_path / "good.parquet", spark=spark), "ts", by="k")
+    explained(events)
+    pq.write_table(table(10), tmp_path / "good.parquet")
+    with pytest.raises(ff.EngineError, match=r"'.*good.parquet' has changed since"):
+        ours(events)
+
+
+def test_an_empty_file(spark: SparkSession, tmp_path: Path) -> None:
+    pq.write_table(table(0), tmp_path / "t.parquet")
+    for way in WAYS:
+        assert ours(ff.parquet(tmp_path, spark=spark), way).collect() == []
+
+
+def test_a_dataframe_that_is_files_and_nothing_else(spark: SparkSession, tmp_path: Path, path: Path) -> None:
+    folder = tmp_path / "two"
+    folder.mkdir()
+    for number in range(2):
+        pq.write_table(table(100, number), folder / f"{number}.parquet")
+    pq.write_to_dataset(
+        table(100).append_column("year", pa.array([2024] * 100)), tmp_path / "hive", partition_cols=["year"]
+    )
+    pyarrow.csv.write_csv(table(20), tmp_path / "c.csv")
+    read = spark.read.parquet
+    plain = {
+        "a file": read(str(path)),
+        "its address": read(path.as_uri()),
+        "a folder": read(str(folder)),
+        "a folder with a slash": read(f"{folder}/"),
+        "a hive folder": read(str(tmp_path / "hive")),
+        "files": read(str(folder / "1.parquet"), str(folder / "0.parquet")),
+        "columns": read(str(path)).select("k", "ts", "i"),
+    }
+    for name, df in plain.items():
+        source = ff.parquet.from_dataframe(df)
+        assert rows(ours(source, n=ff.Count(), s=ff.Sum("i"))) == rows(ours(df, n=ff.Count(), s=ff.Sum("i"))), name
+    other = {
+        "filtered": read(str(path)).where("i > 0"),
+        "computed": read(str(path)).withColumn("i", f.col("i") + 1),
+        "limited": read(str(path)).limit(10),
+        "twice": read(str(path)).union(read(str(path))),
+        "no file": spark.range(10),
+        "another format": spark.read.csv(str(tmp_path / "c.csv")),
+    }
+    for name, df in other.items():
+        with pytest.raises(ff.QueryError, match=r"expected spark\.read\.parquet"):
+            pytest.fail(f"{name}: {ff.parquet.from_dataframe(df)}")
+    with pytest.raises(ff.QueryError, match="expected a DataFrame"):
+        ff.parquet.from_dataframe(table())
+
+
+def test_together_with_a_dataframe(spark: SparkSession, path: Path) -> None:
+    def both(source: Any) -> Any:
+        inputs = {"a": ff.events(source, "ts", by="k"), "b": ff.events(spark.read.parquet(str(path)), "ts", by="k")}
+        outputs = {"n": ff.Count("a.i"), "s": ff.Sum("b.i")}
+        return ff.together(**inputs).window(HOURS).aggregate(**outputs)
+
+    assert rows(both(ff.parquet(path, spark=spark))) == rows(both(spark.read.parquet(str(path))))
+
+
+@pytest.mark.parametrize("least", [0, 1 << 20])
+def test_results_are_handed_back_whole_and_in_order(spark: SparkSession, least: int) -> None:
+    rng = np.random.default_rng(3)
+    some = pa.table(
+        {
+            "t": pa.array(rng.integers(0, 1 << 40, 100_001)).cast(pa.timestamp("us", "UTC")),
+            "d": pa.array([Decimal(at) / 4 for at in range(100_001)], pa.decimal128(12, 2)),
+            "w": pa.array([{"start": at, "end": None} for at in range(100_001)]),
+        }
+    )
+    schema = spark.createDataFrame(some.slice(0, 1)).schema
+    with mock.patch.object(handing, "LEAST_BYTES", least):
+        df = handing.handed_back(spark, some, schema)
+        assert df.schema == schema
+        assert [row for batch in df.toArrow().to_batches() for row in batch.to_pylist()] == some.to_pylist()
+
+
+def test_memory_of_a_task_does_not_grow_with_its_events(tmp_path: Path) -> None:
+    """A tenfold file takes no more memory than one that is a batch longer: row groups go by one after the other."""
+    from framefold.runtime.files import files_of
+    from framefold.runtime.formats import READERS
+
+    peaks = []
+    for count in (4, 40):
+        place = tmp_path / f"{count}.parquet"
+        part = pa.table({"t": np.random.default_rng(4).integers(0, 1 << 60, 50_000)})
+        with pq.ParquetWriter(place, part.schema) as writer:
+            for _ in range(count):
+                writer.write_table(part)
+        (file,) = files_of([place], "parquet").listed()
+        system, _ = files_of([place], "parquet").places
+        pool = pa.default_memory_pool()
+        before, peak = pool.bytes_allocated(), 0
+        for batch in READERS["parquet"].read(system, file, range(count), part.schema, ()):
+            assert batch.num_rows == 50_000
+            peak = max(peak, pool.bytes_allocated() - before)
+        peaks.append(peak)
+    assert peaks[1] <= 1.2 * peaks[0]
+
+
+def test_the_engine_is_the_one_that_hands_partials_over(spark: SparkSession, path: Path) -> None:
+    assert issubclass(file_engine.FilePipeline, engine.Pipeline)
+    few = ff.events(ff.parquet(path, spark=spark), "ts", by="k").window(HOURS).options(max_driver_partials=10)
+    assert rows(few.aggregate(**OUTPUTS)) == rows(ours(ff.parquet(path)))
