@@ -13,6 +13,7 @@ from .aggregators.operation import Operation
 from .engines import Engine, engine_for
 from .runtime.explain import Explanation
 from .runtime.query import A_WINDOW, Query, bind
+from .runtime.times import Duration
 from .runtime.together import Roles, check_roles
 from .runtime.windows import Spec
 from .runtime.windows import windows_from as windows_from_arrow
@@ -26,6 +27,7 @@ def events(
     by: str | Sequence[str] | None = None,
     *,
     until: str | None = None,
+    longest: Duration | None = None,
     ties: str | Sequence[str] = (),
     null_time: str = "error",
 ) -> Events:
@@ -43,6 +45,8 @@ def events(
     until
         The column with each event's end, of the type of its time: interval events, which live from their time up to it
         and are in every window they overlap. None for events of one point in time.
+    longest
+        How long interval events live at most: what goes beyond is cut off.
     ties
         The columns that order events of one time, wherever their order matters; then they are in input order.
     null_time
@@ -73,7 +77,7 @@ def events(
     if null_time not in ("error", "drop"):
         raise QueryError(f"null_time is {null_time!r}; expected 'error' or 'drop'")
     order = (ties,) if isinstance(ties, str) else tuple(ties)
-    return Events(engine_for(data), time, tuple(keys), until, order, null_time, Options())
+    return Events(engine_for(data), time, tuple(keys), until, longest, order, null_time, Options())
 
 
 def together(**inputs: Events) -> Events:
@@ -108,6 +112,8 @@ def together(**inputs: Events) -> Events:
     for name, events in inputs.items():
         if events.null_time != first.null_time:
             raise QueryError(f"null_time of the input {name!r} is {events.null_time!r}; expected one for all inputs")
+        if events.longest != first.longest:
+            raise QueryError(f"longest of the input {name!r} is {events.longest!r}; expected one for all inputs")
     engine = engines.together({name: events.engine for name, events in inputs.items()}, roles)
     ties = tuple(f"{name}.{column}" for name, events in inputs.items() for column in events.ties)
     return replace(first, engine=engine, time=common.time, by=common.by, until=common.until, ties=ties)
@@ -142,6 +148,7 @@ class Events:
     time: str
     by: tuple[str, ...]
     until: str | None
+    longest: Duration | None
     ties: tuple[str, ...]
     null_time: str
     run_options: Options
@@ -271,6 +278,7 @@ class Windowed:
             time=of.time,
             by=of.by,
             until=of.until,
+            longest=of.longest,
             ties=of.ties,
             window=self.windows,
             outputs=outputs,

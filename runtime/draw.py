@@ -12,7 +12,7 @@ from ..aggregators.errors import EngineError, QueryError
 from ..aggregators.sums import Count
 from .keys import encode, normalised, plain
 from .query import Query, bind
-from .times import TimeColumn
+from .times import Duration, TimeColumn
 
 if TYPE_CHECKING:
     import drawsvg
@@ -32,7 +32,16 @@ EVENT, WINDOW, FRAME, INK = "#c2410c", "#2563eb", "#e2e8f0", "#0f172a"
 KEYS = ("#c2410c", "#15803d", "#7c3aed", "#b45309", "#0e7490", "#be185d")
 
 
-def draw(spec: Spec, table: pa.Table, *, time: str, by: Sequence[str], until: str | None, ties: Sequence[str]) -> Any:
+def draw(
+    spec: Spec,
+    table: pa.Table,
+    *,
+    time: str,
+    by: Sequence[str],
+    until: str | None,
+    longest: Duration | None = None,
+    ties: Sequence[str],
+) -> Any:
     """The picture of some events and the windows that they are in.
 
     Parameters
@@ -41,7 +50,7 @@ def draw(spec: Spec, table: pa.Table, *, time: str, by: Sequence[str], until: st
         The windows.
     table
         At most 200 events.
-    time, by, until, ties
+    time, by, until, longest, ties
         Their columns, as ``ff.events`` has them.
 
     Returns
@@ -69,6 +78,7 @@ def draw(spec: Spec, table: pa.Table, *, time: str, by: Sequence[str], until: st
         time=time,
         by=by,
         until=until,
+        longest=longest,
         ties=ties,
         window=spec,
         outputs={"events": Count()},

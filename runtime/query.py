@@ -19,7 +19,7 @@ from .keys import key_codes, normalised, pack, plain, require_key, span
 from .line import Line
 from .partials import FRAME, PART, Grouping, group, merge, schema, to_table
 from .results import results
-from .times import TimeColumn, drop_null_times
+from .times import Duration, TimeColumn, drop_null_times
 from .windows import Ints, Spec
 
 
@@ -37,6 +37,8 @@ class Query:
         What the windows must know of every partial.
     until
         The column of the ends of interval events.
+    longest
+        How long they live at most, in ticks; None for any length.
     over
         Which of the windows each output is over, by their numbers.
     input_schema, partials_schema, result_schema
@@ -49,6 +51,7 @@ class Query:
     line: Line
     facts: dict[str, Bound]
     until: TimeColumn | None
+    longest: int | None
     outputs: dict[str, Bound]
     over: dict[str, tuple[int, ...]]
     null_time: str
@@ -113,6 +116,8 @@ class Query:
         columns = {field.name: plain(events.column(field.name), field.type) for field in self.input_schema}
         ticks = self.times.ticks(columns[self.time])
         ends = None if self.until is None else ends_of(self.times, self.until, ticks, columns[self.until.name])
+        if ends is not None and self.longest is not None:
+            ends = ticks + np.minimum(ends - ticks, self.longest)
         ranks = columns[RANK].to_numpy() if self.in_rows else None
         frames, inside = self.line.frames(ticks, ranks)
         untils = frames if ends is None else self.line.frames(ends - 1, ranks)[0]
@@ -192,6 +197,7 @@ def bind(
     window: Spec | Sequence[Spec],
     outputs: Mapping[str, Operation],
     until: str | None = None,
+    longest: Duration | None = None,
     ties: Sequence[str] = (),
     null_time: str = "error",
 ) -> Query:
@@ -235,6 +241,10 @@ def bind(
         )
         for name, operation in outputs.items()
     }
+    most = None if longest is None else time_column.duration(longest, "longest")
+    if most is not None and (ends is None or most <= 0):
+        expected = "a duration above zero" if ends is not None else "it only for interval events (until=)"
+        raise QueryError(f"longest is {longest!r}; expected {expected}")
     clips = [name for name, operation in bound.items() if lifetimes_of(operation, until is not None) is not None]
     if clips and len(windows) > 1:
         raise QueryError(
@@ -264,6 +274,7 @@ def bind(
         line,
         facts,
         ends,
+        most,
         bound,
         over,
         null_time,

@@ -66,17 +66,23 @@ def test_percentiles_and_tops() -> None:
 
 
 def test_lifetimes_cut() -> None:
-    """T6: Chop splits at the grid, as tumbling windows do; to clip lifetimes is arithmetic on the column of ends."""
+    """T6: Chop splits at the grid, as tumbling windows do; lifetimes are clipped by longest=."""
     whole = alive((3, 25, "a"))
     assert spans(whole, ff.tumbling(10), ff.Covered()) == [(0, 10, 7), (10, 20, 10), (20, 30, 5)]
-    assert spans(alive((3, min(25, 3 + 10), "a")), ff.snapshot()) == [(3, 13, ["a"])]
+    clipped = ff.events(pa.table({"t": [3, 4], "until": [25, 9]}), time="t", until="until", longest=10)
+    lives = clipped.window(ff.snapshot()).aggregate(n=ff.Count()).to_pylist()
+    assert [(*row["window"].values(), row["n"]) for row in lives] == [(3, 4, 1), (4, 9, 2), (9, 13, 1)]
 
 
 def test_sessions() -> None:
-    """T7, without the longest duration: a session ends a timeout after its last event; those that touch stay apart."""
+    """T7: a session ends a timeout after its last event, or at the second multiple of its longest duration."""
     assert spans(every([11, 12, 21, 25, 80]), ff.session(50)) == [(11, 75, [11, 12, 21, 25]), (80, 130, [80])]
     assert spans(every([0, 10]), ff.session(10)) == [(0, 10, [0]), (10, 20, [10])]
     assert spans(every([0, 10]), ff.session(10, merge_touching=True)) == [(0, 20, [0, 10])]
+    assert spans(every([11, 18, 25, 32, 39, 41]), ff.session(10, longest=20)) == [
+        (11, 40, [11, 18, 25, 32, 39]),
+        (41, 51, [41]),
+    ]
 
 
 def test_closed() -> None:

@@ -275,12 +275,23 @@ def test_distinct_and_windows_commute_for_the_most_recent_only(engine: Any) -> N
     assert got == case["expected"]
 
 
-def test_progressive_sums_of_a_session(engine: Any) -> None:
-    """TR-SESS1: what has come so far, from each event on, are snapshots of events that live up to the session's end."""
-    case = vector("TR-SESS1")
+@pytest.mark.parametrize("name", ["TR-SESS1", "TR-SESS3", "TR-SESS5"])
+def test_progressive_sums_of_sessions(name: str, engine: Any) -> None:
+    """TR-SESS: what has come so far, from each event on, are snapshots of events that live up to the session's end."""
+    case = vector(name)
     rows = [event(row["t"], "*", row["v"]) for row in case["input"]]
-    sessions = engine(table(rows), time="t").window(ff.session(case["params"]["timeout"]))
-    [found] = rows_of(sessions.aggregate(n=ff.Count()))
-    living = table([{**row, "until": found["window"]["end"]} for row in rows])
+    windows = ff.session(case["params"]["timeout"], longest=case["params"].get("max_duration"))
+    found = [row["window"] for row in rows_of(engine(table(rows), time="t").window(windows).aggregate(n=ff.Count()))]
+    ends = [next(each["end"] for each in found if each["start"] <= row["t"] < each["end"]) for row in rows]
+    living = table([{**row, "until": end} for row, end in zip(rows, ends, strict=True)])
     answer = rows_of(engine(living, time="t", until="until").window(ff.snapshot()).aggregate(x=ff.Sum("v")))
     assert [[row["window"]["start"], row["window"]["end"], row["x"]] for row in answer] == case["expected"]
+
+
+def test_lifetimes_cut_short(engine: Any) -> None:
+    """TR-CLIP: lives of at most 10; each event is a key, whose one snapshot is its life."""
+    case = vector("TR-CLIP")
+    rows = [event(start, f"{n}", 1, until=end) for n, (start, end) in enumerate(case["input"])]
+    events = engine(table(rows), time="t", by="key", until="until", longest=case["params"]["limit"])
+    answer = rows_of(events.window(ff.snapshot()).aggregate(n=ff.Count()))
+    assert [[row["window"]["start"], row["window"]["end"]] for row in answer] == case["expected"]

@@ -9,14 +9,12 @@ from .vector_cases_model import TIMES, Case, Clock, Result, load, plain, table
 CASES = [*vector_cases_grid.cases(), *vector_cases_rows.cases(), *vector_cases_given.cases()]
 
 # These are tests of their own in test_vectors.py: they take two queries, or end in an error, or are about cost.
-ON_THEIR_OWN = {"SI-07", "HZ-12", "SPL-19", "PSI-DYN-11", "PS-24", "PS-27"}
+ON_THEIR_OWN = {"SI-07", "HZ-12", "SPL-19", "PSI-DYN-11", "PS-24", "PS-27", "TR-CLIP"}
 
 # What no batch can run, by what it waits for.
 AWAITED: dict[str, list[str]] = {
     "streams: events that come too late are dropped, or fire a pane again": ["HZ06", "SPL-20", "FL02", "FL06"],
     "streams: watermarks, which an output policy moves back or lets pass": ["SI-08"],
-    "sessions with a longest duration, which no other source has": ["TR-SESS3", "TR-SESS5"],
-    "operators on lifetimes: in a batch, arithmetic on the column of ends before ff.events": ["TR-CLIP"],
     "distinct that keeps what it found until that expires: it depends on the state before, not on the window": [
         "PS-15"
     ],

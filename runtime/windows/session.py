@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...aggregators.errors import QueryError
+from ..above import chain
 from ..times import Duration, TimeColumn, describe, overflow_guard
 from .grid import STAMP, above_zero
 from .pieces import Ints, Mask, Pieces, Ranges
@@ -19,18 +20,23 @@ class Session(Spec):
 
     gap: Duration
     merge_touching: bool = False
+    longest: Duration | None = None
     stamp: str = "interval"
 
     def __str__(self) -> str:
-        return f"sessions that end after {self.gap} without an event"
+        words = f"sessions that end after {self.gap} without an event"
+        return words if self.longest is None else f"{words}, or after about {self.longest}"
 
     def bind(self, time: TimeColumn, type_of: TypeOf) -> Sessions:
         """The windows on a time column, in its ticks."""
         gap = above_zero(time, self.gap, "gap")
-        return Sessions(time=time, stamp=self.stamp, gap=gap, merge_touching=self.merge_touching)
+        longest = None if self.longest is None else above_zero(time, self.longest, "longest")
+        return Sessions(time=time, stamp=self.stamp, gap=gap, merge_touching=self.merge_touching, longest=longest)
 
 
-def session(gap: Duration, *, merge_touching: bool = False, stamp: str = "interval") -> Session:
+def session(
+    gap: Duration, *, merge_touching: bool = False, longest: Duration | None = None, stamp: str = "interval"
+) -> Session:
     """Windows of events that follow one another closely: ``[first event, last event + gap)``.
 
     Parameters
@@ -40,6 +46,10 @@ def session(gap: Duration, *, merge_touching: bool = False, stamp: str = "interv
     merge_touching
         What becomes of two events exactly ``gap`` apart: two sessions that touch (False, as Hazelcast Jet has it), or
         one (True, as Flink).
+    longest
+        After how long a session ends although events keep coming; None for any length. It ends at a multiple of that,
+        counted from the epoch: the second one after its start (the first one, if it follows right on a session that
+        was ended like this, or starts at a multiple itself), as Trill has it.
     stamp
         As for :func:`sliding`.
 
@@ -59,7 +69,7 @@ def session(gap: Duration, *, merge_touching: bool = False, stamp: str = "interv
     if not isinstance(merge_touching, bool):
         raise QueryError(f"merge_touching is {merge_touching!r}; expected True or False")
     one_of("stamp", stamp, STAMP)
-    return Session(gap, merge_touching, stamp)
+    return Session(gap, merge_touching, longest, stamp)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -72,6 +82,7 @@ class Sessions(Windows):
 
     gap: int
     merge_touching: bool
+    longest: int | None = None
     facts = frozenset({"first", "last"})
 
     @property
@@ -82,8 +93,10 @@ class Sessions(Windows):
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
         """The frame of each event."""
         if len(ticks):
-            overflow_guard(int(ticks.min()), int(ticks.max()) + self.gap, self.time)
-        return ticks // self.gap, None
+            reach = self.gap + 2 * (self.longest or 0)
+            overflow_guard(int(ticks.min()), int(ticks.max()) + reach, self.time)
+        frames = ticks // self.gap
+        return frames if self.longest is None else frames + ticks // self.longest, None
 
     def all_ranges(self, pieces: Pieces) -> Ranges:
         """Every session over partials."""
@@ -92,15 +105,37 @@ class Sessions(Windows):
         apart = first[1:] - last[:-1]
         begins[1:] = apart > self.gap if self.merge_touching else apart >= self.gap
         begins[pieces.starts] = True
+        if self.longest is not None:
+            return self._no_longer(pieces, begins, self.longest)
         low = np.flatnonzero(begins)
         high = np.append(low[1:], len(first))[: len(low)].astype(np.int64)
         return Ranges(low, high, low, first[low], last[high - 1] + self.gap)
+
+    def _no_longer(self, pieces: Pieces, begins: Mask, longest: int) -> Ranges:
+        """Sessions that are ended at multiples of a duration, which no frame straddles.
+
+        Where a session ends depends on where it starts and on whether it follows on one that was ended: from each
+        partial there are two possible sessions, and those that happen are reached one from the other.
+        """
+        first, last = pieces.facts["first"], pieces.facts["last"]
+        count = len(first)
+        row = np.repeat(np.arange(count), 2)
+        follows = np.tile([False, True], count)
+        into = first[row] % longest
+        end = first[row] - into + np.where(follows | (into == 0), longest, 2 * longest)
+        heads = np.append(np.flatnonzero(begins), count)
+        gap = heads[np.searchsorted(heads, row, side="right")]
+        cut = np.minimum(pieces.locate(pieces.key[row], end, first), gap)
+        reached = np.flatnonzero(chain(2 * cut + (cut < gap), 2 * pieces.starts))
+        low, high = row[reached], cut[reached]
+        return Ranges(low, high, low, first[low], np.minimum(last[high - 1] + self.gap, end[reached]))
 
     def describe(self) -> str:
         """The windows in words."""
         touching = "are one" if self.merge_touching else "stay apart"
         gap = describe(self.gap, self.time.type)
-        return f"sessions, [first event, last event + {gap}); those that touch {touching}"
+        ended = "" if self.longest is None else f", ended after about {describe(self.longest, self.time.type)}"
+        return f"sessions, [first event, last event + {gap}); those that touch {touching}{ended}"
 
     def describe_frames(self) -> str:
         """How the line is cut, in words."""

@@ -74,7 +74,9 @@ class Spec(ABC):
                 f"draw() is given {events!r:.80}; expected ff.events(...) of Arrow data, or a list of times"
             )
         table = source.batches(source.schema.names).read_all()
-        return draw(self, table, time=events.time, by=events.by, until=events.until, ties=events.ties)
+        return draw(
+            self, table, time=events.time, by=events.by, until=events.until, longest=events.longest, ties=events.ties
+        )
 
 
 @dataclass(frozen=True, kw_only=True)
