@@ -37,6 +37,7 @@ WITH_SPARK = ("tests/spark/", "tests/api/test_cli.py", "tests/api/test_demo.py")
 """Where tests start a Spark of their own."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Tests with Spark go first, and to one process where several share the work: there is one session."""
     with_spark, others = [], []
