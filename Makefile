@@ -18,9 +18,12 @@ unexport HADOOP_CONF_DIR PYSPARK_DRIVER_PYTHON PYSPARK_PYTHON PYSPARK_SUBMIT_ARG
 demo: $(VENV)/has-spark
 	@$(BIN)/framefold demo
 
-# Two processes: one has all that needs Spark, and so the one session.
+# Two processes at once: one has all that needs Spark, and so the one session. What the other says comes after.
 test: $(VENV)/has-test
-	@$(BIN)/pytest -m "not slow" -n 2 --dist loadgroup --benchmark-disable
+	@$(BIN)/pytest -m "not slow and not spark" >$(VENV)/tests-without-spark 2>&1 & others=$$!; \
+	$(BIN)/pytest -m "not slow and spark"; with=$$?; \
+	wait $$others; without=$$?; \
+	cat $(VENV)/tests-without-spark; exit $$((with || without))
 
 # Spark on the Java of the extra is among the slow tests.
 slow: $(VENV)/has-test $(VENV)/has-java

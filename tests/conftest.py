@@ -39,14 +39,10 @@ WITH_SPARK = ("tests/spark/", "tests/api/test_cli.py", "tests/api/test_demo.py")
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests with Spark go first, and to one process where several share the work: there is one session."""
-    with_spark, others = [], []
+    """Mark the tests that need Spark, so that a run can have all of them, or none."""
     for item in items:
-        needs = "spark" in getattr(item, "fixturenames", ()) or item.nodeid.startswith(WITH_SPARK)
-        (with_spark if needs else others).append(item)
-    for item in with_spark:
-        item.add_marker(pytest.mark.xdist_group("spark"))
-    items[:] = [*with_spark, *others]
+        if "spark" in getattr(item, "fixturenames", ()) or item.nodeid.startswith(WITH_SPARK):
+            item.add_marker(pytest.mark.spark)
 
 
 @pytest.fixture(scope="session")
