@@ -138,12 +138,14 @@ def test_laws(operation: Operation, events: str) -> None:
     check_laws(operation, pa.table(ORDINARY if events == "ordinary" else AWKWARD), examples=12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("stream", STREAMS)
 @pytest.mark.parametrize("operation", [ff.Sum, ff.Variance, ff.Skewness, ff.Kurtosis, ff.RootMeanSquare, ff.Product])
 def test_laws_of_awkward_streams(operation: Any, stream: str) -> None:
     check_laws(operation("x"), pa.table({"x": FLOATS[stream]}), examples=12)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("streams", [(x, y) for x in STREAMS for y in STREAMS if x != y], ids="-".join)
 @pytest.mark.parametrize("operation", [ff.Covariance, ff.Correlation, ff.LinearTrend, ff.WeightedAverage])
 def test_laws_of_awkward_pairs(operation: Any, streams: tuple[str, str]) -> None:
