@@ -15,7 +15,7 @@ import typer
 
 from . import DroppedEventsWarning, FramefoldError, OperationError, QueryError, __version__
 from .arguments import OPERATIONS
-from .files import one_line
+from .inputs import one_line
 
 Engine = enum.StrEnum("Engine", ["spark", "local"])
 Closed = enum.StrEnum("Closed", ["left", "right"])

@@ -21,7 +21,7 @@ from .aggregators.errors import EngineError
 from .aggregators.operation import Operation
 from .arguments import number, read_aggregates, split
 from .events import Windowed
-from .files import Files, open_files, time_hint
+from .inputs import Files, open_files, time_hint
 from .output import check_out, preview, write_dataframe, write_table
 
 if TYPE_CHECKING:

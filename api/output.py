@@ -19,7 +19,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from .aggregators.errors import QueryError
-from .files import FileError, kind_of, one_line
+from .inputs import FileError, kind_of, one_line
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import importlib.metadata
 import importlib.resources
+import inspect
 import re
 import subprocess
 import sys
@@ -17,12 +19,13 @@ import framefold
 ROOT = Path(__file__).parents[1]
 # From the top to the ground: each may import those after it.
 ROOMS = ["api", "spark", "runtime", "aggregators"]
-SOURCES = [path for room in ROOMS for path in sorted((ROOT / room).glob("*.py"))]
+SOURCES = [path for room in ROOMS for path in sorted((ROOT / room).rglob("*.py"))]
 
 
 def imports(path: Path) -> set[str]:
     """Full names of what a file imports, relative ones spelt out."""
-    package = ["framefold"] if path.parent.name == "api" else ["framefold", path.parent.name]
+    room, *inside = path.relative_to(ROOT).parts[:-1]
+    package = ["framefold", *([] if room == "api" else [room]), *inside]
     names = set()
     for node in ast.walk(ast.parse(path.read_text())):
         if isinstance(node, ast.Import):
@@ -32,6 +35,10 @@ def imports(path: Path) -> set[str]:
             module = ".".join([*base, *filter(None, [node.module])])
             names |= {f"{module}.{name.name}" for name in node.names}
     return names
+
+
+def room_in(path: Path) -> str:
+    return path.relative_to(ROOT).parts[0]
 
 
 def room_of(name: str) -> str | None:
@@ -47,13 +54,13 @@ def name_of(path: Path) -> str:
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_imports_run_one_way(path: Path) -> None:
-    below = ROOMS[ROOMS.index(path.parent.name) :]
+    below = ROOMS[ROOMS.index(room_in(path)) :]
     assert {name for name in imports(path) if room_of(name) not in {None, *below}} == set()
 
 
 @pytest.mark.parametrize("path", SOURCES, ids=name_of)
 def test_only_its_own_room_and_the_top_know_spark(path: Path) -> None:
-    if path.parent.name in {"runtime", "aggregators"}:
+    if room_in(path) in {"runtime", "aggregators"}:
         assert {name for name in imports(path) if name.startswith(("pyspark", "py4j"))} == set()
 
 
@@ -96,3 +103,11 @@ def test_make_targets_are_named_at_the_top_of_the_makefile() -> None:
     phony = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
     assert phony
     assert makefile.splitlines()[0] == "# make " + " | ".join(phony[1].split())
+
+
+def test_no_module_takes_the_place_of_a_name_that_is_exported() -> None:
+    """Importing a submodule sets its name in the package."""
+    for path in (ROOT / "api").glob("*.py"):
+        if path.stem not in ("__init__", "__main__"):
+            importlib.import_module(f"framefold.{path.stem}")
+    assert not [name for name in framefold.__all__ if inspect.ismodule(getattr(framefold, name))]
