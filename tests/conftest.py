@@ -27,21 +27,29 @@ for inherited in (
     os.environ.pop(inherited, None)
 
 # A slow machine is no failure. In CI there are more examples, and the same ones each time, so that a red run can be
-# run again; HYPOTHESIS_PROFILE says otherwise.
+# run again; HYPOTHESIS_PROFILE says otherwise, such as "thorough".
 hypothesis.settings.register_profile("dev", deadline=None, max_examples=60)
-hypothesis.settings.register_profile("ci", deadline=None, max_examples=300, derandomize=True)
+hypothesis.settings.register_profile("ci", deadline=None, max_examples=100, derandomize=True)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
 
 
-WITH_SPARK = ("tests/spark/", "tests/api/test_cli.py", "tests/api/test_demo.py")
-"""Where tests start a Spark of their own."""
+WITH_SPARK = ("tests/spark/", "tests/api/test_cli.py", "tests/api/test_demo.py", "tests/test_docstrings.py")
+"""Where tests start a Spark of their own, or ask for that of the run as they go."""
+
+COMBINED = ("driver", "executors")
+"""Parameters of a test that stand for Spark."""
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark the tests that need Spark, so that a run can have all of them, or none."""
     for item in items:
-        if "spark" in getattr(item, "fixturenames", ()) or item.nodeid.startswith(WITH_SPARK):
+        engines = getattr(getattr(item, "callspec", None), "params", {}).values()
+        asked = "spark" in getattr(item, "fixturenames", ()) or any(
+            isinstance(each, str) and each in COMBINED for each in engines
+        )
+        if asked or item.nodeid.startswith(WITH_SPARK):
             item.add_marker(pytest.mark.spark)
 
 
