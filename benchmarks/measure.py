@@ -1,0 +1,187 @@
+"""Runs a case: every contender first for its result, which is compared, then all in turns for the time."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pyarrow.dataset as ds
+
+from .case import Case, Point
+from .child import Child, Failure
+from .compare import compare
+from .contestants import LEAVES_OUT, PEERS, ours
+from .environments import Unavailable, python_of
+from .jobs import Job
+
+LIMIT = 240.0
+"""Seconds after which a run is ended."""
+START_LIMIT = 120.0
+
+
+@dataclass
+class Arena:
+    """The processes of all peers, each started when it is first needed.
+
+    Parameters
+    ----------
+    folder
+        For events, results and logs.
+    say
+        Takes a line about how things go.
+    """
+
+    folder: Path
+    say: Callable[[str], None] = print
+    children: dict[str, Child] = field(default_factory=dict)
+    versions: dict[str, dict[str, str]] = field(default_factory=dict)
+    unavailable: dict[str, str] = field(default_factory=dict)
+
+    def child(self, module: str) -> Child:
+        """The process of a peer, started anew where the last one has ended."""
+        if module in self.unavailable:
+            raise Failure(self.unavailable[module])
+        child = self.children.get(module)
+        if child is None or not child.alive:
+            try:
+                child = Child(module, python_of(PEERS[module].extra), self.folder / f"{module}.log")
+                self.versions[module] = child.ask(START_LIMIT, do="versions")["versions"]
+            except (Unavailable, Failure) as error:
+                self.unavailable[module] = str(error)
+                self.say(f"{module} takes no part: {error}")
+                raise Failure(str(error)) from error
+            self.children[module] = child
+        return child
+
+    def run(self, contender: str, job: Job, save: Path | None = None) -> dict[str, Any]:
+        """Run a job once."""
+        module, way = contender.split(".")
+        asked = {"do": "run", "way": way, "job": job.to_json(), "save": str(save) if save else ""}
+        return self.child(module).ask(LIMIT, **asked)
+
+    def close(self) -> None:
+        """End all processes."""
+        for child in self.children.values():
+            if child.alive:
+                child.close()
+
+
+def job_of(point: Point, folder: Path) -> Job:
+    """The job of a point, its events made."""
+    return Job(path=str(point.data.path(folder)), csv=point.data.csv(folder), **point.job)
+
+
+@dataclass
+class Running:
+    """A case while it runs."""
+
+    case: Case
+    arena: Arena
+    found: dict[str, dict[str, Any]] = field(default_factory=dict)
+    left_out: list[dict[str, Any]] = field(default_factory=list)
+    sizes: dict[float, int] = field(default_factory=dict)
+    out: set[tuple[str, float]] = field(default_factory=set)
+
+    def first(self, point: Point, job: Job) -> None:
+        """Everybody's first run at a point, and whether their results are ours."""
+        results = self.arena.folder / "results"
+        shutil.rmtree(results, ignore_errors=True)
+        results.mkdir(parents=True)
+        our_own = None
+        for contender in self.case.taking_part(point):
+            if (contender, point.x) in self.out:
+                continue
+            path = results / f"{contender}.parquet"
+            try:
+                said = self.arena.run(contender, job, path)
+            except Failure as error:
+                self.leave_out(contender, point, str(error))
+                continue
+            entry = {"first": said["seconds"], "seconds": [], "peaks": []}
+            self.found.setdefault(contender, {})[str(point.x)] = entry
+            if our_own is None and ours(contender):
+                our_own = path
+                self.sizes[point.x] = ds.dataset(path).count_rows()
+            elif our_own is not None:
+                comparison = compare(our_own, path, job)
+                wrong = comparison.differing or comparison.added
+                if contender not in LEAVES_OUT:
+                    wrong = wrong or comparison.missing
+                entry["check"] = comparison.to_dict() | {"wrong": bool(wrong)}
+                if wrong:
+                    self.arena.say(f"WRONG  {self.case.name} {point.x:g}  {contender}: {comparison}")
+                shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
+            self.say(point, contender, f"{said['seconds']:8.2f} s")
+            if said["seconds"] > self.case.patience:
+                self.leave_out_later(contender, point, said["seconds"])
+
+    def say(self, point: Point, contender: str, what: str) -> None:
+        """A line about a contender at a point."""
+        self.arena.say(f"{self.case.name:15s} {point.label or f'{point.x:g}':>20s}  {contender:36s} {what}")
+
+    def leave_out(self, contender: str, point: Point, reason: str) -> None:
+        """Note that a contender takes no part at a point, and why."""
+        self.out.add((contender, point.x))
+        self.left_out.append({"contender": contender, "x": point.x, "label": point.label, "reason": reason})
+        self.say(point, contender, reason)
+
+    def leave_out_later(self, contender: str, point: Point, seconds: float) -> None:
+        """A contender that took too long at a point takes no part in those after it."""
+        points = self.case.points
+        for later in points[points.index(point) + 1 :] if self.case.axis else ():
+            if contender in self.case.taking_part(later):
+                self.leave_out(contender, later, f"took {seconds:.0f} s at {point.x:g}")
+
+    def round(self, number: int, jobs: dict[float, Job]) -> None:
+        """Everybody once at every point, in turns: there and back."""
+        for point in self.case.points:
+            turns = self.case.taking_part(point)
+            for contender in reversed(turns) if number % 2 else turns:
+                entry = self.found.get(contender, {}).get(str(point.x))
+                if entry is None or (contender, point.x) in self.out:
+                    continue
+                if number and (number + 1) * min(entry["first"], *entry["seconds"]) > self.case.budget:
+                    continue
+                try:
+                    said = self.arena.run(contender, jobs[point.x])
+                except Failure as error:
+                    self.leave_out(contender, point, str(error))
+                    continue
+                entry["seconds"].append(said["seconds"])
+                entry["peaks"].append(said["peaks"])
+
+
+def measure(case: Case, arena: Arena) -> dict[str, Any]:
+    """Run a case.
+
+    Returns
+    -------
+    dict
+        The case as JSON has it: points, what each contender took at each (in the order of the rounds, so that equal
+        places are a pair), whether its result was ours, and who was left out.
+    """
+    data = arena.folder / "data"
+    running = Running(case, arena)
+    jobs = {}
+    for point in case.points:
+        jobs[point.x] = job_of(point, data)
+        running.first(point, jobs[point.x])
+    for number in range(case.repeats):
+        running.round(number, jobs)
+        arena.say(f"{case.name:15s} round {number + 1} of {case.repeats}")
+    points = [
+        {"x": point.x, "label": point.label, "events": point.data.rows, "windows": running.sizes.get(point.x)}
+        for point in case.points
+    ]
+    return {
+        "name": case.name,
+        "title": case.title,
+        "axis": case.axis,
+        "about": case.about,
+        "points": points,
+        "found": running.found,
+        "left_out": running.left_out,
+    }
