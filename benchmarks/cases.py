@@ -164,20 +164,24 @@ def own(rows: int) -> Case:
     )
 
 
-def default(most: int) -> list[Case]:
-    """All of it."""
+def default(most: int, scale: float = 1.0) -> list[Case]:
+    """All of it: up to so many events where that is the axis, and all else at some part of its size."""
+
+    def part(rows: int) -> int:
+        return int(rows * scale)
+
     return [
-        reference(8_000_000),
-        overlap(4_000_000),
-        keys(4_000_000),
-        partitions(4_000_000),
+        reference(part(8_000_000)),
+        overlap(part(4_000_000)),
+        keys(part(4_000_000)),
+        partitions(part(4_000_000)),
         events(most),
-        shapes(4_000_000),
-        around(500_000),
-        hot_items(1_000_000),
-        *connections(600_000, 100_000),
-        small(100_000),
-        own(100_000),
+        shapes(part(4_000_000)),
+        around(part(500_000)),
+        hot_items(part(1_000_000)),
+        *connections(part(600_000), part(100_000)),
+        small(part(100_000)),
+        own(part(100_000)),
     ]
 
 

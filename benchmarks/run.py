@@ -88,6 +88,7 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few events, no report: only whether results are equal")
     parser.add_argument("--report", action="store_true", help="no measurement: the report of the last one, made anew")
     parser.add_argument("--events", type=int, default=100_000_000, help="the most events (default: 100 million)")
+    parser.add_argument("--scale", type=float, default=1.0, help="how much of the other cases' events (default: 1.0)")
     parser.add_argument("--cases", help="only these, by name, with commas; others keep their last results")
     parser.add_argument("--folder", type=Path, default=KEPT, help="where events are kept from run to run")
     asked = parser.parse_args()
@@ -95,7 +96,7 @@ def main() -> None:
     if asked.report:
         write(json.loads(RESULTS.read_text()))
         return
-    chosen = cases.quick() if asked.quick else cases.default(asked.events)
+    chosen = cases.quick() if asked.quick else cases.default(asked.events, asked.scale)
     if asked.cases:
         chosen = [case for case in chosen if case.name in asked.cases.split(",")]
     if asked.quick:
@@ -103,7 +104,7 @@ def main() -> None:
             results = run(chosen, Path(folder))
     else:
         asked.folder.mkdir(parents=True, exist_ok=True)
-        results = run(chosen, asked.folder)
+        results = run(chosen, asked.folder) | {"scale": asked.scale}
         if asked.cases and RESULTS.exists():
             results = merged(json.loads(RESULTS.read_text()), results)
         RESULTS.write_text(json.dumps(results, indent=1) + "\n")

@@ -1,0 +1,116 @@
+"""What must hold, each claim judged from the measurements alone."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from .contestants import TITLES
+from .figures import Found, Ratio, curve, exponent, label, number, peak, ratio
+
+LOCAL, FILES, FRAME = "framefold_local.local", "framefold_spark.parquet", "framefold_spark.dataframe"
+WINDOW, STAGES = "spark.window", "spark.two_stages"
+MEMORY = 1.1
+"""Peaks that differ by less are the same: the machine's own noise is about half of that."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A claim, what it asks for, what was seen, whether that does (None if it was not measured), and why if not."""
+
+    what: str
+    target: str
+    seen: str
+    holds: bool | None
+    why: str = ""
+
+
+def at_least(what: str, target: float, seen: Ratio | None) -> Claim:
+    """So many times as fast, or more."""
+    return Claim(
+        what, f"at least {target:g} times as fast", str(seen or "not measured"), seen and seen.median >= target
+    )
+
+
+def at_most(what: str, target: float, seen: Ratio | None, why: str = "") -> Claim:
+    """So many times as long, or less."""
+    return Claim(
+        what, f"at most {target:g} times as long", str(seen or "not measured"), seen and seen.median <= target, why
+    )
+
+
+def speed(cases: dict[str, Found]) -> Iterator[Claim]:
+    """Against Spark's own ways, and against DuckDB and Polars."""
+    case = cases.get("reference")
+    if case:
+        for ours, targets in ((FRAME, {60: 20, 100: 40}), (FILES, {60: 50, 100: 120})):
+            for minutes, target in targets.items():
+                what = f"{TITLES[ours]}, against Spark window(), {minutes} min"
+                yield at_least(what, target, ratio(case, (WINDOW, minutes), (ours, minutes)))
+        for point in case["points"]:
+            yield from against_stages(case, point["x"], f"sum and count, {label(case, point['x'])} min")
+    if shapes := cases.get("shapes"):
+        for point in shapes["points"][1:]:
+            yield from against_stages(shapes, point["x"], point["label"])
+    if events := cases.get("events"):
+        for point in events["points"]:
+            if point["x"] in (8e6, 1e8):
+                for peer in ("duckdb.two_stages", "polars.two_stages"):
+                    what = f"{TITLES[LOCAL]}, against {TITLES[peer]}, {number(point['x'])} events"
+                    yield at_most(what, 1.0, ratio(events, (LOCAL, point["x"]), (peer, point["x"])))
+
+
+def against_stages(case: Found, x: float, what: str) -> Iterator[Claim]:
+    """Both ways on Spark against two stages in SQL."""
+    yield at_most(f"{TITLES[FRAME]}, against {TITLES[STAGES]}, {what}", 1.0, ratio(case, (FRAME, x), (STAGES, x)))
+    yield at_least(f"{TITLES[FILES]}, against {TITLES[STAGES]}, {what}", 3.0, ratio(case, (STAGES, x), (FILES, x)))
+
+
+def growth(cases: dict[str, Found]) -> Iterator[Claim]:
+    """Overlap and number of events."""
+    for ours in (LOCAL, FILES, FRAME):
+        if case := cases.get("overlap"):
+            what = f"{TITLES[ours]}, overlap of 10,000 against one of 10"
+            windows = {point["x"]: point["windows"] for point in case["points"]}
+            many = windows[10_000] / windows[10] if windows.get(10_000) and windows.get(10) else 1
+            why = f"{many:.2f} times as many windows are written"
+            yield at_most(what, 1.15, ratio(case, (ours, 10_000), (ours, 10)), why)
+        if case := cases.get("events"):
+            found = curve(case, ours)
+            for points, which in (
+                (found, "all sizes"),
+                (found[2:], f"from {number(found[2][0])} on" if found[2:] else ""),
+            ):
+                if len(points) > 1:
+                    slope = exponent(points)
+                    what = f"{TITLES[ours]}, exponent of time over events, {which}"
+                    yield Claim(what, "at most 1.05", f"{slope:.2f}", slope <= 1.05)
+            which = "process" if ours == LOCAL else "task"
+            held = {x: peak(case, ours, x, which) for x, _ in found if x >= 8e6}
+            if len(held) > 1 and all(held.values()):
+                first, last = min(held), max(held)
+                seen = f"{held[last] >> 20} MiB at {number(last)} events, {held[first] >> 20} MiB at {number(first)}"
+                what = f"{TITLES[ours]}, peak memory of a {which}, whatever the number of events"
+                yield Claim(what, f"at most {MEMORY} times as much", seen, held[last] <= MEMORY * held[first])
+
+
+def variety(cases: dict[str, Found]) -> Iterator[Claim]:
+    """Other keys and operations cost at most twice the reference, per event."""
+    for ours in (LOCAL, FILES, FRAME):
+        if case := cases.get("shapes"):
+            for point in case["points"][1:]:
+                what = f"{TITLES[ours]}, {point['label']}, against sum and count"
+                yield at_most(what, 2.0, ratio(case, (ours, point["x"]), (ours, case["points"][0]["x"])))
+        if case := cases.get("keys"):
+            windows: dict[float, Any] = {point["x"]: point["windows"] for point in case["points"]}
+            many = (windows.get(1e6) or 0) / (windows.get(100) or 1)
+            why = f"{many:,.0f} times as many windows are computed and written from the same events"
+            what = f"{TITLES[ours]}, 1 million keys, against 100"
+            yield at_most(what, 2.0, ratio(case, (ours, 1e6), (ours, 100)), why)
+
+
+def claims(cases: list[Found]) -> list[Claim]:
+    """All of them."""
+    named = {case["name"]: case for case in cases}
+    return [*speed(named), *growth(named), *variety(named)]

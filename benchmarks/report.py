@@ -1,0 +1,166 @@
+"""The report of a measurement, as Markdown: where peers win, what must hold, then everything."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from .claims import claims
+from .contestants import ALSO, LEAVES_OUT, TITLES
+from .figures import Found, label, median, number, seconds, times
+from .plots import draw
+from .wins import losses, overall
+
+
+def table(head: list[str], rows: list[list[str]], left: int = 1) -> list[str]:
+    """Lines of a Markdown table; so many columns are aligned to the left."""
+    rules = ["---"] * left + ["---:"] * (len(head) - left)
+    return [f"| {' | '.join(row)} |" for row in (head, rules, *rows)]
+
+
+def report(results: dict[str, Any], plots: Path) -> str:
+    """The text; plots are drawn into a folder beside it."""
+    cases = results["cases"]
+    lines = [
+        "# Benchmark report",
+        "",
+        "Written by `make bench` from its measurements (`results.json`); no figure is typed by hand.",
+        "",
+        *wins(cases),
+        *must_hold(cases),
+        *how(results),
+    ]
+    for case in cases:
+        lines += section(case, plots)
+    for title, text in results.get("others", {}).items():
+        lines += [f"## {title}", "", *text, ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def wins(cases: list[Found]) -> Iterator[str]:
+    """Every case that a peer wins."""
+    yield "## Where a peer wins"
+    yield ""
+    found = losses(cases)
+    if found:
+        yield (
+            "Every case in which a peer's median time is below that of one of our ways that runs on the same (Spark, "
+            "or one process), the largest difference first."
+        )
+        yield ""
+        head = ["case", "peer", "our way", "at", "ours takes, times as long"]
+        yield from table(head, [[loss.case, loss.peer, loss.ours, loss.points, loss.times] for loss in found], 4)
+    else:
+        yield "No peer's median time is below that of one of our ways that runs on the same (Spark, or one process)."
+    yield ""
+    yield from overall(cases)
+    yield ""
+
+
+def must_hold(cases: list[Found]) -> Iterator[str]:
+    """The claims."""
+    yield "## What must hold"
+    yield ""
+    yield (
+        "Seen: the median of the ratios of runs in the same round, with the least and the greatest. Where one run of a "
+        "contender takes long it has fewer pairs."
+    )
+    yield ""
+    found = claims(cases)
+    words = {True: "yes", False: "**no**", None: "not measured"}
+    rows = [[each.what, each.target, each.seen, words[each.holds]] for each in found]
+    yield from table(["claim", "target", "seen", "holds"], rows, 4)
+    yield ""
+    for each in found:
+        if each.holds is False and each.why:
+            yield f"- {each.what}: {each.why}."
+    yield ""
+
+
+def how(results: dict[str, Any]) -> Iterator[str]:
+    """How it was measured, on what, with which versions."""
+    machine = results["machine"]
+    yield "## How it was measured"
+    yield ""
+    yield (
+        "Every peer lives in a process of its own, and in an environment of its own where its packages do not go with "
+        "ours. A contender's first run at a point warms it up, does not count, and has its result compared with ours, "
+        "window by window: sums to 1e-9 of their size, variances to 1e-9. Then all run in turns, there and back. "
+        "A time is from the file to the whole result: in memory, or on Spark and Flink to a sink that throws it away. "
+        "Medians of the runs, in seconds; in brackets how many runs where they are fewer than in the rest of the case."
+    )
+    yield ""
+    yield (
+        f"{machine['cores']} cores of {machine['processor']}, {machine['memory']}, {machine['system']}, "
+        f"Python {machine['Python']}, commit {machine['commit']}, {results['date']}."
+    )
+    yield ""
+    versions: dict[str, str] = {}
+    for found in results["versions"].values():
+        versions |= {name: of for name, of in found.items() if name not in versions}
+    yield ", ".join(f"{name} {of}" for name, of in versions.items()) + "."
+    yield ""
+    for module, reason in results["unavailable"].items():
+        yield f"- **{module} took no part**: {reason}"
+    wrong = [
+        f"- **{TITLES[contender]}, {case['title']}, {label(case, float(x))}: differs from ours**: {entry['check']}"
+        for case in results["cases"]
+        for contender, at in case["found"].items()
+        for x, entry in at.items()
+        if entry.get("check", {}).get("wrong")
+    ]
+    yield from wrong
+    compared = sum(
+        "check" in entry for case in results["cases"] for at in case["found"].values() for entry in at.values()
+    )
+    yield f"{compared} results were compared, {len(wrong)} of them wrong."
+    yield ""
+
+
+def section(case: Found, plots: Path) -> Iterator[str]:
+    """A case: its table, its plot, and what is to be known of those who took part."""
+    yield f"## {case['title']}"
+    yield ""
+    if case["about"]:
+        yield case["about"]
+        yield ""
+    points = [point["x"] for point in case["points"]]
+    most = max((len(times(case, way, x)) for way in case["found"] for x in points), default=0)
+
+    def cell(way: str, x: float) -> str:
+        runs = len(times(case, way, x))
+        return seconds(median(case, way, x)) + (f" ({runs})" if 0 < runs < most else "")
+
+    ways = sorted(case["found"], key=lambda way: [median(case, way, x) or 1e9 for x in reversed(points)])
+    head = [case["axis"] or "seconds", *(label(case, x) for x in points)]
+    yield from table(head, [[TITLES[way], *(cell(way, x) for x in points)] for way in ways])
+    yield ""
+    counts = [number(point["windows"]) if point["windows"] else "?" for point in case["points"]]
+    same = len(set(counts)) == 1
+    results = f"At each point {counts[0]}" if same else f"In turn {', '.join(counts)}"
+    yield f"{results} results; {most} timed runs."
+    yield ""
+    if picture := draw(case, plots):
+        yield f"![{case['title']}]({picture})"
+        yield ""
+    yield from notes(case, ways)
+
+
+def notes(case: Found, ways: list[str]) -> Iterator[str]:
+    """What contenders leave out or add, and where one took no part."""
+    lines = []
+    for way in ways:
+        missing = max((entry.get("check", {}).get("missing", 0) for entry in case["found"][way].values()), default=0)
+        if missing:
+            lines.append(
+                f"- {TITLES[way]} leaves out {LEAVES_OUT.get(way, 'windows')}: up to {number(missing)} of them."
+            )
+        if way in ALSO:
+            lines.append(f"- {TITLES[way]} {ALSO[way]}.")
+    reasons: dict[tuple[str, str], list[str]] = {}
+    for left in case["left_out"]:
+        reasons.setdefault((left["contender"], left["reason"]), []).append(label(case, left["x"]))
+    for (way, reason), at in reasons.items():
+        lines.append(f"- {TITLES[way]} took no part at {', '.join(at)}: {reason}.")
+    yield from [*lines, ""] if lines else []
