@@ -46,6 +46,8 @@ class Frames:
         The time of each row, int64: microseconds since the epoch, days for dates, or the integer itself.
     order
         What rows are ordered by, int64: their row numbers, where windows are counted in rows; their time where None.
+    counts
+        How many rows each frame has, int64, where that is known.
 
     Examples
     --------
@@ -56,11 +58,20 @@ class Frames:
     array([4., 2.])
     """
 
-    def __init__(self, index: NDArray[np.intp], size: int, ticks: Ints, order: Ints | None = None) -> None:
+    def __init__(
+        self,
+        index: NDArray[np.intp],
+        size: int,
+        ticks: Ints,
+        order: Ints | None = None,
+        counts: Ints | None = None,
+    ) -> None:
         self.index = index
         self.size = size
         self.ticks = ticks
         self.order = ticks if order is None else order
+        if counts is not None:
+            self._count = counts
         self._sums: dict[Any, tuple[NDArray[np.float64], Compensated]] = {}
 
     def where(self, rows: NDArray[np.bool_]) -> tuple[Frames, NDArray[np.intp]]:

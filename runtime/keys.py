@@ -37,15 +37,30 @@ def plain_type(type: pa.DataType) -> pa.DataType:
 
 def plain(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.Array:
     """A column as one array of its plain type."""
-    if isinstance(column, pa.ChunkedArray):
-        column = column.combine_chunks()
-        if isinstance(column, pa.ChunkedArray):  # what pyarrow gives where a column is too large for one array
-            column = pa.concat_arrays(column.chunks)
+    column = one_array(column)
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if isinstance(column, pa.DictionaryArray):
         return column.dictionary.cast(type).take(column.indices)
     return column if column.type == type else column.cast(type)
+
+
+def coded_or_plain(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.Array:
+    """A column as :func:`plain` has it, but left in its dictionary where it has one, of values that need no care."""
+    column = one_array(column)
+    if not isinstance(column, pa.DictionaryArray) or pa.types.is_floating(type):
+        return plain(column, type)
+    return pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(type))
+
+
+def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """A column as one array; it is not copied where it is one."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    whole = column.combine_chunks()
+    return whole if isinstance(whole, pa.Array) else pa.concat_arrays(whole.chunks)  # too large for one array
 
 
 def require_key(name: str, type: pa.DataType) -> None:
@@ -72,13 +87,7 @@ def encode(column: pa.Array, ordered: bool) -> tuple[Ints, int]:
 
     ``ordered`` codes compare as the values do; the others are in order of appearance.
     """
-    if pa.types.is_null(column.type):
-        return np.zeros(len(column), np.int64), 1
-    if pa.types.is_float16(column.type):
-        column = column.cast(pa.float32())
-    coded = column.dictionary_encode(null_encoding="encode")
-    codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
-    values = coded.dictionary
+    codes, values = dictionary(column.cast(pa.float32()) if pa.types.is_float16(column.type) else column)
     if ordered and len(values) > 1:
         nan = np.zeros(len(values), bool)
         if pa.types.is_floating(values.type):
@@ -90,6 +99,17 @@ def encode(column: pa.Array, ordered: bool) -> tuple[Ints, int]:
         rank[by_value[np.argsort(group, kind="stable")]] = np.arange(len(values))
         codes = rank[codes]
     return codes, len(values)
+
+
+def dictionary(column: pa.Array) -> tuple[Ints, pa.Array]:
+    """A code for each value of a normalised column, in order of appearance, and the value of each code."""
+    if pa.types.is_null(column.type):
+        return np.zeros(len(column), np.int64), column[:1]
+    half = pa.types.is_float16(column.type)  # which pyarrow cannot encode
+    coded = (column.cast(pa.float32()) if half else column).dictionary_encode(null_encoding="encode")
+    values = coded.dictionary
+    codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    return codes, values.cast(column.type) if half else values
 
 
 def pack(codes: Sequence[tuple[Ints, int]], rows: int) -> tuple[Ints, int]:

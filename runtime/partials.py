@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -11,33 +10,13 @@ from numpy.typing import NDArray
 
 from ..aggregators.binding import Bound
 from ..aggregators.operation import State
+from .assign import sorting
 from .keys import Ints, key_codes, pack, span
+from .keys import one_array as one_array
 from .scan import take
 from .slide import replace
 
 FRAME, PART, UNTIL = "frame", "part", "until"
-ROOM = 1 << 20
-"""Groups are counted in an array where there are no more possible ones than this, or than rows."""
-
-
-class Grouping(NamedTuple):
-    """Rows put into groups: which group each is in, and one row of each group."""
-
-    groups: NDArray[np.intp]
-    rows: NDArray[np.intp]
-
-
-def group(codes: Ints, size: int) -> Grouping:
-    """Groups of equal codes below ``size``, in their order; each is stood for by its first row."""
-    if size <= max(ROOM, 4 * len(codes)):
-        first = np.full(size, -1, np.intp)
-        first[codes[::-1]] = np.arange(len(codes))[::-1]
-        present = first >= 0
-        if present.all():
-            return Grouping(codes, first)
-        return Grouping((np.cumsum(present) - 1)[codes], first[present])
-    _, first, index = np.unique(codes, return_index=True, return_inverse=True)
-    return Grouping(index, first)
 
 
 def plane_names(output: str, bound: Bound) -> dict[str, list[str]]:
@@ -93,12 +72,6 @@ def states_of(table: pa.Table, output: str, bound: Bound) -> State:
     }
 
 
-def one_array(column: pa.ChunkedArray) -> pa.Array:
-    """A column as one array."""
-    whole = column.combine_chunks()
-    return whole if isinstance(whole, pa.Array) else pa.concat_arrays(whole.chunks)
-
-
 def merge(table: pa.Table, keys: Sequence[str], outputs: dict[str, Bound]) -> tuple[pa.Table, Ints]:
     """Partials sorted by key and frame with one row each, and the first row of each key.
 
@@ -109,12 +82,12 @@ def merge(table: pa.Table, keys: Sequence[str], outputs: dict[str, Bound]) -> tu
     frames = one_array(table.column(FRAME)).to_numpy()
     parts = one_array(table.column(PART)).to_numpy()
     numbers = [frames] if UNTIL not in table.column_names else [frames, one_array(table.column(UNTIL)).to_numpy()]
-    packed, _ = pack([(codes, count), *map(span, numbers)], len(table))
+    packed, size = pack([(codes, count), *map(span, numbers)], len(table))
     if (parts[1:] < parts[:-1]).any():
         by_part = np.argsort(parts, kind="stable")
-        order = by_part[np.argsort(packed[by_part], kind="stable")]
+        order = by_part[sorting(packed[by_part], size)]
     else:
-        order = np.argsort(packed, kind="stable")
+        order = sorting(packed, size)
     if (order[1:] < order[:-1]).any():
         table, packed, codes = table.take(pa.array(order)), packed[order], codes[order]
     first = np.concatenate([[True], packed[1:] != packed[:-1]])[: len(table)]

@@ -13,14 +13,16 @@ from ..aggregators.errors import ColumnError, QueryError
 from ..aggregators.frames import Frames
 from ..aggregators.lifetimes import Lifetimes, lifetimes_of
 from ..aggregators.operation import Operation, State
+from .assign import Coded, Groups, InTime, assign, key, numbers_of
 from .checks import A_WINDOW, AT, WINDOW, check_intervals, check_outputs, require_order, type_of, windows_of
 from .facts import RANK, UNTIL_TICK, fact
-from .keys import key_codes, normalised, pack, plain, require_key, span
+from .keys import coded_or_plain, plain, require_key
 from .line import Line
-from .partials import FRAME, PART, Grouping, group, merge, schema, to_table
+from .partials import FRAME, PART, merge, schema, to_table
 from .results import results
-from .times import Duration, TimeColumn, drop_null_times
+from .times import Duration, TimeColumn, drop_null_times, ends_of
 from .windows import Ints, Spec
+from .windows.pieces import Mask
 
 
 @dataclass(frozen=True)
@@ -113,26 +115,25 @@ class Query:
         events = events.select(self.input_schema.names)
         if self.null_time == "drop":
             events = drop_null_times(events, self.time)
-        columns = {field.name: plain(events.column(field.name), field.type) for field in self.input_schema}
+        inputs = {self.time, *(column for bound in self.states.values() for column in bound.columns)} - {UNTIL_TICK}
+        inputs |= set() if self.until is None else {self.until.name}
+        inputs |= {RANK} if self.in_rows else set()
+        types = self.input_schema
+        columns = {name: plain(events.column(name), types.field(name).type) for name in inputs}
         ticks = self.times.ticks(columns[self.time])
         ends = None if self.until is None else ends_of(self.times, self.until, ticks, columns[self.until.name])
         if ends is not None and self.longest is not None:
             ends = ticks + np.minimum(ends - ticks, self.longest)
-        ranks = columns[RANK].to_numpy() if self.in_rows else None
-        frames, inside = self.line.frames(ticks, ranks)
-        untils = frames if ends is None else self.line.frames(ends - 1, ranks)[0]
-        if ends is None and inside is not None and not inside.all():
-            rows = pa.array(np.flatnonzero(inside))
-            columns = {name: column.take(rows) for name, column in columns.items()}
-            frames, untils, ticks = frames[inside], untils[inside], ticks[inside]
-            ranks = None if ranks is None else ranks[inside]
         if not len(ticks):
             return self.partials_schema.empty_table()
-        keys = [normalised(columns[name]) for name in self.by]
+        ranks = columns[RANK].to_numpy() if self.in_rows else None
+        frames, inside = self._numbers(ticks, ranks)
+        if ends is None and inside is not None and not inside.all():
+            return self.accumulate(events.filter(pa.array(inside)), part)
         # Frame by frame and not key by key: events that follow one another in time then add to neighbouring states.
-        numbers = [frames] if ends is None else [frames, untils]
-        codes = [*map(span, numbers), key_codes(keys, len(ticks), ordered=False)]
-        groups = group(*pack(codes, len(ticks)))
+        numbers = [frames] if ends is None else [frames, self._numbers(ends - 1, ranks)[0]]
+        keys = [key(coded_or_plain(events.column(name), types.field(name).type)) for name in self.by]
+        groups = assign([*numbers, *keys], len(ticks))
         shared = self._frames(groups, ticks, ends, ranks)
         if ends is not None:
             columns[UNTIL_TICK] = pa.array(ends - 1)
@@ -140,15 +141,24 @@ class Query:
             name: bound.accumulate(shared, [columns[column] for column in bound.columns])
             for name, bound in self.states.items()
         }
-        rows = pa.array(groups.rows)
-        parts = np.full(len(groups.rows), part, np.int64)
-        numbers = [frames[groups.rows], parts, *([] if ends is None else [untils[groups.rows]])]
-        return to_table(self.partials_schema, [key.take(rows) for key in keys], numbers, self.states, states)
+        first, *more = groups.values[: len(numbers)]
+        parts = np.full(len(first), part, np.int64)
+        return to_table(self.partials_schema, groups.values[len(numbers) :], [first, parts, *more], self.states, states)
 
-    def _frames(self, groups: Grouping, ticks: Ints, ends: Ints | None, ranks: Ints | None) -> Frames:
+    def _numbers(self, ticks: Ints, ranks: Ints | None) -> tuple[Coded, Mask | None]:
+        """The frames of events, and which events are in any window (None: all)."""
+        if self.line.axis == "time":  # frames follow the order of ticks: the edges tell which there may be
+            edges = np.array([ticks.min(), ticks.max()])
+            (least, greatest), inside = self.line.frames(edges, None)
+            if inside is None:
+                return numbers_of(InTime(lambda some: self.line.frames(some, None)[0], ticks), least, greatest), None
+        frames, inside = self.line.frames(ticks, ranks)
+        return numbers_of(frames, frames.min(), frames.max()), inside
+
+    def _frames(self, groups: Groups, ticks: Ints, ends: Ints | None, ranks: Ints | None) -> Frames:
         """The rows of a batch in their frames; with their lives there, where an output asks for them."""
         if ends is None or not self.clips:
-            return Frames(groups.groups, len(groups.rows), ticks, ranks)
+            return Frames(groups.index, len(groups.counts), ticks, ranks, groups.counts)
         (windows,) = self.line.windows
         stretches = [windows.stretch(windows.frames(each, None)[0]) for each in (ticks, ends - 1)]
         if windows.whole_frames or stretches[0] is None or stretches[1] is None:
@@ -156,7 +166,7 @@ class Query:
         else:
             head = np.minimum(ends, stretches[0][1]) - ticks
             tail = np.where(stretches[1][0] > ticks, ends - stretches[1][0], 0)
-        return Lifetimes(groups.groups, len(groups.rows), ticks, head, tail, ranks)
+        return Lifetimes(groups.index, len(groups.counts), ticks, head, tail, ranks)
 
     def seeds(self) -> pa.Table:
         """Partials without an event for the keys that have windows of their own; to be merged with the others."""
@@ -166,11 +176,11 @@ class Query:
             keys = windows.keys_of_their_own(types)
             if keys is None:
                 continue
-            codes, size = key_codes(keys, len(keys[0]) if keys else 1, ordered=False)
-            rows = group(codes, size).rows
-            states = {name: identities(bound, len(rows)) for name, bound in self.states.items()}
-            numbers = [np.full(len(rows), -1), np.zeros(len(rows), np.int64)]
-            columns = [key.take(pa.array(rows)) for key in keys]
+            groups = assign([key(column) for column in keys], len(keys[0]) if keys else 1)
+            count = len(groups.counts)
+            states = {name: identities(bound, count) for name, bound in self.states.items()}
+            numbers = [np.full(count, -1), np.zeros(count, np.int64)]
+            columns = groups.values
             tables.append(to_table(self.partials_schema, columns, numbers, self.states, states))
         return self.merge(pa.concat_tables(tables)) if len(tables) > 1 else tables[0]
 
@@ -282,23 +292,6 @@ def bind(
         schema(keys, facts | bound, ends is not None),
         pa.schema([*keys, pa.field(WINDOW, bounds, False), *at, *results]),
     )
-
-
-def ends_of(time: TimeColumn, until: TimeColumn, ticks: Ints, column: pa.Array) -> Ints:
-    """The ends of interval events; ColumnError where one has none, or does not live for a tick."""
-    if column.null_count:
-        raise ColumnError(
-            f"the end {until.name!r} is null in {column.null_count} of {len(column)} events; expected an end for each"
-        )
-    ends = until.ticks(column)
-    wrong = np.flatnonzero(ends <= ticks)
-    if len(wrong):
-        row = int(wrong[0])
-        raise ColumnError(
-            f"{len(wrong)} of {len(column)} events end no later than they start, the first from "
-            f"{time.word(int(ticks[row]))} to {time.word(int(ends[row]))}; expected {until.name!r} after {time.name!r}"
-        )
-    return ends
 
 
 __all__ = ["A_WINDOW", "FRAME", "PART", "WINDOW", "Query", "bind", "type_of"]

@@ -182,6 +182,23 @@ def drop_null_times(table: pa.Table, name: str) -> pa.Table:
     return table.filter(pc.is_valid(column)) if column.null_count else table
 
 
+def ends_of(time: TimeColumn, until: TimeColumn, ticks: Ints, column: pa.Array) -> Ints:
+    """The ends of interval events; ColumnError where one has none, or does not live for a tick."""
+    if column.null_count:
+        raise ColumnError(
+            f"the end {until.name!r} is null in {column.null_count} of {len(column)} events; expected an end for each"
+        )
+    ends = until.ticks(column)
+    wrong = np.flatnonzero(ends <= ticks)
+    if len(wrong):
+        row = int(wrong[0])
+        raise ColumnError(
+            f"{len(wrong)} of {len(column)} events end no later than they start, the first from "
+            f"{time.word(int(ticks[row]))} to {time.word(int(ends[row]))}; expected {until.name!r} after {time.name!r}"
+        )
+    return ends
+
+
 def overflow_guard(least: int, greatest: int, time: TimeColumn) -> None:
     """ColumnError where a bound of a window would leave the range of its type."""
     limit = 1 << 31 if pa.types.is_date(time.type) else LIMIT

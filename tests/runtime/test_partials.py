@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold.aggregators.binding import Bound
-from framefold.runtime import partials as module
-from framefold.runtime.partials import group, reduce_groups
+from framefold.runtime.partials import reduce_groups
 from framefold.runtime.query import Query, bind
 
 SCHEMA = pa.schema({"t": pa.int64(), "k": pa.string(), "x": pa.float64(), "s": pa.string()})
@@ -126,19 +125,6 @@ def test_merging_twice_changes_nothing() -> None:
     once = asked.merge(pa.concat_tables(made))
     assert bits(asked.merge(once)) == bits(once)
     assert asked.merge(once.slice(0, 0)).num_rows == 0
-
-
-@given(st.lists(st.integers(0, 50), min_size=1, max_size=60), st.sampled_from([1, 1 << 20]))
-def test_group(codes: list[int], room: int) -> None:
-    """Counted in an array, or sorted where there are too many possible groups."""
-    before, module.ROOM = module.ROOM, room
-    try:
-        made = group(np.array(codes), 51 if room > 1 else 10**12)
-    finally:
-        module.ROOM = before
-    distinct = sorted(set(codes))
-    assert made.groups.tolist() == [distinct.index(code) for code in codes]
-    assert made.rows.tolist() == [codes.index(code) for code in distinct]
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=12))

@@ -1,0 +1,192 @@
+"""The events of a batch put into groups, one for each (frame, key) among them.
+
+Few possible groups are counted in an array; of many, the codes are sorted. Rows are taken block by block, so that what
+is worked out on the way stays in the cache.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from .keys import ROOM, Ints, dictionary, normalised, pack
+
+BLOCK = 1 << 16
+"""Rows that are worked on at a time."""
+FEW = 1 << 18
+"""Groups are counted in an array where there are no more possible ones than this, or than twice the rows."""
+
+
+class Codes(Protocol):
+    """Integers, some at a time."""
+
+    def __getitem__(self, rows: Any, /) -> NDArray[Any]: ...
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column of rows as integers.
+
+    Parameters
+    ----------
+    codes
+        One for each row.
+    least
+        What is taken off them.
+    count
+        What all of them are below then.
+    values
+        The values that some of them, with ``least`` taken off, stand for.
+    """
+
+    codes: Codes
+    least: int
+    count: int
+    values: Callable[[Ints], Any]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows in groups: the group of each row, how many rows each has, and its value of each column."""
+
+    index: NDArray[np.intp]
+    counts: Ints
+    values: list[Any]
+
+
+def assign(columns: Sequence[Coded], rows: int) -> Groups:
+    """Rows, at least one, that are equal in all columns into one group; groups sorted by the columns' codes."""
+    size = math.prod(column.count for column in columns)
+    return counted(columns, rows, size) if size <= max(FEW, 2 * rows) else by_sorting(columns, rows)
+
+
+def counted(columns: Sequence[Coded], rows: int, size: int) -> Groups:
+    """The groups of :func:`assign` where there are at most ``size``."""
+    index = np.zeros(rows, np.intp)
+    counts = np.zeros(size, np.int64)
+    for start in range(0, rows, BLOCK):
+        block = slice(start, start + BLOCK)
+        part = index[block]
+        for position, column in enumerate(columns):
+            if not position:
+                np.subtract(column.codes[block], column.least, out=part, dtype=np.int64)
+                continue
+            part *= column.count
+            part += column.codes[block]
+            if column.least:
+                part -= column.least
+        np.add.at(counts, part, 1)
+    codes = np.flatnonzero(counts)
+    if len(codes) < size:
+        places = np.zeros(size, np.intp)
+        places[codes] = np.arange(len(codes))
+        for start in range(0, rows, BLOCK):
+            part = index[start : start + BLOCK]
+            part[:] = places[part]
+        counts = counts[codes]
+    values: list[Any] = []
+    for column in reversed(columns):
+        codes, own = np.divmod(codes, column.count)
+        values.append(column.values(own))
+    return Groups(index, counts, values[::-1])
+
+
+def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
+    """The groups of :func:`assign`, however many there may be."""
+    packed, size = pack([(taken_off(column.codes[:], column.least), column.count) for column in columns], rows)
+    order = sorting(packed, size)
+    packed = packed[order]
+    new = np.empty(rows, bool)
+    new[:1] = True
+    np.not_equal(packed[1:], packed[:-1], out=new[1:])
+    index = np.empty(rows, np.intp)
+    index[order] = np.cumsum(new) - 1
+    starts = np.flatnonzero(new)
+    first = order[starts]
+    values = [column.values(taken_off(column.codes[first], column.least)) for column in columns]
+    return Groups(index, np.diff(np.append(starts, rows)), values)
+
+
+def sorting(codes: Ints, size: int) -> NDArray[np.intp]:
+    """The stable order of codes from 0 to below ``size``.
+
+    Where they leave room for it, the rows' numbers are sorted with them in one integer: integers are sorted in
+    vectors, several times as fast as an order is found.
+    """
+    bits = max(len(codes) - 1, 1).bit_length()
+    if size << bits > 1 << 63:
+        return np.argsort(codes, kind="stable")
+    both = codes << bits
+    both |= np.arange(len(codes))
+    both.sort()
+    both &= (1 << bits) - 1
+    return both
+
+
+class InTime:
+    """The frames of ticks, worked out some at a time."""
+
+    def __init__(self, frames: Callable[[Ints], Ints], ticks: Ints) -> None:
+        self.frames = frames
+        self.ticks = ticks
+
+    def __getitem__(self, rows: Any, /) -> Ints:
+        return self.frames(self.ticks[rows])
+
+
+def numbers_of(codes: Ints | InTime, least: int, greatest: int) -> Coded:
+    """Numbers from ``least`` to ``greatest``."""
+    least, greatest = int(least), int(greatest)
+    if greatest - least < ROOM >> 8:
+        return Coded(codes, least, greatest - least + 1, lambda own: own + least)
+    values, inverse = np.unique(codes[:], return_inverse=True)
+    return Coded(inverse, 0, len(values), values.__getitem__)
+
+
+def key(column: pa.Array) -> Coded:
+    """A key column: integers and times in a small range as they are, other values by their dictionary."""
+    numbers = None if column.null_count else integers(column)
+    if numbers is not None and len(numbers):
+        least, greatest = int(numbers.min()), int(numbers.max())
+        if greatest - least < max(FEW, 4 * len(numbers)):
+            kind = numbers.dtype
+            return Coded(
+                numbers,
+                least,
+                greatest - least + 1,
+                lambda own: pa.array((own + least).astype(kind)).view(column.type),
+            )
+    if not isinstance(column, pa.DictionaryArray):
+        codes, values = dictionary(normalised(column))
+        return Coded(codes, 0, max(len(values), 1), lambda own: values.take(pa.array(own)))
+    values = column.dictionary
+    if values.null_count or len(values.unique()) < len(values):
+        return key(values.take(column.indices))
+    if not column.null_count:
+        return Coded(column.indices.to_numpy(), 0, max(len(values), 1), lambda own: values.take(pa.array(own)))
+    null = len(values)  # a null is a key as any other
+    codes = pc.fill_null(column.indices.cast(pa.int64()), null).to_numpy()
+    return Coded(codes, 0, null + 1, lambda own: values.take(pa.array(own, mask=own == null)))
+
+
+def integers(column: pa.Array) -> NDArray[Any] | None:
+    """The numbers of a column of integers or times without nulls; None for other types."""
+    kind = column.type
+    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+        column = column.view(pa.int32() if kind.bit_width == 32 else pa.int64())
+    if not pa.types.is_integer(column.type) or kind == pa.uint64():
+        return None
+    numbers: NDArray[Any] = column.to_numpy()
+    return numbers
+
+
+def taken_off(codes: NDArray[Any], least: int) -> Ints:
+    """Codes with the least taken off, whatever kind of integers they are."""
+    return cast(Ints, np.subtract(codes, least, dtype=np.int64))

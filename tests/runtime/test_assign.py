@@ -1,0 +1,83 @@
+"""Rows put into groups: those that are equal in every column, whatever its type and however many groups there are."""
+
+from __future__ import annotations
+
+import datetime
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from framefold.runtime import assign as module
+from framefold.runtime.assign import InTime, assign, key, numbers_of, sorting
+
+DAY = datetime.date(2020, 2, 29)
+VALUES: dict[pa.DataType, list[Any]] = {
+    pa.int8(): [-128, 127, 0],
+    pa.int64(): [-(2**63), 2**63 - 1, 0, 1],
+    pa.uint32(): [2**32 - 1, 0],
+    pa.uint64(): [2**64 - 1, 0],
+    pa.float32(): [0.0, -0.0, 1.5],
+    pa.string(): ["", "a", "é"],
+    pa.dictionary(pa.int8(), pa.string()): ["", "a", "é"],
+    pa.bool_(): [True, False],
+    pa.date32(): [DAY, datetime.date(1, 1, 1)],
+    pa.timestamp("us", "UTC"): [datetime.datetime(2020, 1, 1, tzinfo=datetime.UTC)],
+    pa.time32("s"): [datetime.time(1), datetime.time(0)],
+    pa.duration("us"): [datetime.timedelta(1), datetime.timedelta(0)],
+    pa.decimal128(5, 2): [Decimal("1.10"), Decimal("-9.00")],
+    pa.null(): [],
+}
+
+
+@pytest.mark.parametrize("few", [0, 1 << 18])
+@pytest.mark.parametrize("type", VALUES, ids=str)
+@given(data=st.data())
+def test_equal_rows_are_together(type: pa.DataType, few: int, data: st.DataObject) -> None:
+    value = st.sampled_from([*VALUES[type], None])
+    rows = data.draw(st.lists(st.tuples(st.integers(-5, 5), value), min_size=1, max_size=20))
+    numbers = np.array([number for number, _ in rows])
+    column = pa.array([value for _, value in rows], type)
+    before, module.FEW, module.BLOCK = (module.FEW, module.BLOCK), few, 7
+    try:
+        made = assign([numbers_of(numbers, numbers.min(), numbers.max()), key(column)], len(rows))
+    finally:
+        module.FEW, module.BLOCK = before
+    expected = list(zip(numbers.tolist(), column.to_pylist(), strict=True))
+    found = list(zip(made.values[0].tolist(), made.values[1].to_pylist(), strict=True))
+    assert [found[group] for group in made.index] == expected
+    assert len(set(found)) == len(found) == len(set(expected))
+    assert made.counts.tolist() == [expected.count(each) for each in found]
+    assert made.values[0].tolist() == sorted(made.values[0].tolist())
+
+
+def test_a_dictionary_with_a_value_twice_or_null() -> None:
+    for values in (["b", "a", "b"], ["b", "a", None]):
+        column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None, 0]), pa.array(values))
+        made = assign([key(column)], 5)
+        assert [made.values[0][group].as_py() for group in made.index] == column.to_pylist()
+        assert len(made.counts) == len(set(column.to_pylist()))
+
+
+def test_numbers_far_apart() -> None:
+    numbers = np.array([2**62, -(2**62), 2**62])
+    made = assign([numbers_of(numbers, -(2**62), 2**62)], 3)
+    assert made.index.tolist() == [1, 0, 1]
+    assert made.values[0].tolist() == [-(2**62), 2**62]
+
+
+def test_frames_of_some_ticks() -> None:
+    ticks = np.arange(100)
+    frames = InTime(lambda some: some // 30, ticks)
+    made = assign([numbers_of(frames, 0, 3)], 100)
+    assert made.index.tolist() == (ticks // 30).tolist()
+    assert made.counts.tolist() == [30, 30, 30, 10]
+
+
+@given(st.lists(st.integers(0, 50), max_size=60), st.sampled_from([51, 1 << 62]))
+def test_sorting_is_stable(codes: list[int], size: int) -> None:
+    assert sorting(np.array(codes, np.int64), size).tolist() == sorted(range(len(codes)), key=codes.__getitem__)
