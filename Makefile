@@ -1,4 +1,4 @@
-# make demo | test | slow | lint | bench | clean
+# make demo | test | slow | lint | bench | bench-quick | bench-kernels | clean
 #
 # Everything runs in .venv, which is made by the first command that needs it and made anew when pyproject.toml changes.
 # A stamp file in it says what has been installed.
@@ -13,7 +13,7 @@ unexport HADOOP_CONF_DIR PYSPARK_DRIVER_PYTHON PYSPARK_PYTHON PYSPARK_SUBMIT_ARG
 
 .DEFAULT_GOAL := test
 .NOTPARALLEL:
-.PHONY: demo test slow lint bench clean
+.PHONY: demo test slow lint bench bench-quick bench-kernels clean
 
 demo: $(VENV)/has-spark
 	@$(BIN)/framefold demo
@@ -38,8 +38,16 @@ lint: $(VENV)/has-lint
 	@rm -rf build
 	@MYPYPATH=$(VENV)/typed $(BIN)/mypy --strict --package framefold
 
-bench: $(VENV)/has-test
+# About twenty minutes; the first time also as long as it takes to install the peers, each in an environment of its own.
+bench: $(VENV)/has-bench
 	@$(BIN)/python -m benchmarks.run
+
+# Few events, the peers that the tests have anyway: only whether all results are equal.
+bench-quick: $(VENV)/has-test
+	@$(BIN)/python -m benchmarks.run --quick
+
+bench-kernels: $(VENV)/has-test
+	@$(BIN)/pytest benchmarks
 
 clean:
 	@rm -rf $(VENV) build dist *.egg-info .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse
@@ -71,6 +79,10 @@ $(VENV)/has-test: $(VENV)/has-spark
 
 $(VENV)/has-java: $(VENV)/has-spark
 	@$(PIP) install --editable '.[java]'
+	@touch $@
+
+$(VENV)/has-bench: $(VENV)/has-test
+	@$(PIP) install --editable '.[bench]'
 	@touch $@
 
 $(VENV)/has-lint: $(VENV)/has-test

@@ -9,7 +9,7 @@ from typing import Any
 from .claims import claims
 from .contestants import ALSO, LEAVES_OUT, TITLES
 from .figures import Found, label, median, number, seconds, times
-from .plots import draw
+from .plot import draw
 from .wins import losses, overall
 
 
