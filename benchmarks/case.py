@@ -10,7 +10,8 @@ from .datasets import Data
 
 OURS = ("framefold_local.local", "framefold_spark.parquet", "framefold_spark.dataframe")
 STAGES = ("spark.two_stages", "duckdb.two_stages", "polars.two_stages")
-COPIED = ("spark.copied", "duckdb.copied")
+COPIED = ("spark.copied", "duckdb.copied", "polars.every")
+"""Two stages that leave out no window."""
 WINDOWS = ("spark.window", "polars.dynamic")
 
 

@@ -13,7 +13,7 @@ def reference(rows: int) -> Case:
     data = Data(rows=rows)
     modes = ("framefold_spark.dataframe_driver", "framefold_spark.dataframe_executors")
     files = ("framefold_spark.parquet_driver", "framefold_spark.parquet_executors")
-    rest = ("duckdb.expanded", "pandas.two_stages")
+    rest = ("duckdb.every", "polars.every", "duckdb.expanded", "pandas.two_stages")
     return Case(
         "reference",
         f"The reference job: {rows:,} events of 100 keys over a day, sum and count, windows every minute",
@@ -107,11 +107,9 @@ def shapes(rows: int) -> Case:
         "",
         points,
         (*OURS, *STAGES),
-        "The variance by hand is made of sums of squares, which rounding can ruin; ours is not. "
-        "Polars has no rolling merge of variances and takes no part there.",
+        "The variance by hand is made of sums of squares, which rounding can ruin; ours is not.",
         repeats=5,
         budget=15.0,
-        only={"polars.two_stages": (0, 1, 2, 3, 4)},
     )
 
 

@@ -52,9 +52,9 @@ def source(path: Path) -> str:
 def alike(output: tuple[str, str, str]) -> str:
     """Whether an output is the same on both sides, as SQL."""
     name, operation, _ = output
-    size = "1" if operation == "var" else f"greatest(abs(a.{name}), abs(b.{name}))"
-    close = f"coalesce(abs(a.{name} - b.{name}) <= {CLOSE} * {size}, false)"
-    return f"(a.{name} IS NOT DISTINCT FROM b.{name} OR {close})"
+    size = "1" if operation == "var" else f"greatest(abs(ours.{name}), abs(theirs.{name}))"
+    close = f"coalesce(abs(ours.{name} - theirs.{name}) <= {CLOSE} * {size}, false)"
+    return f"(ours.{name} IS NOT DISTINCT FROM theirs.{name} OR {close})"
 
 
 def compare(ours: Path, theirs: Path, job: Job) -> Comparison:
@@ -72,11 +72,11 @@ def compare(ours: Path, theirs: Path, job: Job) -> Comparison:
     columns = ", ".join([*place[:-1], *(f"{name}::DOUBLE AS {name}" for name in job.names)])
     sides = [f"(SELECT {columns}, {turn}, true AS there FROM {source(path)} {some})" for path in (ours, theirs)]
     near = " AND ".join(map(alike, job.outputs))
-    joined = f"FROM {sides[0]} a FULL JOIN {sides[1]} b USING ({', '.join(place)})"
-    both = "a.there AND b.there"
+    joined = f"FROM {sides[0]} ours FULL JOIN {sides[1]} theirs USING ({', '.join(place)})"
+    both = "ours.there AND theirs.there"
     found = connection.execute(
         f"SELECT count(*) FILTER ({both}), count(*) FILTER ({both} AND NOT ({near})), "
-        f"count(*) FILTER (b.there IS NULL), count(*) FILTER (a.there IS NULL), "
-        f"arg_min((a, b)::VARCHAR, 1) FILTER ({both} AND NOT ({near})) {joined}"
+        f"count(*) FILTER (theirs.there IS NULL), count(*) FILTER (ours.there IS NULL), "
+        f"arg_min((ours, theirs)::VARCHAR, 1) FILTER ({both} AND NOT ({near})) {joined}"
     ).fetchall()[0]
     return Comparison(*found[:4], example=found[4] or "", share=1 / parts)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -62,10 +62,10 @@ class Arena:
         asked = {"do": "run", "way": way, "job": job.to_json(), "save": str(save) if save else ""}
         return self.child(module).ask(LIMIT, **asked)
 
-    def close(self) -> None:
-        """End all processes."""
-        for child in self.children.values():
-            if child.alive:
+    def close(self, modules: Iterable[str] | None = None) -> None:
+        """End the processes of some peers, or of all."""
+        for module in list(self.children if modules is None else modules):
+            if (child := self.children.pop(module, None)) and child.alive:
                 child.close()
 
 
@@ -172,6 +172,7 @@ def measure(case: Case, arena: Arena) -> dict[str, Any]:
     for number in range(case.repeats):
         running.round(number, jobs)
         arena.say(f"{case.name:15s} round {number + 1} of {case.repeats}")
+    arena.close(module for module, peer in PEERS.items() if peer.extra)  # these take part in few cases
     points = [
         {"x": point.x, "label": point.label, "events": point.data.rows, "windows": running.sizes.get(point.x)}
         for point in case.points

@@ -8,7 +8,7 @@ from pathlib import Path
 import duckdb
 
 from ..jobs import Job
-from .stages import copied, over, plain, two_stages
+from .stages import copied, every, over, plain, two_stages
 
 Statement = str
 
@@ -29,6 +29,11 @@ def hottest(counts: Statement, job: Job) -> Statement:
 def by_hand(job: Job) -> Statement:
     """Two stages."""
     return two_stages(job, source(job), "epoch_us(t)", "//")
+
+
+def all_windows(job: Job) -> Statement:
+    """Two stages, the first filled up with empty rows."""
+    return every(job, source(job))
 
 
 def by_copies(job: Job) -> Statement:
@@ -75,6 +80,7 @@ def versions() -> dict[str, str]:
 
 
 WAYS: dict[str, Callable[[Job], Statement]] = {
+    "every": all_windows,
     "two_stages": by_hand,
     "copied": by_copies,
     "expanded": expanded,

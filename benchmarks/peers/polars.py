@@ -8,6 +8,7 @@ import polars as pl
 from polars.lazyframe.group_by import LazyGroupBy
 
 from ..jobs import Job
+from .stages import PARTS
 
 
 def scan(job: Job) -> pl.LazyFrame:
@@ -44,24 +45,52 @@ def most(found: pl.LazyFrame, job: Job) -> pl.LazyFrame:
     return found.filter(pl.col(name) == pl.col(name).max().over("start")) if job.kind == "hottest" else found
 
 
-def two_stages(job: Job) -> pl.DataFrame:
-    """One row a key and step, then a range of steps."""
-    if not {operation for _, operation, _ in job.outputs} <= {"sum", "count", "min", "max"}:
-        raise NotImplementedError("sum, count, min and max only")
+def steps(job: Job) -> pl.LazyFrame:
+    """One row a key and step, sorted: the first of two stages."""
+    parts = {}
+    for _, operation, column in job.outputs:
+        x = pl.col(column) if column else pl.len()
+        for part in PARTS[operation]:
+            of = {"sum": x.sum, "square": (x * x).sum, "min": x.min, "max": x.max, "count": x.count}[part]
+            parts[f"{column}_{part}"] = of() if column else pl.len().cast(pl.Int64)
     keys = list(job.keys)
-    steps = (
-        scan(job)
-        .group_by(*keys, (pl.col("t").dt.timestamp("us") // job.every).alias("step"))
-        .agg(expressions(job))
-        .sort(*keys, "step")
-    )
-    rolled = []
-    for name, operation, _ in job.outputs:
-        x = pl.col(name)
-        roll = {"sum": x.rolling_sum_by, "count": x.rolling_sum_by, "min": x.rolling_min_by, "max": x.rolling_max_by}
-        rolled.append(roll[operation]("step", f"{job.size // job.every}i").over(keys))
+    step = (pl.col("t").dt.timestamp("us") // job.every).alias("step")
+    return scan(job).group_by(*keys, step).agg(**parts).sort(*keys, "step")
+
+
+def merged(job: Job) -> list[pl.Expr]:
+    """The outputs as aggregates over the rows of the first stage."""
+    made = []
+    for name, operation, column in job.outputs:
+        total, count = pl.col(f"{column}_sum").sum(), pl.col(f"{column}_count").sum()
+        squares = pl.col(f"{column}_square").sum()
+        of = {
+            "sum": total,
+            "count": count,
+            "min": pl.col(f"{column}_min").min(),
+            "max": pl.col(f"{column}_max").max(),
+            "avg": total / count,
+            "var": pl.when(count > 1).then((squares - total * total / count) / (count - 1)),
+        }
+        made.append(of[operation].alias(name))
+    return made
+
+
+def two_stages(job: Job) -> pl.DataFrame:
+    """A rolling range of steps, up to each: windows that end in a step without an event are missing."""
+    windows = steps(job).rolling("step", period=f"{job.size // job.every}i", group_by=job.keys)
     start = (pl.col("step") * job.every - (job.size - job.every)).alias("start")
-    return steps.select(*keys, start, *rolled).collect()
+    return windows.agg(merged(job)).select(*job.keys, start, *job.names).collect()
+
+
+def every(job: Job) -> pl.DataFrame:
+    """``group_by_dynamic`` over the steps: no window is missing."""
+    width = job.size // job.every
+    grid = steps(job).group_by_dynamic(
+        "step", every="1i", period=f"{width}i", offset=f"{1 - width}i", group_by=job.keys
+    )
+    found = grid.agg(merged(job)).select(*job.keys, (pl.col("step") * job.every).alias("start"), *job.names)
+    return most(found, job).collect()
 
 
 def rolling(job: Job) -> pl.DataFrame:
@@ -106,6 +135,7 @@ def versions() -> dict[str, str]:
 WAYS: dict[str, Callable[[Job], pl.DataFrame]] = {
     "dynamic": dynamic,
     "two_stages": two_stages,
+    "every": every,
     "rolling": rolling,
     "python": own,
 }

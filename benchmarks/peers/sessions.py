@@ -11,8 +11,8 @@ from pyspark.sql import DataFrame, SparkSession
 from ..jobs import Job
 
 SETTINGS = {
-    "spark.driver.memory": "6g",
-    "spark.driver.maxResultSize": "4g",
+    "spark.driver.memory": "4g",
+    "spark.driver.maxResultSize": "3g",
     "spark.ui.enabled": "false",
     "spark.ui.showConsoleProgress": "false",
     "spark.log.level": "ERROR",

@@ -38,6 +38,19 @@ def over(job: Job) -> str:
     return ", ".join(f"{PLAIN[operation]}({column or '*'}) OVER w AS {name}" for name, operation, column in job.outputs)
 
 
+def pieces(job: Job) -> tuple[str, str]:
+    """The columns of the first stage, and those of the second."""
+    parts = {
+        f"{column or 'rows'}_{part}": text.format(x=column or "*")
+        for _, operation, column in job.outputs
+        for part, text in PARTS[operation].items()
+    }
+    first = ", ".join(f"{text} AS {name}" for name, text in parts.items())
+    merged = (f"{MERGED[operation].format(column or 'rows')} AS {name}" for name, operation, column in job.outputs)
+    second = ", ".join(merged)
+    return first, second
+
+
 def two_stages(job: Job, source: str, microseconds: str, quotient: str) -> str:
     """One row a key and step, then a range of steps: the best a user can write by hand.
 
@@ -55,14 +68,7 @@ def two_stages(job: Job, source: str, microseconds: str, quotient: str) -> str:
         The operator of whole division.
     """
     keys = ", ".join(job.keys)
-    parts = {
-        f"{column or 'rows'}_{part}": text.format(x=column or "*")
-        for _, operation, column in job.outputs
-        for part, text in PARTS[operation].items()
-    }
-    first = ", ".join(f"{text} AS {name}" for name, text in parts.items())
-    merged = (f"{MERGED[operation].format(column or 'rows')} AS {name}" for name, operation, column in job.outputs)
-    second = ", ".join(merged)
+    first, second = pieces(job)
     since = "UNBOUNDED" if job.kind == "landmark" else str(job.size // job.every - 1)
     start = f"step * {job.every}" if job.kind == "landmark" else f"step * {job.every} - {job.size - job.every}"
     return f"""
@@ -71,6 +77,26 @@ def two_stages(job: Job, source: str, microseconds: str, quotient: str) -> str:
         )
         SELECT {keys}, {start} AS start, {second} FROM steps
         WINDOW w AS (PARTITION BY {keys} ORDER BY step RANGE BETWEEN {since} PRECEDING AND CURRENT ROW)
+    """
+
+
+def every(job: Job, source: str) -> str:
+    """The first stage filled up to a row for each key's every step, as DuckDB has it: no window is missing."""
+    keys = ", ".join(job.keys)
+    width = job.size // job.every
+    first, second = pieces(job)
+    filled = f"unnest(range(min(step) - {width - 1}, max(step) + 1))"
+    return f"""
+        WITH steps AS MATERIALIZED (
+          SELECT {keys}, epoch_us(t) // {job.every} AS step, {first} FROM {source} GROUP BY ALL
+        ), every_step AS (
+          SELECT {keys}, {filled} AS step FROM steps GROUP BY {keys}
+        ), slid AS (
+          SELECT {keys}, step * {job.every} AS start, count(steps.step) OVER w AS filled, {second}
+          FROM every_step LEFT JOIN steps USING ({keys}, step)
+          WINDOW w AS (PARTITION BY {keys} ORDER BY step ROWS BETWEEN CURRENT ROW AND {width - 1} FOLLOWING)
+        )
+        SELECT * EXCLUDE filled FROM slid WHERE filled > 0
     """
 
 
