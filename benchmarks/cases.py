@@ -179,7 +179,7 @@ def default(most: int, scale: float = 1.0) -> list[Case]:
         hot_items(part(1_000_000)),
         *connections(part(600_000), part(100_000)),
         small(part(100_000)),
-        own(part(100_000)),
+        own(part(200_000)),
     ]
 
 

@@ -53,7 +53,8 @@ def alike(output: tuple[str, str, str]) -> str:
     """Whether an output is the same on both sides, as SQL."""
     name, operation, _ = output
     size = "1" if operation == "var" else f"greatest(abs(ours.{name}), abs(theirs.{name}))"
-    close = f"coalesce(abs(ours.{name} - theirs.{name}) <= {CLOSE} * {size}, false)"
+    near = f"abs(ours.{name} - theirs.{name}) <= {CLOSE} * {size}"
+    close = f"coalesce(isfinite(ours.{name}) AND isfinite(theirs.{name}) AND {near}, false)"  # NaN is the greatest here
     return f"(ours.{name} IS NOT DISTINCT FROM theirs.{name} OR {close})"
 
 

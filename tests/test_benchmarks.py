@@ -1,0 +1,135 @@
+"""The benchmarks' own judgement: whether results are equal, who wins, what holds. No figure here was measured."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import ModuleType
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+ROOT = Path(__file__).parents[1]
+
+
+@pytest.fixture(scope="module")
+def benchmarks() -> Iterator[ModuleType]:
+    """The package, which lies beside this one and is not installed."""
+    sys.path.insert(0, str(ROOT))
+    import benchmarks.child
+    import benchmarks.compare
+    import benchmarks.report
+
+    yield benchmarks
+    sys.path.remove(str(ROOT))
+
+
+@pytest.fixture
+def compared(benchmarks: ModuleType, tmp_path: Path) -> Any:
+    """From the rows (key, start, total) of two results to their comparison."""
+
+    def compare(ours: list[tuple[Any, ...]], theirs: list[tuple[Any, ...]], place: str = "start") -> Any:
+        for name, rows in (("ours", ours), ("theirs", theirs)):
+            columns = [list(column) for column in zip(*rows, strict=True)]
+            pq.write_table(pa.table(dict(zip(("k", place, "total"), columns, strict=True))), tmp_path / name)
+        kind = "sliding" if place == "start" else "around"
+        job = benchmarks.jobs.Job("", kind, outputs=(("total", "sum", "x"),))
+        return benchmarks.compare.compare(tmp_path / "ours", tmp_path / "theirs", job)
+
+    return compare
+
+
+def test_results_that_differ_only_in_rounding_and_order_are_equal(compared: Any) -> None:
+    found = compared([(1, 0, 0.1 + 0.2), (1, 5, None)], [(1, 5, None), (1, 0, 0.3)])
+    assert (found.common, found.differing, found.missing, found.added) == (2, 0, 0, 0)
+
+
+@pytest.mark.parametrize("theirs", [0.3000001, None, float("nan"), float("inf")])
+def test_a_value_that_differs_is_found_and_shown(compared: Any, theirs: float | None) -> None:
+    found = compared([(1, 0, 0.3), (2, 0, 1.0)], [(1, 0, theirs), (2, 0, 1.0)])
+    assert (found.common, found.differing) == (2, 1)
+    assert "0.3" in found.example
+
+
+def test_windows_that_only_one_has_are_counted(compared: Any) -> None:
+    found = compared([(1, 0, 1.0), (1, 5, 1.0), (2, 0, 1.0)], [(1, 0, 1.0), (3, 0, 1.0)])
+    assert (found.common, found.differing, found.missing, found.added) == (1, 0, 2, 1)
+
+
+def test_events_of_one_time_are_compared_as_a_bag(compared: Any) -> None:
+    assert compared([(1, 0, 1.0), (1, 0, 2.0)], [(1, 0, 2.0), (1, 0, 1.0)], "at").differing == 0
+    assert compared([(1, 0, 1.0), (1, 0, 2.0)], [(1, 0, 2.0), (1, 0, 2.0)], "at").differing == 1
+    assert compared([(1, 0, 1.0), (1, 0, 1.0)], [(1, 0, 1.0)], "at").missing == 1
+
+
+def case(name: str, **seconds: dict[float, list[float]]) -> dict[str, Any]:
+    """A case as it is measured, from the seconds of each contender at each point."""
+    points = sorted({x for at in seconds.values() for x in at})
+    return {
+        "name": name,
+        "title": name,
+        "axis": "",
+        "about": "",
+        "points": [{"x": x, "label": f"{x:g}", "events": 1, "windows": 1} for x in points],
+        "found": {
+            way.replace("__", "."): {str(x): {"first": 1.0, "seconds": of, "peaks": []} for x, of in at.items()}
+            for way, at in seconds.items()
+        },
+        "left_out": [],
+    }
+
+
+def report(benchmarks: ModuleType, *cases: dict[str, Any]) -> str:
+    machine = {"cores": 2, "processor": "", "memory": "", "system": "", "Python": "", "commit": ""}
+    results = {"machine": machine, "date": "", "versions": {}, "unavailable": {}, "cases": list(cases)}
+    text: str = benchmarks.report.report(results, Path("plots"))
+    return text
+
+
+def test_a_case_that_a_peer_wins_comes_before_everything_else(benchmarks: ModuleType) -> None:
+    ours = {60: [2.0, 2.0], 100: [2.0, 2.0]}
+    theirs = {60: [3.0, 3.0], 100: [1.0, 1.6]}
+    text = report(benchmarks, case("reference", framefold_spark__dataframe=ours, spark__two_stages=theirs))
+    row = "| reference | Spark, two stages by hand | framefold, DataFrame | 100 | 1.54 |"
+    assert text.splitlines()[4] == "## Where a peer wins"
+    assert row in text
+    assert text.index(row) < text.index("## What must hold")
+    assert "one of ours is the fastest at 1 of 2 points" in text
+
+
+def test_where_no_peer_wins_the_report_says_so(benchmarks: ModuleType) -> None:
+    found = case("reference", framefold_spark__dataframe={60: [1.0]}, spark__window={60: [30.0]})
+    assert "No peer's median time is below that of one of our ways" in report(benchmarks, found)
+
+
+@pytest.mark.parametrize(("window", "holds"), [([40.0, 42.0, 20.0, 41.0, 60.0], "yes"), ([19.0] * 5, "**no**")])
+def test_claims_are_judged_by_the_median_of_pairs(benchmarks: ModuleType, window: list[float], holds: str) -> None:
+    found = case("reference", framefold_spark__dataframe={60: [2.0, 2.0, 1.0, 2.0, 1.0]}, spark__window={60: window})
+    line = next(line for line in report(benchmarks, found).splitlines() if "against Spark window(), 60 min" in line)
+    ratios = np.array(window) / [2.0, 2.0, 1.0, 2.0, 1.0]
+    assert f"{np.median(ratios):.2f} ({ratios.min():.2f} to {ratios.max():.2f}, 5 pairs)" in line
+    assert line.endswith(f"| {holds} |")
+
+
+def test_the_exponent_is_the_slope_of_the_best_line(benchmarks: ModuleType) -> None:
+    x, y = np.array([1e6, 3e6, 8e6, 1e8]), np.array([0.2, 0.5, 1.5, 30.0])
+    expected = np.polyfit(np.log(x), np.log(y), 1)[0]
+    assert benchmarks.figures.exponent(zip(x, y, strict=True)) == pytest.approx(expected)
+
+
+def test_a_worker_says_what_went_wrong_and_is_ended_when_it_takes_too_long(
+    benchmarks: ModuleType, tmp_path: Path
+) -> None:
+    child = benchmarks.child.Child("duckdb", Path(sys.executable), tmp_path / "log")
+    assert "DuckDB" in child.ask(60, do="versions")["versions"]
+    job = benchmarks.jobs.Job("nowhere.parquet").to_json()
+    with pytest.raises(benchmarks.child.Failure, match="IO Error"):
+        child.ask(60, do="run", way="two_stages", job=job)
+    assert child.alive
+    with pytest.raises(benchmarks.child.Failure, match="stopped after 0 s"):
+        child.ask(0, do="run", way="two_stages", job=job)
+    assert not child.alive
