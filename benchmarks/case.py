@@ -43,6 +43,8 @@ class Case:
         How often each runs after the first time, which is checked and not counted.
     budget
         Seconds that one contender gets at one point for these runs; fewer runs where one takes long, at least one.
+    box
+        Seconds for all timed runs of the case: no round begins that would likely go beyond.
     patience
         A contender that took longer than this at a point takes no part in those after it.
     only
@@ -57,6 +59,7 @@ class Case:
     about: str = ""
     repeats: int = 3
     budget: float = 20.0
+    box: float = 45.0
     patience: float = 20.0
     only: dict[str, tuple[float, ...]] = field(default_factory=dict)
 

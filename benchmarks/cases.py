@@ -21,7 +21,8 @@ def reference(rows: int) -> Case:
         tuple(Point(size, data, {"size": size * MINUTE}) for size in (10, 60, 100)),
         (*OURS, *modes, *files, *STAGES, *WINDOWS, *rest),
         repeats=5,
-        budget=75.0,
+        budget=140.0,
+        box=420.0,
         patience=120.0,
         only=dict.fromkeys((*modes, *files, *rest), (60,)),
     )
@@ -41,6 +42,7 @@ def overlap(rows: int) -> Case:
         "since windows reach beyond both ends of the day.",
         repeats=5,
         budget=12.0,
+        box=120.0,
         patience=8.0,
     )
 
@@ -57,6 +59,7 @@ def keys(rows: int) -> Case:
         "At a million keys nearly every event is a partial of its own, and there are two windows an event to write.",
         repeats=5,
         budget=15.0,
+        box=90.0,
         patience=20.0,
     )
 
@@ -84,6 +87,7 @@ def events(most: int) -> Case:
         (*OURS, *STAGES),
         repeats=5,
         budget=40.0,
+        box=220.0,
         patience=60.0,
     )
 
@@ -110,17 +114,18 @@ def shapes(rows: int) -> Case:
         "The variance by hand is made of sums of squares, which rounding can ruin; ours is not.",
         repeats=5,
         budget=15.0,
+        box=120.0,
     )
 
 
 def around(rows: int) -> Case:
     """A window for each event."""
-    data = Data("seconds", rows)
+    data = Data("seconds", rows, keys=10)
     outputs = (("total", "sum", "x"), ("least", "min", "x"), ("most", "max", "x"))
     others = ("spark.range", "spark.segment_tree", "tempo.range_stats", "duckdb.range")
     return Case(
         "around",
-        f"A window for each event, with those before it: {rows:,} events of 100 keys, sum, min and max",
+        f"A window for each event, with those before it: {rows:,} events of 10 keys, sum, min and max",
         "window, minutes",
         tuple(
             Point(size, data, {"kind": "around", "size": size * MINUTE, "outputs": outputs}) for size in (10, 60, 360)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -169,7 +170,11 @@ def measure(case: Case, arena: Arena) -> dict[str, Any]:
     for point in case.points:
         jobs[point.x] = job_of(point, data)
         running.first(point, jobs[point.x])
+    began = time.monotonic()
     for number in range(case.repeats):
+        so_far = time.monotonic() - began
+        if number and so_far * (number + 1) / number > case.box:
+            break
         running.round(number, jobs)
         arena.say(f"{case.name:15s} round {number + 1} of {case.repeats}")
     arena.close(module for module, peer in PEERS.items() if peer.extra)  # these take part in few cases

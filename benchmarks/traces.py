@@ -55,7 +55,9 @@ def connections(rows: int, rate: int) -> list[Case]:
 
     def case(name: str, title: str, axis: str, points: list[Point], contenders: tuple[str, ...]) -> Case:
         about = "A trace with the schema of LBL-CONN-7, one wave of tuples a second, as the paper replays it."
-        return Case(name, f"LBL-like trace, {title}", axis, tuple(points), contenders, about, repeats=2, budget=8.0)
+        return Case(
+            name, f"LBL-like trace, {title}", axis, tuple(points), contenders, about, repeats=2, budget=8.0, box=20.0
+        )
 
     extents, steps = (1, 5, 10, 50), (1, 2, 5, 10)
     rates = [slow * times for times in (1, 2, 5, 10)]
