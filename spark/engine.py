@@ -17,6 +17,7 @@ from ..aggregators.errors import EngineError
 from ..runtime.blocks import in_blocks
 from ..runtime.query import Query
 from . import failures, rows, tasks
+from .handing import handed_back
 from .options import Options
 from .order import column, in_row_order, in_time_order
 from .ship import pack, ship, task
@@ -198,11 +199,14 @@ class Pipeline:
         return self._stage(packed, "unpacked", self.job.wire.spark_schema)
 
     def _collected(self, packed: DataFrame) -> pa.Table:
-        partials = tasks.opened_packets(packed.toArrow(), self.query.partials_schema)
+        return self._results(packed.toArrow())
+
+    def _results(self, packets: pa.Table) -> pa.Table:
+        partials = tasks.opened_packets(packets, self.query.partials_schema)
         return self.query.results(pa.concat_tables([self.query.seeds(), partials]))
 
     def _hand_back(self, results: pa.Table) -> DataFrame:
-        return self.spark.createDataFrame(conform(results, self.job.results), schema=self.schema)
+        return handed_back(self.spark, conform(results, self.job.results), self.schema)
 
     def _stage(self, rows: DataFrame, name: str, schema: t.StructType) -> DataFrame:
         ship(self.spark)

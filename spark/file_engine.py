@@ -13,13 +13,12 @@ from pyspark.sql import types as t
 from ..runtime.query import Query
 from . import engine, explain, failures, tasks
 from .files import Plan, Scan
-from .handing import handed_back
 from .options import Options
 from .order import column
 from .reading import Reading
 from .ship import pack, ship, task
 from .types import arrow_schema, input_schema, output_schema
-from .wire import Wire, conform
+from .wire import Wire
 
 READING = "reading"
 """The module with the functions of the tasks."""
@@ -91,24 +90,39 @@ class FilePipeline(engine.Pipeline):
         """The job, packed for the stages after the first."""
         return pack(self.job)
 
-    def _hand_back(self, results: pa.Table) -> DataFrame:
-        return handed_back(self.spark, conform(results, self.job.results), self.schema)
-
     def partials(self) -> DataFrame:
         """The partials of every task, not yet merged across tasks, as rows that Spark can shuffle."""
         return started(self.spark, self.plan, "accumulate", self.job.wire.spark_schema, self.job)
 
-    def packed(self) -> DataFrame:
-        """The same in packets."""
-        return started(self.spark, self.plan, "accumulate_packed", engine.PACKET, self.job)
+    def packed(self, most: int | None = None) -> DataFrame:
+        """The same in packets; a task that has more than its share of ``most`` sends an empty one and stops."""
+        share = None if most is None else most // max(1, len(self.plan.tasks))
+        return started(self.spark, self.plan, "accumulate_packed", engine.PACKET, self.job, share)
+
+    def where_they_fit(self, bound: int) -> DataFrame:
+        """Collect the partials if there is room for them, in one job; else read the files again on executors."""
+        # Counting before collecting would be a job more, and what was read would have to be kept meanwhile.
+        packets = self.packed(bound).toArrow()
+        if not packets.column("packet").null_count:
+            results = self._results(packets)
+            if results.nbytes <= engine.DRIVER_RESULT_BYTES:
+                return self._hand_back(results)
+        return self.on_executors(self.partials())
 
 
-def started(spark: SparkSession, plan: Plan, stage: str, schema: t.StructType, job: tasks.Job | None) -> DataFrame:
+def started(
+    spark: SparkSession,
+    plan: Plan,
+    stage: str,
+    schema: t.StructType,
+    job: tasks.Job | None,
+    most: int | None = None,
+) -> DataFrame:
     """A stage of tasks that read files: each gets its number, and nothing else."""
     ship(spark)
     count = len(plan.tasks)
     numbers = spark.range(0, count, 1, max(1, count))
-    return numbers.mapInArrow(task(stage, pack(Reading(plan, job)), READING), schema)
+    return numbers.mapInArrow(task(stage, pack(Reading(plan, job, most)), READING), schema)
 
 
 def stages(scan: Scan, query: Query, options: Options) -> list[tuple[str, str]]:

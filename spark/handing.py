@@ -2,23 +2,21 @@
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterator
-from functools import lru_cache
+from contextlib import contextmanager
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
-from .ship import ship, task
-from .wire import BATCH_ROWS, batches
-
-# Below this, createDataFrame is quick. Above it, up to where it changes its ways (spark.sql.execution.arrow.
-# localRelationThreshold, 48 MB), it makes every row an object on the driver and sends it out as one: three times the
-# work. Tables beyond that are no longer for a payload that each task gets whole.
+# Below this, createDataFrame is quick. Above it, up to THRESHOLD (48 MB unless the user says otherwise), it makes every
+# row an object on the driver and sends it out as one, which takes three times as long as sending batches out as they
+# are. So it does beyond the threshold.
 LEAST_BYTES = 1 << 20
-MOST_BYTES = 48 << 20
-# No more tasks than this: each opens the whole payload.
-MOST_TASKS = 8
+THRESHOLD = "spark.sql.execution.arrow.localRelationThreshold"
+
+_setting = threading.Lock()
 
 
 def handed_back(spark: SparkSession, results: pa.Table, schema: t.StructType) -> DataFrame:
@@ -33,37 +31,24 @@ def handed_back(spark: SparkSession, results: pa.Table, schema: t.StructType) ->
     schema
         What the DataFrame is to have.
     """
-    if not LEAST_BYTES < results.nbytes < MOST_BYTES:
+    # Through Connect, whose sessions are of another class, a table goes to the server as it is.
+    if results.nbytes < LEAST_BYTES or not isinstance(spark, SparkSession):
         return spark.createDataFrame(results, schema=schema)
-    ship(spark)
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, results.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
-        writer.write_table(results)
-    count = min(MOST_TASKS, -(-len(results) // BATCH_ROWS))
-    numbers = spark.range(0, count, 1, count)
-    return numbers.mapInArrow(task(str(count), sink.getvalue().to_pybytes(), "handing"), schema)
+    with as_batches(spark):
+        return spark.createDataFrame(results, schema=schema)
 
 
-def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The part of a table that is a task's.
+@contextmanager
+def as_batches(spark: SparkSession) -> Iterator[None]:
+    """While this is open, tables become batches that tasks open.
 
-    Parameters
-    ----------
-    stage
-        Into how many parts the table is cut.
-    payload
-        The table, as an Arrow stream.
-    rows
-        The numbers of the task's parts.
+    The one setting of a user's session that framefold touches, for some milliseconds: it says how a table travels, and
+    never what is in it.
     """
-    table, count = opened(payload), int(stage)
-    for batch in rows:
-        for number in batch.column(0).to_pylist():
-            start, end = (len(table) * each // count for each in (number, number + 1))
-            yield from batches(table.slice(start, end - start))
-
-
-@lru_cache(maxsize=1)
-def opened(payload: bytes) -> pa.Table:
-    """The table in a payload."""
-    return pa.ipc.open_stream(payload).read_all()
+    with _setting:
+        before = spark.conf.get(THRESHOLD)
+        spark.conf.set(THRESHOLD, "0")
+        try:
+            yield
+        finally:
+            spark.conf.set(THRESHOLD, before or "")

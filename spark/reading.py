@@ -16,6 +16,7 @@ from ..runtime.files import one_line
 from ..runtime.formats import READERS
 from . import tasks
 from .files import Part, Plan
+from .rows import piece
 from .ship import unpack
 from .wire import batches
 
@@ -30,10 +31,13 @@ class Reading:
         What is read, or only which condition events must meet.
     job
         What they are accumulated for, or None.
+    most
+        How many partials a task sends to the driver at most; see ``tasks.accumulate_packed``.
     """
 
     plan: Plan
     job: tasks.Job | None
+    most: int | None = None
 
 
 @lru_cache(maxsize=8)
@@ -51,16 +55,22 @@ def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[
             if stage == "keep":
                 yield from kept(reading.plan, rows)
                 return
-            numbers = (number for batch in rows for number in batch.column(0).to_pylist())
-            events = (batch for number in numbers for batch in read(reading.plan, reading.plan.tasks[number]))
             if stage == "hand_over":
-                for batch in events:
-                    yield from batches(pa.Table.from_batches([batch]))
+                yield from handed_over(reading.plan, rows)
                 return
-            assert reading.job is not None
             # Tasks have pieces in the order of the files, and so parts are numbered in it.
-            to = {"accumulate": tasks.accumulate, "accumulate_packed": tasks.accumulate_packed}[stage]
-            yield from to(reading.job, events)
+            number = piece()
+            events = (batch for parts in reading.plan.tasks[number : number + 1] for batch in read(reading.plan, parts))
+            assert reading.job is not None
+            if stage == "accumulate":
+                yield from tasks.accumulate(reading.job, events)
+            else:
+                yield from tasks.accumulate_packed(reading.job, events, reading.most)
+            # What Spark hands to a task arrives up to 40 ms after it has started (TCP holds small packets back), so the
+            # task begins with the number it must have, and looks at what it was given when all is done.
+            given = [each for batch in rows for each in batch.column(0).to_pylist()]
+            if given != [number][: len(reading.plan.tasks)]:
+                raise EngineError(f"task {number} that reads files was given the numbers {given}; expected its own")
     except FramefoldError as error:
         if error.__cause__ is not None:
             error.add_note("".join(traceback.format_exception(error.__cause__)))
@@ -77,6 +87,14 @@ def threads_of_the_task() -> Iterator[None]:
         yield
     finally:
         pa.set_cpu_count(before)
+
+
+def handed_over(plan: Plan, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The events of a task as rows for Spark: in whatever plan a user puts them, and so by the numbers it is given."""
+    for batch in rows:
+        for number in batch.column(0).to_pylist():
+            for events in read(plan, plan.tasks[number]):
+                yield from batches(pa.Table.from_batches([events]))
 
 
 def read(plan: Plan, parts: tuple[Part, ...]) -> Iterator[pa.RecordBatch]:

@@ -105,12 +105,22 @@ def accumulate(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBa
     yield from _sent(job, _accumulated(job, rows))
 
 
-def accumulate_packed(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def accumulate_packed(job: Job, rows: Iterator[pa.RecordBatch], most: int | None = None) -> Iterator[pa.RecordBatch]:
     """Events to partials in packets: for the driver, which reads them as they are.
 
     Spark turns every row of a task into its own format and back. A packet is one row to it.
+
+    Parameters
+    ----------
+    most
+        A task that has more partials ends with an empty packet, and sends no more: the driver is not to have them.
     """
+    count = 0
     for partials in _accumulated(job, rows):
+        count += len(partials)
+        if most is not None and count > most:
+            yield pa.RecordBatch.from_pydict({"rows": [count], "packet": pa.array([None], pa.binary())})
+            return
         for start in range(0, len(partials), PACKET_ROWS):
             part = partials.slice(start, PACKET_ROWS)
             sink = pa.BufferOutputStream()

@@ -506,7 +506,7 @@ def test_together_with_a_dataframe(spark: SparkSession, path: Path) -> None:
     assert rows(both(ff.parquet(path, spark=spark))) == rows(both(spark.read.parquet(str(path))))
 
 
-@pytest.mark.parametrize("least", [0, 1 << 20])
+@pytest.mark.parametrize("least", [0, 1 << 20, 1 << 30])
 def test_results_are_handed_back_whole_and_in_order(spark: SparkSession, least: int) -> None:
     rng = np.random.default_rng(3)
     some = pa.table(
@@ -517,10 +517,12 @@ def test_results_are_handed_back_whole_and_in_order(spark: SparkSession, least: 
         }
     )
     schema = spark.createDataFrame(some.slice(0, 1)).schema
+    before = spark.conf.get(handing.THRESHOLD)
     with mock.patch.object(handing, "LEAST_BYTES", least):
         df = handing.handed_back(spark, some, schema)
         assert df.schema == schema
         assert [row for batch in df.toArrow().to_batches() for row in batch.to_pylist()] == some.to_pylist()
+    assert spark.conf.get(handing.THRESHOLD) == before
 
 
 def test_memory_of_a_task_does_not_grow_with_its_events(tmp_path: Path) -> None:
@@ -546,7 +548,15 @@ def test_memory_of_a_task_does_not_grow_with_its_events(tmp_path: Path) -> None:
     assert peaks[1] <= 1.2 * peaks[0]
 
 
-def test_the_engine_is_the_one_that_hands_partials_over(spark: SparkSession, path: Path) -> None:
+@pytest.mark.parametrize("most", [0, 10, 5_000])
+def test_more_partials_than_the_driver_takes(
+    spark: SparkSession, path: Path, most: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     assert issubclass(file_engine.FilePipeline, engine.Pipeline)
-    few = ff.events(ff.parquet(path, spark=spark), "ts", by="k").window(HOURS).options(max_driver_partials=10)
+    taken = []
+    for way in ("on_executors", "_hand_back"):
+        kept = getattr(engine.Pipeline, way)
+        monkeypatch.setattr(engine.Pipeline, way, lambda *a, way=way, kept=kept: taken.append(way) or kept(*a))
+    few = ff.events(ff.parquet(path, spark=spark), "ts", by="k").window(HOURS).options(max_driver_partials=most)
     assert rows(few.aggregate(**OUTPUTS)) == rows(ours(ff.parquet(path)))
+    assert taken == ["_hand_back" if most == 5_000 else "on_executors"]
