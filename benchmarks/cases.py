@@ -153,7 +153,7 @@ def own(rows: int) -> Case:
     """A user's own aggregate in Python."""
     data = Data(rows=rows, keys=10)
     outputs = (("mean", "own", "x"),)
-    mine = ("framefold_local.local", "framefold_local.python", "framefold_spark.dataframe", "framefold_spark.python")
+    mine = (*OURS, "framefold_local.python", "framefold_spark.python")
     return Case(
         "own",
         f"An aggregate of the user's own: geometric mean in Python, {rows:,} events of 10 keys, windows every minute",
@@ -182,7 +182,7 @@ def default(most: int, scale: float = 1.0) -> list[Case]:
         shapes(part(4_000_000)),
         around(part(500_000)),
         hot_items(part(1_000_000)),
-        *connections(part(600_000), part(100_000)),
+        *connections(part(10_000)),
         small(part(100_000)),
         own(part(200_000)),
     ]
@@ -197,7 +197,7 @@ def quick() -> list[Case]:
         shapes(20_000),
         around(20_000),
         hot_items(20_000),
-        *connections(6_000, 1_000),
+        *connections(200),
         own(2_000),
     ]
     with_spark = ("reference", "around", "nexmark", "lbl-distinct", "own")

@@ -6,6 +6,8 @@ from .case import COPIED, OURS, STAGES, WINDOWS, Case, Point
 from .datasets import Data
 from .jobs import SECOND
 
+FILES = ("framefold_local.local", "framefold_spark.parquet")
+
 
 def hot_items(rows: int) -> Case:
     """NEXMark query 5: bids by auction over HOP windows, and of each window the auctions that have most."""
@@ -26,29 +28,22 @@ def hot_items(rows: int) -> Case:
     )
 
 
-def connections(rows: int, rate: int) -> list[Case]:
+def connections(rate: int) -> list[Case]:
     """Cost against extent, step and rate, for their Q4 (distinct) and Q5 (SUM and MAX by local host).
 
-    Q6, the join of two windows, waits for the window algebra.
+    The paper sends 10,000 to 100,000 tuples a second, one wave of tuples with one timestamp each second, through
+    windows of ten waves; so does this. Q6, the join of two windows, waits for the window algebra.
     """
     totals = (("total", "sum", "duration"), ("longest", "max", "duration"))
     by_host = {"keys": ("local",), "outputs": totals}
     distinct = {"keys": ("protocol", "local", "remote"), "outputs": (("tuples", "count", ""),)}
     partitioned = {"kind": "rows", "keys": ("protocol",), "ties": "admitted", "outputs": totals}
     each_row = ("spark.range", "duckdb.range", "polars.rolling", "pandas.rolling")
-    slow = rate // 10
-    many = ("framefold_local.local", "framefold_spark.parquet", *STAGES, "polars.dynamic")
-    whole = (
-        "framefold_local.local",
-        "framefold_spark.parquet",
-        "spark.window",
-        *COPIED,
-        "duckdb.expanded",
-        "polars.dynamic",
-    )
+    many = (*FILES, *STAGES, "polars.dynamic")
+    whole = (*FILES, "spark.window", *COPIED, "duckdb.expanded", "polars.dynamic")
 
-    def data(rate: int) -> Data:
-        return Data("connections", rows, rate=rate)
+    def data(times: int, waves: int) -> Data:
+        return Data("connections", rate * times * waves, rate=rate * times)
 
     def sliding(job: dict[str, object], size: int, every: int) -> dict[str, object]:
         return job | {"size": size * SECOND, "every": every * SECOND}
@@ -60,49 +55,48 @@ def connections(rows: int, rate: int) -> list[Case]:
         )
 
     extents, steps = (1, 5, 10, 50), (1, 2, 5, 10)
-    rates = [slow * times for times in (1, 2, 5, 10)]
-    at_slow = data(slow)
+    trace, start = data(1, 60), data(1, 30)
     return [
         case(
             "lbl-extent",
             "SUM and MAX of durations by local host, against the extent (step 1 s)",
             "extent, seconds",
-            [Point(extent, at_slow, sliding(by_host, extent, 1)) for extent in extents],
+            [Point(extent, trace, sliding(by_host, extent, 1)) for extent in extents],
             many,
         ),
         case(
             "lbl-step",
             "SUM and MAX of durations by local host, against the step (extent 10 s)",
             "step, seconds",
-            [Point(step, at_slow, sliding(by_host, 10, step)) for step in steps],
+            [Point(step, trace, sliding(by_host, 10, step)) for step in steps],
             many,
         ),
         case(
             "lbl-rate",
             "SUM and MAX of durations by local host, against the rate (extent 10 s, step 1 s)",
             "tuples a second",
-            [Point(each, data(each), sliding(by_host, 10, 1)) for each in rates],
+            [Point(rate * times, data(times, 30), sliding(by_host, 10, 1)) for times in (1, 2, 5, 10)],
             many,
         ),
         case(
             "lbl-distinct",
             "distinct (protocol, local, remote), against the extent (step 1 s)",
             "extent, seconds",
-            [Point(extent, at_slow, sliding(distinct, extent, 1)) for extent in extents],
+            [Point(extent, start, sliding(distinct, extent, 1)) for extent in (1, 2, 5, 10)],
             whole,
         ),
         case(
             "lbl-partitioned",
             "SUM and MAX over the last tuples of each protocol, against how many",
             "tuples",
-            [Point(last, at_slow, partitioned | {"size": last}) for last in (10, 100, 1000)],
-            ("framefold_local.local", "framefold_spark.parquet", *each_row),
+            [Point(last, trace, partitioned | {"size": last}) for last in (10, 100, 1000)],
+            (*FILES, *each_row),
         ),
         case(
             "lbl-landmark",
             "SUM and MAX by local host since the start, against the step",
             "step, seconds",
-            [Point(step, at_slow, {"kind": "landmark", "every": step * SECOND} | by_host) for step in steps],
-            ("framefold_local.local", "framefold_spark.parquet", "spark.two_stages", "duckdb.two_stages"),
+            [Point(step, trace, {"kind": "landmark", "every": step * SECOND} | by_host) for step in steps],
+            (*FILES, "spark.two_stages", "duckdb.two_stages"),
         ),
     ]
