@@ -96,6 +96,9 @@ def how(results: dict[str, Any]) -> Iterator[str]:
         f"Python {machine['Python']}, commit {machine['commit']}, {results['date']}."
     )
     yield ""
+    if results.get("scale", 1.0) != 1.0:
+        yield f"The numbers of events are {results['scale']:g} times the usual ones, but for the axis of events."
+        yield ""
     versions: dict[str, str] = {}
     for found in results["versions"].values():
         versions |= {name: of for name, of in found.items() if name not in versions}

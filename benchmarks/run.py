@@ -15,12 +15,14 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 from framefold.spark.java import ensure_java
 
-from . import cases
+from . import cases, others
+from .case import Case
 from .child import ROOT
 from .contestants import ours
 from .measure import Arena, measure
@@ -64,22 +66,38 @@ def wrong(case: dict[str, Any]) -> list[str]:
     ]
 
 
-def run(chosen: list[cases.Case], folder: Path) -> dict[str, Any]:
-    """All that is to be measured."""
+def run(chosen: list[Case], folder: Path) -> Iterator[dict[str, Any]]:
+    """All that is to be measured: what is known after each case."""
     started = time.time()
     arena = Arena(folder, lambda line: print(f"{time.time() - started:6.0f} s  {line}", flush=True))
+    found = []
     try:
-        found = [measure(case, arena) for case in chosen]
+        for case in chosen:
+            found.append(measure(case, arena))
+            yield {
+                "machine": machine(),
+                "date": time.strftime("%Y-%m-%d", time.gmtime(started)),
+                "versions": arena.versions,
+                "unavailable": arena.unavailable,
+                "cases": found,
+            }
     finally:
         arena.close()
-    return {
-        "machine": machine(),
-        "date": time.strftime("%Y-%m-%d", time.gmtime(started)),
-        "minutes": (time.time() - started) / 60,
-        "versions": arena.versions,
-        "unavailable": arena.unavailable,
-        "cases": found,
-    }
+
+
+def merged(before: dict[str, Any], now: dict[str, Any], order: list[str]) -> dict[str, Any]:
+    """Earlier results with those cases replaced that were measured now."""
+    cases = {case["name"]: case for case in [*before.get("cases", []), *now["cases"]]}
+    versions = before.get("versions", {}) | now["versions"]
+    return before | now | {"cases": [cases[name] for name in order if name in cases], "versions": versions}
+
+
+def keep(results: dict[str, Any]) -> None:
+    """Write the results, the report and its plots."""
+    from .report import report
+
+    RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+    (HERE / "report.md").write_text(report(results, HERE / "plots"))
 
 
 def main() -> None:
@@ -92,41 +110,28 @@ def main() -> None:
     parser.add_argument("--cases", help="only these, by name, with commas; others keep their last results")
     parser.add_argument("--folder", type=Path, default=KEPT, help="where events are kept from run to run")
     asked = parser.parse_args()
-    ensure_java()
+    before = json.loads(RESULTS.read_text()) if RESULTS.exists() and (asked.cases or asked.report) else {}
     if asked.report:
-        write(json.loads(RESULTS.read_text()))
+        keep(before)
         return
-    chosen = cases.quick() if asked.quick else cases.default(asked.events, asked.scale)
-    if asked.cases:
-        chosen = [case for case in chosen if case.name in asked.cases.split(",")]
-    if asked.quick:
-        with tempfile.TemporaryDirectory() as folder:
-            results = run(chosen, Path(folder))
-    else:
-        asked.folder.mkdir(parents=True, exist_ok=True)
-        results = run(chosen, asked.folder) | {"scale": asked.scale}
-        if asked.cases and RESULTS.exists():
-            results = merged(json.loads(RESULTS.read_text()), results)
-        RESULTS.write_text(json.dumps(results, indent=1) + "\n")
-        write(results)
-    faults = [fault for case in results["cases"] for fault in wrong(case)]
+    ensure_java()
+    every = cases.quick() if asked.quick else cases.default(asked.events, asked.scale)
+    order = [case.name for case in every]
+    wanted = asked.cases.split(",") if asked.cases else [*order, "others"]
+    chosen = [case for case in every if case.name in wanted]
+    now: dict[str, Any] = {"cases": []}
+    with tempfile.TemporaryDirectory() as empty:
+        folder = Path(empty) if asked.quick else asked.folder
+        folder.mkdir(parents=True, exist_ok=True)
+        for now in run(chosen, folder):
+            if not asked.quick:
+                before = merged(before, now | {"scale": asked.scale}, order)
+                keep(before)
+    if "others" in wanted and not asked.quick:
+        keep(before | {"others": others.tables()})
+    faults = [fault for case in now["cases"] for fault in wrong(case)]
     print("\n".join(faults) or "All results are equal.")
     sys.exit(bool(faults))
-
-
-def merged(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
-    """Earlier results with those cases replaced that were measured now."""
-    fresh = {case["name"]: case for case in now["cases"]}
-    kept = [fresh.pop(case["name"], case) for case in before["cases"]]
-    versions = before["versions"] | now["versions"]
-    return before | now | {"cases": [*kept, *fresh.values()], "versions": versions}
-
-
-def write(results: dict[str, Any]) -> None:
-    """Write the report and its plots."""
-    from .report import report
-
-    (HERE / "report.md").write_text(report(results, HERE / "plots"))
 
 
 if __name__ == "__main__":
