@@ -92,12 +92,5 @@ def seconds(value: float | None) -> str:
     """
     if value is None:
         return ""
-    return (
-        f"{value:.3f}"
-        if value < 0.1
-        else f"{value:.2f}"
-        if value < 10
-        else f"{value:.1f}"
-        if value < 100
-        else f"{value:.0f}"
-    )
+    digits = 3 if value < 0.1 else 2 if value < 10 else 1 if value < 100 else 0
+    return f"{value:.{digits}f}"

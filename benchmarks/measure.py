@@ -103,21 +103,27 @@ class Running:
                 continue
             entry = {"first": said["seconds"], "seconds": [], "peaks": []}
             self.found.setdefault(contender, {})[str(point.x)] = entry
-            if our_own is None and ours(contender):
+            if our_own:
+                entry["check"] = self.check(our_own, path, job, contender)
+            elif ours(contender):
                 our_own = path
                 self.sizes[point.x] = ds.dataset(path).count_rows()
-            elif our_own is not None:
-                comparison = compare(our_own, path, job)
-                wrong = comparison.differing or comparison.added
-                if contender not in LEAVES_OUT:
-                    wrong = wrong or comparison.missing
-                entry["check"] = comparison.to_dict() | {"wrong": bool(wrong)}
-                if wrong:
-                    self.arena.say(f"WRONG  {self.case.name} {point.x:g}  {contender}: {comparison}")
-                shutil.rmtree(path, ignore_errors=True) if path.is_dir() else path.unlink()
             self.say(point, contender, f"{said['seconds']:8.2f} s")
             if said["seconds"] > self.case.patience:
                 self.leave_out_later(contender, point, said["seconds"])
+
+    def check(self, our_own: Path, path: Path, job: Job, contender: str) -> dict[str, Any]:
+        """Compare a result with ours, and remove it."""
+        comparison = compare(our_own, path, job)
+        missing = 0 if contender in LEAVES_OUT else comparison.missing
+        wrong = bool(comparison.differing or comparison.added or missing)
+        if wrong:
+            self.arena.say(f"WRONG  {contender}: {comparison}")
+        if path.is_dir():
+            shutil.rmtree(path)
+        else:
+            path.unlink()
+        return comparison.to_dict() | {"wrong": wrong}
 
     def say(self, point: Point, contender: str, what: str) -> None:
         """A line about a contender at a point."""
