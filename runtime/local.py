@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from ..aggregators.errors import DroppedEventsWarning, NullTimeError
 from .facts import RANK
 from .keys import Ints, encode, key_codes, normalised, plain
+from .parallel import accumulated
 from .query import Query
 from .times import drop_null_times, null_times
 
@@ -20,7 +21,7 @@ BATCH = 1 << 20
 """Events are accumulated so many at a time."""
 
 PENDING = 1 << 21
-"""Partials are merged when there are so many of them."""
+"""Partials are merged when there are so many new ones, and no fewer than merged ones."""
 
 
 def run(source: pa.RecordBatchReader, query: Query) -> pa.Table:
@@ -36,16 +37,21 @@ def run(source: pa.RecordBatchReader, query: Query) -> pa.Table:
     NullTimeError
         If events have no time, with their number, unless the query drops those (a DroppedEventsWarning then has it).
     """
-    partials = [query.seeds()]
     nulls = events = 0
-    for part, batch in enumerate(in_time_order(source, query) if query.ordered or query.in_rows else large(source)):
-        events += len(batch)
-        missing = batch.column(query.time).null_count
-        nulls += missing
-        if nulls and query.null_time == "error":
-            continue  # the error below tells how many there are in all
-        partials.append(query.accumulate(batch, part))
-        if sum(map(len, partials)) > PENDING and len(partials) > 2:
+
+    def with_times() -> Iterator[pa.Table]:
+        nonlocal nulls, events
+        for batch in in_time_order(source, query) if query.ordered or query.in_rows else large(source):
+            events += len(batch)
+            nulls += batch.column(query.time).null_count
+            if not nulls or query.null_time == "drop":
+                yield batch  # the error below tells how many there are in all
+
+    partials = [query.seeds()]
+    for some in accumulated(query, with_times(), pa.cpu_count()):
+        partials.append(some)
+        # As many new ones as there are merged ones: each is merged a few times only, however many there will be.
+        if sum(map(len, partials[1:])) > max(PENDING, len(partials[0])):
             partials = [query.merge(pa.concat_tables(partials))]
     if nulls and query.null_time == "error":
         raise NullTimeError(null_times(query.time, nulls, events))

@@ -12,6 +12,9 @@ import pyarrow.compute as pc
 from ..aggregators.errors import QueryError, nearest
 from .files import Files
 
+BATCH = 1 << 20
+"""So many events are read from files at a time."""
+
 
 class Source:
     """Events as batches of Arrow.
@@ -71,7 +74,11 @@ class Source:
             If the data is a reader that was read before: it has nothing to give any more.
         """
         if hasattr(self.data, "scanner"):
-            return self.data.scanner(columns=list(columns), filter=self.condition).to_reader()
+            # What is read ahead is decoded by pyarrow's own threads, and held until it is asked for.
+            scanner = self.data.scanner(
+                columns=list(columns), filter=self.condition, batch_size=BATCH, batch_readahead=pa.cpu_count()
+            )
+            return scanner.to_reader()
         if self.condition is None:
             return self._batches(columns)
         import pyarrow.dataset as ds  # takes as long to import as all the rest
