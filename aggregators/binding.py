@@ -93,6 +93,14 @@ class Bound:
         return False, f"its deduct may not be exact: the field {inexact[0]!r} is {what}"
 
     @property
+    def joins(self) -> Mapping[str, Any]:
+        """The numpy function that joins each field, where the operation says so and has no later ``combine``."""
+        of = self.operation
+        written = [{"joins", "combine"} & vars(kind).keys() for kind in type(of).__mro__]
+        latest = next(names for names in written if names)
+        return of.joins if "joins" in vars(of) or "joins" in latest else {}
+
+    @property
     def compensated(self) -> list[str]:
         """The compensated fields, whose deductions are checked."""
         return [key for key, kind in self.fields.items() if isinstance(kind, CompensatedField)]

@@ -87,6 +87,10 @@ class Extreme(AggregateOperation):
         self.result = type
         self.neutral = neutral
         self.state = {"value": type, "seen": "bool"}  # type: ignore[misc]  # by type of input
+        # NaN is above all values, NaT is none.
+        dtype = numpy_type(type)
+        most = np.maximum if dtype is not None and dtype.kind == "f" else np.fmax
+        self.joins = {"value": np.fmin if self.least else most, "seen": np.logical_or}
 
     def __repr__(self) -> str:
         return repr(self.asked)
@@ -111,12 +115,7 @@ class Extreme(AggregateOperation):
         return {"value": value, "seen": np.ones(frames.size, bool)}
 
     def combine(self, a: State, b: State) -> State:
-        x, y = cast(NDArray[Any], a["value"]), cast(NDArray[Any], b["value"])
-        if self.least:
-            value = np.fmin(x, y)
-        else:
-            value = np.maximum(x, y) if x.dtype.kind == "f" else np.fmax(x, y)
-        return {"value": value, "seen": cast(Any, a["seen"]) | cast(Any, b["seen"])}
+        return {field: function(cast(Any, a[field]), cast(Any, b[field])) for field, function in self.joins.items()}
 
     def finish(self, a: State) -> Any:
         return pa.array(cast(NDArray[Any], a["value"]), mask=~cast(NDArray[np.bool_], a["seen"]))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import numpy as np
 import pyarrow as pa
 
 from .errors import ColumnError
@@ -29,6 +30,11 @@ class OfNumbers(AggregateOperation):
 
 class OfSums(OfNumbers):
     """An operation on columns of numbers, all fields of whose state are sums."""
+
+    @property
+    def joins(self) -> dict[str, np.ufunc]:  # type: ignore[override]  # by the state
+        """Sums, all of them."""
+        return dict.fromkeys(self.state, np.add)
 
     def combine(self, a: State, b: State) -> State:
         return {field: cast(Any, a[field]) + cast(Any, b[field]) for field in self.state}

@@ -135,6 +135,11 @@ class AggregateOperation(Operation):
     key and every window. ``combine`` is associative; its left operand is the earlier one. ``combine`` and ``deduct``
     neither keep nor change what they are given. Nulls in the input columns are gone before ``accumulate``.
 
+    Where ``combine`` is one numpy function for each field (``a["n"] + b["n"]``, ``np.maximum(a["x"], b["x"])``), a
+    subclass may say so: ``joins = {"n": np.add, "x": np.maximum}``. Windows then slide without calling it, several
+    times as fast, if every field has such a function: ``np.add`` for integers, compensated and exact fields, and the
+    least, the greatest, "and" and "or" for any numpy type.
+
     Examples
     --------
     >>> import numpy as np
@@ -155,6 +160,7 @@ class AggregateOperation(Operation):
     """
 
     state: ClassVar[Mapping[str, Any]] = {}
+    joins: Mapping[str, Any] = {}
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         """The operation for input columns of these types: itself, unless its state depends on them."""

@@ -57,6 +57,7 @@ class Count(AggregateOperation):
     """
 
     state = {"count": "int64"}
+    joins = {"count": np.add}
     result = pa.int64()
     commutative = True
 
@@ -125,6 +126,7 @@ class SumOfIntegers(Sum):
     """A sum of integers or decimals, exact."""
 
     state = {"total": "exact", "count": "int64"}
+    joins = dict.fromkeys(state, np.add)
 
     def of_type(self, type: pa.DataType) -> SumOfIntegers:
         """The sum for a column of a type."""
@@ -171,6 +173,7 @@ class SumOfFloats(Sum):
     """A sum of floats, compensated, with the number of frames that have a value: quicker to get than that of rows."""
 
     state = {"total": "compensated", "frames": "int64"}
+    joins = dict.fromkeys(("total", "frames", "count"), np.add)
     counter: ClassVar[str] = "frames"
     result = pa.float64()
 

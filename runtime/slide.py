@@ -18,6 +18,8 @@ from ..aggregators.binding import Bound, length
 from ..aggregators.compensated import Compensated
 from ..aggregators.errors import QueryError
 from ..aggregators.operation import State
+from .cut import blocks
+from .kernels import by_kernels, has_kernels
 from .scan import Scan, beginnings, join, piece_size, take
 from .tree import by_range_tree
 
@@ -71,6 +73,13 @@ def slide(operation: Bound, states: State, low: Ints, high: Ints, way: Way | Non
     >>> slide(most, states, np.array([1, 0, 3]), np.array([2, 5, 4]))["value"].tolist()
     [1, 5, 1]
     """
+    if way is None and len(low) and has_kernels(operation):
+        of = blocks(low, high)
+        if of is not None:
+            slid, doubtful = by_kernels(operation, states, low, high, of)
+            if not len(doubtful):
+                return slid
+            return replace(slid, doubtful, by_two_stacks(operation, states, low[doubtful], high[doubtful]))
     filled = np.flatnonzero(high > low)
     if len(filled) < len(low):
         slid = slide(operation, states, low[filled], high[filled], way)

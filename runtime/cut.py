@@ -1,0 +1,160 @@
+"""Window ranges cut into blocks that fit the cache, each with its step and width where these are regular.
+
+Kernels pass over columns several times: in blocks of some ten thousand windows all passes but the first find their
+rows in the cache (M. S. Lam, E. E. Rothberg and M. E. Wolf, "The cache performance and optimizations of blocked
+algorithms", 1991).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+Ints = NDArray[np.int64]
+
+WINDOWS, ROWS = 1 << 15, 1 << 16
+"""A block has at most so many windows, and so many rows, unless a window alone has more than a fourth of these."""
+
+FOLDS = 4
+"""Rows that two blocks have in common are passed over twice: so a block has so many times the rows of a window."""
+
+
+class Block(NamedTuple):
+    """Windows ``first`` to ``last`` (half-open), over rows ``begin`` to ``end``, none wider than ``widest`` rows.
+
+    ``step`` is how many rows further each window begins than the one before it, if that is the same for all of them
+    and they are of one width; otherwise 0.
+    """
+
+    first: int
+    last: int
+    begin: int
+    end: int
+    step: int
+    widest: int
+
+
+def blocks(low: Ints, high: Ints) -> list[Block] | None:
+    """The blocks of ranges, in order; None where a range is empty, or an end is below one before it.
+
+    Parameters
+    ----------
+    low, high
+        The half-open ranges of rows, shape (ranges,).
+
+    Examples
+    --------
+    >>> blocks(np.array([0, 2, 4, 6]), np.array([5, 7, 9, 11]))
+    [Block(first=0, last=4, begin=0, end=11, step=2, widest=5)]
+    >>> blocks(np.array([0, 0, 1]), np.array([1, 2, 2]))
+    [Block(first=0, last=3, begin=0, end=2, step=0, widest=2)]
+    >>> blocks(np.array([0, 1]), np.array([3, 2])) is None
+    True
+    """
+    found: list[Block] = []
+    for first in range(0, len(low), WINDOWS):
+        block = _survey(low, high, first, min(first + WINDOWS, len(low)))
+        if block is None:
+            return None
+        if found and found[-1].end - found[-1].begin < FOLDS * found[-1].widest:
+            found[-1] = _joined(found[-1], block, low)
+        else:
+            found.append(block)
+    return [part for block in found for part in _parts(block, low, high)]
+
+
+def _survey(low: Ints, high: Ints, first: int, last: int) -> Block | None:
+    """Windows as one block; None if they are none of ours."""
+    begin, end, width, count = int(low[first]), int(high[last - 1]), int(high[first] - low[first]), last - first
+    # With the last window before them: the ends must ascend from block to block, too.
+    if first and (begin < low[first - 1] or high[first] < high[first - 1]):
+        return None
+    lows, highs = low[first:last], high[first:last]
+    a_row_each = lows[-1] - begin == count - 1 and highs[-1] - highs[0] == count - 1
+    # Whatever ascends in so many steps, and by so many rows, ascends by a row each.
+    if width > 0 and a_row_each and (lows[1:] > lows[:-1]).all() and (highs[1:] > highs[:-1]).all():
+        return Block(first, last, begin, end, 1, width)
+    widths, steps = highs - lows, lows[1:] - lows[:-1]
+    step = int(steps[0]) if len(steps) else 1
+    if step > 0 and width > 0 and (widths == width).all() and (steps == step).all():
+        return Block(first, last, begin, end, step, width)
+    if int(widths.min()) <= 0 or (steps < 0).any() or (highs[1:] < highs[:-1]).any():
+        return None
+    return Block(first, last, begin, end, 0, int(widths.max()))
+
+
+def _joined(block: Block, other: Block, low: Ints) -> Block:
+    """Two blocks of which one follows the other, as one."""
+    regular = (
+        block.step == other.step
+        and block.widest == other.widest
+        and other.begin - int(low[block.last - 1]) == block.step
+    )
+    step = block.step if regular else 0
+    return Block(block.first, other.last, block.begin, other.end, step, max(block.widest, other.widest))
+
+
+def _parts(block: Block, low: Ints, high: Ints) -> Iterator[Block]:
+    """A block that has too many rows in parts that have not."""
+    most = max(ROWS, 2 * FOLDS * block.widest)
+    first = block.first
+    while int(high[block.last - 1]) - int(low[first]) > most:
+        begin = int(low[first])
+        last = first + max(int(np.searchsorted(high[first : block.last], begin + most, side="right")), 1)
+        yield Block(first, last, begin, int(high[last - 1]), block.step, block.widest)
+        first = last
+    yield block._replace(first=first, begin=int(low[first]))
+
+
+class Places:
+    """Where the windows of a block begin and end among its rows: slices if they are regular, rows otherwise."""
+
+    __slots__ = ("begin", "end", "length", "widest")
+
+    def __init__(self, block: Block, low: Ints, high: Ints) -> None:
+        self.length = block.last - block.first
+        self.widest = block.widest
+        self.begin: Ints | slice
+        self.end: Ints | slice
+        if block.step:
+            reach = (self.length - 1) * block.step + 1
+            self.begin = slice(0, reach, block.step)
+            self.end = slice(block.widest, block.widest + reach, block.step)
+        else:
+            windows = slice(block.first, block.last)
+            self.begin, self.end = low[windows] - block.begin, high[windows] - block.begin
+
+    @property
+    def regular(self) -> bool:
+        """Whether all windows have the width ``widest`` and begin a step after one another."""
+        return isinstance(self.begin, slice)
+
+
+class Workspace:
+    """Columns that are used again for every block, so that they stay in the cache."""
+
+    def __init__(self) -> None:
+        self._columns: dict[tuple[str, Any], NDArray[Any]] = {}
+
+    def column(self, name: str, dtype: Any, length: int) -> NDArray[Any]:
+        """A column of this length; it holds what whoever used this name last has left there."""
+        column = self._columns.get((name, dtype))
+        if column is None or len(column) < length:
+            column = self._columns[name, dtype] = np.empty(length, dtype)
+        return column[:length]
+
+    def floats(self, name: str, length: int) -> NDArray[np.float64]:
+        """A column of floats."""
+        return self.column(name, np.float64, length)
+
+
+def taken(column: NDArray[Any], rows: Ints | slice, out: NDArray[Any]) -> NDArray[Any]:
+    """Some rows of a column, which has them all."""
+    if isinstance(rows, slice):
+        np.copyto(out, column[rows])
+        return out
+    # Clipped, numpy writes them where they belong; otherwise into a column of its own first.
+    return np.take(column, rows, out=out, mode="clip")

@@ -1,0 +1,59 @@
+"""Extremes and the like: windows from two overlapping spans of a power of two.
+
+Where a value counts as much twice as once, a window is the span at its beginning and the one at its end (M. A. Bender
+and M. Farach-Colton, "The LCA problem revisited", 2000); spans of 2, 4, 8, ... rows are each joined from two of the
+half, all at once. That is log2(width) passes over columns in the cache, none of which waits for the value before.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .cut import Places, Workspace, taken
+
+
+def extremes(values: NDArray[Any], function: np.ufunc, places: Places, work: Workspace, out: NDArray[Any]) -> None:
+    """The states of windows over a column.
+
+    Parameters
+    ----------
+    values
+        One state a row of the block.
+    function
+        What joins two states; associative, and of a state with itself that state.
+    places
+        The windows.
+    out
+        Where the states of the windows go.
+    """
+    if values.dtype == bool and values.all():
+        out[:] = True  # of itself and itself it is True
+        return
+    highest = places.widest.bit_length() - 1
+    begin, end = places.begin, places.end
+    levels = None
+    if not (isinstance(begin, slice) or isinstance(end, slice)):
+        levels = np.frexp((end - begin).astype(np.float64))[1] - 1
+    spans = values
+    for level in range(highest + 1):
+        if level:
+            half = 1 << (level - 1)
+            length = len(spans) - half
+            joined = work.column(f"spans{level % 2}", values.dtype, length)
+            spans = function(spans[:length], spans[half:], out=joined)
+        if isinstance(begin, slice) or isinstance(end, slice) or levels is None:
+            continue
+        of = np.flatnonzero(levels == level)
+        if len(of):
+            first = begin[of]
+            last = end[of] - (1 << level)
+            out[of] = function(spans[first], spans[last])
+    if isinstance(begin, slice):
+        over = places.widest - (1 << highest)
+        if over:
+            function(spans[begin], spans[over : over + begin.stop : begin.step], out=out)
+        else:
+            taken(spans, begin, out)

@@ -1,0 +1,366 @@
+"""Kernels against exact arithmetic and brute force: awkward values, ranges of every shape, blocks of every size."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from contextlib import contextmanager
+from fractions import Fraction
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+import framefold as ff
+from framefold.aggregators.binding import Bound
+from framefold.aggregators.compensated import Compensated
+from framefold.aggregators.exact import Exact
+from framefold.runtime import cut
+from framefold.runtime import slide as module
+from framefold.runtime.cut import Block, blocks
+from framefold.runtime.kernels import by_kernels, has_kernels
+from framefold.runtime.slide import slide
+
+INT, FLOAT = pa.int64(), pa.float64()
+Ranges = tuple[np.ndarray, np.ndarray]
+FLOATS = Bound("f", ff.Sum("x"), [FLOAT])
+INTS = Bound("i", ff.Sum("x"), [INT])
+DECIMALS = Bound("d", ff.Sum("x"), [pa.decimal128(38, 0)])
+
+
+@contextmanager
+def blocks_of(windows: int, rows: int) -> Iterator[None]:
+    with patch.object(cut, "WINDOWS", windows), patch.object(cut, "ROWS", rows):
+        yield
+
+
+SMALL = st.tuples(st.integers(1, 9), st.integers(1, 20))
+"""Sizes of blocks: windows and rows."""
+
+
+def regular(rows: int, width: int, step: int = 1) -> Ranges:
+    low = np.arange(0, max(rows - width, 0) + 1, step)
+    return low, np.minimum(low + width, rows)
+
+
+@st.composite
+def forward(draw: st.DrawFn, rows: int) -> Ranges:
+    """Ranges none of which is empty: with one step and width, or with any ends that ascend."""
+    if draw(st.booleans()):
+        return regular(rows, draw(st.integers(1, rows)), draw(st.integers(1, 4)))
+    low = sorted(draw(st.lists(st.integers(0, rows - 1), min_size=1, max_size=30)))
+    ends = sorted(draw(st.lists(st.integers(1, rows), min_size=len(low), max_size=len(low))))
+    return np.array(low), np.maximum(np.array(low) + 1, ends)
+
+
+# Blocks
+
+
+@given(st.integers(1, 40).flatmap(forward), SMALL)
+def test_blocks_hold_every_window_once(ranges: Ranges, sizes: tuple[int, int]) -> None:
+    low, high = ranges
+    with blocks_of(*sizes):
+        found = blocks(low, high)
+    assert found is not None
+    assert [each.first for each in found] == [0, *(each.last for each in found[:-1])]
+    assert found[-1].last == len(low)
+    for each in found:
+        part = slice(each.first, each.last)
+        widths = high[part] - low[part]
+        assert (each.begin, each.end) == (low[part].min(), high[part].max())
+        assert each.widest >= widths.max()
+        if each.step:
+            assert set(np.diff(low[part])) <= {each.step}
+            assert set(widths) == {each.widest}
+        assert each.last == each.first + 1 or each.end - each.begin <= max(sizes[1], 8 * each.widest)
+
+
+def test_blocks_of_one_long_run_are_regular_but_for_its_ends() -> None:
+    starts = np.arange(-59, 200_000)
+    found = blocks(np.maximum(starts, 0), np.minimum(starts + 60, 200_000))
+    assert found is not None
+    assert [each.step for each in found] == [0, *[1] * (len(found) - 2), 0]
+    assert all(each.last - each.first <= cut.WINDOWS for each in found)
+
+
+def test_wide_windows_share_few_rows_between_blocks() -> None:
+    found = blocks(*regular(3_000_000, 200_000))
+    assert found is not None
+    assert all(each.step == 1 for each in found)
+    assert sum(each.end - each.begin for each in found) <= 1.4 * 3_000_000
+
+
+@pytest.mark.parametrize(
+    ("low", "high"),
+    [([0], [0]), ([0, 1], [3, 2]), ([1, 0], [2, 3]), ([0, 1, 1], [1, 2, 1]), ([0, 0, 0, 1], [1, 2, 3, 2])],
+)
+@pytest.mark.parametrize("windows", [1, 2, 3, 100])
+def test_ranges_that_are_none_of_theirs(low: list[int], high: list[int], windows: int) -> None:
+    with blocks_of(windows, 100):
+        assert blocks(np.array(low), np.array(high)) is None
+
+
+# Floats
+
+NASTY = [1e16, -1e16, 1e300, -1e300, 1e308, -1e308, math.nan, math.inf, -math.inf, 5e-324, -0.0, 0.1, 1.0, -1.0, 3.0]
+TAME = [1e16, -1e16, 0.1, 1.0, -1.0, 1e-9, 3e7, -0.7, 0.0]
+
+
+def floats(high: Any, low: Any = None) -> Any:
+    column = Compensated.of(np.array(high, np.float64))
+    if low is not None:
+        column += Compensated.of(np.array(low, np.float64))
+    return {"total": column, "frames": np.ones(len(column), np.int64)}
+
+
+def rounded(values: list[float]) -> float:
+    """The correctly rounded sum, as IEEE 754 has it where it is not finite."""
+    special = {value for value in values if not math.isfinite(value)}
+    if special:
+        return special.pop() if len(special) == 1 else math.nan
+    try:
+        return float(sum(map(Fraction, values)))
+    except OverflowError:
+        return math.inf if sum(map(Fraction, values)) > 0 else -math.inf
+
+
+def is_rounded(found: float, values: list[float]) -> bool:
+    """Whether it is the correctly rounded sum; where two floats cannot tell a tie from what is nearly one, either."""
+    expected = rounded(values)
+    if found == expected or (math.isnan(expected) and math.isnan(found)):
+        return True
+    half = Fraction(math.ulp(found)) / 2
+    return math.isfinite(found) and abs(Fraction(found) - sum(map(Fraction, values))) <= half * (1 + Fraction(1, 2**45))
+
+
+def check_floats(high: list[float], low: list[float] | None, ranges: Ranges) -> np.ndarray:
+    """Windows that are not doubtful are correctly rounded, all of them; slid, none is worse than its own values."""
+    states = floats(high, low)
+    begin, end = ranges
+    of = blocks(begin, end)
+    assert of is not None
+    slid, doubtful = by_kernels(FLOATS, states, begin, end, of)
+    values, lows = high, low or [0.0] * len(high)
+    assert np.array_equal(slid["frames"], end - begin)
+    found = slid["total"].value()
+    for window in np.setdiff1d(np.arange(len(begin)), doubtful).tolist():
+        rows = slice(int(begin[window]), int(end[window]))
+        assert is_rounded(float(found[window]), values[rows] + lows[rows]), (window, ranges)
+    again = slide(FLOATS, states, begin, end)["total"].value()
+    for window in doubtful.tolist():
+        rows = slice(int(begin[window]), int(end[window]))
+        expected = rounded(values[rows] + lows[rows])
+        size = sum(abs(Fraction(each)) for each in values[rows] + lows[rows] if math.isfinite(each))
+        if math.isfinite(expected) and math.isfinite(again[window]):
+            assert abs(Fraction(float(again[window])) - Fraction(expected)) <= size * Fraction(1, 2**52)
+        else:
+            assert np.array_equal(again[window], expected, equal_nan=True) or size >= Fraction(2) ** 1023
+    return doubtful
+
+
+@given(st.lists(st.sampled_from(NASTY), min_size=1, max_size=40), st.data(), SMALL)
+@example([1e300, 1.0, -1e300, 1.0, 5e-324], None, (9, 20))
+def test_nasty_floats(values: list[float], data: Any, sizes: tuple[int, int]) -> None:
+    ranges = regular(len(values), 2) if data is None else data.draw(forward(len(values)))
+    with blocks_of(*sizes):
+        check_floats(values, None, ranges)
+
+
+@given(st.lists(st.sampled_from(TAME), min_size=1, max_size=40), st.data(), SMALL)
+def test_tame_floats_are_never_doubtful(values: list[float], data: Any, sizes: tuple[int, int]) -> None:
+    ranges = data.draw(forward(len(values)))
+    low = [value * 2.0**-60 for value in data.draw(st.permutations(values))]
+    with blocks_of(*sizes):
+        assert not len(check_floats(values, None, ranges))
+        check_floats(values, low, ranges)
+
+
+@given(st.lists(st.floats(), min_size=1, max_size=30), st.data())
+def test_any_floats(values: list[float], data: Any) -> None:
+    low = data.draw(st.none() | st.just([value * 2.0**-70 for value in values]))
+    check_floats(values, low, data.draw(forward(len(values))))
+
+
+@given(st.integers(-1074, 900), st.integers(0, 110), st.integers(1, 64), st.integers(0, 99))
+def test_floats_of_any_size_that_cancel(exponent: int, spread: int, width: int, seed: int) -> None:
+    """Values over as many binary places as a window can need, each taken out again in reverse order."""
+    chance = np.random.default_rng(seed)
+    values = np.ldexp(chance.normal(size=100), exponent + chance.integers(0, spread + 1, 100))
+    values = np.concatenate([values, -values[::-1]])
+    check_floats(values.tolist(), None, regular(200, width))
+
+
+@pytest.mark.parametrize("width", [2, 60, 1000, 30_000])
+@pytest.mark.parametrize("kind", ["normal", "integers", "lognormal", "with low parts", "of both signs and all sizes"])
+def test_long_runs_of_floats(kind: str, width: int) -> None:
+    """Several blocks, regular and not, each window correctly rounded (sampled)."""
+    chance = np.random.default_rng(width)
+    rows = 90_000
+    values = {
+        "normal": chance.normal(50, 10, rows),
+        "integers": chance.integers(-(2**40), 2**40, rows).astype(float),
+        "lognormal": chance.lognormal(0, 9, rows),
+        "with low parts": chance.normal(0, 1, rows),
+        "of both signs and all sizes": chance.normal(0, 1, rows) * 10.0 ** chance.integers(-8, 9, rows),
+    }[kind]
+    low = chance.normal(0, 2.0**-55, rows) if kind == "with low parts" else np.zeros(rows)
+    starts = np.arange(-width + 1, rows)
+    begin, end = np.maximum(starts, 0), np.minimum(starts + width, rows)
+    of = blocks(begin, end)
+    assert of is not None
+    slid, doubtful = by_kernels(FLOATS, floats(values, low), begin, end, of)
+    assert not len(doubtful)
+    found = slid["total"].value()
+    for window in chance.integers(0, len(begin), 2_000_000 // (width + 2000)).tolist():
+        rows_of = slice(int(begin[window]), int(end[window]))
+        assert found[window] == math.fsum([*values[rows_of], *low[rows_of]])
+
+
+def test_states_that_only_an_operation_could_have_made() -> None:
+    """Sums beyond the sizes that are kept apart, or a NaN among the ordinary ones: windows are rebuilt."""
+    for odd in (2.0**1000, math.nan):
+        column = Compensated(np.array([1.0, odd, 2.0, 3.0, 4.0]), np.zeros(5))
+        states = {"total": column, "frames": np.ones(5, np.int64)}
+        found = slide(FLOATS, states, *regular(5, 2))["total"].value()
+        assert np.array_equal(found, [1.0 + odd, odd + 2.0, 5.0, 7.0], equal_nan=True)
+
+
+def test_only_windows_with_a_huge_value_are_rebuilt() -> None:
+    again: list[int] = []
+
+    def watched(operation: Any, states: Any, low: np.ndarray, high: np.ndarray) -> Any:
+        again.extend(low.tolist())
+        return by_two_stacks(operation, states, low, high)
+
+    by_two_stacks = module.by_two_stacks
+    values = np.full(1000, 0.1)
+    values[[400, 700, 800]] = 1e300, np.nan, np.inf
+    with patch.object(module, "by_two_stacks", watched):
+        found = slide(FLOATS, floats(values), *regular(1000, 10))["total"].value()
+    assert again == list(range(391, 401))
+    assert [rounded([*values[row : row + 10]]) for row in range(991)] == pytest.approx(found, rel=0, nan_ok=True)
+
+
+# Integers
+
+EDGES = [2**63 - 1, -(2**63), 2**32, -(2**32), 1, -1, 0, 2**31, 77]
+
+
+@given(st.lists(st.sampled_from(EDGES) | st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=40), st.data(), SMALL)
+def test_integers_are_exact(values: list[int], data: Any, sizes: tuple[int, int]) -> None:
+    begin, end = data.draw(forward(len(values)))
+    expected = [sum(values[a:b]) for a, b in zip(begin.tolist(), end.tolist(), strict=True)]
+    with blocks_of(*sizes):
+        for bound, limbs in ((INTS, 2), (DECIMALS, 4)):
+            total = Exact.of(np.array(values), limbs)
+            slid = slide(bound, {"total": total, "count": np.ones(len(values), np.int64)}, begin, end)
+            assert slid["total"].integers() == expected
+            assert np.array_equal(slid["count"], end - begin)
+
+
+# Whatever may be joined twice
+
+
+class Own(ff.AggregateOperation):
+    """Any functions on any types of one field."""
+
+    commutative = True
+    result = "int64"
+
+    def __init__(self, type: str, function: np.ufunc) -> None:
+        super().__init__("x")
+        self.state = {"field": type}  # type: ignore[misc]
+        self.joins = {"field": function}
+
+    def accumulate(self, frames: Any, *columns: Any) -> Any:
+        return {"field": frames.count().astype(self.state["field"])}
+
+    def combine(self, a: Any, b: Any) -> Any:
+        return {"field": self.joins["field"](a["field"], b["field"])}
+
+    def finish(self, a: Any) -> Any:
+        return a["field"].astype(np.int64)
+
+
+TWICE = [
+    ("float64", np.maximum), ("float64", np.fmin), ("float32", np.minimum), ("float64", np.fmax), ("int64", np.minimum),
+    ("int16", np.fmax), ("uint8", np.bitwise_or), ("int64", np.bitwise_and), ("bool", np.logical_and),
+    ("bool", np.logical_or), ("datetime64[us]", np.fmin), ("timedelta64[ns]", np.maximum), ("uint64", np.add),
+    ("int8", np.add), ("int64", np.add),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("type", "function"), TWICE, ids=str)
+@given(data=st.data(), rows=st.integers(1, 40), seed=st.integers(0, 99), sizes=SMALL)
+def test_functions_of_all_kinds(
+    type: str, function: np.ufunc, data: Any, rows: int, seed: int, sizes: tuple[int, int]
+) -> None:
+    chance = np.random.default_rng(seed)
+    values = chance.integers(0, 2**62, rows).view(np.int64) >> chance.integers(0, 62)
+    column = values.astype(type) if type[0] != "f" else (values / 7.0).astype(type)
+    if type[0] == "f":
+        column[chance.random(rows) < 0.1] = np.nan
+    elif column.dtype.kind in "mM":
+        column[chance.random(rows) < 0.1] = "NaT"
+    bound = Bound("own", Own(type, function), [INT])
+    begin, end = data.draw(forward(rows))
+    assert has_kernels(bound)
+    with blocks_of(*sizes), patch.object(module, "by_two_stacks", None), patch.object(module, "by_deduct", None):
+        found = slide(bound, {"field": column}, begin, end)["field"]
+    assert found.dtype == column.dtype
+    as_it_is = {"dtype": type} if function is np.add else {}
+    each = [function.reduce(column[a:b], **as_it_is) for a, b in zip(begin, end, strict=True)]
+    np.testing.assert_array_equal(found, np.array(each, column.dtype))
+
+
+@pytest.mark.parametrize("width", [2, 3, 64, 1000, 40_000])
+def test_long_runs_of_extremes(width: int) -> None:
+    chance = np.random.default_rng(width)
+    values, seen = chance.normal(size=100_000), chance.random(100_000) < 0.01
+    values[~seen] = -np.inf
+    most = Bound("m", ff.Max("x"), [FLOAT])
+    starts = np.arange(-width + 1, 100_000)
+    low, high = np.maximum(starts, 0), np.minimum(starts + width, 100_000)
+    slid = slide(most, {"value": values, "seen": seen}, low, high)
+    wide = np.concatenate([np.full(width - 1, -np.inf), values, np.full(width - 1, -np.inf)])
+    for window in chance.integers(0, len(low), 500).tolist():
+        assert slid["value"][window] == wide[window : window + width].max()
+        assert slid["seen"][window] == seen[low[window] : high[window]].any()
+
+
+# Which operations
+
+
+def test_what_has_no_kernel() -> None:
+    """Plain sums of floats lose digits; so does whatever is joined in a way of its own, or not by these functions."""
+    assert not has_kernels(Bound("own", Own("float64", np.add), [INT]))
+    assert not has_kernels(Bound("own", Own("int64", np.multiply), [INT]))
+    assert not has_kernels(Bound("own", Own("bool", np.add), [INT]))
+    assert not has_kernels(Bound("most", ff.Max("x"), [pa.string()]))
+    assert not has_kernels(Bound("spread", ff.StdDev("x"), [FLOAT]))
+
+
+class Modulo(ff.Count):
+    """Inherits what joins a count, and joins in another way."""
+
+    def combine(self, a: Any, b: Any) -> Any:
+        return {"count": (a["count"] + b["count"]) % 7}
+
+
+class Named(ff.Count):
+    """Inherits both."""
+
+
+def test_an_inherited_function_does_not_stand_for_a_combine_written_later() -> None:
+    assert has_kernels(Bound("n", Named(), []))
+    assert not has_kernels(Bound("n", Modulo(), []))
+    counts = {"count": np.array([3, 4, 5])}
+    assert slide(Bound("n", Modulo(), []), counts, np.array([0]), np.array([3]))["count"].tolist() == [5]
+
+
+def test_a_block_says_what_it_is() -> None:
+    assert blocks(*regular(10, 4, 2)) == [Block(0, 4, 0, 10, 2, 4)]
