@@ -114,7 +114,7 @@ def shapes(rows: int) -> Case:
         "The variance by hand is made of sums of squares, which rounding can ruin; ours is not.",
         repeats=5,
         budget=15.0,
-        box=120.0,
+        box=150.0,
     )
 
 

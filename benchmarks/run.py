@@ -16,6 +16,7 @@ import sys
 import tempfile
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -107,6 +108,7 @@ def main() -> None:
     parser.add_argument("--report", action="store_true", help="no measurement: the report of the last one, made anew")
     parser.add_argument("--events", type=int, default=100_000_000, help="the most events (default: 100 million)")
     parser.add_argument("--scale", type=float, default=1.0, help="how much of the other cases' events (default: 1.0)")
+    parser.add_argument("--repeats", type=int, default=5, help="the most timed runs of each contender (default: 5)")
     parser.add_argument("--cases", help="only these, by name, with commas; others keep their last results")
     parser.add_argument("--folder", type=Path, default=KEPT, help="where events are kept from run to run")
     asked = parser.parse_args()
@@ -118,7 +120,7 @@ def main() -> None:
     every = cases.quick() if asked.quick else cases.default(asked.events, asked.scale)
     order = [case.name for case in every]
     wanted = asked.cases.split(",") if asked.cases else [*order, "others"]
-    chosen = [case for case in every if case.name in wanted]
+    chosen = [replace(case, repeats=min(case.repeats, asked.repeats)) for case in every if case.name in wanted]
     now: dict[str, Any] = {"cases": []}
     with tempfile.TemporaryDirectory() as empty:
         folder = Path(empty) if asked.quick else asked.folder
