@@ -20,7 +20,7 @@ Ints = NDArray[np.int64]
 Values = Any
 """A column of a batch: a numpy array where its type has one, an Arrow array otherwise."""
 
-BLOCK = 1 << 16
+BLOCK = 1 << 15
 """Floats are cut into parts so many at a time, which stay in the cache meanwhile."""
 
 SPAN = 1 << 18
@@ -165,22 +165,24 @@ class Frames:
         most = 1 << bits // 2
         counting = counting and "_count" not in self.__dict__ and 2 * len(values) < most * self.size
         one = np.ldexp(1.0, exponent - bits + bits // 2) if counting else 0.0
-        # The parts are real and the rests imaginary, which takes one pass over the index where two sums take two.
-        high, low, sums = np.zeros(self.size), np.zeros(self.size), np.zeros(self.size, np.complex128)
-        pairs = np.empty(min(BLOCK, len(values)), np.complex128)
-        buffer = np.empty(len(pairs))
+        high, low, above, below = np.zeros((4, self.size))
+        parts, rests = np.empty((2, min(BLOCK, len(values))))
         for start in range(0, len(values), BLOCK):
-            block = values[start : start + BLOCK]
-            part, pair, end = buffer[: len(block)], pairs[: len(block)], start + len(block)
+            end = min(start + BLOCK, len(values))
+            block, index = values[start:end], self.index[start:end]
+            part, rest = parts[: end - start], rests[: end - start]
             np.add(block, cut, out=part)
             part -= cut
-            np.add(part, one, out=pair.real)
-            np.subtract(block, part, out=pair.imag)
-            np.add.at(sums, self.index[start:end], pair)
+            np.subtract(block, part, out=rest)
+            if counting:
+                part += one
+            np.add.at(above, index, part)
+            np.add.at(below, index, rest)
             if end % SPAN == 0 or end == len(values):
-                high += sums.real
-                low += sums.imag
-                sums.fill(0)
+                high += above
+                low += below
+                above.fill(0)
+                below.fill(0)
                 if counting and high.max() >= (most - 0.5) * one:  # a frame has `most` rows or more
                     return self._compensated_sum(values, counting=False)
         if counting:

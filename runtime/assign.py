@@ -16,12 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from .keys import ROOM, Ints, dictionary, normalised, pack
+from .keys import FEW, ROOM, Ints, dictionary, near, normalised, pack
 
-BLOCK = 1 << 16
+BLOCK = 1 << 15
 """Rows that are worked on at a time."""
-FEW = 1 << 18
-"""Groups are counted in an array where there are no more possible ones than this, or than twice the rows."""
 
 
 class Codes(Protocol):
@@ -71,17 +69,19 @@ def counted(columns: Sequence[Coded], rows: int, size: int) -> Groups:
     """The groups of :func:`assign` where there are at most ``size``."""
     index = np.zeros(rows, np.intp)
     counts = np.zeros(size, np.int64)
+    least = 0
+    for column in columns:
+        least = least * column.count + column.least
+    least = (least + (1 << 63)) % (1 << 64) - (1 << 63)  # what overflows on the way comes back when it is taken off
     for start in range(0, rows, BLOCK):
         block = slice(start, start + BLOCK)
         part = index[block]
-        for position, column in enumerate(columns):
-            if not position:
-                np.subtract(column.codes[block], column.least, out=part, dtype=np.int64)
-                continue
+        for column in columns[:1]:
+            part[:] = column.codes[block]
+        for column in columns[1:]:
             part *= column.count
             part += column.codes[block]
-            if column.least:
-                part -= column.least
+        part -= least
         np.add.at(counts, part, 1)
     codes = np.flatnonzero(counts)
     if len(codes) < size:
@@ -152,17 +152,10 @@ def numbers_of(codes: Ints | InTime, least: int, greatest: int) -> Coded:
 
 def key(column: pa.Array) -> Coded:
     """A key column: integers and times in a small range as they are, other values by their dictionary."""
-    numbers = None if column.null_count else integers(column)
-    if numbers is not None and len(numbers):
-        least, greatest = int(numbers.min()), int(numbers.max())
-        if greatest - least < max(FEW, 4 * len(numbers)):
-            kind = numbers.dtype
-            return Coded(
-                numbers,
-                least,
-                greatest - least + 1,
-                lambda own: pa.array((own + least).astype(kind)).view(column.type),
-            )
+    if (close := near(column)) is not None:
+        numbers, least, count = close
+        kind = numbers.dtype
+        return Coded(numbers, least, count, lambda own: pa.array((own + least).astype(kind)).view(column.type))
     if not isinstance(column, pa.DictionaryArray):
         codes, values = dictionary(normalised(column))
         return Coded(codes, 0, max(len(values), 1), lambda own: values.take(pa.array(own)))
@@ -174,17 +167,6 @@ def key(column: pa.Array) -> Coded:
     null = len(values)  # a null is a key as any other
     codes = pc.fill_null(column.indices.cast(pa.int64()), null).to_numpy()
     return Coded(codes, 0, null + 1, lambda own: values.take(pa.array(own, mask=own == null)))
-
-
-def integers(column: pa.Array) -> NDArray[Any] | None:
-    """The numbers of a column of integers or times without nulls; None for other types."""
-    kind = column.type
-    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
-        column = column.view(pa.int32() if kind.bit_width == 32 else pa.int64())
-    if not pa.types.is_integer(column.type) or kind == pa.uint64():
-        return None
-    numbers: NDArray[Any] = column.to_numpy()
-    return numbers
 
 
 def taken_off(codes: NDArray[Any], least: int) -> Ints:

@@ -6,6 +6,7 @@ A null is a key of its own and comes first; all NaN are one key and come last; -
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,6 +19,11 @@ Ints = NDArray[np.int64]
 
 ROOM = 1 << 62
 """Codes of several columns are packed into one integer below this."""
+
+
+FEW = 1 << 18
+"""Codes may have holes where there are no more possible ones than this, or than a few a row."""
+BLOCK = 1 << 15
 
 
 def plain_type(type: pa.DataType) -> pa.DataType:
@@ -85,8 +91,11 @@ def normalised(column: pa.Array) -> pa.Array:
 def encode(column: pa.Array, ordered: bool) -> tuple[Ints, int]:
     """A code for each value of a normalised column, and how many codes there are.
 
-    ``ordered`` codes compare as the values do; the others are in order of appearance.
+    ``ordered`` codes compare as the values do.
     """
+    if (close := near(column)) is not None:
+        numbers, least, count = close
+        return np.subtract(numbers, least, dtype=np.int64), count
     codes, values = dictionary(column.cast(pa.float32()) if pa.types.is_float16(column.type) else column)
     if ordered and len(values) > 1:
         nan = np.zeros(len(values), bool)
@@ -99,6 +108,28 @@ def encode(column: pa.Array, ordered: bool) -> tuple[Ints, int]:
         rank[by_value[np.argsort(group, kind="stable")]] = np.arange(len(values))
         codes = rank[codes]
     return codes, len(values)
+
+
+def near(column: pa.Array) -> tuple[NDArray[Any], int, int] | None:
+    """The numbers of a column of integers or times with no null and a small range, their least, and how many it spans.
+
+    None for any other column.
+    """
+    kind = column.type
+    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+        column = column.view(pa.int32() if kind.bit_width == 32 else pa.int64())
+    if not pa.types.is_integer(column.type) or kind == pa.uint64() or column.null_count or not len(column):
+        return None
+    numbers: NDArray[Any] = column.to_numpy()
+    least, greatest = edges(numbers)
+    return (numbers, least, greatest - least + 1) if greatest - least < max(FEW, 4 * len(numbers)) else None
+
+
+def edges(numbers: NDArray[Any]) -> tuple[int, int]:
+    """The least and the greatest of some numbers, block by block: the second is found in the cache."""
+    blocks = [numbers[start : start + BLOCK] for start in range(0, len(numbers), BLOCK)]
+    found = [(block.min(), block.max()) for block in blocks]
+    return int(min(least for least, _ in found)), int(max(greatest for _, greatest in found))
 
 
 def dictionary(column: pa.Array) -> tuple[Ints, pa.Array]:

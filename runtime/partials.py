@@ -88,32 +88,36 @@ def merge(table: pa.Table, keys: Sequence[str], outputs: dict[str, Bound]) -> tu
         order = by_part[sorting(packed[by_part], size)]
     else:
         order = sorting(packed, size)
-    if (order[1:] < order[:-1]).any():
-        table, packed, codes = table.take(pa.array(order)), packed[order], codes[order]
+    packed, codes = packed[order], codes[order]
     first = np.concatenate([[True], packed[1:] != packed[:-1]])[: len(table)]
-    if not first.all():
-        rows = np.flatnonzero(first)
-        states = {name: reduce_groups(bound, states_of(table, name, bound), rows) for name, bound in outputs.items()}
+    if first.all():
+        if (order[1:] < order[:-1]).any():
+            table = table.take(pa.array(order))
+    else:
+        starts = np.flatnonzero(first)
+        states = {
+            name: reduce_groups(bound, states_of(table, name, bound), order, starts) for name, bound in outputs.items()
+        }
+        rows = order[starts]
         taken = pa.array(rows)
         columns = [one_array(table.column(name)).take(taken) for name in keys]
         names = [name for name in (FRAME, PART, UNTIL) if name in table.column_names]
         kept = [one_array(table.column(name)).to_numpy()[rows] for name in names]
         table = to_table(table.schema, columns, kept, outputs, states)
-        codes = codes[rows]
+        codes = codes[starts]
     starts = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]])[: len(codes)])
     return table, starts
 
 
-def reduce_groups(bound: Bound, states: State, starts: NDArray[np.intp]) -> State:
-    """One state a run of rows that begins at ``starts``: neighbours are combined, then neighbours of those, ..."""
-    rows = len(next(iter(states.values())))
-    sizes = np.diff(np.append(starts, rows))
-    result = take(states, starts)
+def reduce_groups(bound: Bound, states: State, order: NDArray[np.intp], starts: NDArray[np.intp]) -> State:
+    """One state for each run in an order of states: neighbours are combined, then neighbours of those, ..."""
+    sizes = np.diff(np.append(starts, len(order)))
+    result = take(states, order[starts])
     several = np.flatnonzero(sizes > 1)
     lengths = sizes[several]
     group_of = np.repeat(np.arange(len(several)), lengths)
     place = np.arange(len(group_of)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    states = take(states, starts[several][group_of] + place)
+    states = take(states, order[starts[several][group_of] + place])
     while len(place) > len(several):
         left = np.flatnonzero((place % 2 == 0) & (place + 1 < lengths[group_of]))
         joined = bound.combine(take(states, left), take(states, left + 1))

@@ -16,7 +16,7 @@ from ..aggregators.operation import Operation, State
 from .assign import Coded, Groups, InTime, assign, key, numbers_of
 from .checks import A_WINDOW, AT, WINDOW, check_intervals, check_outputs, require_order, type_of, windows_of
 from .facts import RANK, UNTIL_TICK, fact
-from .keys import coded_or_plain, plain, require_key
+from .keys import coded_or_plain, edges, plain, require_key
 from .line import Line
 from .partials import FRAME, PART, merge, schema, to_table
 from .results import results
@@ -148,8 +148,7 @@ class Query:
     def _numbers(self, ticks: Ints, ranks: Ints | None) -> tuple[Coded, Mask | None]:
         """The frames of events, and which events are in any window (None: all)."""
         if self.line.axis == "time":  # frames follow the order of ticks: the edges tell which there may be
-            edges = np.array([ticks.min(), ticks.max()])
-            (least, greatest), inside = self.line.frames(edges, None)
+            (least, greatest), inside = self.line.frames(np.array(edges(ticks)), None)
             if inside is None:
                 return numbers_of(InTime(lambda some: self.line.frames(some, None)[0], ticks), least, greatest), None
         frames, inside = self.line.frames(ticks, ranks)

@@ -48,7 +48,7 @@ class Steps:
 
     def frames(self, positions: Ints) -> tuple[Ints, Mask | None]:
         """The frame of each position, and which positions are in any window (None: all)."""
-        shifted = positions - self.offset
+        shifted = positions - self.offset if self.offset else positions
         step = shifted // self.every
         if not self.rest:
             return step, None

@@ -132,7 +132,7 @@ def test_reduce_groups_keeps_order(sizes: list[int]) -> None:
     bound = Bound("s", Joined("x"), [pa.string()])
     letters = [chr(65 + row) for row in range(sum(sizes))]
     starts = np.cumsum([0, *sizes[:-1]])
-    reduced = reduce_groups(bound, {"state": np.array(letters, object)}, starts)
+    reduced = reduce_groups(bound, {"state": np.array(letters, object)}, np.arange(len(letters)), starts)
     ends = np.cumsum(sizes)
     assert reduced["state"].tolist() == ["".join(letters[a:b]) for a, b in zip(starts, ends, strict=True)]
 
