@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..aggregators.errors import QueryError, nearest
 from .files import Files
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
 
 BATCH = 1 << 20
 """So many events are read from files at a time."""
@@ -31,6 +34,7 @@ class Source:
     """
 
     def __init__(self, data: Any) -> None:
+        self.files = isinstance(data, Files)
         if isinstance(data, Files):
             data = data.dataset()
         if isinstance(data, pa.RecordBatch):
@@ -65,8 +69,15 @@ class Source:
         kept.condition = both(self.condition, checked(condition, self.schema, "of Arrow data"))
         return kept
 
-    def batches(self, columns: Sequence[str]) -> pa.RecordBatchReader:
+    def batches(self, columns: Sequence[str], encoded: Sequence[str] = ()) -> pa.RecordBatchReader:
         """The events' batches, with some of their columns at least.
+
+        Parameters
+        ----------
+        columns
+            The columns wanted.
+        encoded
+            Those of them that may come with a dictionary, where they are text.
 
         Raises
         ------
@@ -75,7 +86,8 @@ class Source:
         """
         if hasattr(self.data, "scanner"):
             # What is read ahead is decoded by pyarrow's own threads, and held until it is asked for.
-            scanner = self.data.scanner(
+            data = with_dictionaries(self.data, encoded) if self.files and self.condition is None else self.data
+            scanner = data.scanner(
                 columns=list(columns), filter=self.condition, batch_size=BATCH, batch_readahead=pa.cpu_count()
             )
             return scanner.to_reader()
@@ -96,6 +108,32 @@ class Source:
             self._read.append(self.data)
             return self.data
         return pa.RecordBatchReader.from_stream(self.data)
+
+
+def with_dictionaries(data: ds.Dataset, columns: Sequence[str]) -> ds.Dataset:
+    """Files of Parquet on this machine, with some columns, where they are text, in the dictionaries that files keep."""
+    import pyarrow.dataset as ds
+    from pyarrow.fs import LocalFileSystem
+
+    if not isinstance(data.format, ds.ParquetFileFormat) or not isinstance(data.filesystem, LocalFileSystem):
+        return data  # elsewhere it takes too long to ask every file for its schema
+    files = list(data.get_fragments())
+    text = [
+        name
+        for name in columns
+        if data.schema.field(name).type == pa.string()
+        and all(name in file.physical_schema.names for file in files)
+        and all(file.physical_schema.field(name).type == pa.string() for file in files)
+    ]
+    if not text:
+        return data
+    format = ds.ParquetFileFormat(dictionary_columns=text)
+    kept = [format.make_fragment(file.path, file.filesystem, file.partition_expression) for file in files]
+    fields = [
+        field.with_type(pa.dictionary(pa.int32(), pa.string())) if field.name in text else field
+        for field in data.schema
+    ]
+    return ds.FileSystemDataset(kept, pa.schema(fields), format, data.filesystem, data.partition_expression)
 
 
 def checked(condition: Any, schema: pa.Schema, events: str) -> pc.Expression:

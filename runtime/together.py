@@ -93,8 +93,8 @@ class Together:
                     )
         self.schema = pa.schema(list(fields.items()))
 
-    def batches(self, columns: Sequence[str]) -> pa.RecordBatchReader:
-        """The events of all inputs, with some of the columns."""
+    def batches(self, columns: Sequence[str], encoded: Sequence[str] = ()) -> pa.RecordBatchReader:
+        """The events of all inputs, with some of the columns; none comes with a dictionary."""
         schema = pa.schema([self.schema.field(column) for column in columns])
         return pa.RecordBatchReader.from_batches(schema, self._batches(schema))
 

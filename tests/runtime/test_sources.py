@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 import pytest
@@ -121,3 +123,24 @@ def test_events_without_a_time(tmp_path: Path) -> None:
     pq.write_table(table, tmp_path / "events.parquet")
     for data in (table, ff.parquet(tmp_path / "events.parquet")):
         assert ff.events(data, time="t", null_time="drop").dropped().to_pylist() == [{"t": None, "x": 4}]
+
+
+@pytest.mark.parametrize("other", [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())])
+def test_text_keys_of_files_with_dictionaries_of_their_own(tmp_path: Path, other: pa.DataType) -> None:
+    """Row groups and files that each number the same texts in another way, some of them null."""
+    chance = np.random.default_rng(5)
+    words = [f"w{number}" for number in range(30)] + [None]
+    for number, type in enumerate([pa.string(), other]):
+        k = pa.array([words[at] for at in chance.integers(0, 31, 500)], pa.string()).cast(type)
+        table = pa.table({"t": chance.integers(0, 50, 500), "k": k, "x": chance.integers(0, 9, 500)})
+        pq.write_table(table, tmp_path / f"{number}.parquet", row_group_size=90)
+    events = ff.events(ff.parquet(tmp_path), time="t", by="k")
+    found = events.window(ff.tumbling(10)).aggregate(n=ff.Count(), s=ff.Sum("x"), texts=ff.Count("k"))
+    rows = [(row["window"]["start"], row["k"], row["n"], row["s"], row["texts"]) for row in found.to_pylist()]
+    query = f"""SELECT t // 10 * 10 AS start, k, count(*), sum(x), count(k) FROM '{tmp_path}/*.parquet'
+                GROUP BY ALL ORDER BY k NULLS FIRST, start"""
+    assert rows == duckdb.sql(query).fetchall()
+    one = events.where(pc.field("k") == "w1").window(ff.tumbling(10)).aggregate(n=ff.Count())
+    assert one.to_pylist() == [
+        {name: row[name] for name in one.column_names} for row in found.to_pylist() if row["k"] == "w1"
+    ]
