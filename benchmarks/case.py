@@ -40,7 +40,9 @@ class Case:
     about
         What there is to say of it.
     repeats
-        How often each runs after the first time, which is checked and not counted.
+        How often those of ``paired`` run after the first time, which is checked and not counted; others twice.
+    paired
+        Contenders whose times are compared pair by pair.
     budget
         Seconds that one contender gets at one point for these runs; fewer runs where one takes long, at least one.
     box
@@ -57,7 +59,8 @@ class Case:
     points: tuple[Point, ...]
     contenders: tuple[str, ...]
     about: str = ""
-    repeats: int = 3
+    repeats: int = 2
+    paired: tuple[str, ...] = ()
     budget: float = 20.0
     box: float = 45.0
     patience: float = 20.0
@@ -68,6 +71,10 @@ class Case:
         points = self.points if not self.axis else self.points[:1]
         at_home = tuple(way for way in self.contenders if at_hand(way, spark))
         return replace(self, points=points, contenders=at_home, repeats=0)
+
+    def rounds(self, way: str) -> int:
+        """How many timed runs a contender has at most."""
+        return self.repeats if way in self.paired else min(self.repeats, 2)
 
     def taking_part(self, point: Point) -> list[str]:
         """Who takes part at a point."""

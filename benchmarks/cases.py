@@ -21,7 +21,8 @@ def reference(rows: int) -> Case:
         tuple(Point(size, data, {"size": size * MINUTE}) for size in (10, 60, 100)),
         (*OURS, *modes, *files, *STAGES, *WINDOWS, *rest),
         repeats=5,
-        budget=140.0,
+        paired=(*OURS, "spark.window", "spark.two_stages"),
+        budget=100.0,
         box=420.0,
         patience=120.0,
         only=dict.fromkeys((*modes, *files, *rest), (60,)),
@@ -41,8 +42,9 @@ def overlap(rows: int) -> Case:
         "A window's depth is its size over its step. There are 12 % more windows at the right end than at the left, "
         "since windows reach beyond both ends of the day.",
         repeats=5,
+        paired=OURS,
         budget=12.0,
-        box=120.0,
+        box=150.0,
         patience=8.0,
     )
 
@@ -58,8 +60,9 @@ def keys(rows: int) -> Case:
         (*OURS, *STAGES, "spark.window", "polars.dynamic"),
         "At a million keys nearly every event is a partial of its own, and there are two windows an event to write.",
         repeats=5,
-        budget=15.0,
-        box=90.0,
+        paired=OURS,
+        budget=20.0,
+        box=100.0,
         patience=20.0,
     )
 
@@ -73,6 +76,7 @@ def partitions(rows: int) -> Case:
         "partitions",
         tuple(Point(files, Data(rows=rows, files=files), {"partitions": files}) for files in many),
         ("framefold_spark.parquet", "framefold_spark.dataframe", "framefold_spark.dataframe_executors", STAGES[0]),
+        box=80.0,
     )
 
 
@@ -86,6 +90,7 @@ def events(most: int) -> Case:
         tuple(Point(rows, Data(rows=rows)) for rows in sizes),
         (*OURS, *STAGES),
         repeats=5,
+        paired=("framefold_local.local", "duckdb.two_stages", "polars.two_stages"),
         budget=40.0,
         box=220.0,
         patience=60.0,
@@ -96,14 +101,13 @@ def shapes(rows: int) -> Case:
     """Other keys and other operations than the reference job has."""
     data = Data(rows=rows)
     four = (("total", "sum", "x"), ("events", "count", ""), ("least", "min", "x"), ("most", "max", "x"))
-    one = {name: {"outputs": (("found", name, "x"),)} for name in ("min", "max", "var")}
+    extremes = (("least", "min", "x"), ("most", "max", "x"))
     points = (
         Point(0, data, {}, "sum and count"),
         Point(1, Data("texts", rows), {}, "strings as keys"),
         Point(2, data, {"outputs": four}, "sum, count, min, max"),
-        Point(3, data, one["min"], "min"),
-        Point(4, data, one["max"], "max"),
-        Point(5, data, one["var"], "variance"),
+        Point(3, data, {"outputs": extremes}, "min and max"),
+        Point(4, data, {"outputs": (("found", "var", "x"),)}, "variance"),
     )
     return Case(
         "shapes",
@@ -113,6 +117,7 @@ def shapes(rows: int) -> Case:
         (*OURS, *STAGES),
         "The variance by hand is made of sums of squares, which rounding can ruin; ours is not.",
         repeats=5,
+        paired=(*OURS, "spark.two_stages"),
         budget=15.0,
         box=150.0,
     )
@@ -163,7 +168,6 @@ def own(rows: int) -> Case:
         "Ours is an `AggregateOperation` (functions of whole columns) unless it says `PythonOperation` (one value at a "
         "time). Peers call a Python function for each window with all of its events, or fold each event into each "
         "window; DuckDB and PyFlink have no Python aggregate over such windows.",
-        repeats=2,
     )
 
 

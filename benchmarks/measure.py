@@ -148,7 +148,7 @@ class Running:
             turns = self.case.taking_part(point)
             for contender in reversed(turns) if number % 2 else turns:
                 entry = self.found.get(contender, {}).get(str(point.x))
-                if entry is None or (contender, point.x) in self.out:
+                if entry is None or (contender, point.x) in self.out or number >= self.case.rounds(contender):
                     continue
                 if number and (number + 1) * min(entry["first"], *entry["seconds"]) > self.case.budget:
                     continue
