@@ -240,7 +240,7 @@ class Bound:
     def _locked_values(self, values: Any) -> Any:
         if self.guarded and isinstance(values, np.ndarray):
             values = values.view()
-            values.flags.writeable = False
+            values.setflags(write=False)
         return values
 
 

@@ -1,15 +1,16 @@
 """Sliding: one state for each window range, at a cost that does not depend on how far the ranges overlap.
 
-Ranges that move forward are either differences of running states (where an operation deducts exactly) or the bulk
-form of two stacks, the block scan of M. van Herk, "A fast algorithm for local minimum and maximum filters", 1992, and
-J. Gil and M. Werman, "Computing 2-D min, median, and max filters", 1993: states of block ends up to an edge, of block
-beginnings from it, and one combine a window. Ranges that only grow need neither: they are beginnings of blocks. Ranges
-that do not move forward even when they are sorted are put together from a range tree.
+Operations whose every field is joined by a known function have kernels (:mod:`framefold.runtime.kernels`). With all
+others, ranges that move forward are either differences of running states (where an operation deducts exactly) or the
+bulk form of two stacks, the block scan of M. van Herk, "A fast algorithm for local minimum and maximum filters", 1992,
+and J. Gil and M. Werman, "Computing 2-D min, median, and max filters", 1993: states of block ends up to an edge, of
+block beginnings from it, and one combine a window. Ranges that only grow need neither: they are beginnings of blocks.
+Ranges that do not move forward even when they are sorted are put together from a range tree.
 """
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,7 @@ from ..aggregators.operation import State
 from .cut import blocks
 from .kernels import by_kernels, has_kernels
 from .scan import Scan, beginnings, join, piece_size, take
+from .stacks import LEAST, SideBySide, by_stacks_side_by_side, side_by_side
 from .tree import by_range_tree
 
 Ints = NDArray[np.int64]
@@ -31,6 +33,9 @@ STEPS = 1 << 14
 
 Each new start costs as many extra combines as a window has rows, which the first and last windows of a run make up
 for twice: up to three times so many rows, the bound of 2 element operations a window holds strictly."""
+
+LONG = 3 * STEPS
+"""Ranges of more rows slide by two-stacks where runs are long and of one width, even if the operation deducts."""
 
 ROUNDING = 2.0**-53
 
@@ -47,9 +52,10 @@ def slide(operation: Bound, states: State, low: Ints, high: Ints, way: Way | Non
     low, high
         The half-open ranges of rows, shape (ranges,), in any order. The state of an empty range is the identity.
     way
-        ``"deduct"``, ``"two-stacks"`` or ``"range tree"``; where None, the first where :attr:`Bound.deducts` says so
-        and the second otherwise, as long as both ends of the ranges ascend once they are sorted, and the last where
-        they do not.
+        ``"deduct"``, ``"two-stacks"`` or ``"range tree"``; where None, kernels if the operation has them, else the
+        first where :attr:`Bound.deducts` says so (but the second in more than :data:`LONG` ranges most of which are of
+        one width, a row after one another) and the second otherwise, as long as both ends of the ranges ascend once
+        they are sorted, and the last where they do not.
 
     Returns
     -------
@@ -80,8 +86,9 @@ def slide(operation: Bound, states: State, low: Ints, high: Ints, way: Way | Non
             if not len(doubtful):
                 return slid
             return replace(slid, doubtful, by_two_stacks(operation, states, low[doubtful], high[doubtful]))
-    filled = np.flatnonzero(high > low)
-    if len(filled) < len(low):
+    holding = high > low
+    if not holding.all():
+        filled = np.flatnonzero(holding)
         slid = slide(operation, states, low[filled], high[filled], way)
         return operation.scatter(len(low), filled, slid)
     if not len(low):
@@ -100,6 +107,11 @@ def slide(operation: Bound, states: State, low: Ints, high: Ints, way: Way | Non
             f"window ranges lie within one another, which {way} cannot slide; "
             "expected both their ends to ascend, or the way 'range tree'"
         )
+    # Running states cost a call for each row of a run: where runs are long, a third operation a window is less.
+    least = {"deduct": len(low) + 1, "two-stacks": LEAST}.get(way or "", LONG if operation.deducts[0] else LEAST)
+    long = side_by_side(operation, low, high, least)
+    if long is not None:
+        return by_runs(operation, states, low, high, long, way)
     growing = _growing(low, high)
     if growing.all():
         return by_growing(operation, states, low, high)
@@ -111,6 +123,17 @@ def slide(operation: Bound, states: State, low: Ints, high: Ints, way: Way | Non
     grown = by_growing(operation, states, low[growing], high[growing])
     slid = forward(operation, states, low[~growing], high[~growing])
     return take(join([grown, slid]), np.where(growing, np.cumsum(growing), np.cumsum(~growing) + growing.sum()) - 1)
+
+
+def by_runs(operation: Bound, states: State, low: Ints, high: Ints, runs: SideBySide, way: Way | None) -> State:
+    """The blocks of long runs side by side, and the other windows as if they were all."""
+    slid = {key: np.empty(len(low), cast(NDArray[Any], column).dtype) for key, column in states.items()}
+    by_stacks_side_by_side(operation, states, runs, slid)
+    if len(runs.others):
+        others = slide(operation, states, low[runs.others], high[runs.others], way)
+        for key, column in slid.items():
+            column[runs.others] = cast(NDArray[Any], others[key])
+    return slid
 
 
 def ascending(column: Ints) -> bool:

@@ -1,0 +1,103 @@
+"""Two-stacks side by side: long runs of every make-up against brute force, in order, at no more than three a window."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from framefold.aggregators.binding import Bound
+from framefold.runtime import slide as module
+from framefold.runtime import stacks
+from framefold.runtime.slide import slide
+from framefold.runtime.stacks import side_by_side
+
+from .test_operation_counts import CountingSum
+from .test_slide import MATRICES, matrices, product
+
+Ranges = tuple[np.ndarray, np.ndarray]
+
+
+@contextmanager
+def small(blocks: int, at_a_time: int, of_a_run: int) -> Iterator[None]:
+    with (
+        patch.object(stacks, "BLOCKS", blocks),
+        patch.object(stacks, "AT_A_TIME", at_a_time),
+        patch.object(stacks, "BLOCKS_OF_A_RUN", of_a_run),
+        patch.object(stacks, "CACHED", 7),
+        patch.object(module, "LEAST", 4),
+        patch.object(module, "LONG", 4),
+    ):
+        yield
+
+
+def keys(lengths: list[int], widths: list[int]) -> Ranges:
+    """For each key all windows of a width, with those at its ends that are narrower."""
+    low, high, first = [], [], 0
+    for length, width in zip(lengths, widths, strict=True):
+        starts = np.arange(-width + 1, length)
+        low.append(first + np.maximum(starts, 0))
+        high.append(first + np.minimum(starts + width, length))
+        first += length
+    return np.concatenate(low), np.concatenate(high)
+
+
+@given(
+    st.lists(st.tuples(st.integers(1, 60), st.sampled_from([1, 2, 3, 3, 3, 5, 9])), min_size=1, max_size=5),
+    st.integers(1, 9),
+    st.integers(1, 40),
+    st.integers(1, 3),
+)
+def test_runs_of_many_lengths_and_widths(of: list[tuple[int, int]], blocks: int, at_a_time: int, of_a_run: int) -> None:
+    low, high = keys([length for length, _ in of], [width for _, width in of])
+    states = matrices(int(high[-1]))
+    counting = CountingSum("x")
+    sums = Bound("t", counting, [pa.int64()])
+    with small(blocks, at_a_time, of_a_run):
+        found = side_by_side(MATRICES, low, high, 4)
+        slid = slide(MATRICES, states, low, high)
+        counting.operations = 0
+        total = slide(sums, {"total": states["a"]}, low, high)["total"]
+    for window in range(len(low)):
+        assert [int(slid[key][window]) for key in "abcd"] == product(states, int(low[window]), int(high[window]))
+    assert np.array_equal(total, [states["a"][a:b].sum() for a, b in zip(low, high, strict=True)])
+    assert counting.operations <= 3 * len(low)
+    if found is not None:
+        inside = (found.window[:, None] + np.arange(found.width)).ravel()
+        assert np.array_equal(np.sort(np.concatenate([inside, found.others])), np.arange(len(low)))
+        assert set(high[inside] - low[inside]) == {found.width}
+
+
+@pytest.mark.parametrize(
+    ("lengths", "width"), [([200_000], 60), ([200_000], 3000), ([50_000] * 4, 7), ([99_999, 3], 2)]
+)
+@pytest.mark.parametrize("way", [None, "two-stacks"])
+def test_long_runs(lengths: list[int], width: int, way: Any) -> None:
+    """As many calls as a window has rows, twice; the bound of three holds, the few windows at the ends included."""
+    counting = CountingSum("x")
+    bound = Bound("t", counting, [pa.int64()])
+    low, high = keys(lengths, [width] * len(lengths))
+    values = np.random.default_rng(width).integers(-9, 9, sum(lengths))
+    assert side_by_side(bound, low, high) is not None
+    counting.operations = counting.calls = 0
+    found = slide(bound, {"total": values}, low, high, way)["total"]
+    sums = np.concatenate([[0], np.cumsum(values)])
+    assert np.array_equal(found, sums[high] - sums[low])
+    assert counting.operations <= 3 * len(low)
+    assert counting.calls <= 9 * width * -(-len(low) // (width * stacks.BLOCKS))
+
+
+def test_what_is_left_to_the_general_way() -> None:
+    low = np.arange(100_000)
+    assert side_by_side(MATRICES, low, low + 60) is not None
+    assert side_by_side(MATRICES, low, low + 1) is None, "nothing to combine"
+    assert side_by_side(MATRICES, 2 * low, 2 * low + 60) is None, "steps of two rows"
+    assert side_by_side(MATRICES, low, low + 50_000) is None, "two blocks"
+    assert side_by_side(MATRICES, low[:1000], low[:1000] + 60) is None, "few windows"
