@@ -39,9 +39,10 @@ class Blocks(Line):
         starts: Ints,
         facts: Mapping[str, NDArray[Any]],
         keys: tuple[pa.Array, ...] = (),
+        within: tuple[int, int] | None = None,
     ) -> Ranges | Runs:
         """The windows of one kind that belong to the blocks of partials sorted by key, block and frame."""
-        found = super().ranges(number, frames, starts, facts, keys)
+        found = super().ranges(number, frames, starts, facts, keys, within)
         assert isinstance(found, Ranges)
         blocks = keys[-1].to_numpy()[np.searchsorted(starts, found.row, side="right") - 1]
         return found.where(facts.get("rank", frames)[found.row] // self.width == blocks)

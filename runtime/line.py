@@ -97,11 +97,12 @@ class Line:
         starts: Ints,
         facts: Mapping[str, NDArray[Any]],
         keys: tuple[pa.Array, ...] = (),
+        within: tuple[int, int] | None = None,
     ) -> Ranges | Runs:
-        """The windows of one kind over partials sorted by key and frame."""
+        """The windows of one kind over partials sorted by key and frame; of one alone, maybe those of some numbers."""
         windows = self.windows[number]
         if len(self.windows) == 1:
-            return windows.ranges(Pieces(frames, starts, facts, keys))
+            return windows.ranges(Pieces(frames, starts, facts, keys, within))
         own, inside = windows.frames(facts["first"], facts.get("rank"))
         if "rows" in facts and not isinstance(windows, Anchored):  # what has no event is there for given windows only
             inside = facts["rows"] > 0 if inside is None else inside & (facts["rows"] > 0)

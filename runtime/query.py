@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -19,7 +19,7 @@ from .facts import RANK, UNTIL_TICK, fact
 from .keys import coded_or_plain, edges, plain, require_key
 from .line import Line
 from .partials import FRAME, PART, merge, schema, to_table
-from .results import results
+from .stream import results_in_pieces
 from .times import Duration, TimeColumn, drop_null_times, ends_of
 from .windows import Ints, Spec
 from .windows.pieces import Mask
@@ -189,8 +189,12 @@ class Query:
 
     def results(self, partials: pa.Table) -> pa.Table:
         """Partials of whole keys as results: merged, slid, finished; sorted by key and window."""
+        return pa.concat_tables(self.results_in_pieces(partials))
+
+    def results_in_pieces(self, partials: pa.Table) -> Iterator[pa.Table]:
+        """The same in pieces of bounded size, one after the other; at least one, maybe empty."""
         partials, starts = merge(partials.select(self.partials_schema.names), self._keys, self.states)
-        return results(self, partials, starts)
+        yield from results_in_pieces(self, partials, starts)
 
 
 def identities(bound: Bound, count: int) -> State:

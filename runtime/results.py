@@ -11,7 +11,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..aggregators.binding import Bound
-from ..aggregators.fields import Objects, RaggedField
 from ..aggregators.operation import State
 from .cover import cover
 from .lives import Lives, lives, states_of_lives
@@ -22,10 +21,6 @@ from .windows import Ints, Pieces, Ranges, Runs
 
 if TYPE_CHECKING:
     from .query import Query
-
-
-BYTES, BYTES_OF_LISTS = 64 << 20, 4 << 20
-"""Partials that are slid at a time; states that are lists grow while they slide."""
 
 
 class Rows(NamedTuple):
@@ -39,25 +34,9 @@ class Rows(NamedTuple):
     of_windows: list[NDArray[np.intp] | None]
 
 
-def results(query: Query, partials: pa.Table, starts: NDArray[np.intp]) -> pa.Table:
-    """The results of merged partials, some keys at a time, so that what sliding holds meanwhile stays in bounds.
-
-    Parameters and result are those of :func:`results_of_keys`.
-    """
-    lists = any(
-        isinstance(kind, (RaggedField, Objects)) for of in query.outputs.values() for kind in of.fields.values()
-    )
-    rows = max(1, (BYTES_OF_LISTS if lists else BYTES) * len(partials) // max(partials.nbytes, 1))
-    groups = np.flatnonzero(np.diff(starts // rows, prepend=-1))
-    tables = []
-    for first, last in itertools.pairwise([*groups.tolist(), len(starts)]):
-        begin = int(starts[first])
-        end = int(starts[last]) if last < len(starts) else len(partials)
-        tables.append(results_of_keys(query, partials.slice(begin, end - begin), starts[first:last] - begin))
-    return pa.concat_tables(tables) if tables else results_of_keys(query, partials, starts)
-
-
-def results_of_keys(query: Query, partials: pa.Table, starts: NDArray[np.intp]) -> pa.Table:
+def results_of_keys(
+    query: Query, partials: pa.Table, starts: NDArray[np.intp], within: tuple[int, int] | None = None
+) -> pa.Table:
     """The results of merged partials of some keys.
 
     Parameters
@@ -68,6 +47,8 @@ def results_of_keys(query: Query, partials: pa.Table, starts: NDArray[np.intp]) 
         One row for each (key, frame), sorted by them.
     starts
         The first row of each key.
+    within
+        The first and the last window that are wanted, where not all are; see ``Windows.numbers``.
 
     Returns
     -------
@@ -77,13 +58,14 @@ def results_of_keys(query: Query, partials: pa.Table, starts: NDArray[np.intp]) 
     first = pa.array(starts)
     columns = [one_array(partials.column(name)) for name in partials.column_names[: len(query.by)]]
     keys = tuple(column.take(first) for column in columns)
-    facts = {name[1:]: bound.finish(states_of(partials, name, bound)).to_numpy() for name, bound in query.facts.items()}
+    facts = facts_of(query, partials)
     windows: list[Ranges | Runs | Lives]
     if query.until is not None:
         pieces = Pieces(frames, starts, facts, keys)
         windows = [lives(each, pieces, facts["first"], facts["until"]) for each in query.line.windows]
     else:
-        windows = [query.line.ranges(number, frames, starts, facts, keys) for number in range(len(query.line.windows))]
+        numbers = range(len(query.line.windows))
+        windows = [query.line.ranges(number, frames, starts, facts, keys, within) for number in numbers]
     rows = lay_out([each.ranges if isinstance(each, Lives) else each for each in windows], starts)
     taken = pa.array(rows.row)
     bounds = pa.StructArray.from_arrays(
@@ -102,6 +84,11 @@ def results_of_keys(query: Query, partials: pa.Table, starts: NDArray[np.intp]) 
         finished = [bound.finish(each) for each in slid]
         answer.append(spread(finished, [rows.of_windows[each] for each in over], len(rows.row)))
     return pa.Table.from_arrays(answer, schema=query.result_schema)
+
+
+def facts_of(query: Query, partials: pa.Table) -> dict[str, NDArray[Any]]:
+    """What the windows must know of each partial."""
+    return {name[1:]: bound.finish(states_of(partials, name, bound)).to_numpy() for name, bound in query.facts.items()}
 
 
 def states_over(bound: Bound, states: State, windows: Ranges | Runs | Lives, whole: bool) -> State:

@@ -25,11 +25,11 @@ from .wire import Wire, batches, conform
 GATHER_ROWS = 1 << 20
 GATHER_BYTES = 64 << 20
 # What a task holds of partials before it merges them, and emits them if merging did not help.
-HOLD_ROWS = 1 << 20
-HOLD_BYTES = 128 << 20
+HOLD_ROWS = 1 << 19
+HOLD_BYTES = 64 << 20
 # A packet of partials: some megabytes.
 PACKET_ROWS = 1 << 16
-# One call of results: partials of whole keys. Each can become as many windows as a window has frames.
+# Partials of whole keys that are turned into results together.
 CHUNK_ROWS = 1 << 17
 
 
@@ -165,13 +165,13 @@ def merge(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 def results(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Partials sorted by key, frame and part to results; holds one key's partials, or a chunk of small keys.
 
-    Where there are blocks, each is a key.
+    However many windows these have, results come and go a piece at a time. Where there are blocks, each is a key.
     """
     for partials in _whole(job.wire, rows, columns=job.wire.keys, enough=CHUNK_ROWS):
-        found = job.gathered.results(partials)
-        if job.blocks is not None:
-            found = found.remove_column(job.wire.keys - 1)
-        yield from batches(conform(found, job.results))
+        for found in job.gathered.results_in_pieces(partials):
+            if job.blocks is not None:
+                found = found.remove_column(job.wire.keys - 1)
+            yield from batches(conform(found, job.results))
 
 
 def _gathered(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -194,7 +194,7 @@ def _merged(query: Query, pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
     for table in pieces:
         held.append(table)
         if _beyond(held, HOLD_ROWS, HOLD_BYTES):
-            together = query.merge(pa.concat_tables(held))
+            together = query.merge(pa.concat_tables(held)) if len(held) > 1 else table
             # Half, so that merging happens once for every half bound of new rows and not for every piece.
             if _beyond([together], HOLD_ROWS // 2, HOLD_BYTES // 2):
                 yield together

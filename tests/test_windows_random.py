@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
@@ -15,7 +16,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime import local
+from framefold.runtime import local, stream
 
 from . import windows_oracle as oracle
 from . import windows_strategies as strategies
@@ -200,7 +201,10 @@ def assert_right(problem: Problem) -> None:
     want = [right_row(problem.rows, window) for window in windows]
     if lifetimes:
         want = [right | over_lifetimes(problem, rows, w) for right, w in zip(want, windows, strict=True)]
-    with patch.object(local, "BATCH", problem.batch), patch.object(local, "PENDING", problem.pending):
+    bounds = [(local, "BATCH", problem.batch), (local, "PENDING", problem.pending), (stream, "WINDOWS", problem.batch)]
+    with ExitStack() as small:
+        for module, name, bound in bounds:
+            small.enter_context(patch.object(module, name, bound))
         result = events_of(problem).window(window_of(problem)).aggregate(**outputs(lifetimes))
     stamped = bool(want) and want[0]["at"] is not None
     assert ("at" in result.column_names) >= stamped

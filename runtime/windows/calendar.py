@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from ...aggregators.durations import PART
 from ...aggregators.errors import DurationError, QueryError
 from ..times import DAY, Duration, TimeColumn, overflow_guard
-from .pieces import Ints, Mask, Pieces, Ranges
+from .pieces import Ints, Mask, Numbers, Pieces, Ranges
 from .spec import Windows
 from .steps import Steps, describe_ends, describe_steps
 
@@ -176,6 +176,15 @@ class Calendar(Windows):
         start, end = self.steps.stretch(frames)
         shift = self.closed == "right"
         return self.begins(start) + shift, self.begins(end) + shift
+
+    def numbers(self, pieces: Pieces) -> Numbers:
+        """The first and the last window of each row."""
+        return self.steps.windows_of(pieces.frames)
+
+    @property
+    def separable(self) -> bool:
+        """Whether windows depend on nothing but the rows in them."""
+        return self.emit == "every" and self.min_fill == "partial"
 
     def all_ranges(self, pieces: Pieces) -> Ranges:
         """Every window over partials."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...aggregators.errors import DurationError
 from ..times import Duration, TimeColumn, describe, overflow_guard
 from .grid import CLOSED, EMIT, EMPTY, STAMP, Offset, above_zero, offset_ticks
-from .pieces import Ints, Mask, Pieces, Ranges, numbered
+from .pieces import Ints, Mask, Numbers, Pieces, Ranges, numbered
 from .spec import Spec, TypeOf, Windows, one_of
 
 
@@ -114,11 +114,20 @@ class Cycles(Windows):
         start = frames * self.every + self.block[0]
         return start, start + self.every
 
+    def numbers(self, pieces: Pieces) -> Numbers:
+        """The first and the last window of each row."""
+        steps = self.size // self.every
+        return Numbers(pieces.frames, (pieces.frames // steps + 1) * steps - 1)
+
+    @property
+    def separable(self) -> bool:
+        """Whether windows depend on nothing but the rows in them."""
+        return self.emit == "every"
+
     def all_ranges(self, pieces: Pieces) -> Ranges:
         """Every window over partials: window k ends with step k."""
         steps = self.size // self.every
-        last = (pieces.frames // steps + 1) * steps - 1
-        low, high, row, number = numbered(str(self.describe()), pieces, pieces.frames, last, self.empty)
+        low, high, row, number = numbered(str(self.describe()), pieces, *self.numbers(pieces), self.empty)
         start = number // steps * self.size + self.offset
         return Ranges(low, high, row, start, (number + 1) * self.every + self.offset)
 

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ...aggregators.errors import DurationError, QueryError
 from ..times import LIMIT, Duration, TimeColumn, describe, overflow_guard
 from .calendar import Calendar, calendar
-from .pieces import Ints, Mask, Pieces, Ranges
+from .pieces import Ints, Mask, Numbers, Pieces, Ranges
 from .spec import Spec, TypeOf, Windows, one_of
 from .steps import Steps, describe_ends, describe_steps
 
@@ -227,6 +227,15 @@ class Grid(Windows):
         """The first tick of each frame and the first after it."""
         start, end = self.steps.stretch(frames)
         return start + self._shift, end + self._shift
+
+    def numbers(self, pieces: Pieces) -> Numbers:
+        """The first and the last window of each row."""
+        return self.steps.windows_of(pieces.frames)
+
+    @property
+    def separable(self) -> bool:
+        """Whether windows depend on nothing but the rows in them."""
+        return self.emit == "every" and self.min_fill == "partial"
 
     def all_ranges(self, pieces: Pieces) -> Ranges:
         """Every window over partials."""

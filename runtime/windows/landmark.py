@@ -9,7 +9,7 @@ import numpy as np
 from ...aggregators.errors import QueryError
 from ..times import Duration, Instant, TimeColumn, describe, overflow_guard
 from .grid import EMIT, STAMP, Offset, above_zero, offset_ticks
-from .pieces import Ints, Mask, Pieces, Ranges, numbered
+from .pieces import Ints, Mask, Numbers, Pieces, Ranges, numbered
 from .spec import Spec, TypeOf, Windows, one_of
 
 BOUNDS = {
@@ -165,6 +165,10 @@ class LandmarkEvery(Bounded):
         if self.beyond is not None:
             frames = frames + (ticks >= self.beyond)
         return frames, self._inside(ticks)
+
+    def numbers(self, pieces: Pieces) -> Numbers:
+        """The first and the last window of each row."""
+        return Numbers(pieces.frames, pieces.frames[pieces.ends - 1][pieces.key])
 
     def all_ranges(self, pieces: Pieces) -> Ranges:
         """Every window over partials."""

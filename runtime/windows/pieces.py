@@ -78,12 +78,16 @@ class Pieces:
         What the windows asked to know of each row, by name; see :attr:`Windows.facts`.
     keys
         The key columns, with one value for each key.
+    within
+        The first and the last window that are wanted, by their numbers, where these are not all; see
+        :meth:`Windows.numbers`.
     """
 
     frames: Ints
     starts: Ints
     facts: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     keys: tuple[pa.Array, ...] = ()
+    within: tuple[int, int] | None = None
 
     @cached_property
     def ends(self) -> Ints:
@@ -129,6 +133,13 @@ def changed(first: Ints, last: Ints, key: Ints) -> Ints:
     return np.flatnonzero(fresh[:-1])
 
 
+class Numbers(NamedTuple):
+    """The numbers of the first and the last window that take in each frame."""
+
+    first: Ints
+    last: Ints
+
+
 class Numbered(NamedTuple):
     """Windows by their numbers: ranges of rows, some row of the key, the number."""
 
@@ -162,42 +173,54 @@ def numbered(windows: str, pieces: Pieces, first: Ints, last: Ints, empty: str =
     """
     covered = np.flatnonzero(first <= last)
     if len(covered) == len(first):
-        return _numbered(windows, first, last, pieces.starts, empty)
+        return _numbered(windows, Numbers(first, last), pieces.starts, empty, pieces.within)
     key = pieces.key[covered]
     anew = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])[: len(key)])
-    found = _numbered(windows, first[covered], last[covered], anew, empty)
+    found = _numbered(windows, Numbers(first[covered], last[covered]), anew, empty, pieces.within)
     rows = np.append(covered, len(first))
     low, filled = rows[found.low], found.high > found.low
     high = np.where(filled, rows[found.high - 1] + 1, low)
     return Numbered(low, high, rows[found.row], found.number)
 
 
-def _numbered(windows: str, first: Ints, last: Ints, starts: Ints, empty: str) -> Numbered:
-    rows = len(first)
+def _numbered(windows: str, of: Numbers, starts: Ints, empty: str, within: tuple[int, int] | None) -> Numbered:
+    rows = len(of.first)
     if not rows:
         none = np.empty(0, np.int64)
         return Numbered(none, none, none, none)
+    first, last, begin = of.first, of.last, entering(of, starts, empty)
     ends = np.append(starts[1:], rows) - 1
-    begin = np.empty_like(first)  # the first window that no earlier frame is in
-    begin[1:] = last[:-1] + 1
-    begin[starts] = first[starts]
     stop = np.empty_like(last)  # the first window that a later frame is in
     stop[:-1] = first[1:]
     stop[ends] = last[ends] + 1
     if empty == "skip":
-        begin, stop = np.maximum(begin, first), np.minimum(stop, last + 1)
-    entering, leaving = last + 1 - begin, stop - first
-    total = float((last.astype(np.float64) + 1 - begin).sum())  # int64 may wrap where it is far too much
+        stop = np.minimum(stop, last + 1)
+    if within is not None:
+        begin, first = np.maximum(begin, within[0]), np.maximum(first, within[0])
+        last, stop = np.minimum(last, within[1]), np.minimum(stop, within[1] + 1)
+    total = float((last.astype(np.float64) + 1 - begin).clip(0).sum())  # int64 may wrap where it is far too much
     if total > MOST:
         raise QueryError(
             f"{windows} are {total:.2g} over {rows} frames, more than one process can hold; expected a longer step, or "
             "empty='skip' where it is 'emit'"
         )
-    low = np.repeat(np.arange(rows), entering)
+    count, leaving = np.maximum(last + 1 - begin, 0), np.maximum(stop - first, 0)
+    low = np.repeat(np.arange(rows), count)
     high = np.repeat(np.arange(1, rows + 1), leaving)
-    before = np.cumsum(entering) - entering
-    number = np.arange(len(low)) - np.repeat(before - begin, entering)
+    before = np.cumsum(count) - count
+    number = np.arange(len(low)) - np.repeat(before - begin, count)
     return Numbered(np.minimum(low, high), high, low, number)
+
+
+def entering(of: Numbers, starts: Ints, empty: str) -> Ints:
+    """The first window that takes in each row's frame and no earlier one; above the row's last where there is none.
+
+    With ``empty="emit"`` the windows between two frames, which take in neither, go with the later one.
+    """
+    begin = np.empty_like(of.first)
+    begin[1:] = of.last[:-1] + 1
+    begin[starts] = of.first[starts]
+    return np.maximum(begin, of.first) if empty == "skip" else begin
 
 
 def join_stretches(windows: str, pieces: Pieces, begin: Ints, end: Ints) -> Alive:

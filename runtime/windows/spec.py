@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ...aggregators.errors import EngineError, QueryError
 from ..times import TimeColumn
-from .pieces import Alive, Ints, Mask, Pieces, Ranges, Runs, changed, join_stretches
+from .pieces import Alive, Ints, Mask, Numbers, Pieces, Ranges, Runs, changed, join_stretches
 
 TypeOf = Callable[[str, str], pa.DataType]
 """The type of a column by its name, for an argument that messages name."""
@@ -162,6 +162,15 @@ class Windows(ABC):
     @abstractmethod
     def all_ranges(self, pieces: Pieces) -> Ranges | Runs:
         """Every window over partials."""
+
+    def numbers(self, pieces: Pieces) -> Numbers | None:
+        """The first and the last window of each row, where they have consecutive numbers; None: about one a row."""
+        return None
+
+    @property
+    def separable(self) -> bool:
+        """Whether the windows of some numbers can be had from the rows in them, and those just before and after."""
+        return False
 
     @property
     def _on_change(self) -> bool:

@@ -4,18 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 
-from .pieces import Ints, Mask, Numbered, Pieces, numbered
-
-
-class Numbers(NamedTuple):
-    """The first and the last window that take in each frame."""
-
-    first: Ints
-    last: Ints
+from .pieces import Ints, Mask, Numbered, Numbers, Pieces, numbered
 
 
 @dataclass(frozen=True)
