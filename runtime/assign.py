@@ -62,7 +62,7 @@ class Groups:
 def assign(columns: Sequence[Coded], rows: int) -> Groups:
     """Rows, at least one, that are equal in all columns into one group; groups sorted by the columns' codes."""
     size = math.prod(column.count for column in columns)
-    return counted(columns, rows, size) if size <= max(FEW, 2 * rows) else by_sorting(columns, rows)
+    return counted(columns, rows, size) if size <= max(FEW, rows) else by_sorting(columns, rows)
 
 
 def counted(columns: Sequence[Coded], rows: int, size: int) -> Groups:

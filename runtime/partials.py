@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..aggregators.binding import Bound
+from ..aggregators.compensated import Compensated
+from ..aggregators.exact import Exact
+from ..aggregators.fields import Column, CompensatedField, Field
 from ..aggregators.operation import State
 from .assign import sorting
 from .keys import Ints, key_codes, pack, span
@@ -67,9 +71,15 @@ def to_table(
 def states_of(table: pa.Table, output: str, bound: Bound) -> State:
     """The states of one output in a partials table."""
     return {
-        key: bound.fields[key].from_arrow([one_array(table.column(name)) for name in names])
+        key: bound.fields[key].from_arrow([_plane(table.column(name), bound.fields[key]) for name in names])
         for key, names in plane_names(output, bound).items()
     }
+
+
+def _plane(column: pa.ChunkedArray, kind: Field) -> pa.Array:
+    if isinstance(kind, CompensatedField) and column.num_chunks and column.null_count == len(column):
+        return column.chunk(0)  # a plane that is not in use: it need not be put together to see that
+    return one_array(column)
 
 
 def merge(table: pa.Table, keys: Sequence[str], outputs: dict[str, Bound]) -> tuple[pa.Table, Ints]:
@@ -119,10 +129,33 @@ def reduce_groups(bound: Bound, states: State, order: NDArray[np.intp], starts: 
     place = np.arange(len(group_of)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     states = take(states, order[starts[several][group_of] + place])
     while len(place) > len(several):
-        left = np.flatnonzero((place % 2 == 0) & (place + 1 < lengths[group_of]))
-        joined = bound.combine(take(states, left), take(states, left + 1))
-        states = replace(states, left, joined)
         kept = np.flatnonzero(place % 2 == 0)
-        states, group_of, place = take(states, kept), group_of[kept], place[kept] // 2
+        group_of, place = group_of[kept], place[kept]
+        paired = place + 1 < lengths[group_of]
+        left = kept[paired]
+        joined = bound.combine(take(states, left), take(states, left + 1))
+        states = joined if paired.all() else put(take(states, kept), np.flatnonzero(paired), joined)
+        place = place // 2
         lengths = (lengths + 1) // 2
-    return replace(result, several, states)
+    return put(result, several, states)
+
+
+def put(states: State, rows: NDArray[np.intp], other: State) -> State:
+    """States that nothing else refers to, with others at some rows: in place where a column is of plain numbers."""
+    for key, column in states.items():
+        whole, part = planes(column), planes(other[key])
+        if len(whole) != len(part) or not whole:
+            return replace(states, rows, other)
+    for key, column in states.items():
+        for plane, values in zip(planes(column), planes(other[key]), strict=True):
+            plane[rows] = values
+    return states
+
+
+def planes(column: Column) -> list[NDArray[Any]]:
+    """The arrays of numbers that a column is made of; none where it has others too."""
+    if isinstance(column, Compensated):
+        return [column.high, column.low] if column.rare is None else []
+    if isinstance(column, Exact):
+        return list(column.limbs)
+    return [column] if isinstance(column, np.ndarray) else []
