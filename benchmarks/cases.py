@@ -23,7 +23,7 @@ def reference(rows: int) -> Case:
         repeats=5,
         paired=(*OURS, "spark.window", "spark.two_stages"),
         budget=100.0,
-        box=420.0,
+        box=360.0,
         patience=120.0,
         only=dict.fromkeys((*modes, *files, *rest), (60,)),
     )
@@ -180,10 +180,10 @@ def default(most: int, scale: float = 1.0) -> list[Case]:
     return [
         reference(part(8_000_000)),
         overlap(part(4_000_000)),
-        keys(part(4_000_000)),
-        partitions(part(4_000_000)),
         events(most),
         shapes(part(4_000_000)),
+        keys(part(4_000_000)),
+        partitions(part(4_000_000)),
         around(part(500_000)),
         hot_items(part(1_000_000)),
         *connections(part(10_000)),
