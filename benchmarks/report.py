@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from .claims import claims
-from .contestants import ALSO, LEAVES_OUT, TITLES
+from .contestants import ALSO, LEAVES_OUT, TITLES, ours
 from .figures import Found, label, median, number, seconds, times
 from .plot import draw
 from .wins import losses, overall
@@ -72,10 +72,8 @@ def must_hold(cases: list[Found]) -> Iterator[str]:
     rows = [[each.what, each.target, each.seen, words[each.holds]] for each in found]
     yield from table(["claim", "target", "seen", "holds"], rows, 4)
     yield ""
-    for each in found:
-        if each.holds is False and each.why:
-            yield f"- {each.what}: {each.why}."
-    yield ""
+    reasons = [f"- {each.what}: {each.why}." for each in found if each.holds is False and each.why]
+    yield from [*reasons, ""] if reasons else []
 
 
 def how(results: dict[str, Any]) -> Iterator[str]:
@@ -135,14 +133,17 @@ def section(case: Found, plots: Path) -> Iterator[str]:
         runs = len(times(case, way, x))
         return seconds(median(case, way, x)) + (f" ({runs})" if 0 < runs < most else "")
 
+    def name(way: str) -> str:
+        return f"**{TITLES[way]}**" if ours(way) else TITLES[way]
+
     ways = sorted(case["found"], key=lambda way: [median(case, way, x) or 1e9 for x in reversed(points)])
     head = [case["axis"] or "seconds", *(label(case, x) for x in points)]
-    yield from table(head, [[TITLES[way], *(cell(way, x) for x in points)] for way in ways])
+    yield from table(head, [[name(way), *(cell(way, x) for x in points)] for way in ways])
     yield ""
     counts = [number(point["windows"]) if point["windows"] else "?" for point in case["points"]]
     same = len(set(counts)) == 1
     results = f"At each point {counts[0]}" if same else f"In turn {', '.join(counts)}"
-    yield f"{results} results; {most} timed runs."
+    yield f"{results} results; {most} timed run{'s' * (most != 1)} at most."
     yield ""
     if picture := draw(case, plots):
         yield f"![{case['title']}]({picture})"
