@@ -21,6 +21,9 @@ WINDOWS, ROWS = 1 << 15, 1 << 16
 FOLDS = 4
 """Rows that two blocks have in common are passed over twice: so a block has so many times the rows of a window."""
 
+STRETCH = 1 << 12
+"""Among irregular windows, so many regular ones are worth a block of their own."""
+
 
 class Block(NamedTuple):
     """Windows ``first`` to ``last`` (half-open), over rows ``begin`` to ``end``, none wider than ``widest`` rows.
@@ -61,8 +64,10 @@ def blocks(low: Ints, high: Ints) -> list[Block] | None:
             return None
         if found and found[-1].end - found[-1].begin < FOLDS * found[-1].widest:
             found[-1] = _joined(found[-1], block, low)
-        else:
+        elif block.step:
             found.append(block)
+        else:
+            found += _stretched(block, low, high)
     return [part for block in found for part in _parts(block, low, high)]
 
 
@@ -84,6 +89,23 @@ def _survey(low: Ints, high: Ints, first: int, last: int) -> Block | None:
     if int(widths.min()) <= 0 or (steps < 0).any() or (highs[1:] < highs[:-1]).any():
         return None
     return Block(first, last, begin, end, 0, int(widths.max()))
+
+
+def _stretched(block: Block, low: Ints, high: Ints) -> list[Block]:
+    """An irregular block in three: the longest stretch in which both ends ascend by a row, what is before and after."""
+    here, after = slice(block.first, block.last - 1), slice(block.first + 1, block.last)
+    cuts = np.flatnonzero((low[after] - low[here] != 1) | (high[after] - high[here] != 1)) + (block.first + 1)
+    edges = np.concatenate([[block.first], cuts, [block.last]])
+    longest = int(np.argmax(np.diff(edges)))
+    start, stop = int(edges[longest]), int(edges[longest + 1])
+    if stop - start < STRETCH:
+        return [block]
+    parts = [(block.first, start, 0), (start, stop, 1), (stop, block.last, 0)]
+    return [
+        Block(first, last, int(low[first]), int(high[last - 1]), step, int((high[first:last] - low[first:last]).max()))
+        for first, last, step in parts
+        if last > first
+    ]
 
 
 def _joined(block: Block, other: Block, low: Ints) -> Block:

@@ -1,12 +1,14 @@
 """Scans: the states of all beginnings (or ends) of many blocks of rows at once.
 
 Control goes along the blocks, data across them: step s combines the s-th row of every block that is that long with
-what its block has so far. The rows are laid out step by step (the jagged diagonals of sparse matrices; Y. Saad,
-"Krylov subspace methods on supercomputers", 1989), so that every step works on contiguous arrays.
+what its block has so far. Longest blocks first, the states are laid out step by step (the jagged diagonals of sparse
+matrices; Y. Saad, "Krylov subspace methods on supercomputers", 1989), so that every step works on contiguous arrays.
 """
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Callable
 from math import isqrt
 from typing import cast
 
@@ -23,6 +25,9 @@ FEW, SIDE_BY_SIDE = 64, 256
 """Blocks of more than FEW rows are scanned in pieces where fewer than SIDE_BY_SIDE of them would go on side by side.
 
 A call costs as much as some hundreds of additions: only then are fewer calls worth a second combine for each row."""
+
+AT_ONCE = 1 << 12
+"""Groups of windows are slid so many at a time: enough for calls to cost little, and few enough for the cache."""
 
 
 def take(states: State, rows: Rows) -> State:
@@ -62,19 +67,14 @@ class Scan:
         if not longest:
             self.states = take(states, slice(0, 0))
             return
-        block = np.repeat(np.arange(len(starts)), lengths)
-        step = np.arange(len(block)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        rows = np.empty(len(block), np.int64)
-        rows[self.offsets[step] + self.rank[block]] = (
-            starts[block] + lengths[block] - 1 - step if backwards else starts[block] + step
-        )
-        laid_out = take(states, rows)
-        pieces = [take(laid_out, slice(0, int(active[0])))]
-        for s in range(1, longest):
-            count = int(active[s])
-            so_far = take(pieces[-1], slice(0, count))
-            row = take(laid_out, slice(int(self.offsets[s]), int(self.offsets[s + 1])))
-            pieces.append(operation.combine(row, so_far) if backwards else operation.combine(so_far, row))
+        rows = (starts + lengths - 1 if backwards else starts)[by_length]
+        pieces = [take(states, rows)]
+        for step, count in enumerate(active[1:].tolist(), start=1):
+            so_far, after = take(pieces[-1], slice(0, count)), rows[:count]
+            if backwards:
+                pieces.append(operation.combine(take(states, after - step), so_far))
+            else:
+                pieces.append(operation.combine(so_far, take(states, after + step)))
         self.states = join(pieces)
 
     def position(self, block: Ints, rows: Ints) -> Ints:
@@ -149,3 +149,22 @@ def beginnings(operation: Bound, states: State, starts: Ints, lengths: Ints, blo
     joined = operation.combine(so_far, take(inner.states, place[beyond]))
     place[beyond] = length(inner.states) + np.arange(len(beyond))
     return take(join([inner.states, joined]), place)
+
+
+def in_parts(
+    way: Callable[[Bound, State, Ints, Ints, Ints], State],
+    operation: Bound,
+    states: State,
+    low: Ints,
+    high: Ints,
+    first: Ints,
+) -> State:
+    """Windows that fall into groups, of which ``first`` are the first ones, some groups at a time."""
+    bounds = [*first[::AT_ONCE].tolist(), len(low)]
+    groups = np.split(first, range(AT_ONCE, len(first), AT_ONCE))
+    return join(
+        [
+            way(operation, states, low[begin:end], high[begin:end], group - begin)
+            for (begin, end), group in zip(itertools.pairwise(bounds), groups, strict=True)
+        ]
+    )

@@ -21,7 +21,7 @@ from ..aggregators.errors import QueryError
 from ..aggregators.operation import State
 from .cut import blocks
 from .kernels import by_kernels, has_kernels
-from .scan import Scan, beginnings, join, piece_size, take
+from .scan import Scan, beginnings, in_parts, join, piece_size, take
 from .stacks import LEAST, SideBySide, by_stacks_side_by_side, side_by_side
 from .tree import by_range_tree
 
@@ -181,7 +181,13 @@ def by_growing(operation: Bound, states: State, low: Ints, high: Ints) -> State:
 
 def by_deduct(operation: Bound, states: State, low: Ints, high: Ints) -> State:
     """Combine the leading rows into a running state, and deduct the running state of the rows before the window."""
-    first, last = runs(low, high, max(STEPS, 64 * int((high - low).max())), weight=high)
+    first, _ = runs(low, high, max(STEPS, 64 * int((high - low).max())), weight=high)
+    return in_parts(_deduct_in_runs, operation, states, low, high, first)
+
+
+def _deduct_in_runs(operation: Bound, states: State, low: Ints, high: Ints, first: Ints) -> State:
+    """Windows by deduct, some runs at a time."""
+    last = np.append(first[1:], len(low))
     start = low[first]
     running = Scan(operation, states, start, high[last - 1] - start)
     run = np.repeat(np.arange(len(first)), last - first)
@@ -228,8 +234,12 @@ def by_two_stacks(operation: Bound, states: State, low: Ints, high: Ints) -> Sta
     As with two stacks, an edge is set where a window ends once nothing before the last edge is left in it; a window
     reaches from its edge back to ``low`` and on to ``high``.
     """
-    widest = int((high - low).max())
-    flips = _flips(low, high, widest)
+    flips = _flips(low, high, int((high - low).max()))
+    return in_parts(_between_edges, operation, states, low, high, flips)
+
+
+def _between_edges(operation: Bound, states: State, low: Ints, high: Ints, flips: Ints) -> State:
+    """Windows by two-stacks, some edges at a time."""
     edge = high[flips]
     group = np.repeat(np.arange(len(flips)), np.diff(np.append(flips, len(low))))
     ends = Scan(operation, states, low[flips], edge - low[flips], backwards=True)
@@ -250,12 +260,11 @@ def by_two_stacks(operation: Bound, states: State, low: Ints, high: Ints) -> Sta
 def _flips(low: Ints, high: Ints, widest: int) -> Ints:
     """The windows at whose end an edge is set: each the first one that begins at or after the edge before it."""
     first, last = runs(low, high, max(256 * widest, widest * widest))
-    following = np.searchsorted(low, high, side="left")
     flips = np.zeros(len(low), bool)
     here, stop = first, last
     while len(here):
         flips[here] = True
-        here = following[here]
+        here = np.searchsorted(low, high[here], side="left")
         going = here < stop
         here, stop = here[going], stop[going]
     return np.flatnonzero(flips)

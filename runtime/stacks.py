@@ -49,6 +49,8 @@ def side_by_side(operation: Bound, low: Ints, high: Ints, least: int = LEAST) ->
     if len(low) < least or not all(isinstance(kind, Plain) for kind in operation.fields.values()):
         return None
     first = _runs(low, high)
+    if len(first) * BLOCKS_OF_A_RUN > len(low):
+        return None
     lengths = np.diff(np.append(first, len(low)))
     widths = high[first] - low[first]
     long = (lengths >= BLOCKS_OF_A_RUN * widths) & (widths > 1)

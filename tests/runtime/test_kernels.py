@@ -34,7 +34,7 @@ DECIMALS = Bound("d", ff.Sum("x"), [pa.decimal128(38, 0)])
 
 @contextmanager
 def blocks_of(windows: int, rows: int) -> Iterator[None]:
-    with patch.object(cut, "WINDOWS", windows), patch.object(cut, "ROWS", rows):
+    with patch.multiple(cut, WINDOWS=windows, ROWS=rows, STRETCH=windows // 2):
         yield
 
 
@@ -85,6 +85,7 @@ def test_blocks_of_one_long_run_are_regular_but_for_its_ends() -> None:
     assert found is not None
     assert [each.step for each in found] == [0, *[1] * (len(found) - 2), 0]
     assert all(each.last - each.first <= cut.WINDOWS for each in found)
+    assert found[0].last == 59, "only where windows grow"
 
 
 def test_wide_windows_share_few_rows_between_blocks() -> None:

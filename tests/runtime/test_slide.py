@@ -143,6 +143,13 @@ def test_runs_that_are_cut_early(case: tuple[int, Ranges], steps: int) -> None:
         check(matrices(rows), ranges)
 
 
+@given(forward(), st.integers(1, 5))
+def test_runs_and_blocks_some_at_a_time(case: tuple[int, Ranges], side_by_side: int) -> None:
+    rows, ranges = case
+    with patch.object(scan, "AT_ONCE", side_by_side):
+        check(matrices(rows), ranges)
+
+
 @given(forward(25))
 def test_strings_keep_their_order(case: tuple[int, Ranges]) -> None:
     rows, (low, high) = case
