@@ -16,6 +16,7 @@ from .child import Child, Failure
 from .compare import compare
 from .contestants import LEAVES_OUT, PEERS, ours
 from .environments import Unavailable, python_of
+from .figures import number
 from .jobs import Job
 
 LIMIT = 240.0
@@ -127,7 +128,7 @@ class Running:
 
     def say(self, point: Point, contender: str, what: str) -> None:
         """A line about a contender at a point."""
-        self.arena.say(f"{self.case.name:15s} {point.label or f'{point.x:g}':>20s}  {contender:36s} {what}")
+        self.arena.say(f"{self.case.name:15s} {point.label or number(point.x):>20s}  {contender:36s} {what}")
 
     def leave_out(self, contender: str, point: Point, reason: str) -> None:
         """Note that a contender takes no part at a point, and why."""
@@ -140,17 +141,17 @@ class Running:
         points = self.case.points
         for later in points[points.index(point) + 1 :] if self.case.axis else ():
             if contender in self.case.taking_part(later):
-                self.leave_out(contender, later, f"took {seconds:.0f} s at {point.x:g}")
+                self.leave_out(contender, later, f"took {seconds:.0f} s at {number(point.x)}")
 
-    def round(self, number: int, jobs: dict[float, Job]) -> None:
+    def round(self, turn: int, jobs: dict[float, Job]) -> None:
         """Everybody once at every point, in turns: there and back."""
         for point in self.case.points:
             turns = self.case.taking_part(point)
-            for contender in reversed(turns) if number % 2 else turns:
+            for contender in reversed(turns) if turn % 2 else turns:
                 entry = self.found.get(contender, {}).get(str(point.x))
-                if entry is None or (contender, point.x) in self.out or number >= self.case.rounds(contender):
+                if entry is None or (contender, point.x) in self.out or turn >= self.case.rounds(contender):
                     continue
-                if number and (number + 1) * min(entry["first"], *entry["seconds"]) > self.case.budget:
+                if turn and (turn + 1) * min(entry["first"], *entry["seconds"]) > self.case.budget:
                     continue
                 try:
                     said = self.arena.run(contender, jobs[point.x])
@@ -177,12 +178,12 @@ def measure(case: Case, arena: Arena) -> dict[str, Any]:
         jobs[point.x] = job_of(point, data)
         running.first(point, jobs[point.x])
     began = time.monotonic()
-    for number in range(case.repeats):
+    for turn in range(case.repeats):
         so_far = time.monotonic() - began
-        if number and so_far * (number + 1) / number > case.box:
+        if turn and so_far * (turn + 1) / turn > case.box:
             break
-        running.round(number, jobs)
-        arena.say(f"{case.name:15s} round {number + 1} of {case.repeats}")
+        running.round(turn, jobs)
+        arena.say(f"{case.name:15s} round {turn + 1} of {case.repeats}")
     arena.close(module for module, peer in PEERS.items() if peer.extra)  # these take part in few cases
     points = [
         {"x": point.x, "label": point.label, "events": point.data.rows, "windows": running.sizes.get(point.x)}
