@@ -121,8 +121,12 @@ def near(column: pa.Array) -> tuple[NDArray[Any], int, int] | None:
     if not pa.types.is_integer(column.type) or kind == pa.uint64() or column.null_count or not len(column):
         return None
     numbers: NDArray[Any] = column.to_numpy()
+    room = max(FEW, 4 * len(numbers))
+    greatest = int(numbers.view(f"u{numbers.dtype.itemsize}").max())  # a negative number is a great one here
+    if greatest < min(room, 1 << 8 * numbers.dtype.itemsize - 1):
+        return numbers, 0, greatest + 1
     least, greatest = edges(numbers)
-    return (numbers, least, greatest - least + 1) if greatest - least < max(FEW, 4 * len(numbers)) else None
+    return (numbers, least, greatest - least + 1) if greatest - least < room else None
 
 
 def edges(numbers: NDArray[Any]) -> tuple[int, int]:

@@ -85,10 +85,16 @@ class Source:
             If the data is a reader that was read before: it has nothing to give any more.
         """
         if hasattr(self.data, "scanner"):
+            data, options = self.data, {}
+            if self.files and is_local_parquet(data):
+                data, options = (with_dictionaries(data, encoded) if self.condition is None else data), unbuffered()
             # What is read ahead is decoded by pyarrow's own threads, and held until it is asked for.
-            data = with_dictionaries(self.data, encoded) if self.files and self.condition is None else self.data
             scanner = data.scanner(
-                columns=list(columns), filter=self.condition, batch_size=BATCH, batch_readahead=pa.cpu_count()
+                columns=list(columns),
+                filter=self.condition,
+                batch_size=BATCH,
+                batch_readahead=pa.cpu_count(),
+                **options,
             )
             return scanner.to_reader()
         if self.condition is None:
@@ -110,13 +116,28 @@ class Source:
         return pa.RecordBatchReader.from_stream(self.data)
 
 
-def with_dictionaries(data: ds.Dataset, columns: Sequence[str]) -> ds.Dataset:
-    """Files of Parquet on this machine, with some columns, where they are text, in the dictionaries that files keep."""
+def is_local_parquet(data: ds.Dataset) -> bool:
+    """Whether a data set is of Parquet files on this machine."""
     import pyarrow.dataset as ds
     from pyarrow.fs import LocalFileSystem
 
-    if not isinstance(data.format, ds.ParquetFileFormat) or not isinstance(data.filesystem, LocalFileSystem):
-        return data  # elsewhere it takes too long to ask every file for its schema
+    return isinstance(data.format, ds.ParquetFileFormat) and isinstance(data.filesystem, LocalFileSystem)
+
+
+def unbuffered() -> dict[str, Any]:
+    """How to scan so that what is read of a file is not held in memory before the whole file is."""
+    import pyarrow.dataset as ds
+
+    return {"fragment_scan_options": ds.ParquetFragmentScanOptions(pre_buffer=False)}
+
+
+def with_dictionaries(data: ds.Dataset, columns: Sequence[str]) -> ds.Dataset:
+    """Local files of Parquet with some columns, where they are text, in the dictionaries that the files keep.
+
+    Every file is asked for its schema first, which would take long elsewhere.
+    """
+    import pyarrow.dataset as ds
+
     files = list(data.get_fragments())
     text = [
         name
