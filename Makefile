@@ -81,8 +81,8 @@ $(VENV)/has-java: $(VENV)/has-spark
 	@$(PIP) install --editable '.[java]'
 	@touch $@
 
-$(VENV)/has-bench: $(VENV)/has-test
-	@$(PIP) install --editable '.[bench]'
+$(VENV)/has-bench: $(VENV)/has-spark
+	@$(PIP) install --editable '.[bench,peer-duckdb,peer-pandas,peer-polars]'
 	@touch $@
 
 $(VENV)/has-lint: $(VENV)/has-test

@@ -35,7 +35,19 @@ def report(results: dict[str, Any], plots: Path) -> str:
         lines += section(case, plots)
     for title, text in results.get("others", {}).items():
         lines += [f"## {title}", "", *text, ""]
-    return "\n".join(lines).rstrip() + "\n"
+    return "\n".join([*lines, *APART])
+
+
+APART = [
+    "## Measured apart",
+    "",
+    "`python -m benchmarks.many_keys`: a million keys in 1,440 windows each, on executors of a Spark of 2 GiB. "
+    "`python -m benchmarks.big_key`: 20 million rows of one key in windows of its last thousand rows. "
+    "`make bench-kernels`: accumulate, slide and the local engine by themselves. "
+    "[docs/exactness.md](../docs/exactness.md): what rounding does to everybody's results.",
+    "",
+]
+"""What takes too long for this report, or is of another kind."""
 
 
 def wins(cases: list[Found]) -> Iterator[str]:
