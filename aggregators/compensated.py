@@ -116,7 +116,9 @@ class Compensated:
 
     def value(self, divisor: Any = 1) -> Floats:
         """Each sum, divided by the divisor, as one float; NaN and inf as IEEE 754 adds them up."""
-        total: Floats = (self.high + self.low) / divisor
+        total: Floats = self.high + self.low
+        if np.ndim(divisor) or divisor != 1:
+            total /= divisor
         if self.rare is None:
             return total
         nan, positive, negative, big = (self.rare[:, column] for column in range(4))

@@ -7,7 +7,7 @@ Arithmetic", 1.2). Two limbs hold sums of 64-bit integers, four those of 128-bit
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,6 +18,9 @@ Ints = NDArray[np.int64]
 
 BITS = 32
 MASK = np.int64((1 << BITS) - 1)
+
+CACHED = 1 << 15
+"""So many rows at a time."""
 
 
 class Exact:
@@ -91,11 +94,20 @@ class Exact:
             limbs[i + 1] = limbs[i + 1] + carry
         return Exact(limbs)
 
+    def _cached(self) -> Iterator[slice]:
+        """Some rows at a time, so that what is computed on the way stays in the cache."""
+        return (slice(start, start + CACHED) for start in range(0, len(self), CACHED))
+
     def int64(self) -> tuple[Ints, NDArray[np.bool_]]:
         """The integers of two limbs as int64, and where they fit."""
-        low, high = self.carried().limbs
-        fits = (high >= -(1 << 31)) & (high < (1 << 31))
-        return (high << BITS) | low, fits
+        values, fits = np.empty(len(self), np.int64), np.ones(len(self), bool)
+        for rows in self._cached():
+            low, high = (limb[rows] for limb in self.limbs)
+            np.add(low, high << BITS, out=values[rows])  # wraps like the integers that fit
+            carried = high + (low >> BITS)
+            if carried.min() < -(1 << 31) or carried.max() >= 1 << 31:
+                fits[rows] = (carried >= -(1 << 31)) & (carried < (1 << 31))
+        return values, fits
 
     def uint64(self) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
         """The integers of two limbs as uint64, and where they fit."""
@@ -106,8 +118,9 @@ class Exact:
     def floats(self) -> NDArray[np.float64]:
         """The integers as float64; those beyond 2**53 are off by at most an ulp for each limb."""
         total = np.zeros(len(self))
-        for i, limb in reversed(list(enumerate(self.carried().limbs))):
-            total += np.ldexp(limb.astype(np.float64), BITS * i)
+        for rows in self._cached():
+            for i, limb in reversed(list(enumerate(self[rows].carried().limbs))):
+                total[rows] += limb * 2.0 ** (BITS * i)
         return total
 
     def integers(self) -> list[int]:
