@@ -29,6 +29,7 @@ class Wrapped(AggregateOperation):
         self.result = inner.result
         self.commutative = inner.commutative
         self.exact_deduct = inner.operation.exact_deduct
+        self.joins = inner.joins
 
     def __repr__(self) -> str:
         return repr(self.asked)
@@ -109,6 +110,7 @@ class Parts(AggregateOperation):
         self.commutative = all(part.commutative for part in parts.values())
         exact = any(part.operation.exact_deduct for part in parts.values())
         self.exact_deduct = exact and all(part.deducts[0] for part in parts.values())
+        self.joins = {f"{name}.{key}": each for name, part in parts.items() for key, each in part.joins.items()}
 
     def __repr__(self) -> str:
         return repr(self.asked)

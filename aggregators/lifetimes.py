@@ -164,6 +164,11 @@ class ClippedTicks(AggregateOperation):
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         raise AssertionError("states of lifetimes are made by of()")
 
+    @property
+    def joins(self) -> dict[str, np.ufunc]:  # type: ignore[override]  # by the state
+        """Sums, all of them."""
+        return dict.fromkeys(self.state, np.add)
+
     def combine(self, a: State, b: State) -> State:
         return {key: cast(Any, a[key]) + cast(Any, b[key]) for key in a}
 

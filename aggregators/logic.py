@@ -30,6 +30,7 @@ class BoolAnd(AggregateOperation):
     """
 
     state = {"true": "int64", "count": "int64"}
+    joins = dict.fromkeys(state, np.add)
     result: pa.DataType = pa.bool_()
     commutative = True
 
@@ -106,6 +107,7 @@ class Bits(AggregateOperation):
         bound = type(self)(self.columns[0])
         bound.result = types[0]
         bound.state = {"bits": types[0], "count": "int64"}  # type: ignore[misc]  # by type of input
+        bound.joins = {"bits": self.join, "count": np.add}
         return bound
 
     def create(self) -> Mapping[str, Any]:

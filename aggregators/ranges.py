@@ -62,6 +62,7 @@ class Spread(AggregateOperation):
         self.low = cast(Extreme, Min(self.columns[0]).bind(type))
         self.high = cast(Extreme, Max(self.columns[0]).bind(type))
         self.state = {"low": type, "high": type, "seen": "bool"}  # type: ignore[misc]  # by type of input
+        self.joins = self.high.joins | {"low": self.low.joins["value"], "high": self.high.joins["value"]}
 
     def __repr__(self) -> str:
         return repr(self.asked)

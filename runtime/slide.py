@@ -35,7 +35,10 @@ Each new start costs as many extra combines as a window has rows, which the firs
 for twice: up to three times so many rows, the bound of 2 element operations a window holds strictly."""
 
 LONG = 3 * STEPS
-"""Ranges of more rows slide by two-stacks where runs are long and of one width, even if the operation deducts."""
+"""Of more ranges than these, those of long runs slide by two-stacks, even if the operation deducts."""
+
+A_CALL = 1000
+"""So many element operations cost about as much as a call."""
 
 ROUNDING = 2.0**-53
 
@@ -53,9 +56,9 @@ def slide(operation: Bound, states: State, low: Ints, high: Ints, way: Way | Non
         The half-open ranges of rows, shape (ranges,), in any order. The state of an empty range is the identity.
     way
         ``"deduct"``, ``"two-stacks"`` or ``"range tree"``; where None, kernels if the operation has them, else the
-        first where :attr:`Bound.deducts` says so (but the second in more than :data:`LONG` ranges most of which are of
-        one width, a row after one another) and the second otherwise, as long as both ends of the ranges ascend once
-        they are sorted, and the last where they do not.
+        first where :attr:`Bound.deducts` says so (but the second for more than :data:`LONG` ranges if runs of them are
+        so long that running states cost more calls than that saves operations) and the second otherwise, as long as
+        both ends of the ranges ascend once they are sorted, and the last where they do not.
 
     Returns
     -------
@@ -116,7 +119,7 @@ def slide(operation: Bound, states: State, low: Ints, high: Ints, way: Way | Non
     if growing.all():
         return by_growing(operation, states, low, high)
     if way is None:
-        way = "deduct" if operation.deducts[0] else "two-stacks"
+        way = "deduct" if operation.deducts[0] and not _too_long(low, high) else "two-stacks"
     forward = by_deduct if way == "deduct" else by_two_stacks
     if not growing.any():
         return forward(operation, states, low, high)
@@ -170,6 +173,14 @@ def _growing(low: Ints, high: Ints) -> NDArray[np.bool_]:
     if not grows.all() and piece_size(lengths) >= lengths.max(initial=1):
         grows[:] = False
     return np.repeat(grows, last - first)
+
+
+def _too_long(low: Ints, high: Ints) -> bool:
+    """Whether calls for the running states of the rows of runs would cost more than a third operation a window."""
+    if len(low) <= LONG:
+        return False
+    first, last = runs(low, high, max(STEPS, 64 * int((high - low).max())), weight=high)
+    return int((high[last - 1] - low[first]).max()) * A_CALL > len(low)
 
 
 def by_growing(operation: Bound, states: State, low: Ints, high: Ints) -> State:

@@ -1,0 +1,172 @@
+"""How long it takes to slide frames into windows, by operation and shape: nanoseconds a window on one core.
+
+``python -m benchmarks.sliding`` prints the table that the report has. From states to states of windows, and from
+there to results; next to what numpy and Polars take for plain columns.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+import framefold as ff
+from framefold.aggregators.binding import Bound
+from framefold.aggregators.compensated import Compensated
+from framefold.aggregators.exact import Exact
+from framefold.runtime.slide import slide
+
+Ints = NDArray[np.int64]
+INT, FLOAT = pa.int64(), pa.float64()
+
+
+class Own(ff.AggregateOperation):
+    """A sum and a maximum, as a user writes them."""
+
+    state = {"total": "int64", "most": "int64"}
+    commutative = True
+    result = "int64"
+
+    def accumulate(self, frames: Any, *columns: Any) -> Any:
+        return {"total": frames.sum(columns[0]), "most": frames.max(columns[0])}
+
+    def combine(self, a: Any, b: Any) -> Any:
+        return {"total": a["total"] + b["total"], "most": np.maximum(a["most"], b["most"])}
+
+    def finish(self, a: Any) -> Any:
+        return a["total"] - a["most"]
+
+
+class OwnWithDeduct(Own):
+    """Two sums, which can be taken apart again."""
+
+    def combine(self, a: Any, b: Any) -> Any:
+        return {field: a[field] + b[field] for field in self.state}
+
+    def deduct(self, a: Any, b: Any) -> Any:
+        return {field: a[field] - b[field] for field in self.state}
+
+
+class Shape(NamedTuple):
+    """Ranges of rows; ``width`` where all of one key's windows are of so many rows, a row after one another."""
+
+    name: str
+    low: Ints
+    high: Ints
+    width: int = 0
+
+
+def of_keys(keys: int, frames: int, width: int, every: int = 1) -> tuple[Ints, Ints]:
+    """All windows of keys that have every frame; those at their ends have fewer."""
+    starts = np.tile(np.arange(-width + 1, frames, every), keys)
+    first = np.repeat(np.arange(keys) * frames, len(starts) // keys)
+    return first + np.maximum(starts, 0), first + np.minimum(starts + width, frames)
+
+
+def shapes(rows: int) -> Iterator[Shape]:
+    """One key and windows of three widths; many keys; hops; frames of which every other one is missing."""
+    for width in (60, 1000, 10_000):
+        yield Shape(f"1 key, {rows:,} frames, windows of {width:,}", *of_keys(1, rows, width), width)
+    yield Shape(f"100 keys, {rows // 100:,} frames, windows of 60", *of_keys(100, rows // 100, 60))
+    yield Shape(f"{rows // 100:,} keys, 100 frames, windows of 60", *of_keys(rows // 100, 100, 60))
+    yield Shape("1 key, windows of 60 every 10 frames", *of_keys(1, rows, 60, 10))
+    ticks = np.flatnonzero(np.random.default_rng(3).random(2 * rows) < 0.5)[:rows]
+    row = np.arange(len(ticks))
+    yield Shape("1 key, half the frames missing, windows of 60", np.searchsorted(ticks, ticks - 59), row + 1)
+
+
+def operations(rows: int) -> list[tuple[str, Bound, dict[str, Any]]]:
+    """What is slid, and its states of frames."""
+    chance = np.random.default_rng(7)
+    ints, floats = chance.integers(-1000, 1000, rows), chance.normal(50.0, 10.0, rows)
+    count, seen = chance.integers(1, 9, rows), np.ones(rows, bool)
+    rounded = Compensated.of(floats) + Compensated.of(floats[::-1]) + Compensated.of(np.roll(floats, 1))  # three events
+    return [
+        ("Count", Bound("x", ff.Count(), []), {"count": count}),
+        ("Sum of int64", Bound("x", ff.Sum("x"), [INT]), {"total": Exact.of(ints), "count": count}),
+        ("Sum of float64", Bound("x", ff.Sum("x"), [FLOAT]), {"total": rounded, "frames": np.ones_like(count)}),
+        ("Average of int64", Bound("x", ff.Average("x"), [INT]), {"total": Exact.of(ints), "count": count}),
+        ("Average of float64", Bound("x", ff.Average("x"), [FLOAT]), {"total": rounded, "count": count}),
+        ("Max of int64", Bound("x", ff.Max("x"), [INT]), {"value": ints, "seen": seen}),
+        ("Max of float64", Bound("x", ff.Max("x"), [FLOAT]), {"value": floats, "seen": seen}),
+        ("own, two int64 fields", Bound("x", Own("x"), [INT]), {"total": ints, "most": ints}),
+        ("own, with deduct", Bound("x", OwnWithDeduct("x"), [INT]), {"total": ints, "most": count}),
+    ]
+
+
+def plain(rows: int, shape: Shape) -> dict[str, Callable[[], Any]]:
+    """What others do with a plain column; sums of floats of theirs are not exact, and one NaN stays in numpy's."""
+    values = np.random.default_rng(7).normal(50.0, 10.0, rows)
+
+    def difference() -> Any:
+        sums = np.concatenate([[0.0], np.cumsum(values)])
+        return sums[shape.high] - sums[shape.low]
+
+    others: dict[str, Callable[[], Any]] = {"numpy: difference of cumulative sums": difference}
+    if shape.width:
+        column = pl.Series(values)
+        others["Polars: rolling_sum"] = lambda: column.rolling_sum(shape.width, min_samples=1)
+        others["Polars: rolling_max"] = lambda: column.rolling_max(shape.width, min_samples=1)
+    return others
+
+
+def median(function: Callable[[], Any], repeats: int) -> tuple[float, Any]:
+    """The median of the processor time of so many calls, in seconds, and what the last one returned."""
+    taken, result = [], None
+    for _ in range(repeats):
+        result = None
+        begin = time.process_time()
+        result = function()
+        taken.append(time.process_time() - begin)
+    return statistics.median(taken), result
+
+
+def nanoseconds(rows: int = 10_000_000, repeats: int = 5) -> dict[str, dict[str, tuple[float, float | None]]]:
+    """For each shape and operation: nanoseconds a window to slide, and to finish; None for those of others."""
+    made = operations(rows)
+    sums = np.concatenate([[0], np.cumsum(next(states for name, _, states in made if name == "Count")["count"])])
+    found: dict[str, dict[str, tuple[float, float | None]]] = {}
+    for shape in shapes(rows):
+        each: dict[str, tuple[float, float | None]] = {}
+        windows = len(shape.low) / 1e9
+        for name, bound, states in made:
+            sliding, slid = median(partial(slide, bound, states, shape.low, shape.high), repeats)
+            if name == "Count":
+                assert np.array_equal(slid["count"], sums[shape.high] - sums[shape.low])
+            finishing, _ = median(partial(bound.finish, slid), repeats)
+            each[name] = sliding / windows, finishing / windows
+        for name, function in plain(rows, shape).items():
+            each[name] = median(function, repeats)[0] / windows, None
+        found[shape.name] = each
+    return found
+
+
+def table(found: dict[str, dict[str, tuple[float, float | None]]]) -> list[str]:
+    """The measurement as lines of Markdown: to slide, and in brackets with what it takes to finish."""
+    names = list(dict.fromkeys(name for each in found.values() for name in each))
+    lines = ["| ns a window (with finish) |" + "".join(f" {shape} |" for shape in found)]
+    lines.append("| --- |" + " ---: |" * len(found))
+    for name in names:
+        cells = []
+        for each in found.values():
+            sliding, finishing = each.get(name, (None, None))
+            cell = "" if sliding is None else f"{sliding:.1f}"
+            cells.append(cell if sliding is None or finishing is None else f"{cell} ({sliding + finishing:.1f})")
+        lines.append(f"| {name} |" + "".join(f" {cell} |" for cell in cells))
+    return lines
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=10_000_000)
+    parser.add_argument("--repeats", type=int, default=5)
+    arguments = parser.parse_args()
+    print("\n".join(table(nanoseconds(arguments.rows, arguments.repeats))))
