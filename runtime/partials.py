@@ -21,6 +21,8 @@ from .scan import take
 from .slide import replace
 
 FRAME, PART, UNTIL = "frame", "part", "until"
+PIECE = 1 << 18
+"""So many (key, frame)s are merged at a time: what that takes meanwhile is memory that is used again."""
 
 
 def plane_names(output: str, bound: Bound) -> dict[str, list[str]]:
@@ -105,15 +107,21 @@ def merge(table: pa.Table, keys: Sequence[str], outputs: dict[str, Bound]) -> tu
             table = table.take(pa.array(order))
     else:
         starts = np.flatnonzero(first)
-        states = {
-            name: reduce_groups(bound, states_of(table, name, bound), order, starts) for name, bound in outputs.items()
-        }
-        rows = order[starts]
-        taken = pa.array(rows)
-        columns = [one_array(table.column(name)).take(taken) for name in keys]
-        names = [name for name in (FRAME, PART, UNTIL) if name in table.column_names]
-        kept = [one_array(table.column(name)).to_numpy()[rows] for name in names]
-        table = to_table(table.schema, columns, kept, outputs, states)
+        ends = np.append(starts, len(order))
+        whole = {name: states_of(table, name, bound) for name, bound in outputs.items()}
+        columns = [one_array(table.column(name)) for name in keys]
+        plain = [
+            one_array(table.column(name)).to_numpy() for name in (FRAME, PART, UNTIL) if name in table.column_names
+        ]
+        tables = []
+        for at in range(0, len(starts), PIECE):
+            some = starts[at : at + PIECE] - starts[at]
+            own = order[starts[at] : ends[at + len(some)]]
+            states = {name: reduce_groups(bound, whole[name], own, some) for name, bound in outputs.items()}
+            rows = own[some]
+            kept = [column.take(pa.array(rows)) for column in columns]
+            tables.append(to_table(table.schema, kept, [column[rows] for column in plain], outputs, states))
+        table = pa.concat_tables(tables)
         codes = codes[starts]
     starts = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]])[: len(codes)])
     return table, starts

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold.aggregators.binding import Bound
+from framefold.runtime import partials as module
 from framefold.runtime.partials import reduce_groups
 from framefold.runtime.query import Query, bind
 
@@ -125,6 +126,15 @@ def test_merging_twice_changes_nothing() -> None:
     once = asked.merge(pa.concat_tables(made))
     assert bits(asked.merge(once)) == bits(once)
     assert asked.merge(once.slice(0, 0)).num_rows == 0
+
+
+@pytest.mark.parametrize("piece", [1, 3])
+def test_merged_some_at_a_time(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = query()
+    made = pa.concat_tables([asked.accumulate(part(number), number) for number in range(5)])
+    whole = asked.merge(made)
+    monkeypatch.setattr(module, "PIECE", piece)
+    assert bits(asked.merge(made).combine_chunks()) == bits(whole)
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=12))
