@@ -76,6 +76,8 @@ class Bound:
         self.result = trial.result_type(self)
         if self.commutative is None:
             self.commutative = trial.commutes(self)
+        if self.guarded and self.joins:
+            trial.check_joins(self)
 
     @property
     def deducts(self) -> tuple[bool, str]:
@@ -187,6 +189,8 @@ class Bound:
         return {key: self._column(method, key, size, states[key]) for key in self.fields}
 
     def _check_keys(self, method: str, states: Any) -> None:
+        if isinstance(states, dict) and states.keys() == self.fields.keys():
+            return
         if not isinstance(states, Mapping):
             found = "None" if states is None else f"a {type(states).__name__}"
             raise OperationError(f"{method} of {self.name!r} returned {found}; expected a dict of its state's fields")
@@ -196,6 +200,11 @@ class Bound:
             raise OperationError(f"{method} of {self.name!r} returned {wrong} {key!r}; its state declares {declared}")
 
     def _column(self, method: str, key: str, size: int | None, values: Any) -> Column:
+        kind = self.fields[key]
+        if type(values) is np.ndarray and isinstance(kind, Plain):
+            array: NDArray[Any] = values
+            if array.dtype == kind.dtype and array.shape == (size,):
+                return array
         try:
             column = self.fields[key].full(values, 1) if size is None else self.fields[key].column(values)
             found = len(column)

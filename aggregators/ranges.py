@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
@@ -62,7 +63,7 @@ class Spread(AggregateOperation):
         self.low = cast(Extreme, Min(self.columns[0]).bind(type))
         self.high = cast(Extreme, Max(self.columns[0]).bind(type))
         self.state = {"low": type, "high": type, "seen": "bool"}  # type: ignore[misc]  # by type of input
-        self.joins = self.high.joins | {"low": self.low.joins["value"], "high": self.high.joins["value"]}
+        self.joins = {"low": self.low.joins["value"], "high": self.high.joins["value"], "seen": np.logical_or}
 
     def __repr__(self) -> str:
         return repr(self.asked)

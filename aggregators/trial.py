@@ -101,6 +101,34 @@ def commutes(bound: Bound) -> bool:
         return False
 
 
+def check_joins(bound: Bound) -> None:
+    """OperationError where the functions of ``joins`` are not what ``combine`` does, as far as trials can tell."""
+    declared = ", ".join(map(repr, bound.fields))
+    for key, function in bound.joins.items():
+        if key not in bound.fields:
+            raise OperationError(f"joins of {bound.name!r} names {key!r}; expected fields of its state: {declared}")
+        if not isinstance(function, np.ufunc):
+            raise OperationError(
+                f"joins of {bound.name!r} has {function!r} for field {key!r}; expected a numpy function such as np.add"
+            )
+    try:
+        states = states_of_samples(bound)
+        if states is None:
+            return
+        a, b = ({key: column[part::2] for key, column in states.items()} for part in (0, 1))
+        joined = bound.combine(a, b)
+    except OperationError:
+        return
+    for key, function in bound.joins.items():
+        x, y = cast(Any, a[key]), cast(Any, b[key])
+        with np.errstate(all="ignore"):
+            expected = x + y if isinstance(x, (Compensated, Exact)) else function(x, y)
+        if not same(joined[key], expected):
+            raise OperationError(
+                f"joins of {bound.name!r} has {function.__name__} for field {key!r}; expected what its combine does"
+            )
+
+
 def same(a: Column, b: Column) -> bool:
     """Whether two columns hold equal states; NaN equals NaN."""
     if isinstance(a, Exact):

@@ -36,7 +36,9 @@ def extremes(values: NDArray[Any], function: np.ufunc, places: Places, work: Wor
     begin, end = places.begin, places.end
     levels = None
     if not (isinstance(begin, slice) or isinstance(end, slice)):
-        levels = np.frexp((end - begin).astype(np.float64))[1] - 1
+        # The exponents of the widths, as floats have them.
+        levels = ((end - begin).astype(np.float64).view(np.int64) >> 52) - 1023
+        highest = int(levels.max())
     spans = values
     for level in range(highest + 1):
         if level:

@@ -40,7 +40,9 @@ def differences(values: NDArray[np.integer], places: Places, work: Workspace, ou
     """The sums of windows over integers; what does not fit them wraps."""
     dtype = values.dtype
     if (values[:64] == values[0]).all() and (values == values[0]).all():
-        widths = np.subtract(places.end, places.begin) if not places.regular else np.array([places.widest])
+        widths = np.array([places.widest])
+        if not (isinstance(places.begin, slice) or isinstance(places.end, slice)):
+            widths = places.end - places.begin
         np.multiply(values[:1], widths.astype(dtype), out=out)
         return
     running = work.column("running", dtype, len(values) + 1)
