@@ -63,13 +63,18 @@ def in_order(function: Callable[[Item], Result], items: Iterable[Item], threads:
 
 
 def is_ours(part: Any) -> bool:
-    """Whether an operation calls no function of a user's."""
+    """Whether an operation, or what it is made of, calls no function of a user's."""
     if isinstance(part, Bound):
         return is_ours(part.operation)
     if isinstance(part, Operation):
-        return type(part).__module__.startswith(f"{Operation.__module__.rpartition('.')[0]}.") and is_ours(vars(part))
+        return _from_a_library(type(part)) and is_ours(vars(part))
     if isinstance(part, Mapping):
         return all(map(is_ours, part.values()))
     if isinstance(part, Sequence) and not isinstance(part, (str, bytes)):
         return all(map(is_ours, part))
-    return isinstance(part, type) or not callable(part)
+    return isinstance(part, type) or not callable(part) or _from_a_library(part)
+
+
+def _from_a_library(part: Any) -> bool:
+    module = getattr(part, "__module__", None) or type(part).__module__
+    return module.partition(".")[0] in (__package__.partition(".")[0], "numpy", "pyarrow")
