@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 Ints = NDArray[np.int64]
 
-WINDOWS, ROWS = 1 << 15, 1 << 16
+WINDOWS, ROWS = 3 << 14, 3 << 15
 """A block has at most so many windows, and so many rows, unless a window alone has more than a fourth of these."""
 
 FOLDS = 4
@@ -167,6 +167,11 @@ class Workspace:
         if column is None or len(column) < length:
             column = self._columns[name, dtype] = np.empty(length, dtype)
         return column[:length]
+
+    def scratch(self, dtype: Any, length: int) -> NDArray[Any]:
+        """A column of this length, the same bytes for all who ask: for what is of no use a moment later."""
+        size = np.dtype(dtype).itemsize
+        return self.column("scratch", np.int64, -(-length * size // 8)).view(dtype)[:length]
 
     def floats(self, name: str, length: int) -> NDArray[np.float64]:
         """A column of floats."""

@@ -45,7 +45,7 @@ def differences(values: NDArray[np.integer], places: Places, work: Workspace, ou
             widths = places.end - places.begin
         np.multiply(values[:1], widths.astype(dtype), out=out)
         return
-    running = work.column("running", dtype, len(values) + 1)
+    running = work.scratch(dtype, len(values) + 1)
     running[0] = 0
     np.add.accumulate(values, out=running[1:])
     if isinstance(places.begin, slice):
@@ -119,7 +119,7 @@ def cut(
     A plane is overwritten by the next one.
     """
     spread = widest.bit_length()
-    bits, whole = work.floats("bits", len(values)), work.floats("whole", len(values))
+    bits, whole = work.floats("bits", len(values)), work.scratch(np.float64, len(values))
     rest, bound = values.high, largest
     for number in range(PLANES):
         exponent = max(math.frexp(bound)[1] + spread - ROOM, FINEST)
