@@ -89,10 +89,5 @@ def table(found: dict[str, float]) -> list[str]:
     ]
 
 
-def measured() -> list[str]:
-    """The table of a measurement made now."""
-    return table(nanoseconds())
-
-
 if __name__ == "__main__":
-    print("\n".join(measured()))
+    print("\n".join(table(nanoseconds())))

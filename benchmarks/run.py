@@ -22,7 +22,7 @@ from typing import Any
 
 from framefold.spark.java import ensure_java
 
-from . import cases, others
+from . import cases
 from .case import Case
 from .child import ROOT
 from .contestants import ours
@@ -136,7 +136,9 @@ def main() -> None:
                 before = merged(before, now | {"scale": asked.scale}, order)
                 keep(before)
     if "others" in wanted and not asked.quick:
-        keep(before | {"others": others.tables()})
+        from .others import tables
+
+        keep(before | {"others": tables()})
     faults = [fault for case in now["cases"] for fault in wrong(case)]
     print("\n".join(faults) or "All results are equal.")
     sys.exit(bool(faults))
