@@ -50,13 +50,21 @@ class Child:
 
     def ask(self, limit: float, **asked: Any) -> dict[str, Any]:
         """What it answers within so many seconds; it is ended where it does not."""
+        self.send(**asked)
+        return self.receive(limit)
+
+    def send(self, **asked: Any) -> None:
+        """Ask without waiting for the answer."""
         assert self.process.stdin is not None
-        assert self.process.stdout is not None
         try:
             self.process.stdin.write(json.dumps(asked).encode() + b"\n")
             self.process.stdin.flush()
         except OSError as error:
             raise Failure("its process has ended") from error
+
+    def receive(self, limit: float) -> dict[str, Any]:
+        """The answer to what was asked first."""
+        assert self.process.stdout is not None
         if not select.select([self.process.stdout], [], [], limit)[0]:
             self.end()
             raise Failure(f"stopped after {limit:.0f} s")

@@ -44,19 +44,33 @@ class Arena:
 
     def child(self, module: str) -> Child:
         """The process of a peer, started anew where the last one has ended."""
+        self.start([module])
         if module in self.unavailable:
             raise Failure(self.unavailable[module])
-        child = self.children.get(module)
-        if child is None or not child.alive:
+        return self.children[module]
+
+    def start(self, modules: Iterable[str]) -> None:
+        """Start the processes of some peers, side by side, and note what they run; or why one cannot."""
+        starting = {}
+        for module in modules:
+            if module in self.unavailable or (module in self.children and self.children[module].alive):
+                continue
             try:
-                child = Child(module, python_of(PEERS[module].extra), self.folder / f"{module}.log")
-                self.versions[module] = child.ask(START_LIMIT, do="versions")["versions"]
+                starting[module] = Child(module, python_of(PEERS[module].extra), self.folder / f"{module}.log")
+                starting[module].send(do="versions")
             except (Unavailable, Failure) as error:
-                self.unavailable[module] = str(error)
-                self.say(f"{module} takes no part: {error}")
-                raise Failure(str(error)) from error
-            self.children[module] = child
-        return child
+                self.refuse(module, error)
+        for module, child in starting.items():
+            try:
+                self.versions[module] = child.receive(START_LIMIT)["versions"]
+                self.children[module] = child
+            except Failure as error:
+                self.refuse(module, error)
+
+    def refuse(self, module: str, error: Exception) -> None:
+        """Note that a peer takes no part at all."""
+        self.unavailable[module] = str(error)
+        self.say(f"{module} takes no part: {error}")
 
     def run(self, contender: str, job: Job, save: Path | None = None) -> dict[str, Any]:
         """Run a job once."""
@@ -172,6 +186,7 @@ def measure(case: Case, arena: Arena) -> dict[str, Any]:
         places are a pair), whether its result was ours, and who was left out.
     """
     data = arena.folder / "data"
+    arena.start(dict.fromkeys(contender.split(".")[0] for contender in case.contenders))
     running = Running(case, arena)
     jobs = {}
     for point in case.points:
