@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from ..aggregators.binding import Bound
 from ..aggregators.lifetimes import lifetimes_of
 from .cover import way_of
+from .kernels import has_kernels
 from .query import Query
 from .windows import Windows
 
@@ -80,7 +81,8 @@ def way(query: Query, bound: Bound, windows: Windows) -> str:
     if not windows.forward:
         return "slides by a range tree (O(log n) element operations a window) where windows move back: they may"
     cost = "2 element operations a window" if deducts else "at most 3 element operations a window"
-    return f"slides by {'deduct' if deducts else 'two-stacks'} ({cost}): {why}"
+    kernels = "; by kernels, without calls" if has_kernels(bound) else ""
+    return f"slides by {'deduct' if deducts else 'two-stacks'} ({cost}): {why}{kernels}"
 
 
 LOCAL_STAGES = (

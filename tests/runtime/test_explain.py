@@ -89,6 +89,7 @@ def test_the_way_of_sliding_and_why(operation: Any, way: str, why: str) -> None:
     assert repr(operation) in said
     assert f"slides by {way} " in said
     assert why in said
+    assert ("by kernels" in said) == (operation.__class__ in (ff.Sum, ff.Count, ff.Max))
 
 
 def test_a_window_of_one_frame_has_nothing_to_slide() -> None:
