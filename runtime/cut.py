@@ -171,7 +171,8 @@ class Workspace:
     def scratch(self, dtype: Any, length: int) -> NDArray[Any]:
         """A column of this length, the same bytes for all who ask: for what is of no use a moment later."""
         size = np.dtype(dtype).itemsize
-        return self.column("scratch", np.int64, -(-length * size // 8)).view(dtype)[:length]
+        column: NDArray[Any] = self.column("scratch", np.int64, -(-length * size // 8)).view(dtype)[:length]
+        return column
 
     def floats(self, name: str, length: int) -> NDArray[np.float64]:
         """A column of floats."""
