@@ -336,6 +336,24 @@ def test_long_runs_of_extremes(width: int) -> None:
         assert slid["seen"][window] == seen[low[window] : high[window]].any()
 
 
+@given(st.lists(st.sampled_from(TAME), min_size=1, max_size=40), st.data(), SMALL)
+def test_every_way_gives_the_same(values: list[float], data: Any, sizes: tuple[int, int]) -> None:
+    ranges = data.draw(forward(len(values)))
+    most = Bound("m", ff.Max("x"), [FLOAT])
+    seen = np.array(data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values))))
+    whole = {"total": Exact.of(np.array(values).astype(np.int64)), "count": np.ones(len(values), np.int64)}
+    with blocks_of(*sizes):
+        for bound, states in (
+            (FLOATS, floats(values)),
+            (INTS, whole),
+            (most, {"value": np.where(seen, values, -np.inf), "seen": seen}),
+        ):
+            ways: tuple[Any, ...] = ("deduct", "two-stacks", "range tree") if bound is not most else ("two-stacks",)
+            found = bound.finish(slide(bound, states, *ranges))
+            for way in ways:
+                assert found.equals(bound.finish(slide(bound, states, *ranges, way))), way
+
+
 # Which operations
 
 
