@@ -29,7 +29,7 @@ def draw(case: Found, folder: Path) -> str | None:
     matplotlib.use("svg")
     matplotlib.rcParams |= {"svg.hashsalt": "framefold", "svg.fonttype": "none", "font.size": 9}
     from matplotlib import pyplot
-    from matplotlib.ticker import FuncFormatter, NullFormatter
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
 
     figure, axes = pyplot.subplots(figsize=(8.5, 4.5), layout="constrained")
     order = sorted(lines, key=lambda way: -lines[way][-1][1])
@@ -47,6 +47,7 @@ def draw(case: Found, folder: Path) -> str | None:
     axes.set_xscale("log")
     axes.set_yscale("log")
     axes.set_xticks([point["x"] for point in case["points"]])
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     plain = FuncFormatter(lambda value, _: f"{value:,.0f}" if value >= 1 else f"{value:g}")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(plain)
