@@ -20,6 +20,7 @@ from .errors import ColumnError, FramefoldError, OperationError
 from .exact import Exact
 from .fields import Column, CompensatedField, Plain, RaggedField, field, numpy_type, place
 from .frames import Frames, Values
+from .in_sql import InSql, Planes
 from .operation import AggregateOperation, Operation, State
 
 
@@ -101,6 +102,25 @@ class Bound:
         written = [{"joins", "combine"} & vars(kind).keys() for kind in type(of).__mro__]
         latest = next(names for names in written if names)
         return of.joins if "joins" in vars(of) or "joins" in latest else {}
+
+    @property
+    def in_sql(self) -> InSql | None:
+        """How Spark builds states by itself; None where it does not know, or a subclass has its own accumulate."""
+        kinds = type(self.operation).__mro__
+
+        def first(*names: str) -> int:
+            return next(place for place, kind in enumerate(kinds) if any(name in vars(kind) for name in names))
+
+        if first("sql", "in_sql") > first("accumulate"):
+            return None
+        found: InSql | None = self._call("in_sql", self.operation.in_sql, *self.types)
+        return found
+
+    def read(self, planes: Planes) -> State:
+        """The states of what Spark has built."""
+        built = self.in_sql
+        assert built is not None
+        return self._checked("sql", self._call("sql", built.read, planes), len(next(iter(planes.values()))))
 
     @property
     def compensated(self) -> list[str]:

@@ -11,6 +11,7 @@ from .applying import apply, require_operation
 from .binding import Bound
 from .errors import QueryError
 from .frames import Frames, Values
+from .in_sql import InSql, Planes, side_by_side
 from .operation import AggregateOperation, Operation, State
 from .trial import named_type
 
@@ -42,6 +43,9 @@ class Wrapped(AggregateOperation):
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         return self.inner.accumulate(frames, columns)
+
+    def in_sql(self, *types: pa.DataType) -> InSql | None:
+        return self.inner.in_sql
 
     def combine(self, a: State, b: State) -> State:
         return self.inner.combine(a, b)
@@ -127,6 +131,23 @@ class Parts(AggregateOperation):
             stop = start + len(part.columns)
             states[name] = part.accumulate(frames, columns[start:stop])
             start = stop
+        return self._together(states)
+
+    def in_sql(self, *types: pa.DataType) -> InSql | None:
+        found, start = [], 0
+        for place, part in enumerate(self.parts.values()):
+            if part.in_sql is None:
+                return None
+            found.append(part.in_sql.moved(start, f"part{place}_"))
+            start += len(part.columns)
+        return side_by_side(found, self._read)
+
+    def _read(self, planes: Planes) -> State:
+        states = {}
+        for place, (name, part) in enumerate(self.parts.items()):
+            prefix = f"part{place}_"
+            own = {key: plane for key, plane in planes.items() if key.startswith(prefix)}
+            states[name] = part.read({key.removeprefix(prefix): plane for key, plane in own.items()})
         return self._together(states)
 
     def combine(self, a: State, b: State) -> State:

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from .errors import ColumnError
 from .fields import numpy_type
 from .frames import Frames, Values
+from .in_sql import InSql, by_field
 from .operation import AggregateOperation, State
 
 
@@ -113,6 +114,17 @@ class Extreme(AggregateOperation):
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         value = frames.min(columns[0]) if self.least else frames.max(columns[0])
         return {"value": value, "seen": np.ones(frames.size, bool)}
+
+    def in_sql(self, *types: pa.DataType) -> InSql | None:
+        """Spark orders values as we do; those that its hash aggregate has no room for it would have to sort first."""
+        fits = numpy_type(self.result) is not None or pa.types.is_decimal(self.result)
+        return by_field(self) if fits else None
+
+    @property
+    def sql(self) -> Mapping[str, str]:  # type: ignore[override]  # by what is asked
+        """The extreme, which is null where there is no value."""
+        extreme = f"{'min' if self.least else 'max'}({{0}})"
+        return {"value": extreme, "seen": f"{extreme} is not null"}
 
     def combine(self, a: State, b: State) -> State:
         return {field: function(cast(Any, a[field]), cast(Any, b[field])) for field, function in self.joins.items()}

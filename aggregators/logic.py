@@ -31,6 +31,7 @@ class BoolAnd(AggregateOperation):
 
     state = {"true": "int64", "count": "int64"}
     joins = dict.fromkeys(state, np.add)
+    sql = {"true": "count_if({0})", "count": "count({0})"}
     result: pa.DataType = pa.bool_()
     commutative = True
 
@@ -83,6 +84,7 @@ class CountIf(BoolAnd):
     """
 
     state = {"true": "int64"}
+    sql = {"true": "count_if({0})"}
     result = pa.int64()
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
@@ -118,6 +120,11 @@ class Bits(AggregateOperation):
         joined = np.full(frames.size, self.create()["bits"])
         self.join.at(joined, frames.index, columns[0])
         return {"bits": joined, "count": frames.count()}
+
+    @property
+    def sql(self) -> Mapping[str, str]:  # type: ignore[override]  # by how bits are joined
+        """Spark's aggregate of the same name."""
+        return {"bits": f"bit_{self.join.__name__.removeprefix('bitwise_')}({{0}})", "count": "count({0})"}
 
     def combine(self, a: State, b: State) -> State:
         return {"bits": self.join(bits(a), bits(b)), "count": cast(Ints, a["count"]) + cast(Ints, b["count"])}

@@ -12,6 +12,7 @@ import pyarrow as pa
 from .errors import OperationError, QueryError
 from .fields import Column
 from .frames import Frames, Values
+from .in_sql import InSql, by_field
 
 State = Mapping[str, Column]
 """Columns of states: one for each field, all of one length."""
@@ -162,6 +163,11 @@ class AggregateOperation(Operation):
     state: ClassVar[Mapping[str, Any]] = {}
     joins: Mapping[str, Any] = {}
 
+    sql: ClassVar[Mapping[str, str] | None] = None
+    """Optional: an aggregate of Spark's SQL for each field, such as ``{"total": "sum({0})"}``, where ``{0}``, ``{1}``,
+    ... are the input columns. Spark then builds the states itself, and events need not cross into Python. It must give
+    what ``accumulate`` gives; a null is the identity. Several columns are all null in rows where any of them is."""
+
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         """The operation for input columns of these types: itself, unless its state depends on them."""
         return self
@@ -185,6 +191,10 @@ class AggregateOperation(Operation):
     def finish(self, a: State) -> Any:
         """The results of states: a numpy array (masked where null), an Arrow array, or a list."""
         raise OperationError(f"{type(self).__name__} has no finish: write finish(self, a)")
+
+    def in_sql(self, *types: pa.DataType) -> InSql | None:
+        """How Spark builds states from columns of these types by itself; None where it cannot: see ``sql``."""
+        return by_field(self)
 
     def has(self, method: str) -> bool:
         """Whether a subclass has written the method."""

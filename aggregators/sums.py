@@ -8,10 +8,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from . import float_parts, whole_parts
 from .compensated import Compensated
 from .errors import ColumnError, QueryError, SumOverflowError
 from .exact import Exact
 from .frames import Frames, Values
+from .in_sql import InSql, Planes
 from .operation import AggregateOperation, State
 
 Floats = NDArray[np.float64]
@@ -66,6 +68,10 @@ class Count(AggregateOperation):
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         return {"count": frames.count()}
+
+    def in_sql(self, *types: pa.DataType) -> InSql | None:
+        counts = {"count": "count({0})" if self.columns else "count(*)"}
+        return InSql(counts, lambda planes: {"count": planes["count"].to_numpy()})
 
     def combine(self, a: State, b: State) -> State:
         return {"count": cast(Ints, a["count"]) + cast(Ints, b["count"])}
@@ -144,6 +150,9 @@ class SumOfIntegers(Sum):
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         return {"total": frames.exact_sum(columns[0]), "count": frames.count()}
 
+    def in_sql(self, *types: pa.DataType) -> InSql | None:
+        return whole_parts.sums(types[0])
+
     def combine(self, a: State, b: State) -> State:
         return {"total": total(a) + total(b), "count": cast(Ints, a["count"]) + cast(Ints, b["count"])}
 
@@ -183,6 +192,15 @@ class SumOfFloats(Sum):
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         return {"total": frames.compensated_sum(columns[0]), self.counter: np.ones(frames.size, np.int64)}
+
+    def in_sql(self, *types: pa.DataType) -> InSql | None:
+        steps, sums = float_parts.in_parts(types[0])
+        return InSql(sums, self.read_sums, steps, ("exponent",))
+
+    def read_sums(self, planes: Planes) -> State:
+        """States of the sums of parts."""
+        read = float_parts.read(planes)
+        return {"total": read.sums, self.counter: read.known.astype(np.int64)}
 
     def combine(self, a: State, b: State) -> State:
         return {
@@ -231,6 +249,13 @@ class AverageOfFloats(SumOfFloats):
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         return {"total": frames.compensated_sum(columns[0], counting=True), "count": frames.count()}
+
+    def in_sql(self, *types: pa.DataType) -> InSql | None:
+        steps, sums = float_parts.in_parts(types[0])
+        return InSql({**sums, "count": "count({0})"}, self.read_sums, steps, ("exponent",))
+
+    def read_sums(self, planes: Planes) -> State:
+        return {"total": float_parts.read(planes).sums, "count": planes["count"].to_numpy()}
 
     def value(self, a: State) -> tuple[Any, NDArray[np.bool_]]:
         count = cast(Ints, a["count"])

@@ -25,6 +25,7 @@ class Earliest(AggregateOperation):
     """The least tick of a partial's events, or the least value of a column of integers."""
 
     state = {"tick": "int64"}
+    sql = {"tick": "min({ticks})"}
     result = pa.int64()
     commutative = True
 
@@ -43,6 +44,8 @@ class Earliest(AggregateOperation):
 
 class Latest(Earliest):
     """The greatest tick of a partial's events, or the greatest value of a column of integers."""
+
+    sql = {"tick": "max({ticks})"}
 
     def create(self) -> Any:
         return {"tick": np.iinfo(np.int64).min}

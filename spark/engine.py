@@ -7,6 +7,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import cached_property
 
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
@@ -15,8 +16,11 @@ from pyspark.sql import types as t
 
 from ..aggregators.errors import EngineError
 from ..runtime.blocks import in_blocks
+from ..runtime.in_sql import Request
 from ..runtime.query import Query
 from . import failures, rows, tasks
+from .built import aggregated
+from .explain import by_spark
 from .handing import handed_back
 from .options import Options
 from .order import column, in_row_order, in_time_order
@@ -59,7 +63,8 @@ def run(df: DataFrame, query: Query, options: Options) -> DataFrame:
     """
     if df.isStreaming:
         raise EngineError("the DataFrame is a stream, and streams are not supported yet; expected a batch DataFrame")
-    pipeline = Pipeline(df, query)
+    spark, _ = by_spark(query, options)
+    pipeline = (BuiltPipeline if spark else Pipeline)(df, query)
     with failures.told_apart(df, query):
         if options.combine == "executors":
             pipeline.number_rows_for_good()
@@ -92,7 +97,11 @@ class Pipeline:
         gathered = blocks or query
         wire = Wire(gathered.partials_schema, len(gathered.by))
         self.job = tasks.Job(query, wire, arrow_schema(self.schema), blocks)
-        self.payload = pack(self.job)
+
+    @cached_property
+    def payload(self) -> bytes:
+        """The job, packed: not every pipeline has a stage that needs it."""
+        return pack(self.job)
 
     @contextmanager
     def rows_numbered(self) -> Iterator[None]:
@@ -211,6 +220,38 @@ class Pipeline:
     def _stage(self, rows: DataFrame, name: str, schema: t.StructType) -> DataFrame:
         ship(self.spark)
         return rows.mapInArrow(task(name, self.payload), schema)
+
+
+class BuiltPipeline(Pipeline):
+    """One query whose partials Spark builds itself."""
+
+    def __init__(self, df: DataFrame, query: Query) -> None:
+        super().__init__(df, query)
+        self.request = Request(query)
+
+    def partials(self) -> DataFrame:
+        """The partials of all tasks, merged but for groups that Spark has to tell apart."""
+        return self._stage(self.packed(), "built", self.job.wire.spark_schema)
+
+    def packed(self) -> DataFrame:
+        """What Spark adds up, which the driver can read as it is."""
+        return aggregated(self.events, self.request)
+
+    def where_they_fit(self, bound: int) -> DataFrame:
+        """Collect the partials, if there is room for them; else Spark adds them up anew where they are shuffled."""
+        # To persist and count them first would cost a quarter more.
+        answer = self.packed().limit(bound + 1).toArrow()
+        if len(answer) <= bound:
+            results = self._read(answer)
+            if results.nbytes <= DRIVER_RESULT_BYTES:
+                return self._hand_back(results)
+        return self.on_executors(self.partials())
+
+    def _collected(self, packed: DataFrame) -> pa.Table:
+        return self._read(packed.toArrow())
+
+    def _read(self, answer: pa.Table) -> pa.Table:
+        return self.query.results(pa.concat_tables([self.query.seeds(), self.request.partials(answer)]))
 
 
 def _release(packed: DataFrame) -> None:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from ..aggregators.errors import QueryError
 from ..runtime.blocks import Blocks, in_blocks
+from ..runtime.in_sql import why_not
 from ..runtime.query import Query
 from .options import Options
 
@@ -18,7 +20,7 @@ def stages(query: Query, options: Options) -> list[tuple[str, str]]:
         "auto": f"{driver} if there are at most {most} partials, else {executors}: combine='auto' counts them",
     }
     numbers = [("number rows", numbered(query))] if query.in_rows else []
-    return [*numbers, ("accumulate", accumulated(query)), ("merge, slide, finish", combine[options.combine])]
+    return [*numbers, ("accumulate", accumulated(query, options)), ("merge, slide, finish", combine[options.combine])]
 
 
 def numbered(query: Query) -> str:
@@ -30,8 +32,34 @@ def numbered(query: Query) -> str:
     )
 
 
-def accumulated(query: Query) -> str:
+def by_spark(query: Query, options: Options) -> tuple[bool, str]:
+    """Whether Spark itself makes the partials of a query over a DataFrame, and why or why not.
+
+    Raises
+    ------
+    QueryError
+        If it is told to, and cannot.
+    """
+    if options.accumulate == "python":
+        return False, "accumulate='python'"
+    reason = why_not(query)
+    if reason is None:
+        return True, "all outputs are SQL aggregates"
+    if options.accumulate == "spark":
+        raise QueryError(f"accumulate is 'spark', but {reason}; expected 'auto' or 'python'")
+    return False, reason
+
+
+def accumulated(query: Query, options: Options) -> str:
     """How events become partials."""
+    spark, why = by_spark(query, options)
+    if spark:
+        return f"by Spark itself, grouped by key and frame; only partials come to Python: {why}"
+    return f"{in_python(query)}; not by Spark itself: {why}"
+
+
+def in_python(query: Query) -> str:
+    """How events become partials in Python tasks."""
     if query.in_rows:
         return "on executors, in mapInArrow: a second pass over the events in their order, partials per task"
     if not query.ordered:

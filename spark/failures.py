@@ -34,6 +34,8 @@ def told_apart(df: DataFrame, query: Query) -> Iterator[None]:
     """
     try:
         yield
+    except errors.NullTimeError:
+        raise _counted(df, query) from None
     except PySparkException as error:
         own = framefolds_own(str(error))
         if own is None:

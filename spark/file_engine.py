@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -84,11 +83,6 @@ class FilePipeline(engine.Pipeline):
         keys = [scan.kinds[name] for name in query.by]
         self.schema = output_schema(query.result_schema, [kind for kind in keys if kind is not None])
         self.job = tasks.Job(query, Wire(query.partials_schema, len(query.by)), arrow_schema(self.schema))
-
-    @cached_property
-    def payload(self) -> bytes:  # type: ignore[override]  # made where a stage needs it
-        """The job, packed for the stages after the first."""
-        return pack(self.job)
 
     def partials(self) -> DataFrame:
         """The partials of every task, not yet merged across tasks, as rows that Spark can shuffle."""

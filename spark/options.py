@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from ..aggregators.errors import QueryError
 
 WAYS = ("auto", "driver", "executors")
+ACCUMULATORS = ("auto", "spark", "python")
 
 
 @dataclass(frozen=True)
 class Options:
-    """Where partials are combined, and how many of them the driver may take.
+    """Where partials are combined, how many of them the driver may take, and what makes them.
 
     Parameters
     ----------
@@ -23,6 +24,9 @@ class Options:
         ``"auto"``: the partials are computed, counted and go to the driver if there are few enough of them.
     max_driver_partials
         The most partials, one for each (key, frame) and task, that ``"auto"`` takes to the driver.
+    accumulate
+        ``"spark"``: Spark adds events up by itself, and only partials come to Python; an error where it cannot.
+        ``"python"``: tasks do it, in mapInArrow. ``"auto"``: Spark, where it knows how.
 
     Raises
     ------
@@ -37,11 +41,13 @@ class Options:
 
     combine: str = "auto"
     max_driver_partials: int = 5_000_000
+    accumulate: str = "auto"
 
     def __post_init__(self) -> None:
-        if self.combine not in WAYS:
-            ways = ", ".join(repr(way) for way in WAYS)
-            raise QueryError(f"combine is {self.combine!r}, expected one of {ways}")
+        for name, known in (("combine", WAYS), ("accumulate", ACCUMULATORS)):
+            if getattr(self, name) not in known:
+                ways = ", ".join(repr(way) for way in known)
+                raise QueryError(f"{name} is {getattr(self, name)!r}, expected one of {ways}")
         bound = self.max_driver_partials
         if isinstance(bound, bool) or not isinstance(bound, int) or bound < 0:
             raise QueryError(f"max_driver_partials is {bound!r}, expected a whole number of at least 0")

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from ..aggregators.errors import FramefoldError
 from ..runtime.blocks import with_neighbours
+from ..runtime.in_sql import Request
 from ..runtime.query import Query
 from .rows import Offsets, begins, ends, filled, numbered, piece
 from .ship import unpack
@@ -80,6 +81,7 @@ def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[
         "accumulate": accumulate,
         "accumulate_packed": accumulate_packed,
         "unpacked": unpacked,
+        "built": built,
         "merge": merge,
         "results": results,
     }
@@ -132,6 +134,12 @@ def accumulate_packed(job: Job, rows: Iterator[pa.RecordBatch], most: int | None
 def unpacked(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Packets to rows that Spark can shuffle, where the driver has no room for them."""
     yield from _sent(job, (opened_packets(batch, job.query.partials_schema) for batch in rows))
+
+
+def built(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """What Spark has added up, as partials that it can shuffle."""
+    request = Request(job.query)
+    yield from _encoded(job, (request.partials(answer) for answer in _gathered(rows)))
 
 
 def opened_packets(packets: pa.Table | pa.RecordBatch, schema: pa.Schema) -> pa.Table:

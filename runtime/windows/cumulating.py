@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from ...aggregators.errors import DurationError
 from ..times import Duration, TimeColumn, describe, overflow_guard
+from .cut import Cut
 from .grid import CLOSED, EMIT, EMPTY, STAMP, Offset, above_zero, offset_ticks
 from .pieces import Ints, Mask, Numbers, Pieces, Ranges, numbered
 from .spec import Spec, TypeOf, Windows, one_of
@@ -102,6 +103,11 @@ class Cycles(Windows):
     def block(self) -> tuple[int, int]:
         """(origin, width) in ticks: no frame straddles two of ``(ticks - origin) // width``."""
         return self.offset + (self.closed == "right"), self.every
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """One cut: a frame a step."""
+        return (Cut(*self.block),)
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
         """The frame of each event."""

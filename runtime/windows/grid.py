@@ -11,6 +11,7 @@ import pyarrow as pa
 from ...aggregators.errors import DurationError, QueryError
 from ..times import LIMIT, Duration, TimeColumn, describe, overflow_guard
 from .calendar import Calendar, calendar
+from .cut import Cut
 from .pieces import Ints, Mask, Numbers, Pieces, Ranges
 from .spec import Spec, TypeOf, Windows, one_of
 from .steps import Steps, describe_ends, describe_steps
@@ -209,6 +210,11 @@ class Grid(Windows):
     def block(self) -> tuple[int, int]:
         """(origin, width) in ticks: no frame straddles two of ``(ticks - origin) // width``."""
         return self.steps.offset + self._shift, self.steps.every
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """One cut: a frame a step, or two."""
+        return (Cut(*self.block, self.steps.rest, self.steps.steps > 0),)
 
     @property
     def frames_in_window(self) -> int:

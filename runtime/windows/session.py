@@ -9,6 +9,7 @@ import numpy as np
 from ...aggregators.errors import QueryError
 from ..above import chain
 from ..times import Duration, TimeColumn, describe, overflow_guard
+from .cut import Cut
 from .grid import STAMP, above_zero
 from .pieces import Ints, Mask, Pieces, Ranges
 from .spec import Spec, TypeOf, Windows, one_of
@@ -89,6 +90,11 @@ class Sessions(Windows):
     def block(self) -> tuple[int, int]:
         """(origin, width) in ticks: no frame straddles two of ``(ticks - origin) // width``."""
         return 0, self.gap
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """A cut a gap, and one wherever sessions may be ended."""
+        return (Cut(*self.block), *(() if self.longest is None else (Cut(0, self.longest),)))
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
         """The frame of each event."""

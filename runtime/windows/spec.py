@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ...aggregators.errors import EngineError, QueryError
 from ..times import TimeColumn
+from .cut import Cut
 from .pieces import Alive, Ints, Mask, Numbers, Pieces, Ranges, Runs, changed, join_stretches
 
 TypeOf = Callable[[str, str], pa.DataType]
@@ -148,6 +149,11 @@ class Windows(ABC):
     @property
     def block(self) -> tuple[int, int] | None:
         """(origin, width) in ticks: no frame straddles two of ``(ticks - origin) // width``; None: unknown."""
+        return None
+
+    @property
+    def cuts(self) -> tuple[Cut, ...] | None:
+        """Cuts of the line the sum of whose numbers is the number of a frame; None: frames are not so simple."""
         return None
 
     @property

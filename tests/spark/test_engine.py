@@ -26,6 +26,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 WAYS = ["driver", "executors", "auto"]
+# By Spark itself where it can, and by tasks.
+ALL_WAYS = [*WAYS, "driver python", "executors python", "auto python"]
 ZONES = ["America/New_York", "Asia/Kathmandu"]
 # The night of November 3, 2024: 01:00 to 02:00 comes twice in New York.
 NIGHT = 1_730_600_000_000_000
@@ -79,12 +81,14 @@ def sparks_own(df: DataFrame, time: str, by: list[str], size: str, every: str) -
 
 
 def ours(df: DataFrame, time: str, by: list[str], window: Any, way: str) -> DataFrame:
-    events = ff.events(df, time=time, by=by).window(window).options(combine=way)
+    combine, *accumulate = way.split()
+    choices = {"accumulate": accumulate[0]} if accumulate else {}
+    events = ff.events(df, time=time, by=by).window(window).options(combine=combine, **choices)
     result: DataFrame = events.aggregate(total=ff.Sum("x"), n=ff.Count(), most=ff.Max("n"))
     return result
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ALL_WAYS)
 @pytest.mark.parametrize(
     ("time", "by"),
     [
@@ -220,7 +224,7 @@ def test_auto_leaves_nothing_behind(spark: SparkSession) -> None:
     gc.collect()
     spark.catalog.clearCache()
     before = cached()
-    events = ff.events(spark.range(50), time="id").window(ff.tumbling(5))
+    events = ff.events(spark.range(50), time="id").window(ff.tumbling(5)).options(accumulate="python")
     events.options(combine="auto").aggregate(n=ff.Count())
     assert cached() == before
     kept = events.options(combine="auto", max_driver_partials=0).aggregate(n=ff.Count())
@@ -237,12 +241,12 @@ def test_auto_leaves_nothing_behind(spark: SparkSession) -> None:
 
 def test_no_setting_is_changed(df: DataFrame, spark: SparkSession) -> None:
     before = dict(spark.conf.getAll)
-    for way in WAYS:
+    for way in ALL_WAYS:
         ours(df, "ts", ["text"], ff.tumbling("1 hour"), way).collect()
     assert dict(spark.conf.getAll) == before
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("way", ["driver", "executors", "driver python", "executors python"])
 def test_settings_of_the_users_are_fine(df: DataFrame, spark: SparkSession, way: str) -> None:
     expected = rows(ours(df, "ts", ["text", "bytes"], ff.tumbling("1 hour"), "driver"))
     arrow = "spark.sql.execution.arrow"
@@ -258,15 +262,16 @@ def test_settings_of_the_users_are_fine(df: DataFrame, spark: SparkSession, way:
             assert rows(ours(df, "ts", ["text", "bytes"], ff.tumbling("1 hour"), way)) == expected, name
 
 
-@pytest.mark.parametrize("way", ["driver", "auto"])
+@pytest.mark.parametrize("way", ["driver", "auto", "driver python", "auto python"])
 def test_null_times_are_counted_over_all_tasks(df: DataFrame, way: str) -> None:
     holes = df.withColumn("ts", f.when(f.col("number") % 10 != 0, f.col("ts")))
     with pytest.raises(ff.NullTimeError, match="'ts' is null in 200 of 2000 events"):
         ours(holes, "ts", ["text"], ff.tumbling("1 hour"), way)
 
 
-def test_an_error_on_lazy_executors_is_in_sparks_exception(df: DataFrame) -> None:
-    result = ours(df.withColumn("ts", f.lit(None).cast("timestamp")), "ts", [], ff.tumbling("1 hour"), "executors")
+@pytest.mark.parametrize("way", ["executors", "executors python"])
+def test_an_error_on_lazy_executors_is_in_sparks_exception(df: DataFrame, way: str) -> None:
+    result = ours(df.withColumn("ts", f.lit(None).cast("timestamp")), "ts", [], ff.tumbling("1 hour"), way)
     with pytest.raises(PythonException, match="NullTimeError: the time 'ts' is null in"):
         result.collect()
 
@@ -312,7 +317,9 @@ def test_streams_are_refused(spark: SparkSession) -> None:
         ff.events(stream, time="timestamp").window(ff.tumbling("1 hour")).aggregate(n=ff.Count())
 
 
-@pytest.mark.parametrize("bad", [{"combine": "nowhere"}, {"max_driver_partials": -1}, {"max_driver_partials": True}])
+@pytest.mark.parametrize(
+    "bad", [{"combine": "nowhere"}, {"accumulate": "java"}, {"max_driver_partials": -1}, {"max_driver_partials": True}]
+)
 def test_choices_are_checked(bad: dict[str, Any]) -> None:
     with pytest.raises(ff.QueryError, match=next(iter(bad))):
         ff.events(pa.table({"t": [1]}), time="t").options(**bad)

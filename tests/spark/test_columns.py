@@ -1,0 +1,434 @@
+"""States that Spark builds itself: the same results as those of tasks and of the local engine, to the last bit."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import math
+import os
+import re
+import subprocess
+import sys
+from collections import defaultdict
+from fractions import Fraction
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pytest
+
+pytest.importorskip("pyspark")
+
+import pyarrow as pa
+from pyspark.errors import PythonException
+from pyspark.sql import functions as f
+
+import framefold as ff
+from framefold.aggregators import float_parts
+from framefold.runtime import in_sql
+from framefold.spark import built, engine
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ROWS = 1_500
+HOUR = 3_600_000_000
+WINDOW = ff.sliding("1 hour", every="10 minutes")
+# Values that a sum of floats stumbles over: each bound of what is of ordinary size, and all that is far from it.
+ODD = [
+    *(math.nan, math.inf, -math.inf, 0.0, -0.0, 5e-324, -5e-324, 1e-310, 1.7e308, -1.7e308, 1e300, -1e300, 1e16, -1e16),
+    *(2.0**24, -(2.0**24), math.nextafter(2.0**24, 0), 2.0**-17, math.nextafter(2.0**-17, 0), 2.0**65, 2.0**-58),
+    *(2.0**960, math.nextafter(2.0**960, 0), 2.0**1001, 0.1, 1 / 3, 1e-12),
+]
+
+
+def some(rng: np.random.Generator, values: list[Any], type: pa.DataType) -> pa.Array:
+    """Values of which a tenth is null."""
+    return pa.array([None if rng.random() < 0.1 else value for value in values], type)
+
+
+def events() -> pa.Table:
+    """Events before and after 1970, with a column of each type."""
+    rng = np.random.default_rng(11)
+    integers = rng.integers(-(2**63), 2**63, ROWS)
+    integers[rng.random(ROWS) < 0.9] //= 2**45
+    cents = [decimal.Decimal(int(n) % 10**9) / 100 for n in integers]
+    days = [dt.date(1970, 1, 1) + dt.timedelta(days=int(n)) for n in rng.integers(-40, 40, ROWS)]
+    return pa.table(
+        {
+            "t": pa.array(rng.integers(-4 * HOUR, 4 * HOUR, ROWS), pa.timestamp("us", "UTC")),
+            "tick": pa.array(rng.integers(-500, 500, ROWS)),
+            "day": pa.array(days),
+            "k": some(rng, [f"k{n % 3}" for n in integers], pa.string()),
+            "z": pa.array(rng.choice([0.0, -0.0, math.nan, -math.nan, 1.5], ROWS)),
+            "x": some(rng, rng.normal(50, 10, ROWS).round(2).tolist(), pa.float64()),
+            "y": some(rng, (rng.normal(0, 1, ROWS) * 10.0 ** rng.integers(-9, 9, ROWS)).tolist(), pa.float64()),
+            "r": some(rng, rng.normal(0, 1, ROWS).astype(np.float32).tolist(), pa.float32()),
+            "i": some(rng, integers.tolist(), pa.int64()),
+            "n": some(rng, (integers % 2**31).tolist(), pa.int32()),
+            "s": some(rng, rng.integers(-(2**15), 2**15, ROWS).tolist(), pa.int16()),
+            "d": some(rng, cents, pa.decimal128(12, 3)),
+            "flag": some(rng, (integers % 3 > 0).tolist(), pa.bool_()),
+        }
+    )
+
+
+OUTPUTS: dict[str, ff.Operation] = {
+    "rows": ff.Count(),
+    "known": ff.Count("x"),
+    "sum": ff.Sum("x"),
+    "sum_y": ff.Sum("y"),
+    "sum_real": ff.Sum("r"),
+    "sum_n": ff.Sum("n"),
+    "sum_s": ff.Sum("s", empty=0),
+    "sum_d": ff.Sum("d"),
+    "average": ff.Average("x"),
+    "average_i": ff.Average("i"),
+    "average_d": ff.Average("d"),
+    "min": ff.Min("y"),
+    "max": ff.Max("r"),
+    "max_i": ff.Max("i"),
+    "min_d": ff.Min("d"),
+    "min_t": ff.Min("t"),
+    "max_day": ff.Max("day"),
+    "max_flag": ff.Max("flag"),
+    "all": ff.BoolAnd("flag"),
+    "any": ff.BoolOr("flag"),
+    "flags": ff.CountIf("flag"),
+    "and": ff.BitAnd("i"),
+    "or": ff.BitOr("s"),
+    "xor": ff.BitXor("n"),
+    "both": ff.AllOf(low=ff.Min("x"), mean=ff.Average("y"), n=ff.Count("d")),
+    "then": ff.Sum("x").then(lambda total: total * 2),
+}
+
+
+@pytest.fixture(scope="module")
+def table() -> pa.Table:
+    """The events."""
+    return events()
+
+
+@pytest.fixture(scope="module")
+def frame(spark: SparkSession, table: pa.Table) -> DataFrame:
+    """The events in three partitions."""
+    return spark.createDataFrame(table).repartition(3).persist()
+
+
+def same(found: Any, expected: pa.Table) -> list[Any]:
+    """Some of the values that are not the same, bit for bit; zeros may have either sign."""
+    found = found.toArrow()
+    assert found.column_names == expected.column_names
+    assert len(found) == len(expected)
+    columns = ((name, found[name].to_pylist(), expected[name].to_pylist()) for name in expected.column_names)
+    return [
+        (name, a, b)
+        for name, mine, theirs in columns
+        for a, b in zip(mine, theirs, strict=True)
+        if repr(a).replace("-0.0", "0.0") != repr(b).replace("-0.0", "0.0")
+    ][:3]
+
+
+@pytest.mark.parametrize("choices", [{"combine": "driver"}, {"combine": "executors"}, {"max_driver_partials": 9}])
+def test_every_operation_as_in_tasks_and_on_the_local_engine(
+    frame: DataFrame, table: pa.Table, choices: dict[str, Any]
+) -> None:
+    expected = ff.events(table, time="t", by="k").window(WINDOW).aggregate(**OUTPUTS)
+    query = ff.events(frame, time="t", by="k").window(WINDOW)
+    assert same(query.options(accumulate="spark", **choices).aggregate(**OUTPUTS), expected) == []
+
+
+def test_tasks_are_as_the_local_engine(frame: DataFrame, table: pa.Table) -> None:
+    expected = ff.events(table, time="t", by="k").window(WINDOW).aggregate(**OUTPUTS)
+    query = ff.events(frame, time="t", by="k").window(WINDOW).options(accumulate="python", combine="driver")
+    assert same(query.aggregate(**OUTPUTS), expected) == []
+
+
+@pytest.mark.parametrize(
+    ("time", "window"),
+    [
+        ("t", ff.sliding("50 minutes", every="15 minutes", offset="7 minutes", closed="right")),
+        ("t", ff.sliding("5 minutes", every="15 minutes", empty="emit")),
+        ("t", ff.cumulating("1 hour", "10 minutes", offset="5 minutes", closed="right")),
+        ("t", (ff.session("2 minutes"), ff.tumbling("7 minutes"))),
+        ("t", ff.session("1 minute", longest="10 minutes")),
+        ("tick", ff.sliding(60, every=7, closed="right", offset=-3)),
+        ("tick", ff.sliding(4, every=1, min_fill="full")),
+        ("tick", ff.session(3)),
+        ("day", ff.sliding("7 days", every="1 day", stamp="end")),
+        ("day", (ff.sliding("5 days", every="3 days"), ff.tumbling("2 days", offset="1 day"))),
+    ],
+    ids=str,
+)
+def test_frames_as_on_the_local_engine(frame: DataFrame, table: pa.Table, time: str, window: Any) -> None:
+    windows = window if isinstance(window, tuple) else (window,)
+    outputs = {"n": ff.Count(), "x": ff.Sum("x"), "i": ff.Min("i")}
+    expected = ff.events(table, time=time, by=["k", "flag"]).window(*windows).aggregate(**outputs)
+    query = ff.events(frame, time=time, by=["k", "flag"]).window(*windows).options(accumulate="spark", combine="driver")
+    assert same(query.aggregate(**outputs), expected) == []
+
+
+def test_times_without_a_zone_and_keys_of_floats(frame: DataFrame, table: pa.Table) -> None:
+    naive = table.set_column(0, "t", table["t"].cast(pa.timestamp("us")))
+    expected = ff.events(naive, time="t", by="z").window(WINDOW).aggregate(n=ff.Count(), x=ff.Average("x"))
+    local = frame.withColumn("t", f.expr("timestamp_ntz'1970-01-01' + (t - timestamp'1970-01-01 00:00:00Z')"))
+    query = ff.events(local, time="t", by="z").window(WINDOW).options(accumulate="spark", combine="driver")
+    assert same(query.aggregate(n=ff.Count(), x=ff.Average("x")), expected) == []
+    assert set(expected["z"].to_pylist()) >= {0.0, 1.5}
+
+
+def exact_sum(values: list[float]) -> float:
+    """The sum as IEEE 754 would have it without a rounding on the way."""
+    if any(map(math.isnan, values)) or {math.inf, -math.inf} <= set(values):
+        return math.nan
+    infinite = [value for value in values if math.isinf(value)]
+    if infinite:
+        return infinite[0]
+    total = sum(map(Fraction, values))
+    try:
+        return float(total)
+    except OverflowError:
+        return math.inf if total > 0 else -math.inf
+
+
+@pytest.mark.parametrize("odd", ["any", "finite", "tiny", "pairs that cancel"])
+def test_sums_of_awkward_floats_are_rounded_correctly(spark: SparkSession, odd: str) -> None:
+    """Frames of few values, for two floats to have room for their sum."""
+    rng = np.random.default_rng(5)
+    values = rng.choice({"finite": ODD[3:], "tiny": [1e-310, 5e-324, 1e-300, 0.0, -1e-290]}.get(odd, ODD), 900)
+    if odd == "pairs that cancel":
+        values = np.concatenate([values[:450], -values[:450]])
+        values[~np.isfinite(values)] = 1.0
+    slots = np.arange(900) % 450 if odd == "pairs that cancel" else np.arange(900) // 2
+    table = pa.table({"t": slots, "x": values})
+    query = ff.events(spark.createDataFrame(table).repartition(2), time="t").window(ff.tumbling(1))
+    found = query.options(accumulate="spark", combine="driver").aggregate(x=ff.Sum("x"), m=ff.Average("x")).collect()
+    groups: dict[int, list[float]] = defaultdict(list)
+    for slot, value in zip(slots.tolist(), values.tolist(), strict=True):
+        groups[slot].append(value)
+    assert [row["window"]["start"] for row in found] == sorted(groups)
+    for row in found:
+        value = groups[row["window"]["start"]]
+        expected = exact_sum(value)
+        if math.isfinite(expected) and max(map(abs, value)) >= 2.0**959:  # kept apart from lesser ones
+            assert row["x"] == pytest.approx(expected, rel=3e-16), value
+        else:
+            assert repr(row["x"] + 0.0) == repr(expected + 0.0), value
+            if abs(expected) < math.inf:
+                assert repr(row["m"] + 0.0) == repr(expected / 2 + 0.0), value
+
+
+def test_long_sums_of_cents_are_exact(spark: SparkSession) -> None:
+    """Spark's own sum is not: the optimiser must not have taken out what is added and taken off again."""
+    df = spark.range(0, 200_000, 1, 4).selectExpr("id", "round(rand(3) * 1000000, 2) * if(id % 2 = 0, 1, -1) as x")
+    df = df.persist()
+    query = ff.events(df, time="id").window(ff.tumbling(1_000_000)).options(accumulate="spark")
+    found = query.aggregate(x=ff.Sum("x")).collect()[0]["x"]
+    values = df.select("x").toArrow()["x"].to_pylist()
+    assert found == math.fsum(values)
+    assert df.agg(f.sum("x")).collect()[0][0] != found
+    df.unpersist()
+
+
+def test_parts_leave_nothing_of_ordinary_values() -> None:
+    """What is cut off is exact, and each part has room for the most rows there may be."""
+    rng = np.random.default_rng(2)
+    values = np.concatenate([np.ldexp(rng.uniform(-1, 1, 4_000), rng.integers(-17, 26, 4_000)), [2.0**25, 2.0**-18]])
+    rest, exact = values, [Fraction(0)] * len(values)
+    for cut in float_parts.cuts():
+        part = (rest + cut) - cut
+        unit = math.ulp(cut)
+        assert (np.abs(part) * in_sql.MOST_ROWS <= unit * 2.0**53).all()
+        assert (part % unit == 0).all()
+        exact = [total + Fraction(each) for total, each in zip(exact, part.tolist(), strict=True)]
+        rest = rest - part
+    assert [a + Fraction(b) for a, b in zip(exact, rest.tolist(), strict=True)] == list(map(Fraction, values.tolist()))
+    least = math.ulp(2.0 ** (float_parts.TOP - float_parts.WIDTH - 1))
+    assert (np.abs(rest) * in_sql.MOST_ROWS <= least * 2.0**53).all()
+
+
+def test_powers_of_two_are_exact_in_spark(spark: SparkSession) -> None:
+    found = spark.range(-600, 601).selectExpr("power(2D, id)").toArrow()[0].to_pylist()
+    assert found == [math.ldexp(1.0, exponent) for exponent in range(-600, 601)]
+
+
+@pytest.mark.parametrize(("name", "type"), [("i", "bigint"), ("d", "decimal(12,3)")])
+def test_a_sum_that_does_not_fit_is_an_error(spark: SparkSession, name: str, type: str) -> None:
+    df = spark.range(3).selectExpr("id", f"cast(if('{type}' = 'bigint', {2**63 - 1}, 1) as {type}) as {name}")
+    query = ff.events(df, time="id").window(ff.tumbling(10)).options(accumulate="spark")
+    if type == "bigint":
+        with pytest.raises(ff.SumOverflowError, match="does not fit int64"):
+            query.aggregate(x=ff.Sum(name))
+    else:
+        assert query.aggregate(x=ff.Sum(name)).collect()[0]["x"] == 3
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_integers_at_the_ends_of_int64(spark: SparkSession, ansi: str) -> None:
+    before = spark.conf.get("spark.sql.ansi.enabled")
+    spark.conf.set("spark.sql.ansi.enabled", ansi)
+    try:
+        table = pa.table({"t": [0, 1, 2, 3], "i": [2**63 - 1, 2**63 - 1, -(2**63), -(2**63)]})
+        query = ff.events(spark.createDataFrame(table), time="t").window(ff.tumbling(4)).options(accumulate="spark")
+        assert query.aggregate(i=ff.Sum("i")).collect()[0]["i"] == -2
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", before or "")
+
+
+@pytest.mark.parametrize("tick", [2**63 - 5, -(2**63) + 5])
+def test_times_at_the_ends_of_int64_are_refused(spark: SparkSession, tick: int) -> None:
+    df = spark.createDataFrame(pa.table({"t": [0, tick]}))
+    query = ff.events(df, time="t").window(ff.sliding(60, every=10)).options(accumulate="spark")
+    with pytest.raises(ff.ColumnError, match="beyond the range of int64"):
+        query.aggregate(n=ff.Count())
+
+
+def test_events_without_a_time(spark: SparkSession) -> None:
+    df = spark.range(100).selectExpr("if(id % 10 = 0, null, id) as t", "id % 3 as k")
+    windows = ff.events(df, time="t", by="k").window(ff.tumbling(1_000)).options(accumulate="spark")
+    for combine in ("driver", "auto"):
+        with pytest.raises(ff.NullTimeError, match="the time 't' is null in 10 of 100 events; expected"):
+            windows.options(combine=combine).aggregate(n=ff.Count())
+    lazy = windows.options(combine="executors").aggregate(n=ff.Count())
+    with pytest.raises(PythonException, match="NullTimeError: the time 't' is null in"):
+        lazy.collect()
+    dropping = ff.events(df, time="t", null_time="drop").window(ff.tumbling(1_000)).options(accumulate="spark")
+    assert dropping.aggregate(n=ff.Count()).collect()[0]["n"] == 90
+
+
+def test_nothing_gives_nothing(frame: DataFrame) -> None:
+    for choices in ({"combine": "driver"}, {"combine": "executors"}, {}):
+        query = ff.events(frame.where("false"), time="t", by="k").window(WINDOW).options(accumulate="spark", **choices)
+        assert query.aggregate(x=ff.Sum("x"), n=ff.Count()).collect() == []
+
+
+class Product(ff.AggregateOperation):
+    """A user's own: the sum of products of two columns, which Spark can build too."""
+
+    state = {"total": "int64", "rows": "int64"}
+    sql = {"total": "sum(cast({0} as bigint) * {1})", "rows": "count({0})"}
+
+    def accumulate(self, frames: Any, x: Any, y: Any) -> Any:
+        return {"total": frames.sum(x.astype(np.int64) * y), "rows": frames.count()}
+
+    def combine(self, a: Any, b: Any) -> Any:
+        return {name: a[name] + b[name] for name in a}
+
+    def finish(self, a: Any) -> Any:
+        return a["total"] * 1000 + a["rows"]
+
+
+class Changed(Product):
+    """Its own accumulate: what was said in SQL is of another."""
+
+    def accumulate(self, frames: Any, x: Any, y: Any) -> Any:
+        return {"total": frames.count() * 0, "rows": frames.count()}
+
+
+def test_an_operation_of_the_users_says_how(frame: DataFrame, table: pa.Table) -> None:
+    expected = ff.events(table, time="t", by="k").window(WINDOW).aggregate(p=Product("s", "n"), n=ff.Count())
+    query = ff.events(frame, time="t", by="k").window(WINDOW)
+    found = query.options(accumulate="spark", combine="driver").aggregate(p=Product("s", "n"), n=ff.Count())
+    assert same(found, expected) == []
+    assert "not by Spark itself: p=Changed('s', 'n') is not made of SQL" in str(query.explain(p=Changed("s", "n")))
+
+
+@pytest.mark.parametrize(
+    ("sql", "message"),
+    [
+        ({"total": "sum({0})"}, "the sql of Wrong.* has 'total'; expected an aggregate for each of 'total', 'rows'"),
+        ({"total": "sum({2})", "rows": "count({0})"}, r"for 'total' names \{2\}; expected one of its 2 columns"),
+    ],
+)
+def test_a_wrong_sql_is_an_error(frame: DataFrame, sql: dict[str, str], message: str) -> None:
+    wrong = type("Wrong", (Product,), {"sql": sql, "accumulate": Product.accumulate})
+    with pytest.raises(ff.OperationError, match=message):
+        ff.events(frame, time="t").window(WINDOW).aggregate(p=wrong("s", "n"))
+
+
+@pytest.mark.parametrize(
+    ("window", "output", "why"),
+    [
+        (WINDOW, ff.Median("x"), r"y=Median\('x'\) is not made of SQL aggregates"),
+        (WINDOW, ff.Max("k"), r"y=Max\('k'\) is not made of SQL aggregates"),
+        (WINDOW, ff.First("x"), r"y=First\('x'\) is not made of SQL aggregates|the order of events matters"),
+        (ff.sliding("1 month", every="1 month"), ff.Sum("x"), "SQL has no simple number for the frames of"),
+        (ff.last_rows(3), ff.Sum("x"), "the windows are counted in rows"),
+    ],
+    ids=str,
+)
+def test_what_spark_cannot_build_is_left_to_tasks(frame: DataFrame, window: Any, output: Any, why: str) -> None:
+    query = ff.events(frame, time="t", by="k").window(window)
+    assert re.search(f"not by Spark itself: ({why})", str(query.explain(y=output)))
+    with pytest.raises(ff.QueryError, match=f"accumulate is 'spark', but ({why}).*; expected 'auto' or 'python'"):
+        query.options(accumulate="spark").aggregate(y=output)
+
+
+def test_explain_says_who_accumulates(frame: DataFrame) -> None:
+    query = ff.events(frame, time="t", by="k").window(WINDOW)
+    assert "accumulate            by Spark itself, grouped by key and frame; only partials" in str(
+        query.explain(x=ff.Sum("x"))
+    )
+    tasks = str(query.options(accumulate="python").explain(x=ff.Sum("x")))
+    assert "in mapInArrow" in tasks
+    assert "not by Spark itself: accumulate='python'" in tasks
+
+
+def test_events_stay_in_spark(frame: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No task in Python before there are partials: the plan has none."""
+    plans: list[str] = []
+    real = built.aggregated
+
+    def noted(*given: Any) -> Any:
+        plan = real(*given)
+        plans.append(plan._jdf.queryExecution().toString())
+        return plan
+
+    monkeypatch.setattr(engine, "aggregated", noted)
+    ff.events(frame, time="t", by="k").window(WINDOW).aggregate(x=ff.Sum("x"), n=ff.Count())
+    assert len(plans) == 1
+    assert "HashAggregate" in plans[0]
+    assert "MapInArrow" not in plans[0]
+
+
+def test_too_many_rows_for_exact_sums_are_refused(frame: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(in_sql, "MOST_ROWS", 10)
+    query = ff.events(frame, time="t").window(ff.tumbling("1 day")).options(accumulate="spark")
+    with pytest.raises(ff.EngineError, match=r"a frame has \d+ events of one key, and Spark's sums are exact for 10;"):
+        query.aggregate(x=ff.Sum("x"))
+
+
+CONNECT = """
+import warnings
+
+warnings.simplefilter("ignore")
+import framefold as ff
+from framefold.spark.java import ensure_java
+from pyspark.sql import SparkSession
+
+ensure_java()
+spark = SparkSession.builder.remote("local[2]").getOrCreate()
+df = spark.range(0, 2_000, 1, 3).selectExpr(
+    "timestamp_micros(id * 17000000) as t", "id % 3 as k",
+    "case id % 50 when 0 then double('nan') when 1 then 1e300 else round(id / 7, 2) end as x", "id - 700 as i",
+)
+outputs = {"x": ff.Sum("x"), "m": ff.Average("x"), "i": ff.Sum("i"), "low": ff.Min("i"), "n": ff.Count()}
+query = ff.events(df, time="t", by="k").window(ff.sliding("1 hour", every="10 minutes"))
+expected = repr(query.options(accumulate="python", combine="driver").aggregate(**outputs).toArrow().to_pylist())
+for choices in ({"combine": "driver"}, {"combine": "executors"}, {}, {"max_driver_partials": 5}):
+    found = query.options(accumulate="spark", **choices).aggregate(**outputs)
+    assert repr(found.toArrow().to_pylist()) == expected, choices
+spark.stop()
+print("connected")
+"""
+
+
+@pytest.mark.slow
+def test_the_same_through_connect(tmp_path: Path) -> None:
+    pytest.importorskip("grpc")
+    (tmp_path / "program.py").write_text(CONNECT)
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run(
+        [sys.executable, "program.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=400
+    )
+    assert done.stdout.strip().endswith("connected"), done.stdout + done.stderr
