@@ -94,7 +94,7 @@ class LocalEngine:
         return self.source.schema
 
     def run(self, query: Query, options: Options) -> pa.Table:
-        return local.run(self.source.batches(query.columns, query.by), query)
+        return local.run(self.source, query)
 
     def explain(self, query: Query, options: Options) -> Explanation:
         return explain(query, "the local engine", LOCAL_STAGES)

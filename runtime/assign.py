@@ -67,7 +67,7 @@ def assign(columns: Sequence[Coded], rows: int) -> Groups:
 
 def counted(columns: Sequence[Coded], rows: int, size: int) -> Groups:
     """The groups of :func:`assign` where there are at most ``size``."""
-    index = np.zeros(rows, np.intp)
+    index = np.empty(rows, np.intp) if columns else np.zeros(rows, np.intp)
     counts = np.zeros(size, np.int64)
     least = 0
     for column in columns:

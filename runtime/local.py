@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -13,9 +15,13 @@ from numpy.typing import NDArray
 from ..aggregators.errors import DroppedEventsWarning, NullTimeError
 from .facts import RANK
 from .keys import Ints, encode, key_codes, normalised, plain
-from .parallel import accumulated
+from .parallel import accumulated, is_ours
 from .query import Query
 from .times import drop_null_times, null_times
+
+if TYPE_CHECKING:
+    from .sources import Source
+    from .together import Together
 
 BATCH = 1 << 20
 """Events are accumulated so many at a time."""
@@ -24,8 +30,10 @@ PENDING = 1 << 21
 """Partials are merged when there are so many new ones, and no fewer than merged ones."""
 
 
-def run(source: pa.RecordBatchReader, query: Query) -> pa.Table:
-    """The results of a query over batches of events.
+def run(source: Source | Together, query: Query) -> pa.Table:
+    """The results of a query over events.
+
+    Several threads accumulate, and those of files read them too; functions that a user wrote are called by this one.
 
     Parameters
     ----------
@@ -37,19 +45,16 @@ def run(source: pa.RecordBatchReader, query: Query) -> pa.Table:
     NullTimeError
         If events have no time, with their number, unless the query drops those (a DroppedEventsWarning then has it).
     """
-    nulls = events = 0
-
-    def with_times() -> Iterator[pa.Table]:
-        nonlocal nulls, events
-        for batch in in_time_order(source, query) if query.ordered or query.in_rows else large(source):
-            events += len(batch)
-            nulls += batch.column(query.time).null_count
-            if not nulls or query.null_time == "drop":
-                yield batch  # the error below tells how many there are in all
-
+    threads = pa.cpu_count() if all(is_ours(bound.operation) for bound in query.outputs.values()) else 1
+    at_once = query.ordered or query.in_rows
+    files = source.pieces(query.columns, query.by) if threads > 1 and not at_once else []
+    pieces = [partial(tables_of, read) for read in files] if len(files) > 1 else in_turn(source, query)
     partials = [query.seeds()]
-    for some in accumulated(query, with_times(), pa.cpu_count()):
-        partials.append(some)
+    nulls = events = 0
+    for some in accumulated(query, pieces, threads):
+        events += some.events
+        nulls += some.nulls
+        partials += some.partials
         # As many new ones as there are merged ones: each is merged a few times only, however many there will be.
         if sum(map(len, partials[1:])) > max(PENDING, len(partials[0])):
             partials = [query.merge(pa.concat_tables(partials))]
@@ -62,7 +67,19 @@ def run(source: pa.RecordBatchReader, query: Query) -> pa.Table:
     return query.results(pa.concat_tables(partials))
 
 
-def large(source: pa.RecordBatchReader) -> Iterator[pa.Table]:
+def in_turn(source: Source | Together, query: Query) -> Iterator[Callable[[], Iterable[pa.Table]]]:
+    """The events batch by batch, as they are read by this thread and those of pyarrow."""
+    batches = source.batches(query.columns)
+    for table in in_time_order(batches, query) if query.ordered or query.in_rows else large(batches):
+        yield partial(list, [table])
+
+
+def tables_of(read: Callable[[], Iterable[pa.RecordBatch]]) -> Iterator[pa.Table]:
+    """What is read, in tables of about one size."""
+    return large(read())
+
+
+def large(source: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """The events in tables of about one size: small batches are put together, large ones cut."""
     waiting: list[pa.RecordBatch] = []
     for batch in source:

@@ -10,7 +10,7 @@ import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
 
@@ -22,23 +22,43 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 
 
-def accumulated(query: Query, batches: Iterable[pa.Table], threads: int) -> Iterator[pa.Table]:
-    """The partials of batches of events, in the order of the batches; these are numbered by it.
+class Accumulated(NamedTuple):
+    """A piece of the events: how many it has, how many of them have no time, and its partials."""
 
-    Functions that a user wrote are only called by the thread that asks for the partials.
+    events: int
+    nulls: int
+    partials: list[pa.Table]
+
+
+def accumulated(
+    query: Query, pieces: Iterable[Callable[[], Iterable[pa.Table]]], threads: int
+) -> Iterator[Accumulated]:
+    """The partials of pieces of the events, in the order of the pieces; parts are numbered by it.
+
+    What must not have events without a time is not accumulated any further from the first such event of a piece on.
 
     Parameters
     ----------
     query
         What is asked.
-    batches
-        Events with at least the query's columns. One batch more than there are threads is held at a time.
+    pieces
+        What gives batches of events, with at least the query's columns; called by the thread that accumulates them.
     threads
-        How many batches are accumulated at a time, at most.
+        How many pieces are worked on at a time, at most; one more is held.
     """
-    ours = all(is_ours(bound.operation) for bound in query.outputs.values())
-    numbered = ((batch, part) for part, batch in enumerate(batches))
-    return in_order(lambda each: query.accumulate(*each), numbered, threads if ours else 1)
+
+    def work(piece: tuple[int, Callable[[], Iterable[pa.Table]]]) -> Accumulated:
+        number, read = piece
+        events = nulls = 0
+        partials = []
+        for place, batch in enumerate(read()):
+            events += len(batch)
+            nulls += batch.column(query.time).null_count
+            if not nulls or query.null_time == "drop":
+                partials.append(query.accumulate(batch, number << 24 | place))
+        return Accumulated(events, nulls, partials)
+
+    return in_order(work, enumerate(pieces), threads)
 
 
 def in_order(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:

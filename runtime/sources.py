@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -69,8 +70,10 @@ class Source:
         kept.condition = both(self.condition, checked(condition, self.schema, "of Arrow data"))
         return kept
 
-    def batches(self, columns: Sequence[str], encoded: Sequence[str] = ()) -> pa.RecordBatchReader:
-        """The events' batches, with some of their columns at least.
+    def pieces(self, columns: Sequence[str], encoded: Sequence[str]) -> list[Callable[[], Iterator[pa.RecordBatch]]]:
+        """What local files of Parquet are read with, some row groups each, by as many threads as call them; in order.
+
+        None of other data.
 
         Parameters
         ----------
@@ -78,6 +81,29 @@ class Source:
             The columns wanted.
         encoded
             Those of them that may come with a dictionary, where they are text.
+        """
+        if not self.files or not is_local_parquet(self.data):
+            return []
+        data = with_dictionaries(self.data, encoded) if self.condition is None else self.data
+        pieces: list[list[ds.Fragment]] = [[]]
+        rows = 0
+        for file in data.get_fragments(self.condition):
+            for group in file.split_by_row_group(self.condition, data.schema):
+                pieces[-1].append(group)
+                rows += sum(each.num_rows for each in group.row_groups)
+                if rows >= BATCH:
+                    pieces.append([])
+                    rows = 0
+        options = {"columns": list(columns), "filter": self.condition, "batch_size": BATCH, "use_threads": False}
+
+        def read(groups: list[ds.Fragment]) -> Iterator[pa.RecordBatch]:
+            for group in groups:
+                yield from group.scanner(schema=data.schema, **options, **unbuffered()).to_reader()
+
+        return [partial(read, groups) for groups in pieces if groups]
+
+    def batches(self, columns: Sequence[str]) -> pa.RecordBatchReader:
+        """The events' batches, with some of their columns at least.
 
         Raises
         ------
@@ -85,11 +111,9 @@ class Source:
             If the data is a reader that was read before: it has nothing to give any more.
         """
         if hasattr(self.data, "scanner"):
-            data, options = self.data, {}
-            if self.files and is_local_parquet(data):
-                data, options = (with_dictionaries(data, encoded) if self.condition is None else data), unbuffered()
             # What is read ahead is decoded by pyarrow's own threads, and held until it is asked for.
-            scanner = data.scanner(
+            options = unbuffered() if self.files and is_local_parquet(self.data) else {}
+            scanner = self.data.scanner(
                 columns=list(columns),
                 filter=self.condition,
                 batch_size=BATCH,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import pyarrow as pa
@@ -93,8 +93,12 @@ class Together:
                     )
         self.schema = pa.schema(list(fields.items()))
 
-    def batches(self, columns: Sequence[str], encoded: Sequence[str] = ()) -> pa.RecordBatchReader:
-        """The events of all inputs, with some of the columns; none comes with a dictionary."""
+    def pieces(self, columns: Sequence[str], encoded: Sequence[str]) -> list[Callable[[], Iterator[pa.RecordBatch]]]:
+        """None: inputs are read one after the other."""
+        return []
+
+    def batches(self, columns: Sequence[str]) -> pa.RecordBatchReader:
+        """The events of all inputs, with some of the columns."""
         schema = pa.schema([self.schema.field(column) for column in columns])
         return pa.RecordBatchReader.from_batches(schema, self._batches(schema))
 

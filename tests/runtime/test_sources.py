@@ -14,6 +14,7 @@ import pytest
 
 import framefold as ff
 from framefold import QueryError
+from framefold.runtime import sources
 
 duckdb = pytest.importorskip("duckdb")
 pandas = pytest.importorskip("pandas")
@@ -126,8 +127,12 @@ def test_events_without_a_time(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("other", [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())])
-def test_text_keys_of_files_with_dictionaries_of_their_own(tmp_path: Path, other: pa.DataType) -> None:
+@pytest.mark.parametrize("batch", [100, 1 << 20])
+def test_text_keys_of_files_with_dictionaries_of_their_own(
+    tmp_path: Path, other: pa.DataType, batch: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Row groups and files that each number the same texts in another way, some of them null."""
+    monkeypatch.setattr(sources, "BATCH", batch)  # so many rows to a piece, which a thread reads
     chance = np.random.default_rng(5)
     words = [f"w{number}" for number in range(30)] + [None]
     for number, type in enumerate([pa.string(), other]):
@@ -144,3 +149,27 @@ def test_text_keys_of_files_with_dictionaries_of_their_own(tmp_path: Path, other
     assert one.to_pylist() == [
         {name: row[name] for name in one.column_names} for row in found.to_pylist() if row["k"] == "w1"
     ]
+
+
+def test_pieces_of_files_in_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Keys that are names of folders, conditions on them and on columns, and all events without a time counted."""
+    monkeypatch.setattr(sources, "BATCH", 50)
+    chance = np.random.default_rng(6)
+    t = pa.array(chance.integers(0, 40, 600), mask=chance.random(600) < 0.05)
+    table = pa.table({"t": t, "k": chance.integers(0, 4, 600), "x": chance.integers(0, 9, 600)})
+    pq.write_to_dataset(table, tmp_path, partition_cols=["k"])
+    for written in tmp_path.rglob("*.parquet"):
+        pq.write_table(pq.read_table(written, partitioning=None), written, row_group_size=20)
+    events = ff.events(ff.parquet(tmp_path), time="t", by="k")
+    with pytest.raises(ff.NullTimeError, match=f"null in {t.null_count} of 600 events"):
+        events.window(ff.tumbling(10)).aggregate(n=ff.Count())
+    events = ff.events(ff.parquet(tmp_path), time="t", by="k", null_time="drop")
+    kept = events.where((pc.field("k") > 0) & (pc.field("x") > 2)).window(ff.tumbling(10))
+    with pytest.warns(ff.DroppedEventsWarning):
+        found = kept.aggregate(n=ff.Count(), s=ff.Sum("x"))
+    rows = [(row["window"]["start"], row["k"], row["n"], row["s"]) for row in found.to_pylist()]
+    query = """SELECT t // 10 * 10 AS start, k, count(*), sum(x) FROM events
+               WHERE k > 0 AND x > 2 AND t IS NOT NULL GROUP BY ALL ORDER BY k, start"""
+    connection = duckdb.connect()
+    connection.register("events", table)
+    assert rows == connection.execute(query).fetchall()
