@@ -1,0 +1,73 @@
+"""Results in pieces: all windows, in order, and never many at a time."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import framefold as ff
+from framefold.runtime.query import Query, bind
+from framefold.runtime.stream import results_in_pieces
+from framefold.runtime.windows import Spec
+
+EVENTS = pa.schema([("t", pa.int64()), ("k", pa.int64()), ("x", pa.float64())])
+
+
+def query(window: Spec) -> Query:
+    return bind(EVENTS, time="t", by=["k"], window=window, outputs={"s": ff.Sum("x"), "n": ff.Count()})
+
+
+def pieces(window: Spec, rows: list[tuple[int, int, float]], most: int) -> list[pa.Table]:
+    columns = zip(*rows, strict=True)
+    table = pa.table(
+        [pa.array(column, field.type) for column, field in zip(columns, EVENTS, strict=True)], schema=EVENTS
+    )
+    asked = query(window)
+    partials = asked.merge(asked.accumulate(table, 0))
+    key = partials.column("k").to_numpy()
+    starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]]))
+    return list(results_in_pieces(asked, partials, starts, most))
+
+
+def brute(size: int, every: int, empty: str, rows: list[tuple[int, int, float]]) -> list[dict[str, Any]]:
+    """Every window of every key by its definition; empty ones from its first window to its last."""
+    found = []
+    for key in sorted({k for _, k, _ in rows}):
+        own = [(t, x) for t, k, x in rows if k == key]
+        windows = []
+        for start in range((min(own)[0] - size) // every * every, max(own)[0] + 1, every):
+            values = [x for t, x in own if start <= t < start + size]
+            bounds = {"start": start, "end": start + size}
+            windows.append({"k": key, "window": bounds, "s": sum(values) if values else None, "n": len(values)})
+        filled = [place for place, window in enumerate(windows) if window["n"]]
+        found += [each for each in windows[filled[0] : filled[-1] + 1] if each["n"] or empty == "emit"]
+    return found
+
+
+@pytest.mark.parametrize("empty", ["skip", "emit"])
+@pytest.mark.parametrize(("size", "every"), [(200, 1), (200, 3), (7, 2), (2, 7)])
+@pytest.mark.parametrize("most", [1, 40, 1 << 20])
+def test_pieces_are_all_windows(size: int, every: int, empty: str, most: int) -> None:
+    rng = np.random.default_rng(5)
+    rows = [(int(t), int(k), float(x)) for t, k, x in rng.integers(-300, 300, (12, 3)) % np.array([300, 4, 9])]
+    rows += [(2_000, 1, 5.0), (2_001, 1, 6.0), (2_500, 1, 7.0)]
+    found = pieces(ff.sliding(size, every=every, empty=empty), rows, most)
+    assert pa.concat_tables(found).to_pylist() == brute(size, every, empty, rows)
+
+
+def test_a_piece_is_small_however_many_windows_a_frame_is_in() -> None:
+    found = pieces(ff.sliding(100_000, every=1), [(0, 1, 2.0), (0, 7, 3.0), (50_000, 7, 4.0)], 4_096)
+    assert max(map(len, found)) <= 4_096
+    together = pa.concat_tables(found)
+    assert together["k"].to_numpy().tolist() == [1] * 100_000 + [7] * 150_000
+    right = [2.0] * 100_000 + [3.0] * 50_000 + [7.0] * 50_000 + [4.0] * 50_000
+    assert together["s"].to_numpy().tolist() == right
+
+
+def test_many_keys_go_some_at_a_time() -> None:
+    found = pieces(ff.sliding(100, every=1), [(key % 13, key, 1.0) for key in range(500)], 1_000)
+    assert max(map(len, found)) <= 2_000
+    assert sum(map(len, found)) == 50_000
