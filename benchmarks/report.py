@@ -94,13 +94,13 @@ def how(results: dict[str, Any]) -> Iterator[str]:
     yield "## How it was measured"
     yield ""
     yield (
-        "Every peer lives in a process of its own, and in an environment of its own where its packages do not go with "
-        "ours. A contender's first run at a point warms it up, does not count, and has its result compared with ours, "
-        "window by window: sums to 1e-9 of their size (of 1 where they are smaller), variances to 1e-9. Then all run in "
-        "turns, there and back: five times where a claim compares them pair by pair, twice otherwise, fewer where one "
-        "takes long. A time is from the file to the whole result: in memory, or on Spark and Flink to a sink that throws "
-        "it away. Figures are medians, in seconds; in brackets how many runs where they are fewer than in the rest of the "
-        "case."
+        "Every peer lives in a process of its own, and in an environment of its own where its packages do not go "
+        "with ours. A contender's first run at a point warms it up, does not count, and has its result compared "
+        "with ours, window by window: sums to 1e-9 of their size (of 1 where they are smaller), variances to 1e-9. "
+        "Then all run in turns, there and back: five times where a claim compares them pair by pair, twice "
+        "otherwise, fewer where one takes long. A time is from the file to the whole result: in memory, or on "
+        "Spark and Flink to a sink that throws it away. Figures are medians, in seconds; in brackets how many runs "
+        "where they are fewer than in the rest of the case."
     )
     yield ""
     yield (
