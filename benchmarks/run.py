@@ -8,6 +8,7 @@ extra ``test`` brings, that all results are equal, and writes nothing. ``--repor
 from __future__ import annotations
 
 import argparse
+import contextlib
 import json
 import os
 import platform
@@ -25,8 +26,9 @@ from framefold.spark.java import ensure_java
 from . import cases
 from .case import Case
 from .child import ROOT
-from .contestants import ours
-from .measure import Arena, measure
+from .contestants import PEERS, ours
+from .environments import Unavailable, python_of
+from .measure import Arena, job_of, measure
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"
@@ -65,6 +67,16 @@ def wrong(case: dict[str, Any]) -> list[str]:
         for x, entry in at.items()
         if entry.get("check", {}).get("wrong")
     ]
+
+
+def prepare(chosen: list[Case], folder: Path) -> None:
+    """Make environments and events that are not there yet, which is done once and takes time of its own."""
+    for extra in {PEERS[way.split(".")[0]].extra for case in chosen for way in case.contenders}:
+        with contextlib.suppress(Unavailable):  # said again, and noted, where the peer is needed
+            python_of(extra)
+    for case in chosen:
+        for point in case.points:
+            job_of(point, folder / "data")
 
 
 def run(chosen: list[Case], folder: Path, minutes: float) -> Iterator[dict[str, Any]]:
@@ -131,6 +143,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as empty:
         folder = Path(empty) if asked.quick else asked.folder
         folder.mkdir(parents=True, exist_ok=True)
+        prepare(chosen, folder)
         for now in run(chosen, folder, asked.minutes):
             if not asked.quick:
                 before = merged(before, now | {"scale": asked.scale}, order)
