@@ -1,13 +1,15 @@
 """Sums of floats without an error, by a database whose own sums of floats round.
 
 Each value is cut at fixed bit positions into parts whose sums no float64 has to round, however many rows there are (up
-to 2**30) and in whatever order they come: J. Demmel and H. D. Nguyen, "Fast Reproducible Floating-Point Summation",
-2013. That takes a bound on the values. Those that are no ordinary size are put apart, in groups of their own, and there
-are brought to ordinary size by a power of two; so every group is exact, and what cannot be added up is counted.
+to 2**30, or with a cut less 2**22) and in whatever order they come: J. Demmel and H. D. Nguyen, "Fast Reproducible
+Floating-Point Summation", 2013. That takes a bound on the values. Those that are of no ordinary size are put apart, in
+groups of their own, and are brought to ordinary size by a power of two there; so every group is exact, and what cannot
+be added up is counted.
 """
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -15,18 +17,18 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .compensated import BIG, HUGE, NAN, NEGATIVE, POSITIVE, SHIFT, Compensated, two_sum
-from .in_sql import MOST_ROWS, Planes
+from .in_sql import FEW_ROWS, MOST_ROWS, InSql, Planes
+from .operation import State
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-BITS = MOST_ROWS.bit_length() - 1
 TOP = 24
 """Values below 2**TOP are ordinary, ..."""
 WIDTH = 41
 """... if they are at least 2**(TOP - WIDTH). A sum of parts has room for 2 bits more than that."""
-CUTS = 3
-"""Three parts and what is left of a value hold WIDTH + 2 bits of exponents and 53 of a mantissa, of 2**30 rows."""
+CUTS = {FEW_ROWS: 2, MOST_ROWS: 3}
+"""How often a value is cut so that parts and what is left have 53 bits of WIDTH + 2 exponents, of so many rows."""
 
 HUGE_EXPONENT = int(np.log2(HUGE)) + WIDTH - TOP
 """What the least huge values are divided by, as an exponent. Lesser values have lesser exponents."""
@@ -34,15 +36,15 @@ NO_NUMBER = 1100
 """Of these and greater exponents are NaN, inf and -inf, in the order of the columns of ``Compensated.rare``."""
 
 
-def cuts() -> list[float]:
+def cuts(rows: int) -> list[float]:
     """What is added to and taken from a value to cut it, largest first.
 
-    The parts are multiples of 2**(exponent - 52), and 2**BITS of them stay below 2**(exponent + 1). What is left is
+    The parts are multiples of 2**(exponent - 52), and so many of them stay below 2**(exponent + 1). What is left is
     half a multiple at most.
     """
     found, top = [], TOP + 1
-    for _ in range(CUTS):
-        exponent = top + BITS - 1
+    for _ in range(CUTS[rows]):
+        exponent = top + rows.bit_length() - 2
         found.append(float(np.ldexp(1.5, exponent)))
         top = exponent - 52 - 1
     return found
@@ -70,8 +72,15 @@ def exponents(value: str) -> str:
     )
 
 
-def in_parts(type: pa.DataType) -> tuple[dict[str, str], dict[str, str]]:
-    """The steps that cut a column ``{0}``, ``exponent`` among them, and the sums of its parts."""
+def in_sql(type: pa.DataType, read: Callable[[Planes], State], **more: str) -> InSql:
+    """How states with the sum of a column ``{0}`` are built, next to other aggregates."""
+    steps, sums = in_parts(type, MOST_ROWS)
+    few = InSql({**in_parts(type, FEW_ROWS)[1], **more}, read, steps, ("exponent",))
+    return InSql({**sums, **more}, read, steps, ("exponent",), few)
+
+
+def in_parts(type: pa.DataType, rows: int) -> tuple[dict[str, str], dict[str, str]]:
+    """The steps before a column is cut, and the sums of its parts."""
     value = "{0}" if type == pa.float64() else "cast({0} as double)"
     half = "cast({exponent} div 2 as int)"
     # In two steps: no float is large enough to make the least one ordinary.
@@ -80,11 +89,11 @@ def in_parts(type: pa.DataType) -> tuple[dict[str, str], dict[str, str]]:
     # The parts stand for themselves wherever they are needed: Spark computes what it finds twice once, and looks for
     # it faster than it goes through another projection.
     sums, rest = {}, "{ordinary}"
-    for place, cut in enumerate(map(literal, cuts())):
+    for place, cut in enumerate(map(literal, cuts(rows))):
         part = f"(({rest} + {cut}) - {cut})"
         sums[f"sum{place}"] = f"sum({part})"
         rest = f"({rest} - {part})"
-    sums |= {f"sum{CUTS}": f"sum({rest})", "rows": "count(*)"}
+    sums |= {f"sum{CUTS[rows]}": f"sum({rest})", "rows": "count(*)"}
     return {"exponent": exponents(value), "ordinary": ordinary}, sums
 
 
@@ -98,7 +107,8 @@ class FloatSums(NamedTuple):
 def read(planes: Planes) -> FloatSums:
     """The sums of the sums of parts."""
     known = planes["sum0"].is_valid().to_numpy(zero_copy_only=False)
-    high, low = joined([planes[f"sum{place}"].fill_null(0.0).to_numpy() for place in range(CUTS + 1)])
+    parts = sorted(name for name in planes if name.startswith("sum"))
+    high, low = joined([planes[name].fill_null(0.0).to_numpy() for name in parts])
     exponent = planes["exponent"].to_numpy().astype(np.int64)
     if not exponent.any():
         return FloatSums(Compensated(high, low), known)

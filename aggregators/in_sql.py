@@ -23,6 +23,9 @@ if TYPE_CHECKING:
 MOST_ROWS = 1 << 30
 """Sums of so many rows of one key and frame come out exact."""
 
+FEW_ROWS = 1 << 22
+"""Fewer parts are enough for so many."""
+
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 Planes = Mapping[str, pa.Array]
@@ -45,12 +48,15 @@ class InSql:
     apart
         The steps, integers from -2048 to 2047, by which events of one key and frame are grouped further. Each group
         is a partial of its own, and these are merged as all others.
+    few
+        The same, cheaper, where no more than ``FEW_ROWS`` events have one key and frame.
     """
 
     aggregates: Mapping[str, str]
     read: Callable[[Planes], State]
     steps: Mapping[str, str] = field(default_factory=dict)
     apart: tuple[str, ...] = ()
+    few: InSql | None = None
 
     def moved(self, start: int, prefix: str) -> InSql:
         """The same for columns that come after ``start`` others, with a prefix to the names of all it computes."""
@@ -64,6 +70,7 @@ class InSql:
             self.read,
             {f"{prefix}{name}": text(of) for name, of in self.steps.items()},
             tuple(f"{prefix}{name}" for name in self.apart),
+            None if self.few is None else self.few.moved(start, prefix),
         )
 
 
@@ -71,7 +78,9 @@ def side_by_side(parts: Sequence[InSql], read: Callable[[Planes], State]) -> InS
     """Several at once, whose names all differ."""
     aggregates = {name: text for part in parts for name, text in part.aggregates.items()}
     steps = {name: text for part in parts for name, text in part.steps.items()}
-    return InSql(aggregates, read, steps, tuple(name for part in parts for name in part.apart))
+    fewer = [part.few for part in parts if part.few is not None]
+    few = side_by_side([part.few or part for part in parts], read) if fewer else None
+    return InSql(aggregates, read, steps, tuple(name for part in parts for name in part.apart), few)
 
 
 def put(text: str, names: Mapping[str, str]) -> str:

@@ -194,8 +194,7 @@ class SumOfFloats(Sum):
         return {"total": frames.compensated_sum(columns[0]), self.counter: np.ones(frames.size, np.int64)}
 
     def in_sql(self, *types: pa.DataType) -> InSql | None:
-        steps, sums = float_parts.in_parts(types[0])
-        return InSql(sums, self.read_sums, steps, ("exponent",))
+        return float_parts.in_sql(types[0], self.read_sums)
 
     def read_sums(self, planes: Planes) -> State:
         """States of the sums of parts."""
@@ -251,8 +250,7 @@ class AverageOfFloats(SumOfFloats):
         return {"total": frames.compensated_sum(columns[0], counting=True), "count": frames.count()}
 
     def in_sql(self, *types: pa.DataType) -> InSql | None:
-        steps, sums = float_parts.in_parts(types[0])
-        return InSql({**sums, "count": "count({0})"}, self.read_sums, steps, ("exponent",))
+        return float_parts.in_sql(types[0], self.read_sums, count="count({0})")
 
     def read_sums(self, planes: Planes) -> State:
         return {"total": float_parts.read(planes).sums, "count": planes["count"].to_numpy()}

@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..aggregators.errors import EngineError, NullTimeError
-from ..aggregators.in_sql import MOST_ROWS, PLACEHOLDER, InSql, put
+from ..aggregators.in_sql import FEW_ROWS, MOST_ROWS, PLACEHOLDER, InSql, put
 from ..aggregators.operation import State
 from .keys import Ints, normalised, plain
 from .partials import one_array, to_table
@@ -26,6 +26,10 @@ TICKS, FRAME = "ticks", "frame"
 ROWS = "count(*)"
 BITS = 12
 """So many bits has a number that tells groups apart."""
+
+
+class TooManyRows(EngineError):
+    """There are more events of one key and frame than a database adds up exactly."""
 
 
 def why_not(query: Query) -> str | None:
@@ -62,6 +66,8 @@ def most_frames(query: Query) -> int:
 def step(cut: Cut) -> str:
     """The step of a tick, rounded down, without a number on the way that does not fit."""
     start, whole = cut.origin % cut.width, cut.origin // cut.width
+    if not start and not whole:
+        return f"if({TICKS} < 0, ({TICKS} + 1) div {cut.width} - 1, {TICKS} div {cut.width})"
     below = [f"if({TICKS} % {cut.width} < 0, 1, 0)"] if cut.width > 1 else []
     below += [f"if(pmod({TICKS}, {cut.width}) < {start}, 1, 0)"] if start else []
     below += [f"({whole})"] if whole else []
@@ -85,6 +91,8 @@ class Request:
     """What a database is asked for: the partials of a query for which :func:`why_not` is None."""
 
     query: Query
+    few: bool = False
+    """Whether no more than ``FEW_ROWS`` events are expected to have one key and frame, which makes sums cheaper."""
     steps: list[dict[str, str]] = field(default_factory=list)
     """What to compute for each event by name: all of the first, then all of the second, ..."""
     apart: list[str] = field(default_factory=list)
@@ -100,6 +108,7 @@ class Request:
         for output, bound in self.query.states.items():
             built = bound.in_sql
             assert built is not None
+            built = built.few if self.few and built.few is not None else built
             columns = [f"c{self.query.columns.index(name)}" for name in bound.columns]
             self._planes[output] = self._added(built, columns)
 
@@ -164,7 +173,7 @@ class Request:
         ------
         NullTimeError
             If there is an event without a time.
-        EngineError
+        TooManyRows
             If a frame has so many events that sums may not be exact.
         """
         query, columns = self.query, {name: one_array(answer.column(name)) for name in answer.column_names}
@@ -173,9 +182,10 @@ class Request:
         rows = columns[self.rows].to_numpy()
         if columns[FRAME].null_count:
             raise NullTimeError(null_times(query.time, int(rows[columns[FRAME].is_null().to_numpy(False)].sum())))
-        if rows.max() > MOST_ROWS:
-            raise EngineError(
-                f"a frame has {rows.max():,} events of one key, and Spark's sums are exact for {MOST_ROWS:,}; "
+        most = FEW_ROWS if self.few else MOST_ROWS
+        if rows.max() > most:
+            raise TooManyRows(
+                f"a frame has {rows.max():,} events of one key, and Spark's sums are exact for {most:,}; "
                 "expected shorter steps, or .options(accumulate='python')"
             )
         columns |= {name: pa.array(of) for name, of in self._unfolded(columns[FRAME].to_numpy()).items()}

@@ -230,21 +230,22 @@ def test_long_sums_of_cents_are_exact(spark: SparkSession) -> None:
     df.unpersist()
 
 
-def test_parts_leave_nothing_of_ordinary_values() -> None:
+@pytest.mark.parametrize("most", [in_sql.FEW_ROWS, in_sql.MOST_ROWS])
+def test_parts_leave_nothing_of_ordinary_values(most: int) -> None:
     """What is cut off is exact, and each part has room for the most rows there may be."""
     rng = np.random.default_rng(2)
     values = np.concatenate([np.ldexp(rng.uniform(-1, 1, 4_000), rng.integers(-17, 26, 4_000)), [2.0**25, 2.0**-18]])
     rest, exact = values, [Fraction(0)] * len(values)
-    for cut in float_parts.cuts():
+    for cut in float_parts.cuts(most):
         part = (rest + cut) - cut
         unit = math.ulp(cut)
-        assert (np.abs(part) * in_sql.MOST_ROWS <= unit * 2.0**53).all()
+        assert (np.abs(part) * most <= unit * 2.0**53).all()
         assert (part % unit == 0).all()
         exact = [total + Fraction(each) for total, each in zip(exact, part.tolist(), strict=True)]
         rest = rest - part
     assert [a + Fraction(b) for a, b in zip(exact, rest.tolist(), strict=True)] == list(map(Fraction, values.tolist()))
     least = math.ulp(2.0 ** (float_parts.TOP - float_parts.WIDTH - 1))
-    assert (np.abs(rest) * in_sql.MOST_ROWS <= least * 2.0**53).all()
+    assert (np.abs(rest) * most <= least * 2.0**53).all()
 
 
 def test_powers_of_two_are_exact_in_spark(spark: SparkSession) -> None:
@@ -392,8 +393,11 @@ def test_events_stay_in_spark(frame: DataFrame, monkeypatch: pytest.MonkeyPatch)
 
 
 def test_too_many_rows_for_exact_sums_are_refused(frame: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(in_sql, "MOST_ROWS", 10)
     query = ff.events(frame, time="t").window(ff.tumbling("1 day")).options(accumulate="spark")
+    expected = query.aggregate(x=ff.Sum("x")).collect()
+    monkeypatch.setattr(in_sql, "FEW_ROWS", 10)
+    assert query.aggregate(x=ff.Sum("x")).collect() == expected  # with more parts
+    monkeypatch.setattr(in_sql, "MOST_ROWS", 10)
     with pytest.raises(ff.EngineError, match=r"a frame has \d+ events of one key, and Spark's sums are exact for 10;"):
         query.aggregate(x=ff.Sum("x"))
 
