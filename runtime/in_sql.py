@@ -181,7 +181,8 @@ class Request:
             return query.partials_schema.empty_table()
         rows = columns[self.rows].to_numpy()
         if columns[FRAME].null_count:
-            raise NullTimeError(null_times(query.time, int(rows[columns[FRAME].is_null().to_numpy(False)].sum())))
+            without = rows[columns[FRAME].is_null().to_numpy(False)]
+            raise NullTimeError(null_times(query.time, int(without.sum()), int(rows.sum())))
         most = FEW_ROWS if self.few else MOST_ROWS
         if rows.max() > most:
             raise TooManyRows(
