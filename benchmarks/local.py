@@ -34,7 +34,7 @@ OPERATIONS: dict[str, ff.Operation] = {
     "least": ff.Min("x"),
     "most": ff.Max("x"),
     "mean": ff.Average("x"),
-    "spread": ff.Variance("x"),
+    "spread": ff.Variance("x", ddof=0),
 }
 FIRST = {
     "total": "sum(x)",
