@@ -45,7 +45,7 @@ def overlap(rows: int) -> Case:
         paired=OURS,
         budget=12.0,
         box=150.0,
-        patience=8.0,
+        patience=12.0,
     )
 
 

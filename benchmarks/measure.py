@@ -124,8 +124,8 @@ class Running:
                 our_own = path
                 self.sizes[point.x] = ds.dataset(path).count_rows()
             self.say(point, contender, f"{said['seconds']:8.2f} s")
-            if said["seconds"] > self.case.patience:
-                self.leave_out_later(contender, point, said["seconds"])
+            if said["seconds"] > self.case.patience and not ours(contender):
+                self.doubt(contender, point, job)
 
     def check(self, our_own: Path, path: Path, job: Job, contender: str) -> dict[str, Any]:
         """Compare a result with ours, and remove it."""
@@ -150,12 +150,19 @@ class Running:
         self.left_out.append({"contender": contender, "x": point.x, "label": point.label, "reason": reason})
         self.say(point, contender, reason)
 
-    def leave_out_later(self, contender: str, point: Point, seconds: float) -> None:
-        """A contender that took too long at a point takes no part in those after it."""
+    def doubt(self, contender: str, point: Point, job: Job) -> None:
+        """A peer that takes too long at a point, a second time too, takes no part in those after it."""
         points = self.case.points
-        for later in points[points.index(point) + 1 :] if self.case.axis else ():
-            if contender in self.case.taking_part(later):
-                self.leave_out(contender, later, f"took {seconds:.0f} s at {number(point.x)}")
+        later = [each for each in points[points.index(point) + 1 :] if contender in self.case.taking_part(each)]
+        if not later or not self.case.axis:
+            return
+        try:
+            seconds = self.arena.run(contender, job)["seconds"]
+        except Failure as error:
+            self.leave_out(contender, point, str(error))
+            seconds = LIMIT
+        for each in later if seconds > self.case.patience else ():
+            self.leave_out(contender, each, f"took {seconds:.0f} s at {number(point.x)}")
 
     def round(self, turn: int, jobs: dict[float, Job]) -> None:
         """Everybody once at every point, in turns: there and back."""
