@@ -32,6 +32,8 @@ from .wire import Wire, conform
 PACKET = t.StructType([t.StructField("rows", t.LongType()), t.StructField("packet", t.BinaryType())])
 # Results beyond this are not sent from the driver to the JVM when the choice is ours: its heap may be 1 GB.
 DRIVER_RESULT_BYTES = 256 << 20
+# Beyond this they are not even made there, whoever chooses: rather an error than a driver that is killed.
+DRIVER_MOST_BYTES = 1 << 30
 
 
 def run(df: DataFrame, query: Query, options: Options) -> DataFrame:
@@ -156,8 +158,14 @@ class Pipeline:
         return [f"c{self.query.columns.index(name)}" for name in columns]
 
     def on_driver(self, packed: DataFrame) -> DataFrame:
-        """Collect the partials, slide all keys at once, and hand the results back to the session."""
-        return self._hand_back(self._collected(packed))
+        """Collect the partials, slide them, and hand the results back to the session."""
+        results = self._results(packed.toArrow(), DRIVER_MOST_BYTES)
+        if results is None:
+            raise EngineError(
+                f"the results take more than the {DRIVER_MOST_BYTES >> 20:,} MiB that combine='driver' makes on the "
+                "driver; expected combine='executors' or 'auto' for as many"
+            )
+        return self._hand_back(results)
 
     def on_executors(self, partials: DataFrame) -> DataFrame:
         """Shuffle the partials by key and slide them where they land; nothing runs yet."""
@@ -191,8 +199,8 @@ class Pipeline:
         try:
             counts = packed.select("rows").toArrow().column("rows").to_pylist()
             if sum(counts) <= bound:
-                results = self._collected(packed)
-                if results.nbytes <= DRIVER_RESULT_BYTES:
+                results = self._results(packed.toArrow(), DRIVER_RESULT_BYTES)
+                if results is not None:
                     return self._hand_back(results)
             if self.query.in_rows:  # for good, as their numbers are: see number_rows_for_good
                 return self.on_executors(self._unpacked(packed.localCheckpoint()))
@@ -207,12 +215,20 @@ class Pipeline:
     def _unpacked(self, packed: DataFrame) -> DataFrame:
         return self._stage(packed, "unpacked", self.job.wire.spark_schema)
 
-    def _collected(self, packed: DataFrame) -> pa.Table:
-        return self._results(packed.toArrow())
+    def _opened(self, packed: pa.Table) -> pa.Table:
+        """The partials in what ``packed`` gives."""
+        return tasks.opened_packets(packed, self.query.partials_schema)
 
-    def _results(self, packets: pa.Table) -> pa.Table:
-        partials = tasks.opened_packets(packets, self.query.partials_schema)
-        return self.query.results(pa.concat_tables([self.query.seeds(), partials]))
+    def _results(self, packed: pa.Table, most: int) -> pa.Table | None:
+        """All results; None as soon as those that there are take more than so many bytes."""
+        partials = pa.concat_tables([self.query.seeds(), self._opened(packed)])
+        tables, size = [], 0
+        for table in self.query.results_in_pieces(partials):
+            size += table.nbytes
+            if size > most:
+                return None
+            tables.append(table)
+        return pa.concat_tables(tables)
 
     def _hand_back(self, results: pa.Table) -> DataFrame:
         return handed_back(self.spark, conform(results, self.job.results), self.schema)
@@ -242,18 +258,17 @@ class BuiltPipeline(Pipeline):
         # To persist and count them first, as where Python makes them, would take a third longer.
         answer = self.packed().limit(bound + 1).toArrow()
         if len(answer) <= bound:
-            results = self._results(answer)
-            if results.nbytes <= DRIVER_RESULT_BYTES:
+            results = self._results(answer, DRIVER_RESULT_BYTES)
+            if results is not None:
                 return self._hand_back(results)
         return self.on_executors(self.partials())
 
-    def _results(self, answer: pa.Table) -> pa.Table:
+    def _opened(self, packed: pa.Table) -> pa.Table:
         try:
-            partials = self.request.partials(answer)
+            return self.request.partials(packed)
         except TooManyRows:  # now with more parts
             self.request = Request(self.query)
-            partials = self.request.partials(self.packed().toArrow())
-        return self.query.results(pa.concat_tables([self.query.seeds(), partials]))
+            return self.request.partials(self.packed().toArrow())
 
 
 def _release(packed: DataFrame) -> None:

@@ -16,6 +16,9 @@ from pyspark.sql import types as t
 LEAST_BYTES = 1 << 20
 THRESHOLD = "spark.sql.execution.arrow.localRelationThreshold"
 
+# Each batch would be a task, of 10,000 rows unless the user says otherwise: too few for what a task costs.
+TASK_ROWS = 1 << 17
+
 _setting = threading.Lock()
 
 
@@ -35,7 +38,8 @@ def handed_back(spark: SparkSession, results: pa.Table, schema: t.StructType) ->
     if results.nbytes < LEAST_BYTES or not isinstance(spark, SparkSession):
         return spark.createDataFrame(results, schema=schema)
     with as_batches(spark):
-        return spark.createDataFrame(results, schema=schema)
+        rows = spark.createDataFrame(results, schema=schema)
+    return rows.coalesce(-(-len(results) // TASK_ROWS))  # neighbours go together, so rows stay in order
 
 
 @contextmanager

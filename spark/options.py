@@ -18,10 +18,12 @@ class Options:
     ----------
     combine
         ``"driver"``: the partials are collected and slid on the driver; the query runs at once and the rows of
-        the DataFrame come back in order. ``"executors"``: the partials are shuffled by key and slid where they
-        land; lazy, nothing runs before the DataFrame is used (but windows counted in rows have their events put in
-        order and numbered at once, and kept so on the executors until the DataFrame is no longer needed).
-        ``"auto"``: the partials are computed, counted and go to the driver if there are few enough of them.
+        the DataFrame come back in order; an EngineError where results take more than 1 GiB. ``"executors"``: the
+        partials are shuffled by key and slid where they land, a piece of the results at a time; lazy, nothing runs
+        before the DataFrame is used (but windows counted in rows have their events put in order and numbered at once,
+        and kept so on the executors until the DataFrame is no longer needed).
+        ``"auto"``: the partials go to the driver if there are few enough of them, and results come from there if they
+        take at most 256 MiB; else both are the executors' work.
     max_driver_partials
         The most partials, one for each (key, frame) and task, that ``"auto"`` takes to the driver.
     accumulate

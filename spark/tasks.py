@@ -125,8 +125,10 @@ def accumulate_packed(job: Job, rows: Iterator[pa.RecordBatch], most: int | None
             return
         for start in range(0, len(partials), PACKET_ROWS):
             part = partials.slice(start, PACKET_ROWS)
+            # Compressed, for a packet is copied half a dozen times on its way, and most of a partial is small numbers.
             sink = pa.BufferOutputStream()
-            with pa.ipc.new_stream(sink, part.schema) as writer:
+            options = pa.ipc.IpcWriteOptions(compression="lz4")
+            with pa.ipc.new_stream(sink, part.schema, options=options) as writer:
                 writer.write_table(part)
             yield pa.RecordBatch.from_pydict({"rows": [len(part)], "packet": [sink.getvalue().to_pybytes()]})
 

@@ -214,6 +214,9 @@ def test_auto_goes_by_the_count(df: DataFrame, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(engine, "DRIVER_RESULT_BYTES", 0)
     results.append(rows(events.aggregate(n=ff.Count())))
     assert taken == ["on_executors", "_hand_back", "on_executors"]
+    monkeypatch.setattr(engine, "DRIVER_MOST_BYTES", 0)
+    with pytest.raises(ff.EngineError, match="take more than the 0 MiB that combine='driver' makes on the driver"):
+        events.options(combine="driver").aggregate(n=ff.Count())
     assert results[0] == results[1] == results[2]
 
 
