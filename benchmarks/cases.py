@@ -202,7 +202,7 @@ def quick() -> list[Case]:
         around(20_000),
         hot_items(20_000),
         *connections(200),
-        own(2_000),
+        own(400),
     ]
-    with_spark = ("reference", "around", "nexmark", "lbl-distinct", "own")
+    with_spark = ("reference", "around", "nexmark", "own")
     return [case.quick(case.name in with_spark) for case in cases]
