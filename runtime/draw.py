@@ -66,6 +66,7 @@ def draw(
         If there are too many events or windows, or none.
     """
     from .local import run
+    from .sources import Source
 
     try:
         import drawsvg as svg
@@ -84,7 +85,7 @@ def draw(
         outputs={"events": Count()},
         null_time="drop",
     )
-    result = run(table.to_reader(), query)
+    result = run(Source(table), query)
     if not 0 < len(result) <= MOST_WINDOWS:
         raise QueryError(f"draw() has {len(result)} windows; expected 1 to {MOST_WINDOWS}: take other events, or fewer")
     return Picture(svg, spec, query, table, result).drawing

@@ -351,7 +351,13 @@ def test_every_way_gives_the_same(values: list[float], data: Any, sizes: tuple[i
             ways: tuple[Any, ...] = ("deduct", "two-stacks", "range tree") if bound is not most else ("two-stacks",)
             found = bound.finish(slide(bound, states, *ranges))
             for way in ways:
-                assert found.equals(bound.finish(slide(bound, states, *ranges, way))), way
+                other = bound.finish(slide(bound, states, *ranges, way))
+                if bound is not FLOATS:
+                    assert found.equals(other), way
+                    continue
+                # Pairs of floats lose the digits beyond 2**-100 of the largest value, which kernels keep.
+                lost = len(values) * max(map(abs, values)) * 2.0**-100
+                np.testing.assert_allclose(found.to_numpy(), other.to_numpy(), rtol=2.0**-51, atol=lost, err_msg=way)
 
 
 # Which operations
