@@ -136,9 +136,10 @@ class Parts(AggregateOperation):
     def in_sql(self, *types: pa.DataType) -> InSql | None:
         found, start = [], 0
         for place, part in enumerate(self.parts.values()):
-            if part.in_sql is None:
+            own = part.in_sql
+            if own is None:
                 return None
-            found.append(part.in_sql.moved(start, f"part{place}_"))
+            found.append(own.moved(start, f"part{place}_"))
             start += len(part.columns)
         return side_by_side(found, self._read)
 
