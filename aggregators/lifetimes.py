@@ -25,14 +25,12 @@ from .frames import Frames, Values
 from .mapping import Unfolded
 from .operation import AggregateOperation, Operation, State
 from .sums import Ints, floats, require_numbers
+from .two_floats import product
 
 Floats = NDArray[np.float64]
 
 LARGE = 2.0**896
 """From this magnitude on a product with ticks is kept apart, as it might be beyond what sums can hold."""
-
-SPLIT = 2.0**27 + 1
-"""Cuts a float into two halves of 26 bits, whose products are exact."""
 
 NO_INTERVALS = "{!r} is of interval events only; expected ff.events(..., until=) with the column of their ends"
 
@@ -290,22 +288,13 @@ def _product(values: Compensated, ticks: Ints) -> Compensated:
     factor = _exactly(ticks)
     large = ~(np.abs(values.high) < LARGE)
     high, low = np.where(large, 0.0, values.high), np.where(large, 0.0, values.low)
-    product = high * factor.high
-    (a, b), (c, d) = _halves(high), _halves(factor.high)
-    lost = ((a * c - product) + a * d + b * c) + b * d
-    total, lost = two_sum(product, lost + (high * factor.low + low * factor.high))
+    rounded, lost = product(high, factor.high)
+    total, lost = two_sum(rounded, lost + (high * factor.low + low * factor.high))
     if values.rare is None and not large.any():
         return Compensated(total, lost)
     rare = np.zeros((len(ticks), 4)) if values.rare is None else values.rare * (ticks != 0)[:, None]
     rare[:, BIG] = (rare[:, BIG] + np.ldexp(np.where(large, values.high, 0.0), -SHIFT)) * factor.high
     return Compensated(total, lost, rare)
-
-
-def _halves(values: Floats) -> tuple[Floats, Floats]:
-    """Each float as the sum of two that have half of its digits (G. W. Veltkamp, 1968)."""
-    scaled = values * SPLIT
-    high = scaled - (scaled - values)
-    return high, values - high
 
 
 def _sum(frames: Frames, values: Compensated) -> Compensated:
