@@ -91,10 +91,18 @@ def _survey(low: Ints, high: Ints, first: int, last: int) -> Block | None:
     return Block(first, last, begin, end, 0, int(widths.max()))
 
 
+def breaks(low: Ints, high: Ints) -> Ints:
+    """The windows that do not begin and end a row after the one before them.
+
+    >>> breaks(np.array([0, 1, 4, 5]), np.array([2, 3, 6, 8]))
+    array([2, 3])
+    """
+    return np.flatnonzero((np.diff(low) != 1) | (np.diff(high) != 1)) + 1
+
+
 def _stretched(block: Block, low: Ints, high: Ints) -> list[Block]:
     """An irregular block in three: the longest stretch in which both ends ascend by a row, what is before and after."""
-    here, after = slice(block.first, block.last - 1), slice(block.first + 1, block.last)
-    cuts = np.flatnonzero((low[after] - low[here] != 1) | (high[after] - high[here] != 1)) + (block.first + 1)
+    cuts = breaks(low[block.first : block.last], high[block.first : block.last]) + block.first
     edges = np.concatenate([[block.first], cuts, [block.last]])
     longest = int(np.argmax(np.diff(edges)))
     start, stop = int(edges[longest]), int(edges[longest + 1])

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..aggregators.binding import Bound, length
 from ..aggregators.fields import Plain
 from ..aggregators.operation import State
+from .cut import breaks
 from .scan import join, take
 
 Ints = NDArray[np.int64]
@@ -69,11 +70,8 @@ def _runs(low: Ints, high: Ints) -> Ints:
     """The first windows of runs in which both ends ascend by one row."""
     found = [np.zeros(1, np.int64)]
     for start in range(0, len(low) - 1, CACHED):
-        here, after = slice(start, start + CACHED), slice(start + 1, start + 1 + CACHED)
-        ends = low[after], high[after]
-        cut = (ends[0] - low[here][: len(ends[0])] != 1) | (ends[1] - high[here][: len(ends[0])] != 1)
-        if cut.any():
-            found.append(np.flatnonzero(cut) + (start + 1))
+        some = slice(start, start + 1 + CACHED)
+        found.append(breaks(low[some], high[some]) + start)
     return np.concatenate(found)
 
 
