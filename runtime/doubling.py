@@ -7,6 +7,7 @@ half, all at once. That is log2(width) passes over columns in the cache, none of
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -32,30 +33,33 @@ def extremes(values: NDArray[Any], function: np.ufunc, places: Places, work: Wor
     if values.dtype == bool and values.all():
         out[:] = True  # of itself and itself it is True
         return
-    highest = places.widest.bit_length() - 1
     begin, end = places.begin, places.end
-    levels = None
-    if not (isinstance(begin, slice) or isinstance(end, slice)):
-        # The exponents of the widths, as floats have them.
-        levels = ((end - begin).astype(np.float64).view(np.int64) >> 52) - 1023
-        highest = int(levels.max())
-    spans = values
-    for level in range(highest + 1):
-        if level:
-            half = 1 << (level - 1)
-            length = len(spans) - half
-            joined = work.column(f"spans{level % 2}", values.dtype, length)
-            spans = function(spans[:length], spans[half:], out=joined)
-        if isinstance(begin, slice) or isinstance(end, slice) or levels is None:
-            continue
-        of = np.flatnonzero(levels == level)
-        if len(of):
-            first = begin[of]
-            last = end[of] - (1 << level)
-            out[of] = function(spans[first], spans[last])
-    if isinstance(begin, slice):
+    if isinstance(begin, slice) or isinstance(end, slice):
+        assert isinstance(begin, slice)
+        highest = places.widest.bit_length() - 1
+        for spans in doubled(values, function, highest, work):
+            longest = spans
         over = places.widest - (1 << highest)
         if over:
-            function(spans[begin], spans[over : over + begin.stop : begin.step], out=out)
+            function(longest[begin], longest[over : over + begin.stop : begin.step], out=out)
         else:
-            taken(spans, begin, out)
+            taken(longest, begin, out)
+        return
+    # The exponents of the widths, as floats have them.
+    levels = ((end - begin).astype(np.float64).view(np.int64) >> 52) - 1023
+    for level, spans in enumerate(doubled(values, function, int(levels.max()), work)):
+        of = np.flatnonzero(levels == level)
+        if len(of):
+            out[of] = function(spans[begin[of]], spans[end[of] - (1 << level)])
+
+
+def doubled(values: NDArray[Any], function: np.ufunc, highest: int, work: Workspace) -> Iterator[NDArray[Any]]:
+    """The states of spans of 1, 2, 4, ..., 2**highest rows from each row on; the next but one overwrites each."""
+    spans = values
+    yield spans
+    for level in range(1, highest + 1):
+        half = 1 << (level - 1)
+        length = len(spans) - half
+        joined = work.column(f"spans{level % 2}", values.dtype, length)
+        spans = function(spans[:length], spans[half:], out=joined)
+        yield spans
