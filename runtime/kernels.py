@@ -54,7 +54,7 @@ def by_kernels(
     of
         The blocks of the ranges.
     """
-    slid = {key: _room(column, len(low)) for key, column in states.items()}
+    slid = {key: room(column, len(low)) for key, column in states.items()}
     doubtful: list[NDArray[np.intp]] = []
     work, functions = Workspace(), operation.joins
     for block in of:
@@ -68,7 +68,7 @@ def by_kernels(
     return slid, np.unique(np.concatenate(doubtful)) if doubtful else np.empty(0, np.intp)
 
 
-def _room(column: Column, length: int) -> Column:
+def room(column: Column, length: int) -> Column:
     """An empty column of the kind of another."""
     if isinstance(column, Compensated):
         rare = None if column.rare is None else np.empty((length, column.rare.shape[1]))

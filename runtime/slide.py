@@ -20,7 +20,7 @@ from ..aggregators.compensated import Compensated
 from ..aggregators.errors import QueryError
 from ..aggregators.operation import State
 from .cut import blocks
-from .kernels import by_kernels, has_kernels
+from .kernels import by_kernels, has_kernels, room
 from .scan import Scan, beginnings, in_parts, join, piece_size, take
 from .stacks import LEAST, SideBySide, by_stacks_side_by_side, side_by_side
 from .tree import by_range_tree
@@ -130,12 +130,12 @@ def slide(operation: Bound, states: State, low: Ints, high: Ints, way: Way | Non
 
 def by_runs(operation: Bound, states: State, low: Ints, high: Ints, runs: SideBySide, way: Way | None) -> State:
     """The blocks of long runs side by side, and the other windows as if they were all."""
-    slid = {key: np.empty(len(low), cast(NDArray[Any], column).dtype) for key, column in states.items()}
+    slid = {key: room(column, len(low)) for key, column in states.items()}
     by_stacks_side_by_side(operation, states, runs, slid)
     if len(runs.others):
         others = slide(operation, states, low[runs.others], high[runs.others], way)
         for key, column in slid.items():
-            column[runs.others] = cast(NDArray[Any], others[key])
+            cast(NDArray[Any], column)[runs.others] = cast(NDArray[Any], others[key])
     return slid
 
 
