@@ -10,8 +10,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from .keys import one_array
 from .line import Line
-from .partials import FRAME, one_array, states_of
+from .partials import FRAME, states_of
 from .query import Query
 from .windows import Ints, Ranges, Runs
 

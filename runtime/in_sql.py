@@ -16,8 +16,8 @@ import pyarrow as pa
 from ..aggregators.errors import EngineError, NullTimeError
 from ..aggregators.in_sql import FEW_ROWS, MOST_ROWS, PLACEHOLDER, InSql, put
 from ..aggregators.operation import State
-from .keys import Ints, normalised, plain
-from .partials import one_array, to_table
+from .keys import Ints, normalised, one_array, plain
+from .partials import to_table
 from .query import Query
 from .times import LIMIT, null_times
 from .windows.cut import Cut

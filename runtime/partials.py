@@ -15,8 +15,7 @@ from ..aggregators.exact import Exact
 from ..aggregators.fields import Column, CompensatedField, Field
 from ..aggregators.operation import State
 from .assign import sorting
-from .keys import Ints, key_codes, pack, span
-from .keys import one_array as one_array
+from .keys import Ints, key_codes, one_array, pack, span
 from .scan import take
 from .slide import replace
 

@@ -13,8 +13,9 @@ from numpy.typing import NDArray
 from ..aggregators.binding import Bound
 from ..aggregators.operation import State
 from .cover import cover
+from .keys import one_array
 from .lives import Lives, lives, states_of_lives
-from .partials import FRAME, one_array, states_of
+from .partials import FRAME, states_of
 from .scan import take
 from .slide import slide
 from .windows import Ints, Pieces, Ranges, Runs

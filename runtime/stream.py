@@ -11,7 +11,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..aggregators.fields import Objects, RaggedField
-from .partials import FRAME, one_array
+from .keys import one_array
+from .partials import FRAME
 from .results import facts_of, results_of_keys
 from .windows import MOST, Ints, Pieces
 from .windows.pieces import Numbers, entering
@@ -34,12 +35,8 @@ def results_in_pieces(
 
     Parameters
     ----------
-    query
-        What is asked.
-    partials
-        One row for each (key, frame), sorted by them.
-    starts
-        The first row of each key.
+    query, partials, starts
+        As :func:`~framefold.runtime.results.results_of_keys` takes them.
     most
         About how many windows a piece has; :data:`WINDOWS` where None. A key with more is a piece of its own, and cut
         into several where its windows are numbered: those of :func:`sliding`, of calendars, and cumulating ones.

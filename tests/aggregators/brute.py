@@ -15,7 +15,8 @@ import pyarrow as pa
 import framefold as ff
 from framefold import check_laws
 from framefold.aggregators.operation import Operation
-from framefold.runtime.partials import one_array, states_of
+from framefold.runtime.keys import one_array
+from framefold.runtime.partials import states_of
 from framefold.runtime.query import Query
 from framefold.runtime.slide import slide
 
