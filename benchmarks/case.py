@@ -40,17 +40,17 @@ class Case:
     about
         What there is to say of it.
     repeats
-        How often those of ``paired`` run after the first time, which is checked and not counted; others twice.
-    paired
-        Contenders whose times are compared pair by pair.
-    budget
-        Seconds that one contender gets at one point for these runs; fewer runs where one takes long, at least one.
+        The most timed rounds of each group of contenders.
     box
-        Seconds for all timed runs of the case: no round begins that would likely go beyond.
+        Seconds for the case in a whole run of all of them: untimed first runs, then rounds as many as fit.
     patience
-        A contender that took longer than this at a point takes no part in those after it.
+        A peer that took longer than this at a point takes no part in those after it.
     only
-        Contenders that take part at some points only, by their labels or numbers.
+        Contenders that take part at some points only.
+    across
+        Points at which our ways are compared each with itself.
+    memory
+        Points at which it is measured how much memory our ways hold.
     """
 
     name: str
@@ -59,22 +59,18 @@ class Case:
     points: tuple[Point, ...]
     contenders: tuple[str, ...]
     about: str = ""
-    repeats: int = 2
-    paired: tuple[str, ...] = ()
-    budget: float = 20.0
+    repeats: int = 5
     box: float = 45.0
     patience: float = 20.0
     only: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    across: tuple[float, ...] = ()
+    memory: tuple[float, ...] = ()
 
     def quick(self, spark: bool) -> Case:
         """The smallest points alone, contenders of our own environment alone, nothing but the first run."""
         points = self.points if not self.axis else self.points[:1]
         at_home = tuple(way for way in self.contenders if at_hand(way, spark))
         return replace(self, points=points, contenders=at_home, repeats=0)
-
-    def rounds(self, way: str) -> int:
-        """How many timed runs a contender has at most."""
-        return self.repeats if way in self.paired else min(self.repeats, 2)
 
     def taking_part(self, point: Point) -> list[str]:
         """Who takes part at a point."""

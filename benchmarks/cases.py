@@ -20,10 +20,7 @@ def reference(rows: int) -> Case:
         "window, minutes",
         tuple(Point(size, data, {"size": size * MINUTE}) for size in (10, 60, 100)),
         (*OURS, *modes, *files, *STAGES, *WINDOWS, *rest),
-        repeats=5,
-        paired=(*OURS, "spark.window", "spark.two_stages"),
-        budget=100.0,
-        box=360.0,
+        box=850.0,
         patience=120.0,
         only=dict.fromkeys((*modes, *files, *rest), (60,)),
     )
@@ -41,11 +38,9 @@ def overlap(rows: int) -> Case:
         (*OURS, *STAGES, *WINDOWS, "duckdb.expanded"),
         "A window's depth is its size over its step. There are 12 % more windows at the right end than at the left, "
         "since windows reach beyond both ends of the day.",
-        repeats=5,
-        paired=OURS,
-        budget=12.0,
-        box=150.0,
-        patience=12.0,
+        box=270.0,
+        patience=15.0,
+        across=(10, 10_000),
     )
 
 
@@ -59,11 +54,8 @@ def keys(rows: int) -> Case:
         tuple(Point(many, Data(rows=rows, keys=many), job) for many in (1, 100, 10_000, 1_000_000)),
         (*OURS, *STAGES, "spark.window", "polars.dynamic"),
         "At a million keys nearly every event is a partial of its own, and there are two windows an event to write.",
-        repeats=5,
-        paired=OURS,
-        budget=20.0,
-        box=100.0,
-        patience=20.0,
+        box=200.0,
+        across=(100, 1_000_000),
     )
 
 
@@ -89,11 +81,9 @@ def events(most: int) -> Case:
         "events",
         tuple(Point(rows, Data(rows=rows)) for rows in sizes),
         (*OURS, *STAGES),
-        repeats=5,
-        paired=("framefold_local.local", "duckdb.two_stages", "polars.two_stages"),
-        budget=40.0,
-        box=220.0,
+        box=180.0,
         patience=60.0,
+        memory=tuple(size for size in sizes if size in (1_000_000, 8_000_000, most)),
     )
 
 
@@ -116,10 +106,8 @@ def shapes(rows: int) -> Case:
         points,
         (*OURS, *STAGES),
         "The variance by hand is made of sums of squares, which rounding can ruin; ours is not.",
-        repeats=5,
-        paired=(*OURS, "spark.two_stages"),
-        budget=15.0,
-        box=150.0,
+        box=130.0,
+        across=tuple(point.x for point in points),
     )
 
 
@@ -136,7 +124,7 @@ def around(rows: int) -> Case:
             Point(size, data, {"kind": "around", "size": size * MINUTE, "outputs": outputs}) for size in (10, 60, 360)
         ),
         (*OURS, *others, "polars.rolling", "pandas.rolling"),
-        budget=12.0,
+        box=80.0,
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .contestants import TITLES
-from .figures import Found, Ratio, curve, exponent, label, number, peak, ratio
+from .figures import Found, Ratio, curve, exponent, label, memory, number, ratio
 
 LOCAL, FILES, FRAME = "framefold_local.local", "framefold_spark.parquet", "framefold_spark.dataframe"
 WINDOW, STAGES = "spark.window", "spark.two_stages"
@@ -20,6 +20,10 @@ WHY = {
 """What costs more, for the claims that compare operations with the reference."""
 MEMORY = 1.1
 """Peaks that differ by less are the same: the machine's own noise is about half of that."""
+HELD = {
+    "worker": "the largest Python worker",
+    "process": "the process",
+}
 
 
 @dataclass(frozen=True)
@@ -93,13 +97,18 @@ def growth(cases: dict[str, Found]) -> Iterator[Claim]:
                     slope = exponent(points)
                     what = f"{TITLES[ours]}, exponent of time over events, {which}"
                     yield Claim(what, "at most 1.05", f"{slope:.2f}", slope <= 1.05)
-            which = "process" if ours == LOCAL else "task"
-            held = {x: peak(case, ours, x, which) for x, _ in found if x >= 8e6}
-            if len(held) > 1 and all(held.values()):
-                first, last = min(held), max(held)
-                seen = f"{held[last] >> 20} MiB at {number(last)} events, {held[first] >> 20} MiB at {number(first)}"
-                what = f"{TITLES[ours]}, peak memory of a {which}, whatever the number of events"
-                yield Claim(what, f"at most {MEMORY} times as much", seen, held[last] <= MEMORY * held[first])
+            yield from memory_held(case, ours)
+
+
+def memory_held(case: Found, ours: str) -> Iterator[Claim]:
+    """Peak memory at the most events against that at each lesser number."""
+    which, held = memory(case, ours)
+    most = max(held, default=0.0)
+    for x in held:
+        if x < most:
+            what = f"{TITLES[ours]}, peak memory of {HELD[which]}, {number(most)} events against {number(x)}"
+            seen = f"{held[most] / held[x]:.2f} ({held[most] >> 20} and {held[x] >> 20} MiB)"
+            yield Claim(what, f"at most {MEMORY} times as much", seen, held[most] <= MEMORY * held[x])
 
 
 def variety(cases: dict[str, Found]) -> Iterator[Claim]:

@@ -41,6 +41,10 @@ class Comparison:
     example: str = ""
     share: float = 1.0
 
+    def wrong(self, leaves_out: bool) -> bool:
+        """Whether that is an error of one of them, where the other may leave out windows or may not."""
+        return bool(self.differing or self.added or (self.missing and not leaves_out))
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON has it."""
         return asdict(self)
@@ -82,4 +86,5 @@ def compare(ours: Path, theirs: Path, job: Job) -> Comparison:
         f"count(*) FILTER (theirs.there IS NULL), count(*) FILTER (ours.there IS NULL), "
         f"arg_min((ours, theirs)::VARCHAR, 1) FILTER ({both} AND NOT ({near})) {joined}"
     ).fetchall()[0]
-    return Comparison(*found[:4], example=found[4] or "", share=1 / parts)
+    common, differing, missing, added, example = found
+    return Comparison(common, differing, missing, added, example or "", 1 / parts)

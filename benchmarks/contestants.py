@@ -87,3 +87,8 @@ def ours(contender: str) -> bool:
 def family(contender: str) -> str:
     """What a contender runs on."""
     return PEERS[contender.split(".")[0]].family
+
+
+def comparable(mine: str, peer: str) -> bool:
+    """Whether they run on the same; those that run on something of their own are compared with all of ours."""
+    return family(peer) == family(mine) or family(peer) not in ("Spark", "one process")

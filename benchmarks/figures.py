@@ -14,35 +14,38 @@ Found = dict[str, Any]
 
 @dataclass(frozen=True)
 class Ratio:
-    """How one time compares with another: the median over pairs of the same round, and how far they reach."""
+    """How one time compares with another, in pairs of runs of the same round."""
 
-    median: float
-    least: float
-    most: float
-    pairs: int
+    pairs: tuple[float, ...]
+
+    @property
+    def median(self) -> float:
+        """The median of the pairs."""
+        return statistics.median(self.pairs)
 
     def __str__(self) -> str:
-        if self.pairs == 1:
+        if len(self.pairs) == 1:
             return f"{self.median:.2f} (1 pair)"
-        return f"{self.median:.2f} ({self.least:.2f} to {self.most:.2f}, {self.pairs} pairs)"
+        return f"{self.median:.2f} ({min(self.pairs):.2f} to {max(self.pairs):.2f}, {len(self.pairs)} pairs)"
 
 
-def times(case: Found, contender: str, x: float) -> list[float]:
-    """The timed runs of a contender at a point, in the order of the rounds."""
+def times(case: Found, contender: str, x: float) -> dict[str, float]:
+    """The timed runs of a contender at a point, by the round."""
     entry = case["found"].get(contender, {}).get(str(x))
-    return list(entry["seconds"]) if entry else []
+    return dict(entry["seconds"]) if entry else {}
 
 
 def median(case: Found, contender: str, x: float) -> float | None:
     """The median of them; None where there is none."""
     found = times(case, contender, x)
-    return statistics.median(found) if found else None
+    return statistics.median(found.values()) if found else None
 
 
 def ratio(case: Found, over: tuple[str, float], under: tuple[str, float]) -> Ratio | None:
     """The time of one (contender, point) over that of another, in the rounds that both ran in."""
-    pairs = [a / b for a, b in zip(times(case, *over), times(case, *under), strict=False)]
-    return Ratio(statistics.median(pairs), min(pairs), max(pairs), len(pairs)) if pairs else None
+    a, b = times(case, *over), times(case, *under)
+    pairs = tuple(a[turn] / b[turn] for turn in a if turn in b)
+    return Ratio(pairs) if pairs else None
 
 
 def exponent(points: Iterable[tuple[float, float]]) -> float:
@@ -63,10 +66,11 @@ def curve(case: Found, contender: str) -> list[tuple[float, float]]:
     return [(x, y) for x, y in found if y is not None]
 
 
-def peak(case: Found, contender: str, x: float, which: str) -> int:
-    """The most memory held in any timed run, in bytes; 0 if unknown."""
-    entry = case["found"].get(contender, {}).get(str(x), {})
-    return max((held.get(which, 0) for held in entry.get("peaks", ())), default=0)
+def memory(case: Found, contender: str) -> tuple[str, dict[float, int]]:
+    """The most memory that a Python worker held, or the process where there is none: in bytes, by the point."""
+    held = {float(x): entry["memory"] for x, entry in case["found"].get(contender, {}).items() if "memory" in entry}
+    which = "worker" if any(each["worker"] for each in held.values()) else "process"
+    return which, {x: each[which] for x, each in held.items()}
 
 
 def label(case: Found, x: float) -> str:

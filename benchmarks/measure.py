@@ -1,88 +1,28 @@
-"""Runs a case: every contender first for its result, which is compared, then all in turns for the time."""
+"""Runs a case: every contender first for its result, which is compared, then all in rounds for the time."""
 
 from __future__ import annotations
 
 import shutil
 import time
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import pyarrow.dataset as ds
 
+from .arena import Arena
 from .case import Case, Point
-from .child import Child, Failure
+from .child import Failure
 from .compare import compare
 from .contestants import LEAVES_OUT, PEERS, ours
-from .environments import Unavailable, python_of
 from .figures import number
 from .jobs import Job
+from .rounds import Run, groups, rounds
 
-LIMIT = 240.0
-"""Seconds after which a run is ended."""
-START_LIMIT = 120.0
-
-
-@dataclass
-class Arena:
-    """The processes of all peers, each started when it is first needed.
-
-    Parameters
-    ----------
-    folder
-        For events, results and logs.
-    say
-        Takes a line about how things go.
-    """
-
-    folder: Path
-    say: Callable[[str], None] = print
-    children: dict[str, Child] = field(default_factory=dict)
-    versions: dict[str, dict[str, str]] = field(default_factory=dict)
-    unavailable: dict[str, str] = field(default_factory=dict)
-
-    def child(self, module: str) -> Child:
-        """The process of a peer, started anew where the last one has ended."""
-        self.start([module])
-        if module in self.unavailable:
-            raise Failure(self.unavailable[module])
-        return self.children[module]
-
-    def start(self, modules: Iterable[str]) -> None:
-        """Start the processes of some peers, side by side, and note what they run; or why one cannot."""
-        starting = {}
-        for module in modules:
-            if module in self.unavailable or (module in self.children and self.children[module].alive):
-                continue
-            try:
-                starting[module] = Child(module, python_of(PEERS[module].extra), self.folder / f"{module}.log")
-                starting[module].send(do="versions")
-            except (Unavailable, Failure) as error:
-                self.refuse(module, error)
-        for module, child in starting.items():
-            try:
-                self.versions[module] = child.receive(START_LIMIT)["versions"]
-                self.children[module] = child
-            except Failure as error:
-                self.refuse(module, error)
-
-    def refuse(self, module: str, error: Exception) -> None:
-        """Note that a peer takes no part at all."""
-        self.unavailable[module] = str(error)
-        self.say(f"{module} takes no part: {error}")
-
-    def run(self, contender: str, job: Job, save: Path | None = None) -> dict[str, Any]:
-        """Run a job once."""
-        module, way = contender.split(".")
-        asked = {"do": "run", "way": way, "job": job.to_json(), "save": str(save) if save else ""}
-        return self.child(module).ask(LIMIT, **asked)
-
-    def close(self, modules: Iterable[str] | None = None) -> None:
-        """End the processes of some peers, or of all."""
-        for module in list(self.children if modules is None else modules):
-            if (child := self.children.pop(module, None)) and child.alive:
-                child.close()
+WARM_UPS = 2
+"""Untimed runs of each contender at each point, beside the first: a JVM compiles what runs often."""
+SHORT = 3.0
+"""Seconds; what takes longer needs no further warming up."""
 
 
 def job_of(point: Point, folder: Path) -> Job:
@@ -92,95 +32,119 @@ def job_of(point: Point, folder: Path) -> Job:
 
 @dataclass
 class Running:
-    """A case while it runs."""
+    """A case while it runs.
+
+    Attributes
+    ----------
+    found
+        What is known of each contender at each point, as the results have it.
+    took
+        The seconds of the last run of those that can be timed.
+    """
 
     case: Case
     arena: Arena
+    jobs: dict[float, Job]
     found: dict[str, dict[str, Any]] = field(default_factory=dict)
     left_out: list[dict[str, Any]] = field(default_factory=list)
     sizes: dict[float, int] = field(default_factory=dict)
-    out: set[tuple[str, float]] = field(default_factory=set)
+    took: dict[Run, float] = field(default_factory=dict)
 
-    def first(self, point: Point, job: Job) -> None:
-        """Everybody's first run at a point, and whether their results are ours."""
+    def first(self, point: Point) -> None:
+        """Everybody's first run at a point, whether their results are ours, and runs that warm up."""
         results = self.arena.folder / "results"
         shutil.rmtree(results, ignore_errors=True)
         results.mkdir(parents=True)
         our_own = None
+        refused = {left["contender"] for left in self.left_out if left["x"] == point.x}
         for contender in self.case.taking_part(point):
-            if (contender, point.x) in self.out:
-                continue
             path = results / f"{contender}.parquet"
-            try:
-                said = self.arena.run(contender, job, path)
-            except Failure as error:
-                self.leave_out(contender, point, str(error))
+            if contender in refused:
                 continue
-            entry = {"first": said["seconds"], "seconds": [], "peaks": []}
+            if not self.run((contender, point.x), path):
+                self.doubt(contender, point)
+                continue
+            entry: dict[str, Any] = {"first": self.took[contender, point.x], "seconds": {}}
             self.found.setdefault(contender, {})[str(point.x)] = entry
             if our_own:
-                entry["check"] = self.check(our_own, path, job, contender)
+                entry["check"] = self.check(our_own, path, self.jobs[point.x], contender)
             elif ours(contender):
                 our_own = path
                 self.sizes[point.x] = ds.dataset(path).count_rows()
-            self.say(point, contender, f"{said['seconds']:8.2f} s")
-            if said["seconds"] > self.case.patience and not ours(contender):
-                self.doubt(contender, point, job)
+            self.say(point.x, contender, f"{entry['first']:8.2f} s")
+            for _ in range(WARM_UPS if self.case.repeats else 0):
+                if self.took.get((contender, point.x), SHORT) < SHORT:
+                    self.run((contender, point.x))
+            self.doubt(contender, point)
+
+    def run(self, run: Run, save: Path | None = None) -> bool:
+        """Run it, and note how long it took; or, where it fails, why it takes no part."""
+        contender, x = run
+        try:
+            self.took[run] = self.arena.run(contender, self.jobs[x], save)
+        except Failure as error:
+            self.took.pop(run, None)
+            self.leave_out(contender, x, str(error))
+            return False
+        return True
 
     def check(self, our_own: Path, path: Path, job: Job, contender: str) -> dict[str, Any]:
         """Compare a result with ours, and remove it."""
-        comparison = compare(our_own, path, job)
-        missing = 0 if contender in LEAVES_OUT else comparison.missing
-        wrong = bool(comparison.differing or comparison.added or missing)
+        found = compare(our_own, path, job)
+        wrong = found.wrong(contender in LEAVES_OUT)
         if wrong:
-            self.arena.say(f"WRONG  {contender}: {comparison}")
+            self.arena.say(f"WRONG  {contender}: {found}")
         if path.is_dir():
             shutil.rmtree(path)
         else:
             path.unlink()
-        return comparison.to_dict() | {"wrong": wrong}
+        return found.to_dict() | {"wrong": wrong}
 
-    def say(self, point: Point, contender: str, what: str) -> None:
+    def label(self, x: float) -> str:
+        """What a point is called."""
+        return next(point.label for point in self.case.points if point.x == x)
+
+    def say(self, x: float, contender: str, what: str) -> None:
         """A line about a contender at a point."""
-        self.arena.say(f"{self.case.name:15s} {point.label or number(point.x):>20s}  {contender:36s} {what}")
+        self.arena.say(f"{self.case.name:15s} {self.label(x) or number(x):>20s}  {contender:36s} {what}")
 
-    def leave_out(self, contender: str, point: Point, reason: str) -> None:
+    def leave_out(self, contender: str, x: float, reason: str) -> None:
         """Note that a contender takes no part at a point, and why."""
-        self.out.add((contender, point.x))
-        self.left_out.append({"contender": contender, "x": point.x, "label": point.label, "reason": reason})
-        self.say(point, contender, reason)
+        self.left_out.append({"contender": contender, "x": x, "label": self.label(x), "reason": reason})
+        self.say(x, contender, reason)
 
-    def doubt(self, contender: str, point: Point, job: Job) -> None:
-        """A peer that takes too long at a point, a second time too, takes no part in those after it."""
-        points = self.case.points
-        later = [each for each in points[points.index(point) + 1 :] if contender in self.case.taking_part(each)]
-        if not later or not self.case.axis:
+    def doubt(self, contender: str, point: Point) -> None:
+        """A peer that takes too long at a point, or fails there, takes no part in those after it. We always do."""
+        seconds = self.took.get((contender, point.x))
+        if ours(contender) or not self.case.axis or (seconds is not None and seconds <= self.case.patience):
             return
-        try:
-            seconds = self.arena.run(contender, job)["seconds"]
-        except Failure as error:
-            self.leave_out(contender, point, str(error))
-            seconds = LIMIT
-        for each in later if seconds > self.case.patience else ():
-            self.leave_out(contender, each, f"took {seconds:.0f} s at {number(point.x)}")
+        why = f"took {seconds:.0f} s at {number(point.x)}" if seconds is not None else f"failed at {number(point.x)}"
+        points = self.case.points
+        for later in points[points.index(point) + 1 :]:
+            if contender in self.case.taking_part(later):
+                self.leave_out(contender, later.x, why)
 
-    def round(self, turn: int, jobs: dict[float, Job]) -> None:
-        """Everybody once at every point, in turns: there and back."""
-        for point in self.case.points:
-            turns = self.case.taking_part(point)
-            for contender in reversed(turns) if turn % 2 else turns:
-                entry = self.found.get(contender, {}).get(str(point.x))
-                if entry is None or (contender, point.x) in self.out or turn >= self.case.rounds(contender):
-                    continue
-                if turn and (turn + 1) * min(entry["first"], *entry["seconds"]) > self.case.budget:
-                    continue
-                try:
-                    said = self.arena.run(contender, jobs[point.x])
-                except Failure as error:
-                    self.leave_out(contender, point, str(error))
-                    continue
-                entry["seconds"].append(said["seconds"])
-                entry["peaks"].append(said["peaks"])
+    def time(self, seconds: float) -> None:
+        """All in rounds, for so many seconds if one round of each does not take longer."""
+        todo = groups(self.case, self.took)
+        costs = [sum(self.took[run] for run in group.runs) for group in todo]
+        many = rounds(costs, seconds, self.case.repeats)
+        for turn in range(max(many, default=0)):
+            for group, most in zip(todo, many, strict=True):
+                for contender, x in group.order(turn) if turn < most else ():
+                    if (contender, x) in self.took and self.run((contender, x)):
+                        taken = self.found[contender][str(x)]["seconds"]
+                        taken[f"{group.name}, {turn + 1}"] = round(self.took[contender, x], 5)
+            self.arena.say(f"{self.case.name:15s} round {turn + 1}")
+
+    def memory(self) -> None:
+        """How much memory our ways hold at most, each in a new process."""
+        for x in self.case.memory:
+            for contender in filter(ours, self.case.contenders):
+                if (contender, x) in self.took:
+                    held = self.arena.memory(contender, self.jobs[x])
+                    self.found[contender][str(x)]["memory"] = held
+                    self.say(x, contender, ", ".join(f"{which} {most >> 20} MiB" for which, most in held.items()))
 
 
 def measure(case: Case, arena: Arena) -> dict[str, Any]:
@@ -189,23 +153,18 @@ def measure(case: Case, arena: Arena) -> dict[str, Any]:
     Returns
     -------
     dict
-        The case as JSON has it: points, what each contender took at each (in the order of the rounds, so that equal
-        places are a pair), whether its result was ours, and who was left out.
+        The case as JSON has it: points, what each contender took at each (by the round, so that what two have of one
+        round is a pair), whether its result was ours, and who was left out.
     """
+    began = time.monotonic()
     data = arena.folder / "data"
     arena.start(dict.fromkeys(contender.split(".")[0] for contender in case.contenders))
-    running = Running(case, arena)
-    jobs = {}
+    running = Running(case, arena, {point.x: job_of(point, data) for point in case.points})
     for point in case.points:
-        jobs[point.x] = job_of(point, data)
-        running.first(point, jobs[point.x])
-    began = time.monotonic()
-    for turn in range(case.repeats):
-        so_far = time.monotonic() - began
-        if turn and so_far * (turn + 1) / turn > case.box:
-            break
-        running.round(turn, jobs)
-        arena.say(f"{case.name:15s} round {turn + 1} of {case.repeats}")
+        running.first(point)
+    if case.repeats:
+        running.time(case.box - (time.monotonic() - began))
+        running.memory()
     arena.close(module for module, peer in PEERS.items() if peer.extra)  # these take part in few cases
     points = [
         {"x": point.x, "label": point.label, "events": point.data.rows, "windows": running.sizes.get(point.x)}

@@ -9,8 +9,12 @@ from typing import Any
 from .claims import claims
 from .contestants import ALSO, LEAVES_OUT, TITLES, ours
 from .figures import Found, label, median, number, seconds, times
+from .measure import SHORT, WARM_UPS
 from .plot import draw
 from .wins import losses, overall
+
+FEW = 5
+"""The pairs that a median shall rest on."""
 
 
 def table(head: list[str], rows: list[list[str]], left: int = 1) -> list[str]:
@@ -57,14 +61,15 @@ def wins(cases: list[Found]) -> Iterator[str]:
     found = losses(cases)
     if found:
         yield (
-            "Every case in which a peer's median time is below that of one of our ways that runs on the same (Spark, "
-            "or one process), the largest difference first."
+            "Every case in which one of our ways takes longer than a peer that runs on the same (Spark, or one "
+            "process), by the median of pairs of runs, one right after the other. The largest difference comes first; "
+            "those where at no point the peer was faster in every pair, which may be noise, come last."
         )
         yield ""
-        head = ["case", "peer", "our way", "at", "ours takes, times as long"]
-        yield from table(head, [[loss.case, loss.peer, loss.ours, loss.points, loss.times] for loss in found], 4)
+        head = ["case", "peer", "our way", "at", "ours takes, times as long", "pairs that the peer won"]
+        yield from table(head, [loss.row() for loss in found], 4)
     else:
-        yield "No peer's median time is below that of one of our ways that runs on the same (Spark, or one process)."
+        yield "None of our ways takes longer than a peer that runs on the same (Spark, or one process)."
     yield ""
     yield from overall(cases)
     yield ""
@@ -75,14 +80,14 @@ def must_hold(cases: list[Found]) -> Iterator[str]:
     yield "## What must hold"
     yield ""
     yield (
-        "Seen: the median of the ratios of runs in the same round, with the least and the greatest. Where one run of a "
-        "contender takes long it has fewer pairs."
+        "Seen: the median of the ratios of two runs, one right after the other, the least and the greatest of them, "
+        "and how many pairs there are. The memory is that of a new process that runs the job once."
     )
     yield ""
     found = claims(cases)
     words = {True: "yes", False: "**no**", None: "not measured"}
     rows = [[each.what, each.target, each.seen, words[each.holds]] for each in found]
-    yield from table(["claim", "target", "seen", "holds"], rows, 4)
+    yield from table(["claim", "asked", "seen", "holds"], rows, 4)
     yield ""
     reasons = [f"- {each.what}: {each.why}." for each in found if each.holds is False and each.why]
     yield from [*reasons, ""] if reasons else []
@@ -95,12 +100,12 @@ def how(results: dict[str, Any]) -> Iterator[str]:
     yield ""
     yield (
         "Every peer lives in a process of its own, and in an environment of its own where its packages do not go "
-        "with ours. A contender's first run at a point warms it up, does not count, and has its result compared "
-        "with ours, window by window: sums to 1e-9 of their size (of 1 where they are smaller), variances to 1e-9. "
-        "Then all run in turns, there and back: five times where a claim compares them pair by pair, twice "
-        "otherwise, fewer where one takes long. A time is from the file to the whole result: in memory, or on "
-        "Spark and Flink to a sink that throws it away. Figures are medians, in seconds; in brackets how many runs "
-        "where they are fewer than in the rest of the case."
+        "with ours. A contender's first run at a point does not count, and has its result compared with ours, window "
+        f"by window: sums to 1e-9 of their size (of 1 where they are smaller), variances to 1e-9. {WARM_UPS} more runs "
+        f"warm it up, if they take less than {SHORT:g} s. Then each peer runs in turns with those of our ways that run "
+        f"on the same, there and back, {FEW} times, or fewer where that takes too long. So ours run more often than "
+        "peers do. A time is from the file to the whole result: in memory, or on Spark and Flink to a sink that throws "
+        f"it away. Figures are medians, in seconds; in brackets how many runs where they are fewer than {FEW}."
     )
     yield ""
     yield (
@@ -141,11 +146,10 @@ def section(case: Found, plots: Path) -> Iterator[str]:
         yield case["about"]
         yield ""
     points = [point["x"] for point in case["points"]]
-    most = max((len(times(case, way, x)) for way in case["found"] for x in points), default=0)
 
     def cell(way: str, x: float) -> str:
         runs = len(times(case, way, x))
-        return seconds(median(case, way, x)) + (f" ({runs})" if 0 < runs < most else "")
+        return seconds(median(case, way, x)) + (f" ({runs})" if 0 < runs < FEW else "")
 
     def name(way: str) -> str:
         return f"**{TITLES[way]}**" if ours(way) else TITLES[way]
@@ -157,7 +161,7 @@ def section(case: Found, plots: Path) -> Iterator[str]:
     counts = [number(point["windows"]) if point["windows"] else "?" for point in case["points"]]
     same = len(set(counts)) == 1
     results = f"At each point {counts[0]}" if same else f"In turn {', '.join(counts)}"
-    yield f"{results} results; {most} timed run{'s' * (most != 1)} at most."
+    yield f"{results} results."
     yield ""
     if picture := draw(case, plots):
         yield f"![{case['title']}]({picture})"

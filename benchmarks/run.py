@@ -1,6 +1,6 @@
 """Measure framefold side by side with what a user could use instead, and write ``benchmarks/report.md``.
 
-``python -m benchmarks.run`` takes about 25 minutes. ``--quick`` checks on few events, with the peers that the
+``python -m benchmarks.run`` takes about half an hour. ``--quick`` checks on few events, with the peers that the
 extra ``test`` brings, that all results are equal, and writes nothing. ``--report`` makes the report anew from
 ``benchmarks/results.json``. The exit code is 1 where a result is wrong.
 """
@@ -82,7 +82,7 @@ def prepare(chosen: list[Case], folder: Path) -> None:
 def run(chosen: list[Case], folder: Path, minutes: float) -> Iterator[dict[str, Any]]:
     """All that is to be measured: what is known after each case.
 
-    Where it gets late, the timed runs of the cases that are left have less time, each its part of what there is.
+    The cases share the time that is left, each its part of it.
     """
     started = time.time()
     arena = Arena(folder, lambda line: print(f"{time.time() - started:6.0f} s  {line}", flush=True))
@@ -91,7 +91,7 @@ def run(chosen: list[Case], folder: Path, minutes: float) -> Iterator[dict[str, 
         for number, case in enumerate(chosen):
             left = max(started + 60 * minutes - time.time(), 0.0)
             part = left / sum(later.box for later in chosen[number:])
-            found.append(measure(replace(case, box=case.box * min(part, 1.0)), arena))
+            found.append(measure(replace(case, box=case.box * part), arena))
             yield {
                 "machine": machine(),
                 "date": time.strftime("%Y-%m-%d", time.gmtime(started)),
@@ -125,8 +125,8 @@ def main() -> None:
     parser.add_argument("--report", action="store_true", help="no measurement: the report of the last one, made anew")
     parser.add_argument("--events", type=int, default=100_000_000, help="the most events (default: 100 million)")
     parser.add_argument("--scale", type=float, default=1.0, help="how much of the other cases' events (default: 1.0)")
-    parser.add_argument("--minutes", type=float, default=24.0, help="how long it should take at most (default: 24)")
-    parser.add_argument("--repeats", type=int, default=5, help="the most timed runs of each contender (default: 5)")
+    parser.add_argument("--minutes", type=float, default=28.0, help="how long the cases should take (default: 28)")
+    parser.add_argument("--repeats", type=int, default=5, help="the most timed rounds (default: 5)")
     parser.add_argument("--cases", help="only these, by name, with commas; others keep their last results")
     parser.add_argument("--folder", type=Path, default=KEPT, help="where events are kept from run to run")
     asked = parser.parse_args()

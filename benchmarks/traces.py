@@ -50,7 +50,7 @@ def connections(rate: int) -> list[Case]:
 
     def case(name: str, title: str, axis: str, points: list[Point], contenders: tuple[str, ...]) -> Case:
         about = "A trace with the schema of LBL-CONN-7, one wave of tuples a second, as the paper replays it."
-        return Case(name, f"LBL-like trace, {title}", axis, tuple(points), contenders, about, budget=8.0, box=20.0)
+        return Case(name, f"LBL-like trace, {title}", axis, tuple(points), contenders, about, box=20.0)
 
     extents, steps = (1, 10, 50), (1, 5, 10)
     trace, start = data(1, 60), data(1, 30)

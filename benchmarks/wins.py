@@ -5,53 +5,69 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from .contestants import TITLES, family, ours
-from .figures import Found, label, median
+from .contestants import TITLES, comparable, ours
+from .figures import Found, Ratio, label, median, ratio
 
 
 @dataclass(frozen=True)
 class Loss:
-    """A peer that was faster than one of our ways at some points of a case."""
+    """A peer that was faster than one of our ways at some points of a case: by the median of pairs.
+
+    Attributes
+    ----------
+    at
+        The points, and how many times as long ours takes there.
+    """
 
     case: str
+    axis: str
     peer: str
     ours: str
-    points: str
-    times: str
-    worst: float
+    at: dict[str, Ratio]
+
+    @property
+    def pairs(self) -> list[float]:
+        """All pairs of these points."""
+        return [pair for seen in self.at.values() for pair in seen.pairs]
+
+    @property
+    def lost(self) -> int:
+        """The pairs in which the peer was faster."""
+        return sum(pair > 1 for pair in self.pairs)
+
+    @property
+    def worst(self) -> float:
+        """The largest median."""
+        return max(seen.median for seen in self.at.values())
+
+    @property
+    def sure(self) -> bool:
+        """Whether the peer was faster in every pair of some point."""
+        return any(min(seen.pairs) > 1 for seen in self.at.values())
+
+    def row(self) -> list[str]:
+        """The cells of a table."""
+        least = min(seen.median for seen in self.at.values())
+        reach = f"{least:.2f} to {self.worst:.2f}" if f"{least:.2f}" != f"{self.worst:.2f}" else f"{least:.2f}"
+        points = f"{self.axis}: " * bool(self.axis) + ", ".join(self.at)
+        return [self.case, TITLES[self.peer], TITLES[self.ours], points, reach, f"{self.lost} of {len(self.pairs)}"]
 
 
 def losses(cases: list[Found]) -> list[Loss]:
-    """All of them, the largest first."""
+    """All of them: those that may be noise come last, and otherwise the largest difference first."""
     found = []
     for case in cases:
         for mine in filter(ours, case["found"]):
             for peer in case["found"]:
-                if ours(peer) or not comparable(mine, peer):
-                    continue
-                ratios = slower(case, mine, peer)
-                if not ratios:
-                    continue
-                least, most = min(ratios.values()), max(ratios.values())
-                reach = f"{most:.2f}" if f"{least:.2f}" == f"{most:.2f}" else f"{least:.2f} to {most:.2f}"
-                points = f"{case['axis']}: " * bool(case["axis"]) + ", ".join(ratios)
-                found.append(Loss(case["name"], TITLES[peer], TITLES[mine], points, reach, most))
-    return sorted(found, key=lambda loss: -loss.worst)
+                if not ours(peer) and comparable(mine, peer) and (at := slower(case, mine, peer)):
+                    found.append(Loss(case["name"], case["axis"], peer, mine, at))
+    return sorted(found, key=lambda loss: (not loss.sure, -loss.worst))
 
 
-def comparable(mine: str, peer: str) -> bool:
-    """Whether they run on the same; those that run on something of their own are compared with all of ours."""
-    return family(peer) == family(mine) or family(peer) not in ("Spark", "one process")
-
-
-def slower(case: Found, mine: str, peer: str) -> dict[str, float]:
+def slower(case: Found, mine: str, peer: str) -> dict[str, Ratio]:
     """How many times as long ours takes, at the points where it does take longer."""
-    found = {}
-    for point in case["points"]:
-        theirs, own = median(case, peer, point["x"]), median(case, mine, point["x"])
-        if theirs is not None and own is not None and theirs < own:
-            found[label(case, point["x"])] = own / theirs
-    return found
+    seen = {label(case, point["x"]): ratio(case, (mine, point["x"]), (peer, point["x"])) for point in case["points"]}
+    return {at: each for at, each in seen.items() if each and each.median > 1}
 
 
 def overall(cases: list[Found]) -> Iterator[str]:
