@@ -20,7 +20,7 @@ def reference(rows: int) -> Case:
         "window, minutes",
         tuple(Point(size, data, {"size": size * MINUTE}) for size in (10, 60, 100)),
         (*OURS, *modes, *files, *STAGES, *WINDOWS, *rest),
-        box=850.0,
+        box=1000.0,
         patience=120.0,
         only=dict.fromkeys((*modes, *files, *rest), (60,)),
     )
@@ -170,13 +170,13 @@ def default(most: int, scale: float = 1.0) -> list[Case]:
         overlap(part(4_000_000)),
         events(most),
         shapes(part(4_000_000)),
-        keys(part(4_000_000)),
+        keys(part(2_000_000)),
         partitions(part(4_000_000)),
-        around(part(500_000)),
-        hot_items(part(1_000_000)),
+        around(part(200_000)),
+        hot_items(part(500_000)),
         *connections(part(10_000)),
         small(part(100_000)),
-        own(part(200_000)),
+        own(part(100_000)),
     ]
 
 

@@ -78,25 +78,28 @@ def against_stages(case: Found, x: float, what: str) -> Iterator[Claim]:
     yield at_least(f"{TITLES[FILES]}, against {TITLES[STAGES]}, {what}", 3.0, ratio(case, (STAGES, x), (FILES, x)))
 
 
-def growth(cases: dict[str, Found]) -> Iterator[Claim]:
-    """Overlap and number of events."""
-    for ours in (LOCAL, FILES, FRAME):
-        if case := cases.get("overlap"):
+def overlap(cases: dict[str, Found]) -> Iterator[Claim]:
+    """Ten thousand windows over each event against ten."""
+    if case := cases.get("overlap"):
+        windows = {point["x"]: point["windows"] for point in case["points"]}
+        many = windows[10_000] / windows[10] if windows.get(10_000) and windows.get(10) else 1
+        why = f"{many:.2f} times as many windows are written"
+        for ours in (LOCAL, FILES, FRAME):
             what = f"{TITLES[ours]}, overlap of 10,000 against one of 10"
-            windows = {point["x"]: point["windows"] for point in case["points"]}
-            many = windows[10_000] / windows[10] if windows.get(10_000) and windows.get(10) else 1
-            why = f"{many:.2f} times as many windows are written"
             yield at_most(what, 1.15, ratio(case, (ours, 10_000), (ours, 10)), why)
-        if case := cases.get("events"):
+
+
+def growth(cases: dict[str, Found]) -> Iterator[Claim]:
+    """Time and memory against the number of events."""
+    if case := cases.get("events"):
+        for ours in (LOCAL, FILES, FRAME):
             found = curve(case, ours)
-            for points, which in (
-                (found, "all sizes"),
-                (found[2:], f"from {number(found[2][0])} on" if found[2:] else ""),
-            ):
-                if len(points) > 1:
-                    slope = exponent(points)
-                    what = f"{TITLES[ours]}, exponent of time over events, {which}"
+            for some in (found, found[2:]):
+                if len(some) > 1:
+                    what = f"{TITLES[ours]}, exponent of time over events, from {number(some[0][0])} on"
+                    slope = exponent(some)
                     yield Claim(what, "at most 1.05", f"{slope:.2f}", slope <= 1.05)
+        for ours in (LOCAL, FILES, FRAME):
             yield from memory_held(case, ours)
 
 
@@ -130,4 +133,4 @@ def variety(cases: dict[str, Found]) -> Iterator[Claim]:
 def claims(cases: list[Found]) -> list[Claim]:
     """All of them."""
     named = {case["name"]: case for case in cases}
-    return [*speed(named), *growth(named), *variety(named)]
+    return [*speed(named), *overlap(named), *growth(named), *variety(named)]

@@ -12,90 +12,26 @@ import os
 import statistics
 import sys
 import tempfile
-import time
-from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import Any, NamedTuple
 
-from .compare import compare
 from .contestants import TITLES
 from .events import write_events
 from .jobs import MINUTE, Job
-from .peers import framefold_spark, spark
-from .peers.sessions import consume, save
+from .turns import check, in_turns, ratio
 
-OURS = "parquet"
+OURS, STAGES, WINDOW = "framefold_spark.parquet", "spark.two_stages", "spark.window"
 SIZES = (60, 100)
 """Minutes of a window."""
+WARM_UPS = 3
+HEADER = ["| against | windows | framefold | the other | times faster |", "| --- | --- | --- | --- | --- |"]
 
 
-class Pairs(NamedTuple):
-    """Seconds of framefold and of another, in pairs."""
-
-    other: str
-    size: int
-    ours: list[float]
-    theirs: list[float]
-
-    @property
-    def ratio(self) -> float:
-        """How many times as long the other takes: the median of the pairs."""
-        return statistics.median(b / a for a, b in zip(self.ours, self.theirs, strict=True))
-
-    @property
-    def row(self) -> str:
-        """A row of the table."""
-        a, b = statistics.median(self.ours), statistics.median(self.theirs)
-        least, most = (pick(b / a for a, b in zip(self.ours, self.theirs, strict=True)) for pick in (min, max))
-        return (
-            f"| {TITLES[f'spark.{self.other}']} | {self.size} min | {a:.2f} s | {b:.2f} s | {self.ratio:.1f} "
-            f"| {least:.1f} - {most:.1f} | {len(self.ours)} |"
-        )
-
-
-HEADER = ["| against | windows | framefold | the other | times faster | from - to | pairs |", "|" + " --- |" * 7]
-
-
-def jobs(path: Path) -> list[Job]:
-    """The reference job, with windows of each size."""
-    return [Job(str(path), size=size * MINUTE) for size in SIZES]
-
-
-def seconds(way: Callable[[Job], Any], job: Job) -> float:
-    """How long it takes to compute every row."""
-    started = time.perf_counter()
-    consume(way(job))
-    return time.perf_counter() - started
-
-
-def differing(other: str, job: Job, folder: Path) -> int:
-    """How many windows two results do not have in common, but for those that the other leaves out by its nature."""
-    ours, theirs = folder / "ours", folder / "theirs"
-    save(framefold_spark.WAYS[OURS](job), job, str(ours))
-    save(spark.WAYS[other](job), job, str(theirs))
-    found = compare(ours, theirs, job)
-    return int(found.differing + found.added + (0 if other == "two_stages" else found.missing))
-
-
-def measured(other: str, job: Job, count: int) -> Pairs:
-    """So many pairs."""
-    found = Pairs(other, job.size // MINUTE, [], [])
-    for _ in range(count):
-        found.ours.append(seconds(framefold_spark.WAYS[OURS], job))
-        found.theirs.append(seconds(spark.WAYS[other], job))
-    return found
-
-
-def all_pairs(path: Path, two_stages: int, window: int) -> Iterator[Pairs]:
-    """All that is measured, after three rounds that warm up the JVM and the Python workers."""
-    for _ in range(3):
-        for job in jobs(path):
-            seconds(framefold_spark.WAYS[OURS], job)
-            seconds(spark.WAYS["two_stages"], job)
-    for other, count in (("two_stages", two_stages), ("window", window)):
-        for job in jobs(path):
-            if count:
-                yield measured(other, job, count)
+def row(other: str, job: Job, pairs: int) -> str:
+    """So many pairs as a row of the table."""
+    found = in_turns((OURS, other), job, pairs)
+    ours, theirs = (statistics.median(found[contender].seconds) for contender in (OURS, other))
+    faster = ratio(found[other], found[OURS])
+    return f"| {TITLES[other]} | {job.size // MINUTE} min | {ours:.2f} s | {theirs:.2f} s | {faster} |"
 
 
 def main() -> None:
@@ -107,18 +43,20 @@ def main() -> None:
     parser.add_argument("--window", type=int, default=1, help="how many pairs with Spark's window()")
     asked = parser.parse_args()
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
+    others = {STAGES: asked.pairs, WINDOW: asked.window}
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder, "events.parquet")
         write_events(path, asked.rows, asked.keys)
-        for job in jobs(path):
-            for other in ("two_stages", *(["window"] if asked.window else [])):
-                wrong = differing(other, job, Path(folder))
-                print(f"{TITLES[f'spark.{other}']}, {job.size // MINUTE} min: {wrong} windows differ", flush=True)
-                if wrong:
-                    sys.exit("the results are not equal")
-        print("\n".join(["", *HEADER]), flush=True)
-        for pairs in all_pairs(path, asked.pairs, asked.window):
-            print(pairs.row, flush=True)
+        jobs = [Job(str(path), size=size * MINUTE) for size in SIZES]
+        for job in jobs:
+            check((OURS, *(other for other, pairs in others.items() if pairs)), job, Path(folder))
+        for _ in range(WARM_UPS):
+            for job in jobs:
+                in_turns((OURS, STAGES), job, 1)
+        print("\n".join(HEADER), flush=True)
+        for other, pairs in others.items():
+            for job in jobs if pairs else ():
+                print(row(other, job, pairs), flush=True)
 
 
 if __name__ == "__main__":

@@ -81,7 +81,9 @@ def must_hold(cases: list[Found]) -> Iterator[str]:
     yield ""
     yield (
         "Seen: the median of the ratios of two runs, one right after the other, the least and the greatest of them, "
-        "and how many pairs there are. The memory is that of a new process that runs the job once."
+        "and how many pairs there are. Memory is the most that was resident in a new process that runs the job once: "
+        "in the largest Python worker of the Spark, or in the process itself where no worker takes part. What the JVM "
+        "holds is what it is given, and not among it."
     )
     yield ""
     found = claims(cases)
