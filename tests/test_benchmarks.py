@@ -189,6 +189,25 @@ def test_the_exponent_is_the_slope_of_the_best_line(benchmarks: ModuleType) -> N
     assert benchmarks.figures.exponent(zip(x, y, strict=True)) == pytest.approx(expected)
 
 
+def test_contenders_in_turns_are_compared_first(benchmarks: ModuleType, tmp_path: Path, monkeypatch: Any) -> None:
+    import benchmarks.turns as turns
+
+    job = benchmarks.jobs.Job(str(tmp_path / "events"), size=benchmarks.jobs.HOUR, every=benchmarks.jobs.HOUR // 2)
+    times = np.array([0, 1, 40, 200]) * benchmarks.jobs.MINUTE
+    pq.write_table(pa.table({"t": pa.array(times, pa.timestamp("us", "UTC")), "k": [1] * 4, "x": [0.5] * 4}), job.path)
+    ways = ("framefold_local.local", "duckdb.every", "duckdb.two_stages")
+    assert turns.check(ways, job, tmp_path) == {ways[0]: 5, ways[1]: 5, ways[2]: 3}
+    spent = turns.in_turns(ways, job, 3)
+    assert [len(spent[way].seconds) for way in ways] == [3, 3, 3]
+    monkeypatch.setitem(
+        benchmarks.peers.peer("duckdb").WAYS,
+        "every",
+        lambda job: "SELECT 1 AS k, 0 AS start, 1.5 AS total, 2 AS events",
+    )
+    with pytest.raises(SystemExit, match="DuckDB, two stages, every window differs from framefold"):
+        turns.check(ways, job, tmp_path)
+
+
 def test_a_worker_says_what_went_wrong_and_is_ended_when_it_takes_too_long(
     benchmarks: ModuleType, tmp_path: Path
 ) -> None:
