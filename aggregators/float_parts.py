@@ -1,8 +1,9 @@
 """Sums of floats without an error, by a database whose own sums of floats round.
 
-Each value is cut at fixed bit positions into parts whose sums no float64 has to round, however many rows there are (up
-to 2**30, or with a cut less 2**22) and in whatever order they come: J. Demmel and H. D. Nguyen, "Fast Reproducible
-Floating-Point Summation", 2013. That takes a bound on the values. Those that are of no ordinary size are put apart, in
+Each value is cut at fixed bit positions into integers, which are added up as such: J. Demmel and H. D. Nguyen, "Fast
+Reproducible Floating-Point Summation", 2013, with integers of 64 bits for the bins, since they hold ten bits more than
+a float does. No sum of them leaves 64 bits, however many rows there are (up to 2**30, or with an integer less 2**22)
+and in whatever order they come. That takes a bound on the values. Those that are of no ordinary size are put apart, in
 groups of their own, and are brought to ordinary size by a power of two there; so every group is exact, and what cannot
 be added up is counted.
 """
@@ -10,6 +11,7 @@ be added up is counted.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -17,18 +19,19 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .compensated import BIG, HUGE, NAN, NEGATIVE, POSITIVE, SHIFT, Compensated, two_sum
+from .exact import MASK
 from .in_sql import FEW_ROWS, MOST_ROWS, InSql, Planes
 from .operation import State
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-TOP = 24
+TOP = 18
 """Values below 2**TOP are ordinary, ..."""
-WIDTH = 41
-"""... if they are at least 2**(TOP - WIDTH). A sum of parts has room for 2 bits more than that."""
-CUTS = {FEW_ROWS: 2, MOST_ROWS: 3}
-"""How often a value is cut so that parts and what is left have 53 bits of WIDTH + 2 exponents, of so many rows."""
+WIDTH = 28
+"""... if they are at least 2**(TOP - WIDTH). The integers have room for a bit more at either end."""
+INTEGERS = {FEW_ROWS: 2, MOST_ROWS: 3}
+"""Into how many integers a value is cut, of so many rows."""
 
 HUGE_EXPONENT = int(np.log2(HUGE)) + WIDTH - TOP
 """What the least huge values are divided by, as an exponent. Lesser values have lesser exponents."""
@@ -36,18 +39,14 @@ NO_NUMBER = 1100
 """Of these and greater exponents are NaN, inf and -inf, in the order of the columns of ``Compensated.rare``."""
 
 
-def cuts(rows: int) -> list[float]:
-    """What is added to and taken from a value to cut it, largest first.
+def bits(rows: int) -> int:
+    """How many bits an integer may have for so many to be added up in 64 bits, its sign apart."""
+    return 64 - rows.bit_length()
 
-    The parts are multiples of 2**(exponent - 52), and so many of them stay below 2**(exponent + 1). What is left is
-    half a multiple at most.
-    """
-    found, top = [], TOP + 1
-    for _ in range(CUTS[rows]):
-        exponent = top + rows.bit_length() - 2
-        found.append(float(np.ldexp(1.5, exponent)))
-        top = exponent - 52 - 1
-    return found
+
+def first_shift(rows: int) -> int:
+    """The power of two by which a value is multiplied before the first integer is cut off."""
+    return bits(rows) - (TOP + 1)
 
 
 def literal(value: float) -> str:
@@ -55,46 +54,60 @@ def literal(value: float) -> str:
     return f"{value!r}D"
 
 
+def power(exponent: int) -> str:
+    """A power of two in SQL."""
+    return literal(2.0**exponent)
+
+
 def exponents(value: str) -> str:
     """The power of two that a value is divided by to be of ordinary size; most often 0.
 
-    A logarithm may be rounded up or down to the next integer: the parts have room for twice and half as much.
+    A multiple of WIDTH, but of huge values. A logarithm may be rounded up or down to the next integer: for that there
+    is room. It takes long, and is left to values that are very far from ordinary.
     """
-    size, log = f"abs({value})", f"log2(abs({value}))"
-    least, most = literal(2.0 ** (TOP - WIDTH)), literal(2.0**TOP)
-    huge = f"{HUGE_EXPONENT} + {WIDTH} * greatest(0, cast(floor(({log} - {int(np.log2(HUGE))}) / {WIDTH}) as int))"
+    size, top, bottom = f"abs({value})", TOP, TOP - WIDTH
+    huge = int(np.log2(HUGE))
     return (
-        f"case when {size} >= {least} and {size} < {most} then 0 when {value} is null or {value} = 0 then 0 "
-        f"when isnan({value}) then {NO_NUMBER + NAN} "
-        f"when {size} = double('infinity') then if({value} > 0, {NO_NUMBER + POSITIVE}, {NO_NUMBER + NEGATIVE}) "
-        f"when {size} >= {literal(HUGE)} then {huge} "
-        f"else {WIDTH} * (cast(floor(({log} - {TOP}) / {WIDTH}) as int) + 1) end"
+        f"case when {size} >= {power(bottom)} and {size} < {power(top)} then 0 "
+        f"when {size} >= {power(top)} and {size} < {power(top + WIDTH)} then {WIDTH} "
+        f"when {size} >= {power(bottom - WIDTH)} and {size} < {power(bottom)} then -{WIDTH} "
+        f"when {size} < {power(huge)} then if({value} = 0, 0, {WIDTH} * ceil((log2({size}) - {TOP}) / {WIDTH})) "
+        f"when {size} < double('infinity') then {HUGE_EXPONENT} + "
+        f"if({size} < {power(huge + WIDTH)}, 0, if({size} < {power(huge + 2 * WIDTH)}, {WIDTH}, {2 * WIDTH})) "
+        f"when isnan({value}) then {NO_NUMBER + NAN} when {value} > 0 then {NO_NUMBER + POSITIVE} "
+        f"when {value} < 0 then {NO_NUMBER + NEGATIVE} else 0 end"
     )
 
 
 def in_sql(type: pa.DataType, read: Callable[[Planes], State], **more: str) -> InSql:
     """How states with the sum of a column ``{0}`` are built, next to other aggregates."""
-    steps, sums = in_parts(type, MOST_ROWS)
-    few = InSql({**in_parts(type, FEW_ROWS)[1], **more}, read, steps, ("exponent",))
-    return InSql({**sums, **more}, read, steps, ("exponent",), few)
+    few, most = (
+        InSql({**sums, **more}, read, steps, ("exponent",))
+        for steps, sums in (in_integers(type, rows) for rows in (FEW_ROWS, MOST_ROWS))
+    )
+    return replace(most, few=few)
 
 
-def in_parts(type: pa.DataType, rows: int) -> tuple[dict[str, str], dict[str, str]]:
-    """The steps before a column is cut, and the sums of its parts."""
+def in_integers(type: pa.DataType, rows: int) -> tuple[dict[str, str], dict[str, str]]:
+    """The steps before a column is cut, and the sums of the integers."""
     value = "{0}" if type == pa.float64() else "cast({0} as double)"
-    half = "cast({exponent} div 2 as int)"
+    shift = first_shift(rows)
     # In two steps: no float is large enough to make the least one ordinary.
-    scaled = f"{value} * power(2D, -{half}) * power(2D, {half} - {{exponent}})"
-    ordinary = f"case when {{exponent}} = 0 then {value} when {{exponent}} >= {NO_NUMBER} then 0D else {scaled} end"
-    # The parts stand for themselves wherever they are needed: Spark computes what it finds twice once, and looks for
+    half = f"power(2D, ({shift} - {{exponent}}) / 2)"
+    shifted = (
+        f"case when {{exponent}} = 0 then {value} * {power(shift)} "
+        f"when {{exponent}} = {WIDTH} then {value} * {power(shift - WIDTH)} "
+        f"when {{exponent}} = -{WIDTH} then {value} * {power(shift + WIDTH)} "
+        f"when {{exponent}} >= {NO_NUMBER} then 0D else {value} * {half} * {half} end"
+    )
+    # The integers stand for themselves wherever they are needed: Spark computes what it finds twice once, and looks for
     # it faster than it goes through another projection.
-    sums, rest = {}, "{ordinary}"
-    for place, cut in enumerate(map(literal, cuts(rows))):
-        part = f"(({rest} + {cut}) - {cut})"
-        sums[f"sum{place}"] = f"sum({part})"
-        rest = f"({rest} - {part})"
-    sums |= {f"sum{CUTS[rows]}": f"sum({rest})", "rows": "count(*)"}
-    return {"exponent": exponents(value), "ordinary": ordinary}, sums
+    sums, rest = {}, "{shifted}"
+    for place in range(INTEGERS[rows]):
+        integer = f"cast({rest} as bigint)"
+        sums[f"sum{place}"] = f"sum({integer})"
+        rest = f"({rest} - {integer}) * {power(bits(rows))}"
+    return {"exponent": exponents(value), "shifted": shifted}, {**sums, "rows": "count(*)"}
 
 
 class FloatSums(NamedTuple):
@@ -105,10 +118,10 @@ class FloatSums(NamedTuple):
 
 
 def read(planes: Planes) -> FloatSums:
-    """The sums of the sums of parts."""
+    """The sums of the sums of integers."""
     known = planes["sum0"].is_valid().to_numpy(zero_copy_only=False)
-    parts = sorted(name for name in planes if name.startswith("sum"))
-    high, low = joined([planes[name].fill_null(0.0).to_numpy() for name in parts])
+    integers = [planes[name].fill_null(0).to_numpy() for name in sorted(planes) if name.startswith("sum")]
+    high, low = joined(integers, next(rows for rows, many in INTEGERS.items() if many == len(integers)))
     exponent = planes["exponent"].to_numpy().astype(np.int64)
     if not exponent.any():
         return FloatSums(Compensated(high, low), known)
@@ -124,12 +137,21 @@ def read(planes: Planes) -> FloatSums:
     return FloatSums(Compensated(sums.high, sums.low, rare if rare.any() else None), known)
 
 
-def joined(parts: list[Floats]) -> tuple[Floats, Floats]:
-    """Columns of floats, largest first, as their sum in two floats: the nearest float, and what it lacks."""
+def joined(integers: list[Ints], rows: int) -> tuple[Floats, Floats]:
+    """Sums of integers as the sum in two floats: the nearest float, and what it lacks."""
+    step = bits(rows)
+    for place in range(len(integers) - 1, 0, -1):  # all but the first have no more bits than a float
+        integers[place - 1] = integers[place - 1] + (integers[place] >> step)
+        integers[place] = integers[place] & ((1 << step) - 1)
+    first, *others = integers
+    parts = [(first & ~MASK).astype(np.float64), (first & MASK).astype(np.float64)]
+    parts += [np.ldexp(each.astype(np.float64), -step * place) for place, each in enumerate(others, 1)]
     for _ in range(2):
         for place in reversed(range(len(parts) - 1)):
             parts[place], parts[place + 1] = two_sum(parts[place], parts[place + 1])
     low = parts[-1]
     for part in reversed(parts[1:-1]):
         low = part + low
-    return two_sum(parts[0], low)
+    high, low = two_sum(parts[0], low)
+    unit = 2.0 ** -first_shift(rows)
+    return high * unit, low * unit

@@ -10,6 +10,7 @@ from dataclasses import replace
 from functools import cached_property
 
 import pyarrow as pa
+from pyspark.errors import ArithmeticException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
@@ -159,7 +160,7 @@ class Pipeline:
 
     def on_driver(self, packed: DataFrame) -> DataFrame:
         """Collect the partials, slide them, and hand the results back to the session."""
-        results = self._results(packed.toArrow(), DRIVER_MOST_BYTES)
+        results = self._results(self._collected(packed), DRIVER_MOST_BYTES)
         if results is None:
             raise EngineError(
                 f"the results take more than the {DRIVER_MOST_BYTES >> 20:,} MiB that combine='driver' makes on the "
@@ -215,6 +216,9 @@ class Pipeline:
     def _unpacked(self, packed: DataFrame) -> DataFrame:
         return self._stage(packed, "unpacked", self.job.wire.spark_schema)
 
+    def _collected(self, packed: DataFrame) -> pa.Table:
+        return packed.toArrow()
+
     def _opened(self, packed: pa.Table) -> pa.Table:
         """The partials in what ``packed`` gives."""
         return tasks.opened_packets(packed, self.query.partials_schema)
@@ -244,6 +248,7 @@ class BuiltPipeline(Pipeline):
     def __init__(self, df: DataFrame, query: Query) -> None:
         super().__init__(df, query)
         self.request = Request(query, few=True)
+        self.most: int | None = None  # partials to collect
 
     def partials(self) -> DataFrame:
         """The partials of all tasks, merged but for groups that Spark has to tell apart."""
@@ -251,24 +256,36 @@ class BuiltPipeline(Pipeline):
 
     def packed(self) -> DataFrame:
         """What Spark adds up, which the driver can read as it is."""
-        return aggregated(self.events, self.request)
+        answer = aggregated(self.events, self.request)
+        return answer if self.most is None else answer.limit(self.most)
 
     def where_they_fit(self, bound: int) -> DataFrame:
         """Collect the partials, if there is room for them; else Spark adds them up anew where they are shuffled."""
         # To persist and count them first, as where Python makes them, would take a third longer.
-        answer = self.packed().limit(bound + 1).toArrow()
+        self.most = bound + 1
+        answer = self._collected(self.packed())
         if len(answer) <= bound:
             results = self._results(answer, DRIVER_RESULT_BYTES)
             if results is not None:
                 return self._hand_back(results)
         return self.on_executors(self.partials())
 
+    def _collected(self, packed: DataFrame) -> pa.Table:
+        try:
+            return packed.toArrow()
+        except ArithmeticException:  # of the user's own, or 64 bits had no room for the integers of so many rows
+            return self._with_more_integers()
+
     def _opened(self, packed: pa.Table) -> pa.Table:
         try:
             return self.request.partials(packed)
-        except TooManyRows:  # now with more parts
-            self.request = Request(self.query)
-            return self.request.partials(self.packed().toArrow())
+        except TooManyRows:
+            answer = self._with_more_integers()
+            return self.request.partials(answer)
+
+    def _with_more_integers(self) -> pa.Table:
+        self.request = Request(self.query)
+        return self.packed().toArrow()
 
 
 def _release(packed: DataFrame) -> None:

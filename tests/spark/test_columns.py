@@ -231,21 +231,36 @@ def test_long_sums_of_cents_are_exact(spark: SparkSession) -> None:
 
 
 @pytest.mark.parametrize("most", [in_sql.FEW_ROWS, in_sql.MOST_ROWS])
-def test_parts_leave_nothing_of_ordinary_values(most: int) -> None:
-    """What is cut off is exact, and each part has room for the most rows there may be."""
+def test_integers_leave_nothing_of_ordinary_values(most: int) -> None:
+    """What is cut off is exact, and 64 bits have room for the most rows there may be."""
     rng = np.random.default_rng(2)
-    values = np.concatenate([np.ldexp(rng.uniform(-1, 1, 4_000), rng.integers(-17, 26, 4_000)), [2.0**25, 2.0**-18]])
-    rest, exact = values, [Fraction(0)] * len(values)
-    for cut in float_parts.cuts(most):
-        part = (rest + cut) - cut
-        unit = math.ulp(cut)
-        assert (np.abs(part) * most <= unit * 2.0**53).all()
-        assert (part % unit == 0).all()
-        exact = [total + Fraction(each) for total, each in zip(exact, part.tolist(), strict=True)]
-        rest = rest - part
-    assert [a + Fraction(b) for a, b in zip(exact, rest.tolist(), strict=True)] == list(map(Fraction, values.tolist()))
-    least = math.ulp(2.0 ** (float_parts.TOP - float_parts.WIDTH - 1))
-    assert (np.abs(rest) * most <= least * 2.0**53).all()
+    top, bottom = float_parts.TOP, float_parts.TOP - float_parts.WIDTH
+    values = np.ldexp(rng.uniform(-1, 1, 4_000), rng.integers(bottom + 1, top + 2, 4_000))
+    values = values[np.abs(values) >= 2.0 ** (bottom - 1)]
+    values = np.concatenate([values, [2.0 ** (top + 1), -(2.0 ** (top + 1)), math.nextafter(2.0**bottom, 1)]])
+    rest, exact = values * 2.0 ** float_parts.first_shift(most), [Fraction(0)] * len(values)
+    for place in range(float_parts.INTEGERS[most]):
+        integers = rest.astype(np.int64)
+        assert (np.abs(integers) <= (2**63 - 1) // (most - 1)).all()
+        unit = Fraction(2) ** -(float_parts.first_shift(most) + place * float_parts.bits(most))
+        exact = [total + each * unit for total, each in zip(exact, integers.tolist(), strict=True)]
+        rest = (rest - integers) * 2.0 ** float_parts.bits(most)
+    assert exact == list(map(Fraction, values.tolist()))
+
+
+@pytest.mark.parametrize("most", [in_sql.FEW_ROWS, in_sql.MOST_ROWS])
+def test_sums_of_integers_are_joined_without_an_error(most: int) -> None:
+    rng = np.random.default_rng(3)
+    sums = [rng.integers(-(2**62), 2**62, 500) >> rng.integers(0, 60, 500) for _ in range(float_parts.INTEGERS[most])]
+    sums[0][:100] = rng.integers(-2, 3, 100)
+    high, low = float_parts.joined(list(sums), most)
+    for place, parts in enumerate(zip(*(each.tolist() for each in sums), strict=True)):
+        total = sum(
+            each * Fraction(2) ** -(float_parts.first_shift(most) + number * float_parts.bits(most))
+            for number, each in enumerate(parts)
+        )
+        assert high[place] == float(total)
+        assert low[place] == float(total - Fraction(float(high[place])))
 
 
 def test_powers_of_two_are_exact_in_spark(spark: SparkSession) -> None:
@@ -400,6 +415,26 @@ def test_too_many_rows_for_exact_sums_are_refused(frame: DataFrame, monkeypatch:
     monkeypatch.setattr(in_sql, "MOST_ROWS", 10)
     with pytest.raises(ff.EngineError, match=r"a frame has \d+ events of one key, and Spark's sums are exact for 10;"):
         query.aggregate(x=ff.Sum("x"))
+
+
+@pytest.mark.parametrize("ansi", ["true", "false"])
+def test_sums_of_more_rows_than_64_bits_have_room_for(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, ansi: str
+) -> None:
+    """Which is an error in ANSI mode, and a wrong sum otherwise: both are computed again, with more integers."""
+    # As if a few rows were so many: their integers have no room for more.
+    monkeypatch.setattr(float_parts, "bits", lambda rows: 60 if rows == in_sql.FEW_ROWS else 33)
+    monkeypatch.setattr(in_sql, "FEW_ROWS", 10)
+    df = spark.range(200_000).selectExpr("id", "200000D + id as x")
+    before = spark.conf.get("spark.sql.ansi.enabled")
+    spark.conf.set("spark.sql.ansi.enabled", ansi)
+    try:
+        query = ff.events(df, time="id").window(ff.tumbling(200_000)).options(accumulate="spark")
+        for combine in ("auto", "driver"):
+            found = query.options(combine=combine).aggregate(x=ff.Sum("x")).collect()
+            assert [row["x"] for row in found] == [200_000 * 200_000 + 199_999 * 100_000]
+    finally:
+        spark.conf.set("spark.sql.ansi.enabled", before or "")
 
 
 CONNECT = """
