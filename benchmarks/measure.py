@@ -20,7 +20,7 @@ from .jobs import Job
 from .rounds import Run, groups, rounds
 
 WARM_UPS = 2
-"""Untimed runs of each contender at each point, beside the first: a JVM compiles what runs often."""
+"""Untimed runs of each contender at each point, the first of them checked: a JVM compiles what runs often."""
 SHORT = 3.0
 """Seconds; what takes longer needs no further warming up."""
 
@@ -72,7 +72,7 @@ class Running:
                 our_own = path
                 self.sizes[point.x] = ds.dataset(path).count_rows()
             self.say(point.x, contender, f"{entry['first']:8.2f} s")
-            for _ in range(WARM_UPS if self.case.repeats else 0):
+            for _ in range(1, WARM_UPS if self.case.repeats else 1):
                 if self.took.get((contender, point.x), SHORT) < SHORT:
                     self.run((contender, point.x))
             self.doubt(contender, point)

@@ -103,11 +103,12 @@ def how(results: dict[str, Any]) -> Iterator[str]:
     yield (
         "Every peer lives in a process of its own, and in an environment of its own where its packages do not go "
         "with ours. A contender's first run at a point does not count, and has its result compared with ours, window "
-        f"by window: sums to 1e-9 of their size (of 1 where they are smaller), variances to 1e-9. {WARM_UPS} more runs "
-        f"warm it up, if they take less than {SHORT:g} s. Then each peer runs in turns with those of our ways that run "
-        f"on the same, there and back, {FEW} times, or fewer where that takes too long. So ours run more often than "
-        "peers do. A time is from the file to the whole result: in memory, or on Spark and Flink to a sink that throws "
-        f"it away. Figures are medians, in seconds; in brackets how many runs where they are fewer than {FEW}."
+        "by window: sums to 1e-9 of their size (of 1 where they are smaller), variances to 1e-9. There are up to "
+        f"{WARM_UPS} such runs, which warm it up; only one where that takes more than {SHORT:g} s. Then each peer runs in "
+        f"turns with those of our ways that run on the same, there and back, {FEW} times, or fewer where that takes too "
+        "long; so ours run more often than peers do. A time is from the file to the whole result: in memory, or on "
+        "Spark and Flink to a sink that throws it away. Figures are medians, in seconds; in brackets how many runs "
+        f"where they are fewer than {FEW}."
     )
     yield ""
     yield (

@@ -25,6 +25,7 @@ def hot_items(rows: int) -> Case:
         tuple(Point(size, Data("bids", rows, text=True), job | {"size": size * SECOND}) for size in (10, 60)),
         (*OURS, *COPIED, *WINDOWS, "duckdb.expanded", "flink.hop"),
         "Windows every two seconds; 10 seconds is the query as it was written.",
+        box=60.0,
     )
 
 
@@ -48,12 +49,12 @@ def connections(rate: int) -> list[Case]:
     def sliding(job: dict[str, object], size: int, every: int) -> dict[str, object]:
         return job | {"size": size * SECOND, "every": every * SECOND}
 
-    def case(name: str, title: str, axis: str, points: list[Point], contenders: tuple[str, ...]) -> Case:
+    def case(name: str, title: str, axis: str, points: list[Point], contenders: tuple[str, ...], box: float) -> Case:
         about = "A trace with the schema of LBL-CONN-7, one wave of tuples a second, as the paper replays it."
-        return Case(name, f"LBL-like trace, {title}", axis, tuple(points), contenders, about, box=20.0)
+        return Case(name, f"LBL-like trace, {title}", axis, tuple(points), contenders, about, box=box)
 
     extents, steps = (1, 10, 50), (1, 5, 10)
-    trace, start = data(1, 60), data(1, 30)
+    trace, half, start = data(1, 60), data(1, 30), data(1, 15)
     return [
         case(
             "lbl-extent",
@@ -61,6 +62,7 @@ def connections(rate: int) -> list[Case]:
             "extent, seconds",
             [Point(extent, trace, sliding(by_host, extent, 1)) for extent in extents],
             many,
+            40.0,
         ),
         case(
             "lbl-step",
@@ -68,6 +70,7 @@ def connections(rate: int) -> list[Case]:
             "step, seconds",
             [Point(step, trace, sliding(by_host, 10, step)) for step in steps],
             many,
+            35.0,
         ),
         case(
             "lbl-rate",
@@ -75,6 +78,7 @@ def connections(rate: int) -> list[Case]:
             "tuples a second",
             [Point(rate * times, data(times, 30), sliding(by_host, 10, 1)) for times in (1, 3, 10)],
             many,
+            35.0,
         ),
         case(
             "lbl-distinct",
@@ -82,13 +86,15 @@ def connections(rate: int) -> list[Case]:
             "extent, seconds",
             [Point(extent, start, sliding(distinct, extent, 1)) for extent in (1, 3, 10)],
             whole,
+            50.0,
         ),
         case(
             "lbl-partitioned",
             "SUM and MAX over the last tuples of each protocol, against how many",
             "tuples",
-            [Point(last, trace, partitioned | {"size": last}) for last in (10, 100, 1000)],
+            [Point(last, half, partitioned | {"size": last}) for last in (10, 100, 1000)],
             (*FILES, *each_row),
+            50.0,
         ),
         case(
             "lbl-landmark",
@@ -96,5 +102,6 @@ def connections(rate: int) -> list[Case]:
             "step, seconds",
             [Point(step, trace, {"kind": "landmark", "every": step * SECOND} | by_host) for step in steps],
             (*FILES, "spark.two_stages", "duckdb.two_stages"),
+            20.0,
         ),
     ]
