@@ -45,7 +45,8 @@ def run(source: Source | Together, query: Query) -> pa.Table:
     NullTimeError
         If events have no time, with their number, unless the query drops those (a DroppedEventsWarning then has it).
     """
-    threads = pa.cpu_count() if all(is_ours(bound.operation) for bound in query.outputs.values()) else 1
+    # One more than there are cores: numpy holds the interpreter while it adds to places, and the others wait for it.
+    threads = pa.cpu_count() + 1 if all(is_ours(bound.operation) for bound in query.outputs.values()) else 1
     at_once = query.ordered or query.in_rows
     files = source.pieces(query.columns, query.by) if threads > 1 and not at_once else []
     pieces = [partial(tables_of, read) for read in files] if len(files) > 1 else in_turn(source, query)
