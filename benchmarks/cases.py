@@ -20,7 +20,7 @@ def reference(rows: int) -> Case:
         "window, minutes",
         tuple(Point(size, data, {"size": size * MINUTE}) for size in (10, 60, 100)),
         (*OURS, *modes, *files, *STAGES, *WINDOWS, *rest),
-        box=830.0,
+        box=1000.0,
         patience=120.0,
         only=dict.fromkeys((*modes, *files, *rest), (60,)),
     )
@@ -39,7 +39,7 @@ def overlap(rows: int) -> Case:
         (*OURS, *STAGES, *WINDOWS, "duckdb.expanded"),
         "A window's depth is its size over its step. There are 12 % more windows at the right end than at the left, "
         "since windows reach beyond both ends of the day. Events are copied into a hundred windows at most.",
-        box=210.0,
+        box=170.0,
         only=dict.fromkeys(copying, depths[:3]),
         across=(10, 10_000),
     )
@@ -55,7 +55,7 @@ def keys(rows: int) -> Case:
         tuple(Point(many, Data(rows=rows, keys=many), job) for many in (1, 100, 10_000, 1_000_000)),
         (*OURS, *STAGES, "spark.window", "polars.dynamic"),
         "At a million keys nearly every event is a partial of its own, and there are two windows an event to write.",
-        box=170.0,
+        box=150.0,
         across=(100, 1_000_000),
     )
 
@@ -69,7 +69,7 @@ def partitions(rows: int) -> Case:
         "partitions",
         tuple(Point(files, Data(rows=rows, files=files), {"partitions": files}) for files in many),
         ("framefold_spark.parquet", "framefold_spark.dataframe", "framefold_spark.dataframe_executors", STAGES[0]),
-        box=80.0,
+        box=60.0,
     )
 
 
@@ -107,7 +107,7 @@ def shapes(rows: int) -> Case:
         points,
         (*OURS, *STAGES),
         "The variance by hand is made of sums of squares, which rounding can ruin; ours is not.",
-        box=120.0,
+        box=160.0,
         across=tuple(point.x for point in points),
     )
 
@@ -125,7 +125,7 @@ def around(rows: int) -> Case:
             Point(size, data, {"kind": "around", "size": size * MINUTE, "outputs": outputs}) for size in (10, 60, 360)
         ),
         (*OURS, *others, "polars.rolling", "pandas.rolling"),
-        box=80.0,
+        box=60.0,
     )
 
 
@@ -140,7 +140,7 @@ def small(rows: int) -> Case:
         (*OURS, *STAGES, *WINDOWS, "duckdb.expanded", "pandas.two_stages", "flink.hop", "bytewax.fold"),
         "A query on Spark or Flink has costs of its own however few events there are. PyFlink reads CSV, as its "
         "package has no Parquet; all others read Parquet.",
-        box=60.0,
+        box=45.0,
     )
 
 
@@ -158,7 +158,7 @@ def own(rows: int) -> Case:
         "Ours is an `AggregateOperation` (functions of whole columns) unless it says `PythonOperation` (one value at a "
         "time). Peers call a Python function for each window with all of its events, or fold each event into each "
         "window; DuckDB and PyFlink have no Python aggregate over such windows.",
-        box=80.0,
+        box=70.0,
     )
 
 

@@ -163,8 +163,8 @@ def measure(case: Case, arena: Arena) -> dict[str, Any]:
     for point in case.points:
         running.first(point)
     if case.repeats:
-        running.time(case.box - (time.monotonic() - began))
         running.memory()
+        running.time(case.box - (time.monotonic() - began))
     arena.close(module for module, peer in PEERS.items() if peer.extra)  # these take part in few cases
     points = [
         {"x": point.x, "label": point.label, "events": point.data.rows, "windows": running.sizes.get(point.x)}

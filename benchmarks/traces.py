@@ -25,7 +25,7 @@ def hot_items(rows: int) -> Case:
         tuple(Point(size, Data("bids", rows, text=True), job | {"size": size * SECOND}) for size in (10, 60)),
         (*OURS, *COPIED, *WINDOWS, "duckdb.expanded", "flink.hop"),
         "Windows every two seconds; 10 seconds is the query as it was written.",
-        box=60.0,
+        box=50.0,
     )
 
 
@@ -62,7 +62,7 @@ def connections(rate: int) -> list[Case]:
             "extent, seconds",
             [Point(extent, trace, sliding(by_host, extent, 1)) for extent in extents],
             many,
-            40.0,
+            36.0,
         ),
         case(
             "lbl-step",
@@ -70,7 +70,7 @@ def connections(rate: int) -> list[Case]:
             "step, seconds",
             [Point(step, trace, sliding(by_host, 10, step)) for step in steps],
             many,
-            35.0,
+            30.0,
         ),
         case(
             "lbl-rate",
@@ -78,7 +78,7 @@ def connections(rate: int) -> list[Case]:
             "tuples a second",
             [Point(rate * times, data(times, 30), sliding(by_host, 10, 1)) for times in (1, 3, 10)],
             many,
-            35.0,
+            30.0,
         ),
         case(
             "lbl-distinct",
@@ -86,7 +86,7 @@ def connections(rate: int) -> list[Case]:
             "extent, seconds",
             [Point(extent, start, sliding(distinct, extent, 1)) for extent in (1, 3, 10)],
             whole,
-            50.0,
+            42.0,
         ),
         case(
             "lbl-partitioned",
@@ -94,7 +94,7 @@ def connections(rate: int) -> list[Case]:
             "tuples",
             [Point(last, half, partitioned | {"size": last}) for last in (10, 100, 1000)],
             (*FILES, *each_row),
-            50.0,
+            42.0,
         ),
         case(
             "lbl-landmark",
