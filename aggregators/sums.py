@@ -184,6 +184,8 @@ class SumOfFloats(Sum):
     state = {"total": "compensated", "frames": "int64"}
     joins = dict.fromkeys(("total", "frames", "count"), np.add)
     counter: ClassVar[str] = "frames"
+    rounds: ClassVar[bool] = True
+    """Sums of windows are needed to the nearest float only: nothing but a result is made of them."""
     result = pa.float64()
 
     def of_type(self, type: pa.DataType) -> SumOfFloats:

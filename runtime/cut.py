@@ -162,6 +162,11 @@ class Places:
         """Whether all windows have the width ``widest`` and begin a step after one another."""
         return isinstance(self.begin, slice)
 
+    @property
+    def every_row(self) -> bool:
+        """Whether a window of the width ``widest`` begins at every row that is not too near to the block's end."""
+        return isinstance(self.begin, slice) and self.begin.step == 1
+
 
 class Workspace:
     """Columns that are used again for every block, so that they stay in the cache."""

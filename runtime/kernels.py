@@ -54,7 +54,8 @@ def by_kernels(
     of
         The blocks of the ranges.
     """
-    slid = {key: room(column, len(low)) for key, column in states.items()}
+    rounded: bool = getattr(operation.operation, "rounds", False)
+    slid = {key: room(column, len(low), rounded) for key, column in states.items()}
     doubtful: list[NDArray[np.intp]] = []
     work, functions = Workspace(), operation.joins
     for block in of:
@@ -68,11 +69,11 @@ def by_kernels(
     return slid, np.unique(np.concatenate(doubtful)) if doubtful else np.empty(0, np.intp)
 
 
-def room(column: Column, length: int) -> Column:
-    """An empty column of the kind of another."""
+def room(column: Column, length: int, rounded: bool = False) -> Column:
+    """An empty column of the kind of another; for sums of floats that are to be rounded with one low float for all."""
     if isinstance(column, Compensated):
         rare = None if column.rare is None else np.empty((length, column.rare.shape[1]))
-        return Compensated(np.empty(length), np.empty(length), rare)
+        return Compensated(np.empty(length), np.broadcast_to(0.0, length) if rounded else np.empty(length), rare)
     if isinstance(column, Exact):
         return Exact([np.empty(length, np.int64) for _ in column.limbs])
     return np.empty(length, cast(NDArray[Any], column).dtype)

@@ -29,6 +29,9 @@ PLANES = 4
 SURE = 2.0**-64
 """Windows are doubtful where more than this proportion of their sums may have been left."""
 
+LIKELY = 2.0**-76
+"""Of no more than this proportion of sums, what is left hardly ever matters in how they are rounded."""
+
 ROOM = 50
 """Sums of windows have so many bits: those of a float but one for the sign, one for carries and one for the bias."""
 
@@ -40,10 +43,10 @@ def differences(values: NDArray[np.integer], places: Places, work: Workspace, ou
     """The sums of windows over integers; what does not fit them wraps."""
     dtype = values.dtype
     if (values[:64] == values[0]).all() and (values == values[0]).all():
-        widths = np.array([places.widest])
-        if not (isinstance(places.begin, slice) or isinstance(places.end, slice)):
-            widths = places.end - places.begin
-        np.multiply(values[:1], widths.astype(dtype), out=out)
+        if isinstance(places.begin, slice) or isinstance(places.end, slice):
+            out.fill((values[:1] * np.array(places.widest).astype(dtype))[0])
+        else:
+            np.multiply(values[:1], (places.end - places.begin).astype(dtype), out=out)
         return
     running = work.scratch(dtype, len(values) + 1)
     running[0] = 0
@@ -60,11 +63,83 @@ def compensated_differences(
 ) -> NDArray[np.bool_] | None:
     """The sums of windows over floats; and which of them may not be exact, None where all are.
 
-    What is kept apart in ``rare`` goes by :func:`rare_differences`.
+    What is kept apart in ``rare`` goes by :func:`rare_differences`. Where ``out.low`` cannot be written, the sums are
+    rounded.
     """
-    largest, lost = magnitude(values.high), magnitude(values.low)
+    least, most, lost = float(values.high.min()), float(values.high.max()), magnitude(values.low)
+    largest = max(-least, most)
     if not largest < HUGE or not lost < HUGE:
         return np.ones(places.length, bool)
+    if least > 0 and places.every_row and in_two_planes(values, least, most, lost, places.widest, work, out):
+        return None
+    if not out.low.flags.writeable:  # asked for rounded
+        pair = Compensated(out.high, work.floats("low", places.length))
+        doubtful = in_planes(values, largest, lost, places, work, pair)
+        np.add(pair.high, pair.low, out=out.high)
+        return doubtful
+    return in_planes(values, largest, lost, places, work, out)
+
+
+def in_two_planes(
+    values: Compensated, least: float, most: float, lost: float, width: int, work: Workspace, out: Compensated
+) -> bool:
+    """The sums of all windows of a width over positive values in two planes; whether they are surely rounded correctly.
+
+    They are if nothing is left of the values, or if what is left cannot change how any sum is rounded (A. Ziv, "Fast
+    evaluation of elementary mathematical functions with correctly rounded last bit", 1991).
+    """
+    spread, length = width.bit_length(), len(out)
+    first, grid = _adder(most, spread)
+    second, finest = _adder(grid / 2 + lost, spread)
+    if finest > math.ulp(least):  # something may be left of the high floats
+        return False
+    coarse, fine, rest = (work.floats(name, len(values)) for name in ("coarse", "bits", "rest"))
+    np.add(values.high, first, out=coarse)
+    np.subtract(coarse, first, out=fine)
+    np.subtract(values.high, fine, out=rest)
+    np.add(rest, second, out=rest)
+    np.add(rest, values.low, out=fine)
+    exact = not lost
+    if lost and (fine[:64] - rest[:64] == values.low[:64]).all():
+        exact = np.array_equal(np.subtract(fine, rest, out=rest), values.low)
+    if not exact and finest > LIKELY * least:
+        return False
+    upper = _slid(coarse, width, first, work.floats("first", length))
+    lower = _slid(fine, width, second, work.floats("second", length))
+    np.add(upper, lower, out=out.high)
+    if not exact:
+        left = finest * width
+        above = np.add(upper, np.add(lower, left, out=rest[:length]), out=rest[:length])
+        below = np.add(upper, np.subtract(lower, left, out=fine[:length]), out=fine[:length])
+        if not np.array_equal(above, below):
+            return False
+    if out.low.flags.writeable:
+        # As in `add_up`.
+        np.subtract(out.high, upper, out=upper)
+        np.subtract(lower, upper, out=out.low)
+    return True
+
+
+def _adder(bound: float, spread: int) -> tuple[float, float]:
+    """What cuts values up to a bound, of which so many bits of them are added up, and the grid it cuts them to."""
+    exponent = max(math.frexp(bound)[1] + spread - ROOM, FINEST)
+    return math.ldexp(1.5, 52 + exponent), math.ldexp(1.0, exponent)
+
+
+def _slid(plane: Floats, width: int, adder: float, out: Floats) -> Floats:
+    """The sums of all windows of a width over floats plus ``adder``, without it: each from the one before it."""
+    bits, sums = plane.view(np.int64), out.view(np.int64)
+    bias = int(np.float64(adder).view(np.int64)) * (width - 1)
+    sums[0] = wrapped(int(bits[:width].sum()) - bias)
+    np.subtract(bits[width:], bits[: len(bits) - width], out=sums[1:])
+    np.add.accumulate(sums, out=sums)
+    return np.subtract(out, adder, out=out)
+
+
+def in_planes(
+    values: Compensated, largest: float, lost: float, places: Places, work: Workspace, out: Compensated
+) -> NDArray[np.bool_] | None:
+    """The sums of windows over values of any kind, in as many planes as it takes; which of them may not be exact."""
     if places.widest == 1:
         taken(values.high, places.begin, out.high)
         taken(values.low, places.begin, out.low)
@@ -122,8 +197,7 @@ def cut(
     bits, whole = work.floats("bits", len(values)), work.scratch(np.float64, len(values))
     rest, bound = values.high, largest
     for number in range(PLANES):
-        exponent = max(math.frexp(bound)[1] + spread - ROOM, FINEST)
-        adder, grid = math.ldexp(1.5, 52 + exponent), math.ldexp(1.0, exponent)
+        adder, grid = _adder(bound, spread)
         np.add(rest, adder, out=bits)
         np.subtract(bits, adder, out=whole)
         rest = np.subtract(rest, whole, out=work.floats("rest", len(values)))

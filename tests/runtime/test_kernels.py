@@ -20,7 +20,7 @@ from framefold import OperationError
 from framefold.aggregators.binding import Bound
 from framefold.aggregators.compensated import Compensated
 from framefold.aggregators.exact import Exact
-from framefold.runtime import cut
+from framefold.runtime import cut, running
 from framefold.runtime import slide as module
 from framefold.runtime.cut import Block, blocks
 from framefold.runtime.kernels import by_kernels, has_kernels
@@ -222,6 +222,71 @@ def test_long_runs_of_floats(kind: str, width: int) -> None:
     for window in chance.integers(0, len(begin), 2_000_000 // (width + 2000)).tolist():
         rows_of = slice(int(begin[window]), int(end[window]))
         assert found[window] == math.fsum([*values[rows_of], *low[rows_of]])
+
+
+class Kept(ff.AggregateOperation):
+    """A sum that is given with what rounding lost of it."""
+
+    state = {"total": "compensated"}
+    joins = {"total": np.add}
+    commutative = True
+    result = "float64"
+
+    def accumulate(self, frames: Any, *columns: Any) -> Any:
+        return {"total": frames.compensated_sum(columns[0])}
+
+    def combine(self, a: Any, b: Any) -> Any:
+        return {"total": a["total"] + b["total"]}
+
+    def finish(self, a: Any) -> Any:
+        return a["total"]
+
+
+@pytest.mark.parametrize("width", [2, 60, 500])
+@pytest.mark.parametrize("kind", ["few bits", "many bits", "many bits and low ones", "nearly ties"])
+def test_two_planes_are_enough_for_positive_values_of_one_size(kind: str, width: int) -> None:
+    """Every window correctly rounded, without a third plane, and what rounding lost is kept for those who ask."""
+    chance = np.random.default_rng(width)
+    rows = 9000
+    values = chance.uniform(1.0, 2.0, rows)
+    low = np.zeros(rows)
+    if kind == "few bits":
+        values = np.rint(values * 1000) / 1024
+        low = np.ldexp(chance.integers(-3, 4, rows), -60)
+    elif kind == "many bits and low ones":
+        low = chance.normal(0, 2.0**-55, rows)
+    elif kind == "nearly ties":
+        values = 1.0 + np.ldexp(chance.integers(0, 2**10, rows), -52)
+        low = np.ldexp(chance.integers(-1, 2, rows), -53) + np.ldexp(chance.integers(-1, 2, rows), -66)
+    ranges = regular(rows, width)
+    states = floats(values, low)
+    fails = patch.object(running, "in_planes", None)
+    with fails:
+        rounded = slide(FLOATS, states, *ranges)["total"]
+        kept = slide(Bound("k", Kept("x"), [FLOAT]), {"total": states["total"]}, *ranges)["total"]
+    assert not rounded.low.any()
+    assert np.array_equal(rounded.high, kept.high)
+    for window in range(0, len(ranges[0]), 7):
+        each = [*values[window : window + width], *low[window : window + width]]
+        assert rounded.high[window] == math.fsum(each)
+        left = math.fsum([*each, -kept.high[window], -kept.low[window]])
+        assert abs(left) <= 2.0**-76 * rounded.high[window]
+
+
+def test_what_two_planes_cannot_round_for_sure_goes_by_more() -> None:
+    """Ties but for a bit that lies below both planes, on either side."""
+    for side in (1.0, -1.0):
+        values = np.full(9000, 1.0)
+        values[1::2] += 2.0**-52
+        low = np.zeros(9000)
+        low[1::2] = side * 2.0**-100
+        low[::64] += 2.0**-54
+        states = {"total": Compensated(values, low), "frames": np.ones(9000, np.int64)}
+        with patch.object(running, "in_planes", side_effect=running.in_planes) as more:
+            found = slide(FLOATS, states, *regular(9000, 2))["total"].value()
+        assert more.called
+        for window in range(0, len(found), 3):
+            assert found[window] == math.fsum([*values[window : window + 2], *low[window : window + 2]])
 
 
 def test_states_that_only_an_operation_could_have_made() -> None:
