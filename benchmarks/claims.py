@@ -39,16 +39,14 @@ class Claim:
 
 def at_least(what: str, target: float, seen: Ratio | None) -> Claim:
     """So many times as fast, or more."""
-    return Claim(
-        what, f"at least {target:g} times as fast", str(seen or "not measured"), seen and seen.median >= target
-    )
+    asked = f"at least {target:g} times as fast"
+    return Claim(what, asked, str(seen), seen.median >= target) if seen else Claim(what, asked, "", None)
 
 
 def at_most(what: str, target: float, seen: Ratio | None, why: str = "") -> Claim:
     """So many times as long, or less."""
-    return Claim(
-        what, f"at most {target:g} times as long", str(seen or "not measured"), seen and seen.median <= target, why
-    )
+    asked = f"at most {target:g} times as long"
+    return Claim(what, asked, str(seen), seen.median <= target, why) if seen else Claim(what, asked, "", None)
 
 
 def speed(cases: dict[str, Found]) -> Iterator[Claim]:

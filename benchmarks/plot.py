@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from .contestants import TITLES, ours
 from .figures import Found, curve
@@ -38,7 +39,7 @@ def draw(case: Found, folder: Path) -> str | None:
         x, y = zip(*lines[way], strict=True)
         if way in mine:
             number = mine.index(way)
-            look = {"color": OURS[number % len(OURS)], "linewidth": 2.2, "zorder": 3}
+            look: dict[str, Any] = {"color": OURS[number % len(OURS)], "linewidth": 2.2, "zorder": 3}
         else:
             number = theirs.index(way)
             shade, dash = THEIRS[number % len(THEIRS)], DASHES[1 + number // len(THEIRS) % 3]

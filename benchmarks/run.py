@@ -24,11 +24,12 @@ from typing import Any
 from framefold.spark.java import ensure_java
 
 from . import cases
+from .arena import Arena
 from .case import Case
 from .child import ROOT
 from .contestants import PEERS, ours
 from .environments import Unavailable, python_of
-from .measure import Arena, job_of, measure
+from .measure import job_of, measure
 
 HERE = Path(__file__).parent
 RESULTS = HERE / "results.json"

@@ -36,8 +36,8 @@ def connections(rate: int) -> list[Case]:
     windows of ten waves; so does this. Q6, the join of two windows, waits for the window algebra.
     """
     totals = (("total", "sum", "duration"), ("longest", "max", "duration"))
-    by_host = {"keys": ("local",), "outputs": totals}
-    distinct = {"keys": ("protocol", "local", "remote"), "outputs": (("tuples", "count", ""),)}
+    by_host: dict[str, object] = {"keys": ("local",), "outputs": totals}
+    distinct: dict[str, object] = {"keys": ("protocol", "local", "remote"), "outputs": (("tuples", "count", ""),)}
     partitioned = {"kind": "rows", "keys": ("protocol",), "ties": "admitted", "outputs": totals}
     each_row = ("spark.range", "duckdb.range", "polars.rolling", "pandas.rolling")
     many = (*FILES, *STAGES, "polars.dynamic")

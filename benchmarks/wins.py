@@ -76,10 +76,10 @@ def overall(cases: list[Found]) -> Iterator[str]:
     points = 0
     for case in cases:
         for point in case["points"]:
-            at = {way: taken for way in case["found"] if (taken := median(case, way, point["x"])) is not None}
-            if at:
+            taken = {way: median(case, way, point["x"]) or float("inf") for way in case["found"]}
+            first = min(taken, key=lambda way: taken[way], default="")
+            if first and taken[first] < float("inf"):
                 points += 1
-                first = min(at, key=lambda way: at[way])
                 fastest.setdefault(first, []).append(f"{case['name']} at {label(case, point['x'])}")
     mine = sum(len(at) for way, at in fastest.items() if ours(way))
     yield f"Of all, whatever they run on, one of ours is the fastest at {mine} of {points} points. At the others:"

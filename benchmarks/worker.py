@@ -28,12 +28,12 @@ def family() -> Iterator[Path]:
         except OSError:  # it has ended
             continue
         parents[int(process.name)] = int(next(line[5:] for line in status.splitlines() if line.startswith("PPid:")))
-    for process in parents:
-        ancestor = process
+    for number in parents:
+        ancestor = number
         while ancestor not in (os.getpid(), 0):
             ancestor = parents.get(ancestor, 0)
         if ancestor:
-            yield Path("/proc", str(process))
+            yield Path("/proc", str(number))
 
 
 def memory() -> dict[str, int]:
