@@ -22,6 +22,7 @@ def benchmarks() -> Iterator[ModuleType]:
     sys.path.insert(0, str(ROOT))
     import benchmarks.child
     import benchmarks.compare
+    import benchmarks.measure
     import benchmarks.report
 
     yield benchmarks
@@ -168,6 +169,42 @@ def test_what_takes_long_takes_no_rounds_from_others(
     benchmarks: ModuleType, costs: list[float], seconds: float, expected: list[int]
 ) -> None:
     assert benchmarks.rounds.rounds(costs, seconds, 5) == expected
+
+
+class Stopwatch:
+    """Stands in for the processes of the contenders: says what each run takes, and gives everybody the same result."""
+
+    def __init__(self, folder: Path, takes: dict[str, float]) -> None:
+        self.folder, self.takes, self.runs = folder, takes, list[str]()
+
+    def say(self, line: str) -> None:
+        pass
+
+    def run(self, contender: str, job: Any, save: Path | None = None) -> float:
+        self.runs.append(contender)
+        if save:
+            pq.write_table(pa.table({"k": [1], "start": [0], "total": [0.5], "events": [1]}), save)
+        return self.takes[contender]
+
+
+def test_a_slow_peer_has_few_rounds_and_takes_none_from_others(benchmarks: ModuleType, tmp_path: Path) -> None:
+    local, fast, slow = "framefold_local.local", "duckdb.two_stages", "polars.dynamic"
+    points = tuple(benchmarks.case.Point(x, benchmarks.datasets.Data()) for x in (10, 60))
+    case = benchmarks.case.Case("some", "", "size", points, (local, fast, slow), patience=20.0)
+    arena = Stopwatch(tmp_path, {local: 1.0, fast: 2.0, slow: 30.0})
+    running = benchmarks.measure.Running(case, arena, {x: benchmarks.jobs.Job("") for x in (10, 60)})
+    for point in points:
+        running.first(point)
+    assert arena.runs == [local, local, fast, fast, slow, local, local, fast, fast]
+    assert [(left["contender"], left["x"], left["reason"]) for left in running.left_out] == [
+        (slow, 60, "took 30 s at 10")
+    ]
+    arena.runs.clear()
+    running.time(100.0)
+    assert arena.runs[:6] == [local, fast, local, slow, local, fast]
+    assert arena.runs[6:10] == [fast, local, slow, local]
+    seconds = {way: {x: len(entry["seconds"]) for x, entry in at.items()} for way, at in running.found.items()}
+    assert seconds == {local: {"10": 7, "60": 5}, fast: {"10": 5, "60": 5}, slow: {"10": 2}}
 
 
 def test_memory_is_that_of_the_largest_python_worker(benchmarks: ModuleType) -> None:
