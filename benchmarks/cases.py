@@ -69,7 +69,7 @@ def partitions(rows: int) -> Case:
         "partitions",
         tuple(Point(files, Data(rows=rows, files=files), {"partitions": files}) for files in many),
         ("framefold_spark.parquet", "framefold_spark.dataframe", "framefold_spark.dataframe_executors", STAGES[0]),
-        box=60.0,
+        box=70.0,
     )
 
 
@@ -125,7 +125,7 @@ def around(rows: int) -> Case:
             Point(size, data, {"kind": "around", "size": size * MINUTE, "outputs": outputs}) for size in (10, 60, 360)
         ),
         (*OURS, *others, "polars.rolling", "pandas.rolling"),
-        box=60.0,
+        box=75.0,
     )
 
 
@@ -140,7 +140,7 @@ def small(rows: int) -> Case:
         (*OURS, *STAGES, *WINDOWS, "duckdb.expanded", "pandas.two_stages", "flink.hop", "bytewax.fold"),
         "A query on Spark or Flink has costs of its own however few events there are. PyFlink reads CSV, as its "
         "package has no Parquet; all others read Parquet.",
-        box=45.0,
+        box=60.0,
     )
 
 
@@ -158,7 +158,7 @@ def own(rows: int) -> Case:
         "Ours is an `AggregateOperation` (functions of whole columns) unless it says `PythonOperation` (one value at a "
         "time). Peers call a Python function for each window with all of its events, or fold each event into each "
         "window; DuckDB and PyFlink have no Python aggregate over such windows.",
-        box=70.0,
+        box=95.0,
     )
 
 

@@ -25,7 +25,7 @@ def hot_items(rows: int) -> Case:
         tuple(Point(size, Data("bids", rows, text=True), job | {"size": size * SECOND}) for size in (10, 60)),
         (*OURS, *COPIED, *WINDOWS, "duckdb.expanded", "flink.hop"),
         "Windows every two seconds; 10 seconds is the query as it was written.",
-        box=50.0,
+        box=80.0,
     )
 
 
@@ -62,7 +62,7 @@ def connections(rate: int) -> list[Case]:
             "extent, seconds",
             [Point(extent, trace, sliding(by_host, extent, 1)) for extent in extents],
             many,
-            36.0,
+            25.0,
         ),
         case(
             "lbl-step",
@@ -70,7 +70,7 @@ def connections(rate: int) -> list[Case]:
             "step, seconds",
             [Point(step, trace, sliding(by_host, 10, step)) for step in steps],
             many,
-            30.0,
+            22.0,
         ),
         case(
             "lbl-rate",
@@ -78,7 +78,7 @@ def connections(rate: int) -> list[Case]:
             "tuples a second",
             [Point(rate * times, data(times, 30), sliding(by_host, 10, 1)) for times in (1, 3, 10)],
             many,
-            30.0,
+            40.0,
         ),
         case(
             "lbl-distinct",
@@ -102,6 +102,6 @@ def connections(rate: int) -> list[Case]:
             "step, seconds",
             [Point(step, trace, {"kind": "landmark", "every": step * SECOND} | by_host) for step in steps],
             (*FILES, "spark.two_stages", "duckdb.two_stages"),
-            20.0,
+            15.0,
         ),
     ]
