@@ -170,7 +170,7 @@ def default(most: int, scale: float = 1.0) -> list[Case]:
 
     return [
         reference(part(8_000_000)),
-        overlap(part(4_000_000)),
+        overlap(part(2_000_000)),
         events(most),
         shapes(part(4_000_000)),
         keys(part(2_000_000)),

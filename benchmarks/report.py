@@ -11,6 +11,7 @@ from .contestants import ALSO, LEAVES_OUT, TITLES, ours
 from .figures import Found, label, median, number, seconds, times
 from .measure import SHORT, WARM_UPS
 from .plot import draw
+from .rounds import CHEAP
 from .wins import losses, overall
 
 FEW = 5
@@ -105,10 +106,10 @@ def how(results: dict[str, Any]) -> Iterator[str]:
         "with ours. A contender's first run at a point does not count, and has its result compared with ours, window "
         "by window: sums to 1e-9 of their size (of 1 where they are smaller), variances to 1e-9. There are up to "
         f"{WARM_UPS} such runs, which warm it up; only one where that takes over {SHORT:g} s. Then each peer runs in "
-        f"turns with our ways that run on the same, there and back, {FEW} times, or fewer where that takes too "
-        "long; so ours run more often than peers do. A time is from the file to the whole result: in memory, or on "
-        "Spark and Flink to a sink that throws it away. Figures are medians, in seconds; in brackets how many runs "
-        f"where they are fewer than {FEW}."
+        f"turns with our ways that run on the same, there and back: {FEW} times, {2 * FEW} where a round takes under "
+        f"{CHEAP:g} s, fewer where it takes too long; so ours run more often than peers do. A time is from the file to "
+        "the whole result: in memory, or on Spark and Flink to a sink that throws it away. Figures are medians, in "
+        f"seconds; in brackets how many runs where they are fewer than {FEW}."
     )
     yield ""
     yield (

@@ -14,6 +14,8 @@ from .contestants import comparable, ours
 
 Run = tuple[str, float]
 """A contender, at a point of the axis."""
+CHEAP = 1.0
+"""Seconds; a group whose round takes less may have twice as many, as short times vary more."""
 
 
 @dataclass(frozen=True)
@@ -73,16 +75,17 @@ def rounds(costs: list[float], seconds: float, most: int) -> list[int]:
     seconds
         For all of them.
     most
-        Rounds of a group.
+        Rounds of a group; twice as many of one that is cheap.
 
     Examples
     --------
-    >>> rounds([1.0, 60.0, 2.0], 135.0, most=5)
-    [5, 2, 5]
+    >>> rounds([1.0, 60.0, 2.0, 0.1], 136.0, most=5)
+    [5, 2, 5, 10]
     """
     found = [0] * len(costs)
     for done, number in enumerate(sorted(range(len(costs)), key=lambda number: costs[number])):
         part = max(seconds, 0.0) / (len(costs) - done)
-        found[number] = max(1, min(most, int(part / max(costs[number], 1e-9))))
+        enough = 2 * most if costs[number] < CHEAP else most
+        found[number] = max(1, min(enough, int(part / max(costs[number], 1e-9))))
         seconds -= found[number] * costs[number]
     return found
