@@ -150,6 +150,12 @@ class Bound:
         """States joined element by element, the left ones earlier."""
         return self._join("combine", self.operation.combine, a, b)
 
+    def combine_locked(self, a: State, b: State) -> State:
+        """The same for columns that cannot be written, within ``np.errstate``: both take as long as short columns."""
+        if not self.guarded:
+            return self.operation.combine(a, b)
+        return self._checked("combine", self._call("combine", self.operation.combine, a, b), length(a))
+
     def deduct(self, a: State, b: State) -> State:
         """The states ``b`` taken out of the states ``a``."""
         return self._join("deduct", self.operation.deduct, a, b)

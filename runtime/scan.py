@@ -94,8 +94,10 @@ def piece_size(lengths: Ints) -> int:
     return isqrt(longest - 1) + 1
 
 
-def beginnings(operation: Bound, states: State, starts: Ints, lengths: Ints, block: Ints, rows: Ints) -> State:
-    """The states of some beginnings of blocks, in two levels where blocks are long.
+def beginnings(
+    operation: Bound, states: State, starts: Ints, lengths: Ints, block: Ints, rows: Ints, backwards: bool = False
+) -> State:
+    """The states of some beginnings of blocks (or ends), in two levels where blocks are long.
 
     Pieces of a block are scanned side by side, then the totals of its pieces; a beginning is the total of the pieces
     before its last one and a beginning of that (G. E. Blelloch, "Prefix sums and their applications", 1990). Fewer
@@ -112,6 +114,8 @@ def beginnings(operation: Bound, states: State, starts: Ints, lengths: Ints, blo
         The blocks, shape (blocks,): their first rows, and how many rows each has (at least 1).
     block, rows
         What is asked for, shape (beginnings,): the first ``rows`` rows (at least 1) of a block.
+    backwards
+        Whether its last rows are asked for instead.
 
     Returns
     -------
@@ -133,7 +137,9 @@ def beginnings(operation: Bound, states: State, starts: Ints, lengths: Ints, blo
     first = np.cumsum(pieces) - pieces
     of = np.repeat(np.arange(len(starts)), pieces)
     before = np.arange(len(of)) - first[of]
-    inner = Scan(operation, states, starts[of] + before * size, np.minimum(size, lengths[of] - before * size))
+    held = np.minimum(size, lengths[of] - before * size)
+    skipped = lengths[of] - before * size - held if backwards else before * size
+    inner = Scan(operation, states, starts[of] + skipped, held, backwards)
     piece = (rows - 1) // size
     place = inner.position(first[block] + piece, rows - piece * size)
     beyond = np.flatnonzero(piece)
@@ -144,11 +150,33 @@ def beginnings(operation: Bound, states: State, starts: Ints, lengths: Ints, blo
     totals = take(inner.states, inner.position(followed, np.full(len(followed), size)))
     long = np.flatnonzero(pieces > 1)
     number = np.cumsum(pieces > 1) - 1
-    outer = Scan(operation, totals, (np.cumsum(pieces - 1) - (pieces - 1))[long], pieces[long] - 1)
+    past = np.cumsum(pieces - 1)
+    outer_starts = past - (pieces - 1)
+    if backwards:  # in time order
+        totals, outer_starts = take(totals, slice(None, None, -1)), len(followed) - past
+    outer = Scan(operation, totals, outer_starts[long], pieces[long] - 1, backwards)
     so_far = take(outer.states, outer.position(number[block[beyond]], piece[beyond]))
-    joined = operation.combine(so_far, take(inner.states, place[beyond]))
+    rest = take(inner.states, place[beyond])
+    joined = operation.combine(rest, so_far) if backwards else operation.combine(so_far, rest)
     place[beyond] = length(inner.states) + np.arange(len(beyond))
     return take(join([inner.states, joined]), place)
+
+
+def scanned(
+    operation: Bound,
+    states: State,
+    starts: Ints,
+    lengths: Ints,
+    block: Ints,
+    rows: Ints,
+    spare: int,
+    backwards: bool = False,
+) -> State:
+    """Beginnings of blocks (or ends): in two levels if a combine for each is to spare."""
+    if len(rows) <= spare:
+        return beginnings(operation, states, starts, lengths, block, rows, backwards)
+    scan = Scan(operation, states, starts, lengths, backwards)
+    return take(scan.states, scan.position(block, rows))
 
 
 def in_parts(

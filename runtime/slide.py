@@ -21,7 +21,7 @@ from ..aggregators.errors import QueryError
 from ..aggregators.operation import State
 from .cut import blocks
 from .kernels import by_kernels, has_kernels, room
-from .scan import Scan, beginnings, in_parts, join, piece_size, take
+from .scan import Scan, beginnings, in_parts, join, piece_size, scanned, take
 from .stacks import LEAST, SideBySide, by_stacks_side_by_side, side_by_side
 from .tree import by_range_tree
 
@@ -253,19 +253,20 @@ def _between_edges(operation: Bound, states: State, low: Ints, high: Ints, flips
     """Windows by two-stacks, some edges at a time."""
     edge = high[flips]
     group = np.repeat(np.arange(len(flips)), np.diff(np.append(flips, len(low))))
-    ends = Scan(operation, states, low[flips], edge - low[flips], backwards=True)
-    slid = take(ends.states, ends.position(group, edge[group] - low))
+    within = edge - low[flips]
+    reach = high[np.append(flips[1:], len(low)) - 1] - edge
     beyond = np.flatnonzero(high > edge[group])
+    spare = 3 * len(low) - int(within.sum() + reach.sum()) - len(beyond)
+    slid = scanned(operation, states, low[flips], within, group, edge[group] - low, spare, backwards=True)
     if not len(beyond):
         return slid
-    reach = high[np.append(flips[1:], len(low)) - 1] - edge
     reaching = np.flatnonzero(reach > 0)
     number = np.empty(len(flips), np.int64)
     number[reaching] = np.arange(len(reaching))
-    beginnings = Scan(operation, states, edge[reaching], reach[reaching])
-    rows = beginnings.position(number[group[beyond]], (high - edge[group])[beyond])
-    joined = operation.combine(take(slid, beyond), take(beginnings.states, rows))
-    return replace(slid, beyond, joined)
+    spare -= len(low)
+    rows = (high - edge[group])[beyond]
+    reached = scanned(operation, states, edge[reaching], reach[reaching], number[group[beyond]], rows, spare)
+    return replace(slid, beyond, operation.combine(take(slid, beyond), reached))
 
 
 def _flips(low: Ints, high: Ints, widest: int) -> Ints:

@@ -12,13 +12,13 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ..aggregators.binding import Bound, length
+from ..aggregators.binding import Bound
 from ..aggregators.fields import Plain
 from ..aggregators.operation import State
 from .cut import breaks
-from .scan import join, take
 
 Ints = NDArray[np.int64]
+Columns = dict[str, NDArray[Any]]
 
 BLOCKS = 1 << 13
 """So many blocks go on side by side: enough for calls to cost little, and few enough for the cache."""
@@ -26,8 +26,11 @@ BLOCKS = 1 << 13
 CACHED = 1 << 15
 """Ranges are looked through so many at a time."""
 
-AT_A_TIME = 1 << 16
+AT_A_TIME = 1 << 17
 """Of fewer blocks, several steps are read and written at a time."""
+
+GAP = 8
+"""So many elements lie between blocks that are to be transposed."""
 
 LEAST = 1 << 15
 """Fewer windows are slid in the general way."""
@@ -97,9 +100,11 @@ def by_stacks_side_by_side(operation: Bound, states: State, of: SideBySide, slid
         Columns with room for all windows.
     """
     count, width = len(of.window), of.width
-    for batch in np.array_split(np.arange(count), -(-count // BLOCKS)):
-        rows, windows = of.row[batch], of.window[batch]
-        _slide_batch(operation, Steps(states, rows, width), Steps(slid, windows, width), len(batch), width)
+    with np.errstate(all="ignore"):
+        for batch in np.array_split(np.arange(count), -(-count // BLOCKS)):
+            given = Steps(_columns(states), of.row[batch], width)
+            made = Steps(_columns(slid), of.window[batch], width)
+            _slide_batch(operation, given, made, len(batch), width)
 
 
 class Steps:
@@ -109,30 +114,40 @@ class Steps:
     looked up.
     """
 
-    def __init__(self, states: State, first: Ints, width: int) -> None:
+    def __init__(self, columns: Columns, first: Ints, width: int) -> None:
         self.first = first
-        self.columns = {key: cast(NDArray[Any], column) for key, column in states.items()}
+        self.columns = columns
         self.width = width if (np.diff(first) == width).all() else 0
 
-    def read(self, step: int, count: int) -> State:
-        """The states of so many steps, one step after the other."""
-        if not self.width:
-            rows = self._rows(step, count)
-            return {key: column[rows] for key, column in self.columns.items()}
-        return {key: self._matrix(column, step, count).T.ravel() for key, column in self.columns.items()}
+    def read(self, step: int, into: Columns) -> None:
+        """Copy the states of as many steps as ``into`` has rows, a step a row."""
+        for key, room in into.items():
+            column = self.columns[key]
+            if self.width:
+                turned = self._turned(column, len(room))
+                np.copyto(turned, self._matrix(column, step, len(room)))
+                np.copyto(room, turned.T)
+            else:
+                np.take(column, self._rows(step, len(room)), out=room, mode="clip")
 
-    def write(self, step: int, count: int, states: State) -> None:
+    def write(self, step: int, count: int, states: Columns) -> None:
         """Set the states of so many steps."""
         rows = None if self.width else self._rows(step, count)
         for key, column in self.columns.items():
-            values = cast(NDArray[Any], states[key])
+            values = states[key].reshape(count, -1)
             if rows is None:
-                self._matrix(column, step, count)[:] = values.reshape(count, -1).T
+                turned = self._turned(column, count)
+                np.copyto(turned, values.T)
+                np.copyto(self._matrix(column, step, count), turned)
             else:
                 column[rows] = values
 
     def _rows(self, step: int, count: int) -> Ints:
-        return (self.first + np.arange(step, step + count)[:, None]).ravel()
+        return cast(Ints, self.first + np.arange(step, step + count)[:, None])
+
+    def _turned(self, column: NDArray[Any], count: int) -> NDArray[Any]:
+        """Room for so many steps of each block, with a gap: what lies a power of two apart shares a cache's lines."""
+        return np.empty((len(self.first), count + GAP), column.dtype)[:, :count]
 
     def _matrix(self, column: NDArray[Any], step: int, count: int) -> NDArray[Any]:
         start, size = int(self.first[0]) + step, column.itemsize
@@ -140,27 +155,55 @@ class Steps:
         return np.lib.stride_tricks.as_strided(column[start:], shape, strides)
 
 
+class Grid:
+    """States of several steps of all blocks, a step a row; what an operation is given of them it cannot change."""
+
+    def __init__(self, like: Columns, steps: int, size: int) -> None:
+        self.columns = {key: np.empty((steps, size), column.dtype) for key, column in like.items()}
+        self.locked = {key: column.view() for key, column in self.columns.items()}
+        for column in self.locked.values():
+            column.setflags(write=False)
+
+    def step(self, step: int) -> State:
+        """The states of a step."""
+        return {key: column[step] for key, column in self.locked.items()}
+
+    def steps(self, start: int, stop: int) -> State:
+        """The states of some steps, one step after the other."""
+        return {key: column[start:stop].reshape(-1) for key, column in self.locked.items()}
+
+    def some(self, start: int, stop: int) -> Columns:
+        """The rows of some steps, to be written."""
+        return {key: column[start:stop] for key, column in self.columns.items()}
+
+    def keep(self, step: int, states: State) -> None:
+        """Copy states to the place of a step, where they are nobody's but ours."""
+        for key, column in self.columns.items():
+            column[step] = states[key]
+
+
 def _slide_batch(operation: Bound, rows: Steps, windows: Steps, size: int, width: int) -> None:
     """Ends of blocks, from the last row on; then beginnings of what follows each block, and windows of both."""
-    steps = max(1, AT_A_TIME // size)
-    ends: list[State] = [{}] * width
-    end: State | None = None
-    for start in reversed(range(0, width, steps)):
-        parts = _parted(rows.read(start, min(steps, width - start)), size)
-        for step, part in reversed(list(enumerate(parts))):
-            end = part if end is None else operation.combine(part, end)
-            ends[start + step] = end
-    windows.write(0, 1, ends[0])
-    beginning: State | None = None
-    for start in range(1, width, steps):
-        beginnings = []
-        for part in _parted(rows.read(width + start - 1, min(steps, width - start)), size):
-            beginning = part if beginning is None else operation.combine(beginning, part)
-            beginnings.append(beginning)
-        count = len(beginnings)
-        windows.write(start, count, operation.combine(join(ends[start : start + count]), join(beginnings)))
+    most = min(max(1, AT_A_TIME // size), width)
+    ends, beginnings = Grid(rows.columns, width, size), Grid(rows.columns, most, size)
+    for start in reversed(range(0, width, most)):
+        stop = min(start + most, width)
+        rows.read(start, ends.some(start, stop))
+        for step in reversed(range(start, min(stop, width - 1))):
+            ends.keep(step, operation.combine_locked(ends.step(step), ends.step(step + 1)))
+    windows.write(0, 1, _columns(ends.step(0)))
+    last = Grid(rows.columns, 1, size)
+    for start in range(1, width, most):
+        count = min(most, width - start)
+        rows.read(width + start - 1, beginnings.some(0, count))
+        for step in range(start == 1, count):
+            before = beginnings.step(step - 1) if step else last.step(0)
+            beginnings.keep(step, operation.combine_locked(before, beginnings.step(step)))
+        joined = operation.combine_locked(ends.steps(start, start + count), beginnings.steps(0, count))
+        windows.write(start, count, _columns(joined))
+        last.keep(0, beginnings.step(count - 1))
 
 
-def _parted(states: State, size: int) -> list[State]:
-    """States in parts of one size."""
-    return [take(states, slice(start, start + size)) for start in range(0, length(states), size)]
+def _columns(states: State) -> Columns:
+    """States all of whose fields are numpy arrays."""
+    return cast(Columns, states)

@@ -68,9 +68,10 @@ def test_every_beginning_and_every_end(backwards: bool, of: list[tuple[int, int]
         assert scan.states["text"][places].tolist() == so_far
 
 
-@given(blocks, st.integers(0, 5))
-def test_beginnings_in_two_levels(of: list[tuple[int, int]], few: int) -> None:
-    """Every beginning of every block, in pieces of different sizes, by the operations and calls promised."""
+@pytest.mark.parametrize("backwards", [False, True])
+@given(of=blocks, few=st.integers(0, 5))
+def test_beginnings_and_ends_in_two_levels(backwards: bool, of: list[tuple[int, int]], few: int) -> None:
+    """Every beginning (or end) of every block, in pieces of different sizes, by the operations and calls promised."""
     text = Text("x")
     bound = Bound("s", text, [pa.string()])
     column = states(28)
@@ -79,8 +80,9 @@ def test_beginnings_in_two_levels(of: list[tuple[int, int]], few: int) -> None:
     block, rows = (np.array([pair[i] for pair in asked], np.int64) for i in (0, 1))
     text.calls = text.combined = 0
     with patch.object(module, "FEW", few):
-        found = beginnings(bound, column, starts, lengths, block, rows)
-    assert found["text"].tolist() == ["".join(column["text"][of[b][0] : of[b][0] + n]) for b, n in asked]
+        found = beginnings(bound, column, starts, lengths, block, rows, backwards)
+    whole = [column["text"][start : start + length].tolist() for start, length in of]
+    assert found["text"].tolist() == ["".join(whole[b][-n:] if backwards else whole[b][:n]) for b, n in asked]
     longest = max((length for _, length in of), default=1)
     assert text.combined <= sum(length - 1 for _, length in of) + sum(n > 1 for _, n in asked)
     assert text.calls <= max(few, 2 * longest**0.5)

@@ -101,3 +101,27 @@ def test_what_is_left_to_the_general_way() -> None:
     assert side_by_side(MATRICES, 2 * low, 2 * low + 60) is None, "steps of two rows"
     assert side_by_side(MATRICES, low, low + 50_000) is None, "two blocks"
     assert side_by_side(MATRICES, low[:1000], low[:1000] + 60) is None, "few windows"
+
+
+def test_results_that_an_operation_writes_again_are_copied() -> None:
+    """A combine that returns the same array each time, changed, and cannot change what it is given."""
+
+    class Reusing(CountingSum):
+        buffers: dict[int, np.ndarray] = {}
+
+        def combine(self, a: Any, b: Any) -> Any:
+            room = self.buffers.setdefault(len(a["total"]), np.empty_like(a["total"]))
+            assert not a["total"].flags.writeable
+            assert not b["total"].flags.writeable
+            return {"total": np.add(a["total"], b["total"], out=room)}
+
+    bound = Bound("t", Reusing("x"), [pa.int64()])
+    low = np.arange(100_000)
+    found = side_by_side(bound, low, low + 100)
+    assert found is not None
+    values = np.random.default_rng(1).integers(-9, 9, 100_100)
+    slid = {"total": np.zeros(100_000, np.int64)}
+    stacks.by_stacks_side_by_side(bound, {"total": values}, found, slid)
+    sums = np.concatenate([[0], np.cumsum(values)])
+    inside = (found.window[:, None] + np.arange(100)).ravel()
+    assert np.array_equal(slid["total"][inside], (sums[low + 100] - sums[low])[inside])
