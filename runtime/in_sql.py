@@ -1,12 +1,13 @@
 """Partials that a database makes: what it is asked for, as SQL, and how its answer becomes a partials table.
 
-Events come in under plain names (``c0``, ``c1``, ... as in ``query.columns``, and ``ticks``), steps are computed under
-``v0``, ``v1``, ..., and what comes back has the keys ``k0``, ..., ``frame``, the steps that tell groups apart, and the
-aggregates ``a0``, .... The text is Spark's SQL.
+Events come in under plain names (``c0``, ``c1``, ... as in ``query.columns``, and ``ticks``; the first steps find them
+under their own), steps are computed under ``v0``, ``v1``, ..., and what comes back has the keys ``k0``, ..., ``frame``,
+the steps that tell groups apart, and the aggregates ``a0``, .... The text is Spark's SQL.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -63,6 +64,11 @@ def most_frames(query: Query) -> int:
     return sum(cut.parts * (limit // cut.width + 2) for cut in cuts(query))
 
 
+def quoted(name: str) -> str:
+    """A column by its exact name, whatever characters it has."""
+    return "`" + name.replace("`", "``") + "`"
+
+
 def step(cut: Cut) -> str:
     """The step of a tick, rounded down, without a number on the way that does not fit."""
     start, whole = cut.origin % cut.width, cut.origin // cut.width
@@ -94,7 +100,7 @@ class Request:
     few: bool = False
     """Whether no more than ``FEW_ROWS`` events are expected to have one key and frame, which makes sums cheaper."""
     steps: list[dict[str, str]] = field(default_factory=list)
-    """What to compute for each event by name: all of the first, then all of the second, ..."""
+    """What to compute for each event by name: all of the first, of the events' own columns; then of these; ..."""
     apart: list[str] = field(default_factory=list)
     """The steps by which a frame's events are told apart."""
     aggregates: dict[str, str] = field(default_factory=dict)
@@ -102,31 +108,31 @@ class Request:
 
     def __post_init__(self) -> None:
         self._names: dict[str, str] = {}
-        self._depths: dict[str, int] = {}
+        self._depths: dict[str, int] = {TICKS: 0}
         self._planes: dict[str, dict[str, str]] = {}
         self.rows = self._aggregate(ROWS)
         for output, bound in self.query.states.items():
             built = bound.in_sql
             assert built is not None
             built = built.few if self.few and built.few is not None else built
-            columns = [f"c{self.query.columns.index(name)}" for name in bound.columns]
-            self._planes[output] = self._added(built, columns)
+            self._planes[output] = self._added(built, bound.columns)
 
-    def _added(self, built: InSql, columns: list[str]) -> dict[str, str]:
+    def _added(self, built: InSql, columns: Sequence[str]) -> dict[str, str]:
         """The names under which the columns of one operation come back. What is asked twice is computed once."""
-        names = {TICKS: TICKS, **{str(place): column for place, column in enumerate(columns)}}
+        names = {TICKS: TICKS}
+        names |= {str(place): f"c{self.query.columns.index(name)}" for place, name in enumerate(columns)}
+        own = {str(place): quoted(name) for place, name in enumerate(columns)}
         for name, text in built.steps.items():
             used = [names[word] for word in PLACEHOLDER.findall(text)]
-            names[name] = self._step(
-                put(text, names), 1 + max((self._depths.get(each, -1) for each in used), default=-1)
-            )
+            depth = 1 + max((self._depths.get(each, -1) for each in used), default=-1)
+            names[name] = self._step(put(text, names if depth else own), depth)
         self.apart += [names[name] for name in built.apart if names[name] not in self.apart]
         planes = {name: self._aggregate(put(text, names)) for name, text in built.aggregates.items()}
         return planes | {name: names[name] for name in built.apart}
 
     def _step(self, text: str, depth: int) -> str:
         if text not in self._names:
-            name = f"v{len(self._depths)}"
+            name = f"v{len(self._depths) - 1}"
             self._names[text], self._depths[name] = name, depth
             self.steps += [{} for _ in range(depth + 1 - len(self.steps))]
             self.steps[depth][name] = text

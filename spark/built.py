@@ -8,8 +8,8 @@ from collections.abc import Mapping
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from ..runtime.in_sql import TICKS, Request
-from .order import in_ticks
+from ..runtime.in_sql import TICKS, Request, quoted
+from .order import column, in_ticks
 
 WORD = re.compile(r"\w+")
 
@@ -25,24 +25,28 @@ def aggregated(events: DataFrame, request: Request) -> DataFrame:
     Parameters
     ----------
     events
-        The query's columns as ``c0``, ``c1``, ....
+        With the query's columns.
     request
         What to compute.
     """
     query = request.query
-    time = f"c{query.columns.index(query.time)}"
+    time = column(query.time)
     if query.null_time == "drop":
-        events = events.where(f.col(time).isNotNull())
-    rows = events.withColumn(TICKS, in_ticks(f.col(time), events.schema[time].dataType))
+        events = events.where(time.isNotNull())
+    # As few projections as there can be: Spark analyses each by itself, which takes as long as some 100,000 events.
+    ticks = in_ticks(time, events.schema[query.time].dataType).alias(TICKS)
+    first, *later = request.steps or [{}]
+    # What is last goes into one projection with the groups, which must not be made of it.
+    last = later.pop() if later and not set(request.apart) & set(later[-1]) else {}
+    plain = [f"{quoted(name)} as c{place}" for place, name in enumerate(query.columns)]
+    rows = events.select(ticks, *map(f.expr, [*plain, *named(first)]))
     if request.inside is not None:
         rows = rows.where(f"{TICKS} is null or {request.inside}")
-    # What is last goes into one projection with the groups, which must not be made of it.
-    *before, last = [*request.steps, {}] if set(request.apart) & set(*request.steps[-1:]) else request.steps or [{}]
-    for steps in before:
+    for steps in later:
         rows = rows.selectExpr("*", *named(steps))
     keys = {f"k{place}": f"c{query.columns.index(name)}" for place, name in enumerate(query.by)}
     words = {word for text in request.aggregates.values() for word in WORD.findall(text)}
     used = [name for name in rows.columns if name in words]
     rows = rows.selectExpr(*named(keys | request.groups | last), *used)
-    names = [*(f"k{place}" for place in range(len(keys))), *request.groups]
+    names = [*keys, *request.groups]
     return rows.groupBy(*names).agg(*map(f.expr, named(request.aggregates)))

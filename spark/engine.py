@@ -22,7 +22,7 @@ from ..runtime.query import Query
 from . import failures, rows, tasks
 from .built import aggregated
 from .explain import by_spark
-from .handing import handed_back
+from .handing import GROUPS, handed_back, held
 from .options import Options
 from .order import column, in_row_order, in_time_order
 from .ship import pack, ship, task
@@ -92,14 +92,17 @@ class Pipeline:
     def __init__(self, df: DataFrame, query: Query) -> None:
         self.query = query
         self.spark: SparkSession = df.sparkSession
-        # Under plain names: mapInArrow itself looks columns up by name, and stumbles over a dot in one.
-        self.events = df.select([column(name).alias(f"c{at}") for at, name in enumerate(query.columns)])
-        kinds = dict(zip(query.columns, (field.dataType for field in self.events.schema.fields), strict=True))
-        self.schema = output_schema(query.result_schema, [kinds[name] for name in query.by])
+        self.df = df
+        self.schema = output_schema(query.result_schema, [df.schema[name].dataType for name in query.by])
         blocks = in_blocks(query)
         gathered = blocks or query
         wire = Wire(gathered.partials_schema, len(gathered.by))
         self.job = tasks.Job(query, wire, arrow_schema(self.schema), blocks)
+
+    @cached_property
+    def events(self) -> DataFrame:
+        """The query's columns, under plain names: mapInArrow looks them up by name, and stumbles over a dot in one."""
+        return self.df.select([column(name).alias(f"c{at}") for at, name in enumerate(self.query.columns)])
 
     @cached_property
     def payload(self) -> bytes:
@@ -252,11 +255,11 @@ class BuiltPipeline(Pipeline):
 
     def partials(self) -> DataFrame:
         """The partials of all tasks, merged but for groups that Spark has to tell apart."""
-        return self._stage(aggregated(self.events, Request(self.query)), "built", self.job.wire.spark_schema)
+        return self._stage(aggregated(self.df, Request(self.query)), "built", self.job.wire.spark_schema)
 
     def packed(self) -> DataFrame:
         """What Spark adds up, which the driver can read as it is."""
-        answer = aggregated(self.events, self.request)
+        answer = aggregated(self.df, self.request)
         return answer if self.most is None else answer.limit(self.most)
 
     def where_they_fit(self, bound: int) -> DataFrame:
@@ -272,7 +275,8 @@ class BuiltPipeline(Pipeline):
 
     def _collected(self, packed: DataFrame) -> pa.Table:
         try:
-            return packed.toArrow()
+            with held(self.spark, GROUPS):
+                return packed.toArrow()
         except ArithmeticException:  # of the user's own, or 64 bits had no room for the integers of so many rows
             return self._with_more_integers()
 
@@ -285,7 +289,8 @@ class BuiltPipeline(Pipeline):
 
     def _with_more_integers(self) -> pa.Table:
         self.request = Request(self.query)
-        return self.packed().toArrow()
+        with held(self.spark, GROUPS):
+            return self.packed().toArrow()
 
 
 def _release(packed: DataFrame) -> None:

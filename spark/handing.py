@@ -1,9 +1,10 @@
-"""Results on their way from the driver back into a session."""
+"""Between a session and the driver: what the session has set meanwhile, and how results come back into it."""
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import pyarrow as pa
@@ -19,7 +20,12 @@ THRESHOLD = "spark.sql.execution.arrow.localRelationThreshold"
 # Each batch would be a task, of 10,000 rows unless the user says otherwise: too few for what a task costs.
 TASK_ROWS = 1 << 17
 
+# A task's groups go into a table of Java longs first, of 65,536 rows unless the user says otherwise; those that find no
+# room there take several times as long. It is 2 MB for each task.
+GROUPS = {"spark.sql.codegen.aggregate.fastHashMap.capacityBit": "18"}
+
 _setting = threading.Lock()
+_held: Counter[tuple[int, str]] = Counter()
 
 
 def handed_back(spark: SparkSession, results: pa.Table, schema: t.StructType) -> DataFrame:
@@ -44,11 +50,7 @@ def handed_back(spark: SparkSession, results: pa.Table, schema: t.StructType) ->
 
 @contextmanager
 def as_batches(spark: SparkSession) -> Iterator[None]:
-    """While this is open, tables become batches that tasks open.
-
-    The one setting of a user's session that framefold touches, for some milliseconds: it says how a table travels, and
-    never what is in it.
-    """
+    """While this is open, tables become batches that tasks open."""
     with _setting:
         before = spark.conf.get(THRESHOLD)
         spark.conf.set(THRESHOLD, "0")
@@ -56,3 +58,28 @@ def as_batches(spark: SparkSession) -> Iterator[None]:
             yield
         finally:
             spark.conf.set(THRESHOLD, before or "")
+
+
+@contextmanager
+def held(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """While this is open, a session has some settings, but for those that its user has made himself.
+
+    They say how quickly something is computed, and never what.
+    """
+    ours = []
+    if isinstance(spark, SparkSession):
+        with _setting:
+            for name, value in settings.items():
+                # Another query of this session's, in another thread, may have set it.
+                if _held[id(spark), name] or spark.conf.get(name, None) is None:
+                    spark.conf.set(name, value)
+                    _held[id(spark), name] += 1
+                    ours.append(name)
+    try:
+        yield
+    finally:
+        with _setting:
+            for name in ours:
+                _held[id(spark), name] -= 1
+                if not _held[id(spark), name]:
+                    spark.conf.unset(name)
