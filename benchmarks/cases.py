@@ -20,7 +20,7 @@ def reference(rows: int) -> Case:
         "window, minutes",
         tuple(Point(size, data, {"size": size * MINUTE}) for size in (10, 60, 100)),
         (*OURS, *modes, *files, *STAGES, *WINDOWS, *rest),
-        box=1000.0,
+        box=1050.0,
         patience=120.0,
         only=dict.fromkeys((*modes, *files, *rest), (60,)),
     )
@@ -39,7 +39,7 @@ def overlap(rows: int) -> Case:
         (*OURS, *STAGES, *WINDOWS, "duckdb.expanded"),
         "A window's depth is its size over its step. There are 12 % more windows at the right end than at the left, "
         "since windows reach beyond both ends of the day. Events are copied into a hundred windows at most.",
-        box=170.0,
+        box=200.0,
         only=dict.fromkeys(copying, depths[:3]),
         across=(10, 10_000),
     )
@@ -82,7 +82,7 @@ def events(most: int) -> Case:
         "events",
         tuple(Point(rows, Data(rows=rows)) for rows in sizes),
         (*OURS, *STAGES),
-        box=200.0,
+        box=190.0,
         patience=60.0,
         memory=tuple(size for size in sizes if size in (1_000_000, 8_000_000, most)),
     )
@@ -107,7 +107,7 @@ def shapes(rows: int) -> Case:
         points,
         (*OURS, *STAGES),
         "The variance by hand is made of sums of squares, which rounding can ruin; ours is not.",
-        box=160.0,
+        box=200.0,
         across=tuple(point.x for point in points),
     )
 

@@ -31,8 +31,8 @@ class Ratio:
 
 def times(case: Found, contender: str, x: float) -> dict[str, float]:
     """The timed runs of a contender at a point, by the round."""
-    entry = case["found"].get(contender, {}).get(str(x))
-    return dict(entry["seconds"]) if entry else {}
+    at = case["found"].get(contender, {})
+    return next((dict(entry["seconds"]) for place, entry in at.items() if float(place) == x), {})
 
 
 def median(case: Found, contender: str, x: float) -> float | None:

@@ -221,6 +221,12 @@ def test_memory_is_that_of_the_largest_python_worker(benchmarks: ModuleType) -> 
     ]
 
 
+def test_a_million_keys_are_compared_with_a_hundred(benchmarks: ModuleType) -> None:
+    found = case("keys", framefold_local__local={100: [1.0, 2.0], 1_000_000: [1.5, 2.0]})
+    row = next(line for line in report(benchmarks, found).splitlines() if "1 million keys, against 100" in line)
+    assert row.endswith("| 1.25 (1.00 to 1.50, 2 pairs) | yes |")
+
+
 def test_the_exponent_is_the_slope_of_the_best_line(benchmarks: ModuleType) -> None:
     x, y = np.array([1e6, 3e6, 8e6, 1e8]), np.array([0.2, 0.5, 1.5, 30.0])
     expected = np.polyfit(np.log(x), np.log(y), 1)[0]
