@@ -11,6 +11,7 @@ from ..aggregators.lifetimes import lifetimes_of
 from .cover import way_of
 from .kernels import has_kernels
 from .query import Query
+from .stacks import has_columns
 from .windows import Windows
 
 
@@ -81,8 +82,12 @@ def way(query: Query, bound: Bound, windows: Windows) -> str:
     if not windows.forward:
         return "slides by a range tree (O(log n) element operations a window) where windows move back: they may"
     cost = "2 element operations a window" if deducts else "at most 3 element operations a window"
-    kernels = "; by kernels, without calls" if has_kernels(bound) else ""
-    return f"slides by {'deduct' if deducts else 'two-stacks'} ({cost}): {why}{kernels}"
+    more = ""
+    if has_kernels(bound):
+        more = "; by kernels, without calls"
+    elif deducts and has_columns(bound):
+        more = "; long runs of windows by two-stacks side by side (3), in fewer calls"
+    return f"slides by {'deduct' if deducts else 'two-stacks'} ({cost}): {why}{more}"
 
 
 LOCAL_STAGES = (

@@ -48,9 +48,14 @@ class SideBySide(NamedTuple):
     others: Ints
 
 
+def has_columns(operation: Bound) -> bool:
+    """Whether all fields of an operation are numpy arrays, so that it can slide side by side."""
+    return all(isinstance(kind, Plain) for kind in operation.fields.values())
+
+
 def side_by_side(operation: Bound, low: Ints, high: Ints, least: int = LEAST) -> SideBySide | None:
     """The blocks of long runs of ascending ranges, of the width that has most of them; None where they are too few."""
-    if len(low) < least or not all(isinstance(kind, Plain) for kind in operation.fields.values()):
+    if len(low) < least or not has_columns(operation):
         return None
     first = _runs(low, high)
     if len(first) * BLOCKS_OF_A_RUN > len(low):

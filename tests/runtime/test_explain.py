@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from typing import Any
+from unittest.mock import patch
 
+import numpy as np
 import pyarrow as pa
 import pytest
 
 import framefold as ff
+from framefold.aggregators.binding import Bound
+from framefold.runtime import slide as module
+from framefold.runtime.slide import by_stacks_side_by_side, slide
 
 EVENTS = pa.table({"t": [0], "k": ["<a>"], "x": [1.0], "i": [1], "unused": [None]})
 
@@ -90,6 +95,28 @@ def test_the_way_of_sliding_and_why(operation: Any, way: str, why: str) -> None:
     assert f"slides by {way} " in said
     assert why in said
     assert ("by kernels" in said) == (operation.__class__ in (ff.Sum, ff.Count, ff.Max))
+
+
+class Counted(Plain):
+    """An integer sum, whose deduct is exact."""
+
+    state = {"total": "int64"}
+    result = "int64"
+
+
+def test_deduct_of_columns_says_that_long_runs_go_otherwise() -> None:
+    """As many windows as make it worth while are not known before the events are; slide decides by them."""
+    more = "long runs of windows by two-stacks side by side (3), in fewer calls"
+    assert line(explain(ff.sliding(60, 1), y=Counted("i")), "y = ").endswith(more)
+    assert "side by side" not in line(explain(ff.sliding(60, 1), y=ff.Sum("x")), "y = ")
+    assert "side by side" not in line(explain(ff.sliding(60, 1), y=Plain("x")), "y = ")
+    bound = Bound("y", Counted("i"), [pa.int64()])
+    states = {"total": np.ones(200_000, np.int64)}
+    for windows, called in ((1000, 0), (100_000, 1)):
+        low = np.arange(windows)
+        with patch.object(module, "by_stacks_side_by_side", side_effect=by_stacks_side_by_side) as side:
+            slide(bound, states, low, low + 60)
+        assert side.call_count == called
 
 
 def test_a_window_of_one_frame_has_nothing_to_slide() -> None:
