@@ -60,7 +60,7 @@ def wrong(case: dict[str, Any]) -> list[str]:
     failed = [
         f"{case['name']} at {left['label'] or left['x']}: {left['contender']}: {left['reason']}"
         for left in case["left_out"]
-        if ours(left["contender"]) and not left["reason"].startswith("took")
+        if ours(left["contender"])
     ]
     return failed + [
         f"{case['name']} at {x}: {contender}"
