@@ -66,7 +66,7 @@ def groups(case: Case, able: Container[Run]) -> list[Group]:
 def rounds(costs: list[float], seconds: float, most: int) -> list[int]:
     """How many rounds each group has, at least one: the cheapest first, each of an equal part of the time that is left.
 
-    What the cheap do not need is left to the others.
+    What the cheap do not need is left to the others, and what is left of all to the cheap.
 
     Parameters
     ----------
@@ -75,17 +75,21 @@ def rounds(costs: list[float], seconds: float, most: int) -> list[int]:
     seconds
         For all of them.
     most
-        Rounds of a group; twice as many of one that is cheap.
+        Rounds of a group; twice as many of one that is cheap, if there is time.
 
     Examples
     --------
-    >>> rounds([1.0, 60.0, 2.0, 0.1], 136.0, most=5)
+    >>> rounds([1.0, 60.0, 2.0, 0.1], 140.0, most=5)
     [5, 2, 5, 10]
     """
     found = [0] * len(costs)
-    for done, number in enumerate(sorted(range(len(costs)), key=lambda number: costs[number])):
+    order = sorted(range(len(costs)), key=lambda number: costs[number])
+    for done, number in enumerate(order):
         part = max(seconds, 0.0) / (len(costs) - done)
-        enough = 2 * most if costs[number] < CHEAP else most
-        found[number] = max(1, min(enough, int(part / max(costs[number], 1e-9))))
+        found[number] = max(1, min(most, int(part / max(costs[number], 1e-9))))
         seconds -= found[number] * costs[number]
+    for number in order:
+        if costs[number] < CHEAP and most * costs[number] <= seconds:
+            found[number] += most
+            seconds -= most * costs[number]
     return found
