@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from .centred import exponent_of
 from .compensated import two_sum
 from .frames import Frames
+from .gridded import gridded
 from .operation import State
 from .two_floats import add, difference, halves, product, quotient
 
@@ -71,6 +72,20 @@ class Deviations:
     @classmethod
     def of(cls, frames: Frames, values: Floats) -> Deviations:
         """The deviations of each frame's values."""
+        found = gridded(frames, values)
+        if found is None:
+            return cls._of_each(frames, values)
+        total, squares = two_sum(found.sum, found.sum_low), two_sum(found.squares, found.squares_low)
+        made = cls(found.rows, found.centre, *total, *squares, np.zeros(frames.size, np.int8))
+        if found.doubtful.any():
+            rows = found.doubtful[frames.index]
+            some, which = frames.where(rows)
+            made._replace(which, cls._of_each(some, values[rows]))
+        return made
+
+    @classmethod
+    def _of_each(cls, frames: Frames, values: Floats) -> Deviations:
+        """The same with a grid for each frame."""
         count = frames.count()
         centre = frames.sum(values) / count
         made = about(frames, values, count, centre)
@@ -82,9 +97,13 @@ class Deviations:
             odd &= ~((made.squares == 0) & (frames.max(np.abs(values)) == 0))
         if odd.any():
             some, which = frames.where(odd[frames.index])
-            for name, column in scaled(some, values[odd[frames.index]]).fields().items():
-                made.fields()[name][which] = column
+            made._replace(which, scaled(some, values[odd[frames.index]]))
         return made
+
+    def _replace(self, which: NDArray[np.intp], other: Deviations) -> None:
+        """Put others in the place of some of the states."""
+        for name, column in other.fields().items():
+            self.fields()[name][which] = column
 
     @classmethod
     def read(cls, a: State) -> Deviations:
@@ -207,10 +226,9 @@ def about(frames: Frames, values: Floats, count: Ints, centre: Floats) -> Deviat
     of squares says where to cut, so that huge values in another frame do no harm.
     """
     size = frames.size
-    step = max(BLOCK, size)
-    blocks = [slice(start, start + step) for start in range(0, len(values), step)]
+    blocks = [slice(start, start + BLOCK) for start in range(0, len(values), BLOCK)]
     deviation, lost = np.empty_like(values), np.empty_like(values)
-    one, two, three = np.empty((3, min(step, len(values))))
+    one, two, three = np.empty((3, min(BLOCK, len(values))))
     rough, sums = np.zeros(size), np.zeros((4, size))
     for rows in blocks:
         index, high, low = frames.index[rows], deviation[rows], lost[rows]
@@ -224,7 +242,7 @@ def about(frames: Frames, values: Floats, count: Ints, centre: Floats) -> Deviat
         np.subtract(values[rows], virtual, out=virtual)
         np.subtract(virtual, base, out=low)
         np.multiply(high, high, out=virtual)
-        rough += np.bincount(index, weights=virtual, minlength=size)
+        np.add.at(rough, index, virtual)
     cut = np.ldexp(1.5, exponent_of(np.sqrt(rough)) + (52 - HALF))
     for rows in blocks:
         index, high, low = frames.index[rows], deviation[rows], lost[rows]
@@ -232,16 +250,16 @@ def about(frames: Frames, values: Floats, count: Ints, centre: Floats) -> Deviat
         np.take(cut, index, out=at, mode="clip")
         np.add(high, at, out=upper)
         upper -= at
-        sums[0] += np.bincount(index, weights=upper, minlength=size)
+        np.add.at(sums[0], index, upper)
         high -= upper
         low += high
-        sums[1] += np.bincount(index, weights=low, minlength=size)
+        np.add.at(sums[1], index, low)
         np.multiply(upper, upper, out=at)
-        sums[2] += np.bincount(index, weights=at, minlength=size)
+        np.add.at(sums[2], index, at)
         np.add(upper, upper, out=both)
         both += low
         both *= low
-        sums[3] += np.bincount(index, weights=both, minlength=size)
+        np.add.at(sums[3], index, both)
     return Deviations(count, centre, *two_sum(sums[0], sums[1]), *two_sum(sums[2], sums[3]), np.zeros(size, np.int8))
 
 
