@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 BATCH = 1 << 20
 """Events are accumulated so many at a time."""
 
-PENDING = 1 << 21
+PENDING = 1 << 19
 """Partials are merged when there are so many new ones, and no fewer than merged ones."""
 
 

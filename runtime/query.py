@@ -18,6 +18,7 @@ from .checks import A_WINDOW, AT, WINDOW, check_intervals, check_outputs, requir
 from .facts import RANK, UNTIL_TICK, fact
 from .keys import coded_or_plain, edges, plain, require_key
 from .line import Line
+from .memory import keep_at_hand
 from .partials import FRAME, PART, merge, schema, to_table
 from .stream import results_in_pieces
 from .times import Duration, TimeColumn, drop_null_times, ends_of
@@ -193,6 +194,7 @@ class Query:
 
     def results_in_pieces(self, partials: pa.Table) -> Iterator[pa.Table]:
         """The same in pieces of bounded size, one after the other; at least one, maybe empty."""
+        keep_at_hand()
         partials, starts = merge(partials.select(self.partials_schema.names), self._keys, self.states)
         yield from results_in_pieces(self, partials, starts)
 

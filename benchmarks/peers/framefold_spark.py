@@ -9,7 +9,7 @@ import framefold as ff
 
 from ..jobs import Job
 from .framefold_queries import OneByOne, Vectorised, run
-from .sessions import consume, events, save, session, versions
+from .sessions import consume, events, partition, save, session, versions
 from .spark import hottest
 
 __all__ = ["WAYS", "consume", "save", "versions"]
@@ -29,7 +29,7 @@ def files(combine: str = "auto") -> Callable[[Job], Any]:
     """``ff.parquet(path, spark=)``: tasks read the files themselves."""
 
     def way(job: Job) -> Any:
-        events(job)
+        partition(job)
         found = run(ff.parquet(job.path, spark=session()), job, combine=combine)
         return hottest(found, job, "window") if job.kind == "hottest" else found
 

@@ -34,9 +34,13 @@ def session() -> SparkSession:
 
 def events(job: Job) -> DataFrame:
     """The events as a DataFrame, shuffles set to as many tasks as the job says."""
-    spark = session()
-    spark.conf.set("spark.sql.shuffle.partitions", str(job.partitions or os.cpu_count() or 1))
-    return spark.read.parquet(job.path)
+    partition(job)
+    return session().read.parquet(job.path)
+
+
+def partition(job: Job) -> None:
+    """Set shuffles to as many tasks as a job says."""
+    session().conf.set("spark.sql.shuffle.partitions", str(job.partitions or os.cpu_count() or 1))
 
 
 def consume(result: DataFrame) -> None:
