@@ -133,7 +133,7 @@ def by_runs(operation: Bound, states: State, low: Ints, high: Ints, runs: SideBy
     slid = {key: room(column, len(low)) for key, column in states.items()}
     by_stacks_side_by_side(operation, states, runs, slid)
     if len(runs.others):
-        others = slide(operation, states, low[runs.others], high[runs.others], way)
+        others = slide(operation, states, low[runs.others], high[runs.others], way or "two-stacks")
         for key, column in slid.items():
             cast(NDArray[Any], column)[runs.others] = cast(NDArray[Any], others[key])
     return slid
