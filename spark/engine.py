@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import threading
-import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
@@ -17,12 +15,13 @@ from pyspark.sql import types as t
 
 from ..aggregators.errors import EngineError
 from ..runtime.blocks import in_blocks
-from ..runtime.in_sql import Request, TooManyRows
+from ..runtime.in_sql import FRAME, Request, TooManyRows
 from ..runtime.query import Query
 from . import failures, rows, tasks
 from .built import aggregated
 from .explain import by_spark
 from .handing import GROUPS, handed_back, held
+from .keeping import keep
 from .options import Options
 from .order import column, in_row_order, in_time_order
 from .ship import pack, ship, task
@@ -51,7 +50,6 @@ def run(df: DataFrame, query: Query, options: Options) -> DataFrame:
 
     Returns
     -------
-    pyspark.sql.DataFrame
         The key columns, ``window``, ``at`` where the windows have it, and the outputs; sorted by key and window, or by
         key and ``at``.
 
@@ -79,15 +77,7 @@ def run(df: DataFrame, query: Query, options: Options) -> DataFrame:
 
 
 class Pipeline:
-    """One query over one DataFrame: the stages, and where they run.
-
-    Parameters
-    ----------
-    df
-        The events.
-    query
-        What to compute.
-    """
+    """One query over the events in one DataFrame: the stages, and where they run."""
 
     def __init__(self, df: DataFrame, query: Query) -> None:
         self.query = query
@@ -173,6 +163,10 @@ class Pipeline:
 
     def on_executors(self, partials: DataFrame) -> DataFrame:
         """Shuffle the partials by key and slide them where they land; nothing runs yet."""
+        return self._stage(*self._by_key(partials), self.schema)
+
+    def _by_key(self, partials: DataFrame) -> tuple[DataFrame, str]:
+        """Partials of whole keys in order, in one task each, and the stage that slides them."""
         wire = self.job.wire
         keys = [f.col(name) for name in wire.key_names]
         frame, part = f.col("frame"), f.col("part")
@@ -191,7 +185,7 @@ class Pipeline:
             gathered = merged.repartitionByRange(*keys)
         else:
             gathered = partials.repartition(1)
-        return self._stage(gathered.sortWithinPartitions(*keys, frame, part), "results", self.schema)
+        return gathered.sortWithinPartitions(*keys, frame, part), "results"
 
     def where_they_fit(self, bound: int) -> DataFrame:
         """Compute the partials once, count them, and go on where there is room for them."""
@@ -209,7 +203,7 @@ class Pipeline:
             if self.query.in_rows:  # for good, as their numbers are: see number_rows_for_good
                 return self.on_executors(self._unpacked(packed.localCheckpoint()))
             result = self.on_executors(self._unpacked(packed))
-            weakref.finalize(result, _release, packed).atexit = False
+            keep(packed, result)
             kept = True
             return result
         finally:
@@ -254,8 +248,17 @@ class BuiltPipeline(Pipeline):
         self.most: int | None = None  # partials to collect
 
     def partials(self) -> DataFrame:
-        """The partials of all tasks, merged but for groups that Spark has to tell apart."""
-        return self._stage(aggregated(self.df, Request(self.query)), "built", self.job.wire.spark_schema)
+        """The partials of all tasks, merged but for groups that Spark has to tell apart; as Spark gives them."""
+        return aggregated(self.df, Request(self.query))
+
+    def _by_key(self, partials: DataFrame) -> tuple[DataFrame, str]:
+        """The same of what Spark gives, so that it comes to Python once."""
+        if len(self.query.seeds()):
+            return super()._by_key(self._stage(partials, "built", self.job.wire.spark_schema))
+        keys = self.job.wire.key_names
+        # Spark samples what it partitions by range, which runs twice what follows the shuffle of the groups.
+        gathered = partials.repartitionByRange(*keys) if keys else partials.repartition(1)
+        return gathered.sortWithinPartitions(*keys, FRAME), "built_results"
 
     def packed(self) -> DataFrame:
         """What Spark adds up, which the driver can read as it is."""
@@ -275,8 +278,7 @@ class BuiltPipeline(Pipeline):
 
     def _collected(self, packed: DataFrame) -> pa.Table:
         try:
-            with held(self.spark, GROUPS):
-                return packed.toArrow()
+            return self._quickly(packed)
         except ArithmeticException:  # of the user's own, or 64 bits had no room for the integers of so many rows
             return self._with_more_integers()
 
@@ -289,17 +291,8 @@ class BuiltPipeline(Pipeline):
 
     def _with_more_integers(self) -> pa.Table:
         self.request = Request(self.query)
+        return self._quickly(self.packed())
+
+    def _quickly(self, packed: DataFrame) -> pa.Table:
         with held(self.spark, GROUPS):
-            return self.packed().toArrow()
-
-
-def _release(packed: DataFrame) -> None:
-    # In a thread of its own: the garbage collector may call this in the middle of a call to Spark.
-    threading.Thread(target=_unpersist, args=(packed,), daemon=True).start()
-
-
-def _unpersist(packed: DataFrame) -> None:
-    try:
-        packed.unpersist()
-    except Exception:  # the session has ended, and what it held with it
-        return
+            return packed.toArrow()

@@ -26,7 +26,7 @@ from .wire import Wire, batches, conform
 GATHER_ROWS = 1 << 20
 GATHER_BYTES = 64 << 20
 # What a task holds of partials before it merges them, and emits them if merging did not help.
-HOLD_ROWS = 1 << 19
+HOLD_ROWS = 1 << 18
 HOLD_BYTES = 64 << 20
 # A packet of partials: some megabytes.
 PACKET_ROWS = 1 << 16
@@ -82,6 +82,7 @@ def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[
         "accumulate_packed": accumulate_packed,
         "unpacked": unpacked,
         "built": built,
+        "built_results": built_results,
         "merge": merge,
         "results": results,
     }
@@ -168,8 +169,8 @@ def _sent(job: Job, tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
 
 def merge(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Partials sorted by key, frame and part to one partial for each (key, frame)."""
-    whole = _whole(job.wire, rows, columns=job.wire.keys + 1, enough=HOLD_ROWS)
-    yield from _encoded(job, (job.gathered.merge(partials) for partials in whole))
+    whole = _whole(rows, columns=job.wire.keys + 1, enough=HOLD_ROWS)
+    yield from _encoded(job, (job.gathered.merge(job.wire.decode(partials)) for partials in whole))
 
 
 def results(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -177,11 +178,22 @@ def results(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch
 
     However many windows these have, results come and go a piece at a time. Where there are blocks, each is a key.
     """
-    for partials in _whole(job.wire, rows, columns=job.wire.keys, enough=CHUNK_ROWS):
-        for found in job.gathered.results_in_pieces(partials):
-            if job.blocks is not None:
-                found = found.remove_column(job.wire.keys - 1)
-            yield from batches(conform(found, job.results))
+    for partials in _whole(rows, columns=job.wire.keys, enough=CHUNK_ROWS):
+        yield from _slid(job, job.wire.decode(partials))
+
+
+def built_results(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """What Spark has added up, sorted by key, to results."""
+    request = Request(job.query)
+    for held in _whole(rows, columns=job.wire.keys, enough=CHUNK_ROWS):
+        yield from _slid(job, request.partials(pa.Table.from_batches(held)))
+
+
+def _slid(job: Job, partials: pa.Table) -> Iterator[pa.RecordBatch]:
+    for found in job.gathered.results_in_pieces(partials):
+        if job.blocks is not None:
+            found = found.remove_column(job.wire.keys - 1)
+        yield from batches(conform(found, job.results))
 
 
 def _gathered(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
@@ -224,11 +236,10 @@ def _encoded(job: Job, tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
         yield from job.wire.encode(table)
 
 
-def _whole(wire: Wire, rows: Iterable[pa.RecordBatch], columns: int, enough: int) -> Iterator[pa.Table]:
-    """Cut sorted batches into tables that never part rows equal in their first columns.
+def _whole(rows: Iterable[pa.RecordBatch], columns: int, enough: int) -> Iterator[list[pa.RecordBatch]]:
+    """Cut sorted batches so that rows equal in their first columns are never parted.
 
-    Holds as many rows as are equal, and up to `enough` more. Without columns to tell rows apart, everything is one
-    table.
+    Holds as many rows as are equal, and up to `enough` more. Without columns to tell rows apart, nothing is cut.
     """
     held: list[pa.RecordBatch] = []
     count = 0
@@ -239,9 +250,9 @@ def _whole(wire: Wire, rows: Iterable[pa.RecordBatch], columns: int, enough: int
                 cut = int(starts[-1])
                 ready = [*held, batch.slice(0, cut)]
                 if any(part.num_rows for part in ready):
-                    yield wire.decode(ready)
+                    yield ready
                 held, count, batch = [], 0, batch.slice(cut)
         held.append(batch)
         count += batch.num_rows
     if held:
-        yield wire.decode(held)
+        yield held

@@ -168,6 +168,19 @@ def test_frames_as_on_the_local_engine(frame: DataFrame, table: pa.Table, time: 
     assert same(query.aggregate(**outputs), expected) == []
 
 
+@pytest.mark.parametrize("by", [["k", "flag"], ["z"], []], ids=str)
+def test_keys_that_are_slid_where_spark_has_added_them_up(frame: DataFrame, table: pa.Table, by: list[str]) -> None:
+    """In the order of the keys, however few of the rows there are at a time."""
+    outputs = {"n": ff.Count(), "x": ff.Sum("x"), "i": ff.Min("i")}
+    expected = ff.events(table, time="t", by=by).window(WINDOW).aggregate(**outputs)
+    query = ff.events(frame, time="t", by=by).window(WINDOW).options(accumulate="spark", combine="executors")
+    frame.sparkSession.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "7")
+    try:
+        assert same(query.aggregate(**outputs), expected) == []
+    finally:
+        frame.sparkSession.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+
+
 def test_times_without_a_zone_and_keys_of_floats(frame: DataFrame, table: pa.Table) -> None:
     naive = table.set_column(0, "t", table["t"].cast(pa.timestamp("us")))
     expected = ff.events(naive, time="t", by="z").window(WINDOW).aggregate(n=ff.Count(), x=ff.Average("x"))

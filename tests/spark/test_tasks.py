@@ -88,9 +88,8 @@ def test_equal_keys_are_never_parted(keys: list[tuple[float | None, str | None]]
     table = pa.table(
         [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
     )
-    wire = Wire(schema, 2)
-    cut = list(tasks._whole(wire, (batch for batch in table.to_batches(max_chunksize=size)), 2, enough))
-    found = [[rank((row["a"], row["b"])) for row in piece.to_pylist()] for piece in cut]
+    cut = list(tasks._whole((batch for batch in table.to_batches(max_chunksize=size)), 2, enough))
+    found = [[rank((row["a"], row["b"])) for row in pa.Table.from_batches(piece).to_pylist()] for piece in cut]
     assert [key for piece in found for key in piece] == [rank(key) for key in keys]
     assert all(piece for piece in found)
     for before, after in pairwise(found):
