@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -17,8 +18,10 @@ from pyspark.sql import types as t
 LEAST_BYTES = 1 << 20
 THRESHOLD = "spark.sql.execution.arrow.localRelationThreshold"
 
-# Each batch would be a task, of 10,000 rows unless the user says otherwise: too few for what a task costs.
+# Each batch is a task, of 10,000 rows unless the user says otherwise: too few for what a task costs.
+BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 TASK_ROWS = 1 << 17
+TASK_BYTES = 16 << 20
 
 # A task's groups go into a table of Java longs first, of 65,536 rows unless the user says otherwise; those that find no
 # room there take several times as long. It is 2 MB for each task.
@@ -43,21 +46,24 @@ def handed_back(spark: SparkSession, results: pa.Table, schema: t.StructType) ->
     # Through Connect, whose sessions are of another class, a table goes to the server as it is.
     if results.nbytes < LEAST_BYTES or not isinstance(spark, SparkSession):
         return spark.createDataFrame(results, schema=schema)
-    with as_batches(spark):
-        rows = spark.createDataFrame(results, schema=schema)
-    return rows.coalesce(-(-len(results) // TASK_ROWS))  # neighbours go together, so rows stay in order
+    tasks = math.ceil(max(len(results) / TASK_ROWS, results.nbytes / TASK_BYTES))
+    with as_batches(spark, -(-len(results) // tasks)):
+        return spark.createDataFrame(results, schema=schema)
 
 
 @contextmanager
-def as_batches(spark: SparkSession) -> Iterator[None]:
-    """While this is open, tables become batches that tasks open."""
+def as_batches(spark: SparkSession, rows: int) -> Iterator[None]:
+    """While this is open, tables become batches of so many rows that tasks open."""
+    settings = {THRESHOLD: "0", BATCH_ROWS: str(rows)}
     with _setting:
-        before = spark.conf.get(THRESHOLD)
-        spark.conf.set(THRESHOLD, "0")
+        before = {name: spark.conf.get(name) or "" for name in settings}
         try:
+            for name, value in settings.items():
+                spark.conf.set(name, value)
             yield
         finally:
-            spark.conf.set(THRESHOLD, before or "")
+            for name, value in before.items():
+                spark.conf.set(name, value)
 
 
 @contextmanager

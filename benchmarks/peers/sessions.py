@@ -19,6 +19,7 @@ SETTINGS = {
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.files.openCostInBytes": "0",
+    "spark.python.unix.domain.socket.enabled": "true",
 }
 
 
