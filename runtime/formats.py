@@ -127,10 +127,12 @@ class Parquet(Format):
         self, system: FileSystem, file: File, pieces: Sequence[int], columns: pa.Schema, encoded: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
         import pyarrow.parquet as pq
+        from pyarrow.fs import LocalFileSystem
 
+        far = not isinstance(system, LocalFileSystem)  # one wait for all columns; what is near comes without
         with _opened(system, file) as source:
             reader = pq.ParquetFile(
-                source, read_dictionary=list(encoded), pre_buffer=True, coerce_int96_timestamp_unit="us"
+                source, read_dictionary=list(encoded), pre_buffer=far, coerce_int96_timestamp_unit="us"
             )
             threads = pa.cpu_count() > 1
             present = [name for name in columns.names if name in reader.schema_arrow.names]

@@ -90,6 +90,10 @@ class Line:
             inside = None if inside is None or also is None else inside | also
         return frames, inside
 
+    def between(self, ticks: Ints) -> Ints:
+        """The frames of times between two whose frames are known."""
+        return self.windows[0].between(ticks) if len(self.windows) == 1 else self.frames(ticks, None)[0]
+
     def ranges(
         self,
         number: int,

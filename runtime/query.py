@@ -151,7 +151,7 @@ class Query:
         if self.line.axis == "time":  # frames follow the order of ticks: the edges tell which there may be
             (least, greatest), inside = self.line.frames(np.array(edges(ticks)), None)
             if inside is None:
-                return numbers_of(InTime(lambda some: self.line.frames(some, None)[0], ticks), least, greatest), None
+                return numbers_of(InTime(self.line.between, ticks), least, greatest), None
         frames, inside = self.line.frames(ticks, ranks)
         return numbers_of(frames, frames.min(), frames.max()), inside
 

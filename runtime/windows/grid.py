@@ -227,6 +227,13 @@ class Grid(Windows):
             return ticks, None
         reach = self.steps.size + 2 * self.steps.every
         overflow_guard(int(ticks.min()) - reach, int(ticks.max()) + reach, self.time)
+        return self._frames(ticks)
+
+    def between(self, ticks: Ints) -> Ints:
+        """The frames of times between two whose frames are known: these are in range as well."""
+        return self._frames(ticks)[0]
+
+    def _frames(self, ticks: Ints) -> tuple[Ints, Mask | None]:
         return self.steps.frames(ticks - self._shift if self._shift else ticks)
 
     def stretch(self, frames: Ints) -> tuple[Ints, Ints]:

@@ -165,6 +165,10 @@ class Windows(ABC):
     def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
         """The frame of each event, never falling with time, and which events are in any window (None: all)."""
 
+    def between(self, ticks: Ints) -> Ints:
+        """The frames of times between two whose frames are known."""
+        return self.frames(ticks, None)[0]
+
     @abstractmethod
     def all_ranges(self, pieces: Pieces) -> Ranges | Runs:
         """Every window over partials."""
