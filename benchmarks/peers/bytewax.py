@@ -38,7 +38,8 @@ def fold(
     folded = windowing.fold_window(
         "fold",
         events,
-        windowing.EventClock(lambda event: event[0], wait_for_system_duration=timedelta(0)),
+        # Its clock goes on by itself: without a wait, events are late once the run takes longer than they are apart.
+        windowing.EventClock(lambda event: event[0], wait_for_system_duration=timedelta(minutes=5)),
         windowing.SlidingWindower(
             length=timedelta(microseconds=job.size), offset=timedelta(microseconds=job.every), align_to=EPOCH
         ),
