@@ -273,10 +273,16 @@ class Frames:
             yield values[start:end]
 
 
+def extremes(values: NDArray[Any]) -> tuple[Any, Any]:
+    """The least and the greatest of some numbers, NaN where one is: block by block, the second found in the cache."""
+    blocks = [values[start : start + BLOCK] for start in range(0, len(values), BLOCK)]
+    least, greatest = zip(*[(block.min(), block.max()) for block in blocks], strict=True)
+    return np.min(least), np.max(greatest)
+
+
 def _largest(values: NDArray[np.float64]) -> float:
-    """The greatest magnitude, NaN if any value is; 0 of none. Block by block: the second pass finds it in the cache."""
-    blocks = (values[start : start + BLOCK] for start in range(0, len(values), BLOCK))
-    return float(np.max([(block.max(), -block.min()) for block in blocks], initial=0.0))
+    """The greatest magnitude, NaN if any value is; 0 of none."""
+    return float(np.max(np.abs(extremes(values)))) if len(values) else 0.0
 
 
 def _is_float(values: Values) -> bool:

@@ -14,13 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .frames import Frames
+from .frames import BLOCK, Frames, extremes
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-BLOCK = 1 << 15
-"""So many rows at a time, which stay in the cache meanwhile."""
 
 MOST = 17
 """Of frames with 2**MOST rows and more there is no room for the number of rows above their sum."""
@@ -56,8 +53,7 @@ def gridded(frames: Frames, values: Floats) -> Gridded | None:
     if not len(values):
         return None
     blocks = [slice(start, start + BLOCK) for start in range(0, len(values), BLOCK)]
-    extremes = [(float(values[rows].min()), float(values[rows].max())) for rows in blocks]
-    least, greatest = np.min([low for low, _ in extremes]), np.max([high for _, high in extremes])
+    least, greatest = extremes(values)
     span, largest = float(greatest - least), max(abs(float(least)), abs(float(greatest)))
     bits = (4 * len(values) // frames.size).bit_length()  # of the number of rows of a frame
     if bits > MOST or not 1 / SIZES <= span <= SIZES or not largest <= SIZES:

@@ -14,6 +14,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..aggregators.errors import ColumnError
+from ..aggregators.frames import extremes
 
 Ints = NDArray[np.int64]
 
@@ -23,7 +24,6 @@ ROOM = 1 << 62
 
 FEW = 1 << 18
 """Codes may have holes where there are no more possible ones than this, or than a few a row."""
-BLOCK = 1 << 15
 
 
 def plain_type(type: pa.DataType) -> pa.DataType:
@@ -130,10 +130,9 @@ def near(column: pa.Array) -> tuple[NDArray[Any], int, int] | None:
 
 
 def edges(numbers: NDArray[Any]) -> tuple[int, int]:
-    """The least and the greatest of some numbers, block by block: the second is found in the cache."""
-    blocks = [numbers[start : start + BLOCK] for start in range(0, len(numbers), BLOCK)]
-    found = [(block.min(), block.max()) for block in blocks]
-    return int(min(least for least, _ in found)), int(max(greatest for _, greatest in found))
+    """The least and the greatest of some integers."""
+    least, greatest = extremes(numbers)
+    return int(least), int(greatest)
 
 
 def dictionary(column: pa.Array) -> tuple[Ints, pa.Array]:
