@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from ..runtime.in_sql import TICKS, Request, quoted
-from .order import column, in_ticks
+from .order import in_ticks
 
 WORD = re.compile(r"\w+")
 
@@ -30,23 +30,24 @@ def aggregated(events: DataFrame, request: Request) -> DataFrame:
         What to compute.
     """
     query = request.query
-    time = column(query.time)
+    time = quoted(query.time)
     if query.null_time == "drop":
-        events = events.where(time.isNotNull())
+        events = events.where(f"{time} is not null")
     # As few projections as there can be: Spark analyses each by itself, which takes as long as some 100,000 events.
-    ticks = in_ticks(time, events.schema[query.time].dataType).alias(TICKS)
+    # And all as text: a function called on a Column is several trips to the JVM.
+    ticks = {TICKS: in_ticks(time, events.schema[query.time].dataType)}
     first, *later = request.steps or [{}]
     # What is last goes into one projection with the groups, which must not be made of it.
     last = later.pop() if later and not set(request.apart) & set(later[-1]) else {}
-    plain = [f"{quoted(name)} as c{place}" for place, name in enumerate(query.columns)]
-    rows = events.select(ticks, *map(f.expr, [*plain, *named(first)]))
+    plain = {f"c{place}": quoted(name) for place, name in enumerate(query.columns)}
+    rows = events.selectExpr(*named(ticks | plain | first))
     if request.inside is not None:
         rows = rows.where(f"{TICKS} is null or {request.inside}")
     for steps in later:
         rows = rows.selectExpr("*", *named(steps))
     keys = {f"k{place}": f"c{query.columns.index(name)}" for place, name in enumerate(query.by)}
     words = {word for text in request.aggregates.values() for word in WORD.findall(text)}
-    used = [name for name in rows.columns if name in words]
+    used = [name for steps in (ticks, plain, first, *later) for name in steps if name in words]
     rows = rows.selectExpr(*named(keys | request.groups | last), *used)
     names = [*keys, *request.groups]
     return rows.groupBy(*names).agg(*map(f.expr, named(request.aggregates)))

@@ -20,7 +20,7 @@ from ..runtime.query import Query
 from . import failures, rows, tasks
 from .built import aggregated
 from .explain import by_spark
-from .handing import GROUPS, handed_back, held
+from .handing import QUICKER, handed_back, held
 from .keeping import keep
 from .options import Options
 from .order import column, in_row_order, in_time_order
@@ -294,5 +294,5 @@ class BuiltPipeline(Pipeline):
         return self._quickly(self.packed())
 
     def _quickly(self, packed: DataFrame) -> pa.Table:
-        with held(self.spark, GROUPS):
+        with held(self.spark, QUICKER):
             return packed.toArrow()

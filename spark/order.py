@@ -41,7 +41,7 @@ def in_time_order(
     numbered = events.withColumn(ARRIVAL, f.monotonically_increasing_id())
     keys = sortable(events, by)
     if block is not None:
-        spread = numbered.repartition(*keys, block_of(in_ticks(f.col(time), events.schema[time].dataType), *block))
+        spread = numbered.repartition(*keys, block_of(f.expr(in_ticks(time, events.schema[time].dataType)), *block))
     else:
         spread = numbered.repartition(*keys) if keys else numbered.repartition(1)
     return spread.sortWithinPartitions(time, *sortable(events, ties), ARRIVAL).drop(ARRIVAL)
@@ -75,20 +75,18 @@ def column(name: str) -> Column:
     return f.col("`" + name.replace("`", "``") + "`")
 
 
-def in_ticks(time: Column, kind: t.DataType) -> Column:
-    """A time as an integer: microseconds, days, or what it is, without a look at the session's zone."""
+def in_ticks(time: str, kind: t.DataType) -> str:
+    """A time as an integer: microseconds, days, or what it is, without a look at the session's zone; as SQL."""
     if isinstance(kind, t.TimestampType):
-        return f.unix_micros(time)
+        return f"unix_micros({time})"
     if isinstance(kind, t.TimestampNTZType):
         # Its fields are read as they stand. Casting to a timestamp would go through the session's zone, where an
         # hour may be missing or come twice.
-        days = f.unix_date(f.to_date(time)).cast("bigint")
-        minutes = (f.hour(time) * 60 + f.minute(time)).cast("bigint")
-        micros = (f.extract(f.lit("SECOND"), time) * 1_000_000).cast("bigint")
-        return days * 86_400_000_000 + minutes * 60_000_000 + micros
-    if isinstance(kind, t.DateType):
-        return f.unix_date(time).cast("bigint")
-    return time.cast("bigint")
+        days = f"cast(unix_date(to_date({time})) as bigint)"
+        minutes = f"cast(hour({time}) * 60 + minute({time}) as bigint)"
+        micros = f"cast(extract(second from {time}) * 1000000 as bigint)"
+        return f"{days} * 86400000000 + {minutes} * 60000000 + {micros}"
+    return f"cast(unix_date({time}) as bigint)" if isinstance(kind, t.DateType) else f"cast({time} as bigint)"
 
 
 def block_of(ticks: Column, origin: int, width: int) -> Column:

@@ -8,24 +8,27 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+import pyarrow as pa
+from pyspark.sql import types as t
 from pyspark.sql.classic.dataframe import DataFrame
 
 import framefold as ff
-from framefold.spark.handing import GROUPS, held
+from framefold.spark.handing import QUICKER, handed_back, held
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-(NAME,) = GROUPS
+NAME = "spark.sql.codegen.aggregate.fastHashMap.capacityBit"
+TASKS = "spark.sql.shuffle.partitions"
 
 
 def test_settings_last_as_long_as_the_last_query_that_needs_them(spark: SparkSession) -> None:
-    with held(spark, GROUPS):
-        with held(spark, GROUPS):
-            assert spark.conf.get(NAME) == GROUPS[NAME]
-        assert spark.conf.get(NAME) == GROUPS[NAME]
+    with held(spark, QUICKER):
+        with held(spark, QUICKER):
+            assert spark.conf.get(NAME) == QUICKER[NAME]
+        assert spark.conf.get(NAME) == QUICKER[NAME]
     assert spark.conf.get(NAME, None) is None
-    with pytest.raises(ZeroDivisionError), held(spark, GROUPS):
+    with pytest.raises(ZeroDivisionError), held(spark, QUICKER):
         raise ZeroDivisionError
     assert spark.conf.get(NAME, None) is None
 
@@ -33,7 +36,7 @@ def test_settings_last_as_long_as_the_last_query_that_needs_them(spark: SparkSes
 def test_what_a_user_has_set_stays(spark: SparkSession) -> None:
     spark.conf.set(NAME, "17")
     try:
-        with held(spark, GROUPS):
+        with held(spark, QUICKER):
             assert spark.conf.get(NAME) == "17"
         assert spark.conf.get(NAME) == "17"
     finally:
@@ -50,5 +53,39 @@ def test_a_query_leaves_no_setting_behind(spark: SparkSession, monkeypatch: pyte
 
     monkeypatch.setattr(DataFrame, "toArrow", noted)
     ff.events(spark.range(9), time="id").window(ff.tumbling(3)).aggregate(n=ff.Count())
-    assert seen == [GROUPS[NAME]]
+    assert seen == [QUICKER[NAME]]
     assert spark.conf.get(NAME, None) is None
+
+
+def test_tasks_do_not_open_a_file_for_each_of_spark_s_200_tasks(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: list[str | None] = []
+    real = DataFrame.toArrow
+
+    def noted(self: DataFrame) -> object:
+        seen.append(spark.conf.get(TASKS))
+        return real(self)
+
+    monkeypatch.setattr(DataFrame, "toArrow", noted)
+    before = spark.conf.get(TASKS)
+    assert before is not None
+    query = ff.events(spark.range(9), time="id").window(ff.tumbling(3))
+    assert query.aggregate(n=ff.Count()).count() == 3
+    spark.conf.unset(TASKS)
+    try:
+        assert query.aggregate(n=ff.Count()).count() == 3
+        assert spark.conf.get(TASKS, None) is None
+    finally:
+        spark.conf.set(TASKS, before)
+    assert seen == [before, QUICKER[TASKS]]
+
+
+def test_what_is_more_than_a_few_rows_is_not_made_of_java_objects(spark: SparkSession) -> None:
+    rows = pa.table({"n": pa.array(range(20_000))})
+    schema = t.StructType([t.StructField("n", t.LongType())])
+    found = handed_back(spark, rows, schema)
+    assert found.rdd.getNumPartitions() == 1
+    assert found.toArrow().equals(rows)
+    few = handed_back(spark, rows.slice(0, 100), schema)
+    assert few.toArrow().equals(rows.slice(0, 100))

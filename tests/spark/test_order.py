@@ -47,11 +47,11 @@ def test_ticks_do_not_depend_on_the_zone(spark: SparkSession, zone: str) -> None
             f.expr("timestamp_ntz '1970-01-01 00:00:00' + make_dt_interval(0, 0, 0, m / 1000000)").alias("n"), "m"
         )
         assert isinstance(local.schema["n"].dataType, t.TimestampNTZType)
-        rows = local.select(in_ticks(f.col("n"), t.TimestampNTZType()), "m").collect()
+        rows = local.selectExpr(in_ticks("n", t.TimestampNTZType()), "m").collect()
         assert [row[0] for row in rows] == [row[1] for row in rows]
-        instants = df.select(in_ticks(f.timestamp_micros("m"), t.TimestampType()), "m").collect()
+        instants = df.selectExpr(in_ticks("timestamp_micros(m)", t.TimestampType()), "m").collect()
         assert [row[0] for row in instants] == micros
-        days = spark.sql("select date '1969-12-30' d").select(in_ticks(f.col("d"), t.DateType())).collect()
+        days = spark.sql("select date '1969-12-30' d").selectExpr(in_ticks("d", t.DateType())).collect()
         assert days[0][0] == -2
     finally:
         spark.conf.set("spark.sql.session.timeZone", str(before))
