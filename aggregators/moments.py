@@ -8,11 +8,13 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from . import square_parts
 from .deviations import CACHED, UNIT, Deviations, Floats
 from .errors import QueryError
 from .frames import Frames, Values
+from .in_sql import InSql, Planes
 from .operation import AggregateOperation, State
-from .sums import floats, require_numbers
+from .sums import floats, is_decimal, require_numbers
 from .two_floats import root
 
 
@@ -64,6 +66,10 @@ class Variance(AggregateOperation):
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         return Deviations.of(frames, floats(columns[0])).fields()
 
+    def in_sql(self, *types: pa.DataType) -> InSql | None:
+        # Spark makes floats of decimals in another way than Arrow.
+        return None if is_decimal(types[0]) else square_parts.in_sql(types[0], read)
+
     def combine(self, a: State, b: State) -> State:
         return Deviations.read(a).join(Deviations.read(b)).fields()
 
@@ -97,6 +103,11 @@ class StdDev(Variance):
 
     def result_of(self, states: Deviations) -> Floats:
         return in_units(root(*states.variance(self.ddof)), states.level, 1)
+
+
+def read(planes: Planes) -> State:
+    """States of the sums that Spark has made."""
+    return square_parts.read(planes).fields()
 
 
 def in_units(values: Floats, level: NDArray[np.int8], power: int) -> Floats:

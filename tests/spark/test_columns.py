@@ -100,6 +100,8 @@ OUTPUTS: dict[str, ff.Operation] = {
     "xor": ff.BitXor("n"),
     "both": ff.AllOf(low=ff.Min("x"), mean=ff.Average("y"), n=ff.Count("d")),
     "then": ff.Sum("x").then(lambda total: total * 2),
+    "variance": ff.Variance("x"),
+    "spread": ff.AllOf(wide=ff.StdDev("r"), n=ff.Variance("n", ddof=0)),
 }
 
 
@@ -229,6 +231,69 @@ def test_sums_of_awkward_floats_are_rounded_correctly(spark: SparkSession, odd: 
             assert repr(row["x"] + 0.0) == repr(expected + 0.0), value
             if abs(expected) < math.inf:
                 assert repr(row["m"] + 0.0) == repr(expected / 2 + 0.0), value
+
+
+def columns_of_values() -> dict[str, list[float]]:
+    """Values of many kinds, ten of each to a frame: all that a sum of squares stumbles over."""
+    rng = np.random.default_rng(8)
+    many = 400
+    scale = 10.0 ** rng.integers(-12, 20, many)
+    edges = [2.0**18, 2.0**-10, 2.0**46, 2.0**-38]
+    kinds = {
+        "cents": rng.normal(50, 10, many).round(2),
+        "of both signs": rng.normal(0, 1e-3, many),
+        "far from 0": 1e9 + rng.normal(0, 1e-3, many),
+        "very far from 0": 2.0**17 + rng.normal(0, 1e-9, many),
+        "of many sizes": rng.normal(0, 1, many) * scale,
+        "at the edges of sizes": np.nextafter(rng.choice(edges, many), rng.choice([0, math.inf], many)),
+        "all equal": np.repeat(rng.normal(0, 1e3, many // 10), 10),
+        "huge": 1e300 * rng.normal(1, 1e-5, many),
+        "as huge as can be": rng.choice([1.7e308, -1.7e308, 1.79e308, 1e308], many),
+        "tiny": 1e-300 * rng.normal(1, 1e-5, many),
+        "denormal": rng.integers(-100, 100, many) * 5e-324,
+        "odd": rng.choice([value for value in ODD if math.isfinite(value)], many),
+        "not finite": rng.choice([math.nan, math.inf, 1.0, 1e300], many, p=[0.05, 0.05, 0.8, 0.1]),
+    }
+    return {kind: values.tolist() for kind, values in kinds.items()}
+
+
+def exact_spread(values: list[float], ddof: int) -> tuple[float, float]:
+    """The floats nearest to the variance and to the standard deviation."""
+    fractions = [Fraction(value) for value in values]
+    mean = sum(fractions, Fraction()) / len(values)
+    exact = sum(((each - mean) ** 2 for each in fractions), Fraction()) / (len(values) - ddof)
+    with decimal.localcontext(prec=60):
+        root = (decimal.Decimal(exact.numerator) / exact.denominator).sqrt()
+    try:
+        return float(exact), float(root)
+    except OverflowError:
+        return math.inf, float(root)
+
+
+@pytest.mark.parametrize(("combine", "ddof"), [("driver", 0), ("executors", 1)])
+def test_variances_of_awkward_floats_are_rounded_correctly(spark: SparkSession, combine: str, ddof: int) -> None:
+    """Frames of ten values, of one, and of none but nulls; for executors sums have room for more rows."""
+    rows = [
+        {"kind": kind, "t": place // 10, "x": value if place % 10 < (10, 10, 10, 1, 0)[place // 10 % 5] else None}
+        for kind, values in columns_of_values().items()
+        for place, value in enumerate(values)
+    ]
+    groups: dict[tuple[str, int], list[float]] = defaultdict(list)
+    for row in rows:
+        groups[row["kind"], row["t"]] += [] if row["x"] is None else [row["x"]]
+    df = spark.createDataFrame(pa.Table.from_pylist(rows)).repartition(2)
+    query = ff.events(df, time="t", by="kind").window(ff.tumbling(1)).options(accumulate="spark", combine=combine)
+    found = query.aggregate(v=ff.Variance("x", ddof=ddof), s=ff.StdDev("x", ddof=ddof)).collect()
+    assert len(found) == len(groups)
+    for row in found:
+        values = groups[row["kind"], row["window"]["start"]]
+        if len(values) <= ddof:
+            assert row["v"] is row["s"] is None
+        elif not all(map(math.isfinite, values)):
+            assert math.isnan(row["v"])
+            assert math.isnan(row["s"])
+        else:
+            assert (row["v"], row["s"]) == exact_spread(values, ddof), (row["kind"], values)
 
 
 def test_long_sums_of_cents_are_exact(spark: SparkSession) -> None:

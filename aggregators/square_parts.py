@@ -1,0 +1,127 @@
+"""Sums of squares of floats without an error, by a database: next to those of the values, in integers as well.
+
+A value of ordinary size is a multiple of ``2**-SHIFT`` of no more than 82 bits, which
+:mod:`framefold.aggregators.float_parts` cuts in two. Its square is a float and what rounding lost of it (T. J. Dekker,
+1971), and both are cut at every 41st bit: what they have between two cuts is no longer than that, and goes into one
+integer. Of the sums of these come the deviations from a centre exactly, however far from 0 the values are, and however
+near to one another.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from . import float_parts, wide
+from .deviations import CACHED, UNIT, Deviations
+from .in_sql import FEW_ROWS, MOST_ROWS, InSql, Planes
+from .operation import State
+from .two_floats import SPLITTER, quotient
+from .wide import Ints
+
+STEP = float_parts.bits(FEW_ROWS)
+"""A square is cut at every so many bits, ..."""
+HALF = 20
+"""... and once in between, at this one, if there may be more rows than ``FEW_ROWS``."""
+SHIFT = float_parts.first_shift(FEW_ROWS) + STEP
+
+PLAIN = 300
+"""The squares of deviations need no level of their own if values are divided by no more than ``2**PLAIN``."""
+
+
+def in_sql(type: pa.DataType, read: Callable[[Planes], State]) -> InSql:
+    """How states with the count of a column ``{0}``, its sum and that of its squares are built."""
+    few, most = (of_rows(type, rows, read) for rows in (FEW_ROWS, MOST_ROWS))
+    return replace(most, few=few)
+
+
+def of_rows(type: pa.DataType, rows: int, read: Callable[[Planes], State]) -> InSql:
+    """The same for so many rows of a key and frame."""
+    steps, sums = float_parts.in_integers(type, rows)
+    if rows == FEW_ROWS:
+        squares = {STEP * place: text for place, text in enumerate(squared("{shifted}"))}
+    else:
+        more = float_parts.power(float_parts.first_shift(FEW_ROWS) - float_parts.first_shift(rows))
+        squares = {}
+        for place, text in enumerate(squared(f"({{shifted}} * {more})")):
+            squares[STEP * place] = f"{text} & {(1 << HALF) - 1}"
+            squares[STEP * place + HALF] = f"shiftright({text}, {HALF})"
+    sums |= {f"squares{position}": f"sum({text})" for position, text in squares.items()}
+    return InSql({**sums, "count": "count({0})"}, read, steps, ("exponent",))
+
+
+def rounded(value: str, exponent: int) -> str:
+    """A float rounded to a multiple of ``2**exponent``, by adding one so large that it has no smaller bits."""
+    large = float_parts.literal(1.5 * 2.0 ** (52 + exponent))
+    return f"({value} + {large} - {large})"
+
+
+def squared(value: str) -> list[str]:
+    """The square of a value, in integers of no more than ``STEP`` bits and a sign, the last ones first.
+
+    The value is a multiple of ``2**-STEP`` below ``2**STEP``.
+    """
+    large = f"({value} * {float_parts.literal(SPLITTER)})"
+    upper = f"({large} - ({large} - {value}))"
+    lower = f"({value} - {upper})"
+    square = f"({value} * {value})"
+    lost = f"({upper} * {upper} - {square} + 2D * {upper} * {lower} + {lower} * {lower})"
+    texts = []
+    for place in (3, 2, 1):
+        at = STEP * (place - 2)
+        first, second = rounded(square, at), rounded(lost, at)
+        texts.append((at, f"({first} + {second})" if place < 3 else first))
+        square = f"({square} - {first})"
+        lost = f"({lost} - {second})" if place < 3 else lost
+    texts.append((-2 * STEP, f"({square} + {lost})"))
+    return [f"cast({text} * {float_parts.power(-at)} as bigint)" for at, text in reversed(texts)]
+
+
+def read(planes: Planes) -> Deviations:
+    """The deviations that are in sums of integers."""
+    columns = {name: column.fill_null(0).to_numpy().astype(np.int64, copy=False) for name, column in planes.items()}
+    blocks = [
+        of_block({name: column[start : start + CACHED] for name, column in columns.items()})
+        for start in range(0, max(len(columns["count"]), 1), CACHED)
+    ]
+    return Deviations(
+        *(np.concatenate(each) for each in zip(*(block.fields().values() for block in blocks), strict=True))
+    )
+
+
+def of_block(columns: dict[str, Ints]) -> Deviations:
+    """The same for so few that they stay in the cache.
+
+    In integers: with ``t = s - n * c`` about a centre ``c`` the sum of squares is ``S - c * (s + t)``.
+    """
+    count, exponent = columns["count"], columns["exponent"]
+    sums = wide.of_parts(positions(columns), 4)
+    squares = wide.of_parts({int(name[7:]): of for name, of in columns.items() if name.startswith("squares")}, 7)
+    number = np.maximum(count, 1).astype(np.float64)
+    mean, low = quotient(*wide.floats(sums), number)
+    # On the grid of the values, for tiny ones that of all floats.
+    centre = np.ldexp(np.rint(mean + low), exponent - SHIFT)
+    about = wide.of_floats(np.ldexp(centre, SHIFT - exponent), 3)
+    moved = [limb - count * each for limb, each in zip(sums, [*about, np.zeros_like(count)], strict=True)]
+    moved = wide.carried(moved)
+    both = wide.carried([limb + each for limb, each in zip(sums, moved, strict=True)])
+    squares = [limb - each for limb, each in zip(squares, wide.product(about, both, 7), strict=True)]
+    squares = wide.carried(squares)
+    level = (exponent > PLAIN).astype(np.int8) - (exponent < -PLAIN)
+    unit = exponent - UNIT * level.astype(np.int64)
+    once, twice = wide.floats(moved), wide.floats(squares)
+    total, total_low = (np.ldexp(each, unit - SHIFT) for each in once)
+    high, low = (np.ldexp(each, 2 * (unit - SHIFT)) for each in twice)
+    high = np.where(exponent >= float_parts.NO_NUMBER, np.nan, high)
+    return Deviations(count, centre, total, total_low, high, low, np.where(high == 0, 0, level).astype(np.int8))
+
+
+def positions(columns: dict[str, Ints]) -> dict[int, Ints]:
+    """The sums of integers of values by the power of two they are to be multiplied by."""
+    sums = [columns[name] for name in sorted(columns) if name.startswith("sum")]
+    rows = next(rows for rows, many in float_parts.INTEGERS.items() if many == len(sums))
+    first, step = SHIFT - float_parts.first_shift(rows), float_parts.bits(rows)
+    return {first - step * place: column for place, column in enumerate(sums)}

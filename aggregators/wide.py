@@ -1,0 +1,84 @@
+"""Columns of integers of a few hundred bits: for sums of squares, of which most may cancel.
+
+An integer is kept in limbs of 28 bits, the last ones first, each in an int64 column, so that products of them, and of
+them with counts of rows, can be added up before a carry is due (R. Brent and P. Zimmermann, "Modern Computer
+Arithmetic", 1.2 and 1.3). All limbs but the first are from 0 to ``2**28 - 1`` once they are carried.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from .compensated import two_sum
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+BITS = 28
+MASK = (1 << BITS) - 1
+
+
+def carried(limbs: Sequence[Ints]) -> list[Ints]:
+    """The same integers with limbs that are in their bounds.
+
+    >>> [limb.tolist() for limb in carried([np.array([-1]), np.array([0])])]
+    [[268435455], [-1]]
+    """
+    *lower, rest = limbs
+    found, carry = [], np.zeros_like(rest)
+    for limb in lower:
+        whole = limb + carry
+        found.append(whole & MASK)
+        carry = whole >> BITS
+    return [*found, rest + carry]
+
+
+def of_parts(parts: Mapping[int, Ints], limbs: int) -> list[Ints]:
+    """The sums of integers, each times two to the power that it stands under; what is below one is 0.
+
+    >>> [limb.tolist() for limb in of_parts({0: np.array([7]), 27: np.array([3])}, 2)]
+    [[134217735], [1]]
+    """
+    found = [np.zeros_like(next(iter(parts.values()))) for _ in range(limbs)]
+    for position, part in parts.items():
+        place, within = divmod(max(position, 0), BITS)
+        rest = part >> max(-position, 0)
+        found[place] += (rest & (MASK >> within)) << within
+        rest = rest >> (BITS - within)
+        while place + 2 < limbs:
+            place += 1
+            found[place] += rest & MASK
+            rest = rest >> BITS
+        found[place + 1] += rest
+    return carried(found)
+
+
+def of_floats(values: Floats, limbs: int) -> list[Ints]:
+    """Floats without a fraction as integers, whose limbs all have the sign of the float: so none is rounded."""
+    found = []
+    for place in reversed(range(limbs)):
+        limb = np.trunc(values * 2.0 ** (-BITS * place))
+        values = values - limb * 2.0 ** (BITS * place)
+        found.append(limb.astype(np.int64))
+    return found[::-1]
+
+
+def product(a: Sequence[Ints], b: Sequence[Ints], limbs: int) -> list[Ints]:
+    """The products of integers with limbs in their bounds, of so many limbs, not carried."""
+    found = [np.zeros_like(a[0]) for _ in range(limbs)]
+    for place, left in enumerate(a):
+        for other, right in enumerate(b):
+            found[place + other] += left * right
+    return found
+
+
+def floats(limbs: Sequence[Ints]) -> tuple[Floats, Floats]:
+    """Integers with limbs in their bounds as the nearest floats, and what these lack."""
+    high, low = np.zeros((2, len(limbs[0])))
+    for place in reversed(range(len(limbs))):
+        high, lost = two_sum(high, limbs[place].astype(np.float64) * 2.0 ** (BITS * place))
+        low = low + lost
+    return two_sum(high, low)
