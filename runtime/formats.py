@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..aggregators.errors import EngineError, QueryError
+from .decoding import decoded
 from .files import CSV, File, one_line
 from .pruning import all_of, bounds
 
@@ -136,6 +137,9 @@ class Parquet(Format):
             )
             threads = pa.cpu_count() > 1
             present = [name for name in columns.names if name in reader.schema_arrow.names]
+            if not far:
+                yield from decoded(reader, file.path, pieces, present, BATCH_ROWS, threads)
+                return
             for piece in pieces:  # one by one: what is read ahead of several row groups is held until the last of them
                 yield from reader.iter_batches(BATCH_ROWS, row_groups=[piece], columns=present, use_threads=threads)
 

@@ -1,0 +1,203 @@
+"""Row groups come the same from Polars and from pyarrow, and as they were written."""
+
+from __future__ import annotations
+
+import datetime as dt
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from framefold.runtime import decoding
+
+ROWS = 1000
+CHANCE = np.random.default_rng(5)
+
+
+@pytest.fixture(autouse=True)
+def small_files_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of any size are worth the import."""
+    monkeypatch.setattr(decoding, "LEAST", 0)
+
+
+@pytest.fixture
+def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
+    """The columns that Polars is asked for, each time."""
+    seen: list[list[str]] = []
+    numbers = decoding._numbers
+
+    def spy(path: str, columns: list[str], start: int, end: int) -> dict[str, pa.Array]:
+        found = numbers(path, columns, start, end)
+        seen.append(list(found))
+        return found
+
+    monkeypatch.setattr(decoding, "_numbers", spy)
+    return seen
+
+
+def some(array: Any, type: pa.DataType) -> pa.Array:
+    """Values of a type, a tenth of them null."""
+    return pa.array(array, mask=CHANCE.random(ROWS) < 0.1).cast(type, safe=False)
+
+
+INTEGERS = [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()]
+TIMES = [pa.timestamp(unit, zone) for unit in ("ms", "us", "ns") for zone in (None, "UTC", "Europe/Berlin", "+02:00")]
+
+
+def numbers() -> pa.Table:
+    """A column of every type that Polars is asked for."""
+    columns = {str(type): some(CHANCE.integers(-100, 100, ROWS), type) for type in INTEGERS}
+    floats = CHANCE.normal(size=ROWS)
+    floats[:5] = [np.nan, np.inf, -np.inf, -0.0, 5e-324]
+    columns |= {str(type): some(floats, type) for type in (pa.float32(), pa.float64())}
+    columns["bool"] = some(CHANCE.random(ROWS) < 0.5, pa.bool_())
+    columns["date"] = some(CHANCE.integers(-100_000, 100_000, ROWS).astype(np.int32), pa.date32())
+    columns |= {str(type): some(CHANCE.integers(-(1 << 60), 1 << 60, ROWS), type) for type in TIMES}
+    columns["seldom"] = some(CHANCE.integers(0, 3, ROWS) * 10**15, pa.int64())
+    return pa.table(columns)
+
+
+def written(table: pa.Table, folder: Path, **options: Any) -> str:
+    """The path of a file, row groups of 128 rows unless said otherwise."""
+    path = str(folder / "events.parquet")
+    pq.write_table(table, path, **{"row_group_size": 128} | options)
+    return path
+
+
+def read(path: str, groups: list[int], columns: list[str], rows: int = 1 << 20, **options: Any) -> pa.Table:
+    """Some columns of row groups, as they are decoded."""
+    with pq.ParquetFile(path, **options) as file:
+        batches = list(decoding.decoded(file, path, groups, columns, rows, False))
+        assert all(0 < len(batch) <= rows for batch in batches)
+        return pa.Table.from_batches(batches)
+
+
+@pytest.mark.parametrize("packing", ["snappy", "none", "zstd", "gzip"])
+def test_numbers_are_those_that_were_written(tmp_path: Path, asked: list[list[str]], packing: str) -> None:
+    table = numbers()
+    path = written(table, tmp_path, compression=packing)
+    found = read(path, list(range(8)), table.column_names, rows=100)
+    assert found.schema.equals(pq.read_schema(path).remove_metadata())
+    for name in table.column_names:  # to the bit: NaN and the sign of zero as well
+        ours, theirs = (pa.concat_arrays(of.column(name).chunks) for of in (found, table))
+        assert ours.is_null().equals(theirs.is_null()), name
+        if pa.types.is_floating(theirs.type):
+            ours, theirs = (
+                pa.array(of.drop_null().to_numpy().view(f"i{of.type.bit_width // 8}")) for of in (ours, theirs)
+            )
+        assert ours.equals(theirs), name
+    assert asked == [table.column_names]
+
+
+def test_only_the_row_groups_asked_for_come_in_their_order(tmp_path: Path, asked: list[list[str]]) -> None:
+    table = pa.table({"x": np.arange(ROWS)})
+    found = read(written(table, tmp_path), [1, 2, 5, 7, 6], ["x"])
+    expected = [*range(128, 384), *range(640, 768), *range(896, 1000), *range(768, 896)]
+    assert found.column("x").to_pylist() == expected
+    assert len(asked) == 4
+
+
+def test_row_groups_are_taken_together_up_to_a_bound(
+    tmp_path: Path, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decoding, "MOST", 300)
+    table = pa.table({"x": np.arange(ROWS)})
+    assert read(written(table, tmp_path), list(range(8)), ["x"]).equals(table)
+    assert len(asked) == 4
+
+
+def test_row_groups_beyond_it_are_left_to_pyarrow(
+    tmp_path: Path, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decoding, "MOST", 100)
+    table = pa.table({"x": np.arange(ROWS)})
+    assert read(written(table, tmp_path), list(range(8)), ["x"], rows=100).combine_chunks().equals(table)
+    assert asked == []
+
+
+def test_text_and_decimals_come_from_pyarrow_row_by_row(tmp_path: Path, asked: list[list[str]]) -> None:
+    table = pa.table(
+        {
+            "text": some([f"key {number % 7}" for number in range(ROWS)], pa.string()),
+            "x": some(CHANCE.normal(size=ROWS), pa.float64()),
+            "price": some(CHANCE.integers(0, 100, ROWS), pa.int64()).cast(pa.decimal128(24, 2)),
+            "clock": some(CHANCE.integers(0, 86_400, ROWS).astype(np.int32), pa.time32("s")),
+            "list": pa.array([[number] for number in range(ROWS)]),
+            "t": some(CHANCE.integers(0, 1 << 50, ROWS), pa.timestamp("us", "UTC")),
+        }
+    )
+    path = written(table, tmp_path)
+    found = read(path, [2, 3, 4], table.column_names, read_dictionary=["text"])
+    assert pa.types.is_dictionary(found.schema.field("text").type)
+    for name in table.column_names:
+        assert found.column(name).to_pylist() == table.column(name).slice(256, 384).to_pylist(), name
+    assert asked == [["x", "t"]]
+
+
+def test_old_timestamps_come_from_pyarrow(tmp_path: Path, asked: list[list[str]]) -> None:
+    table = pa.table({"t": pa.array([dt.datetime(2026, 1, 1), None], pa.timestamp("ns")), "x": [1, 2]})
+    path = written(table, tmp_path, use_deprecated_int96_timestamps=True)
+    found = read(path, [0], ["t", "x"], coerce_int96_timestamp_unit="us")
+    assert found.column("t").type == pa.timestamp("us")
+    assert found.column("t").to_pylist() == table.column("t").to_pylist()
+    assert asked == [["x"]]
+
+
+@pytest.mark.parametrize("names", [["*"], ["^x$", "y"], ["a.b", "x"], ["x", "é\n"]])
+def test_no_name_is_a_pattern(tmp_path: Path, names: list[str]) -> None:
+    table = pa.table({name: np.arange(ROWS) * place for place, name in enumerate(["*", "^x$", "x", "y", "a.b", "é\n"])})
+    assert read(written(table, tmp_path), list(range(8)), names).combine_chunks().equals(table.select(names))
+
+
+def test_what_polars_cannot_read_is_left_to_pyarrow(
+    tmp_path: Path, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any, **__: Any) -> pl.LazyFrame:
+        raise pl.exceptions.ComputeError("no")
+
+    monkeypatch.setattr(pl, "scan_parquet", broken)
+    table = pa.table({"x": np.arange(ROWS)})
+    assert read(written(table, tmp_path), list(range(8)), ["x"]).combine_chunks().equals(table)
+    assert asked == [[]]
+
+
+def test_without_polars_pyarrow_reads_all(
+    tmp_path: Path, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(decoding, "polars", lambda: None)
+    table = numbers()
+    found = read(written(table, tmp_path), list(range(8)), table.column_names)
+    assert found.schema.names == table.column_names
+    assert asked == []
+
+
+THREADS = """
+import sys
+import pyarrow as pa
+from framefold.runtime import decoding
+pa.set_cpu_count(3)
+assert "polars" not in sys.modules
+polars = decoding.polars()
+print("none" if polars is None else polars.thread_pool_size())
+"""
+
+
+@pytest.mark.parametrize(("told", "seen"), [({}, "3"), ({"POLARS_MAX_THREADS": "2"}, "2")])
+def test_polars_has_as_many_threads_as_pyarrow(told: dict[str, str], seen: str) -> None:
+    environment = {name: value for name, value in os.environ.items() if name != "POLARS_MAX_THREADS"} | told
+    done = subprocess.run([sys.executable, "-c", THREADS], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == seen
+
+
+def test_polars_need_not_be_installed(tmp_path: Path) -> None:
+    (tmp_path / "polars.py").write_text("raise ImportError('not installed')")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", THREADS], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "none"
