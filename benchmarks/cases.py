@@ -39,7 +39,7 @@ def overlap(rows: int) -> Case:
         (*OURS, *STAGES, *WINDOWS, "duckdb.expanded"),
         "A window's depth is its size over its step. There are 12 % more windows at the right end than at the left, "
         "since windows reach beyond both ends of the day. Events are copied into a hundred windows at most.",
-        box=200.0,
+        box=260.0,
         only=dict.fromkeys(copying, depths[:3]),
         across=(10, 10_000),
     )
@@ -55,7 +55,7 @@ def keys(rows: int) -> Case:
         tuple(Point(many, Data(rows=rows, keys=many), job) for many in (1, 100, 10_000, 1_000_000)),
         (*OURS, *STAGES, "spark.window", "polars.dynamic"),
         "At a million keys nearly every event is a partial of its own, and there are two windows an event to write.",
-        box=150.0,
+        box=250.0,
         across=(100, 1_000_000),
     )
 

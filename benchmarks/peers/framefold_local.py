@@ -57,7 +57,11 @@ def versions() -> dict[str, str]:
     """What runs here."""
     import numpy as np
 
-    return {"framefold": ff.__version__, "pyarrow": pa.__version__, "numpy": np.__version__}
+    from framefold.runtime.decoding import polars
+
+    decoder = polars()
+    more = {} if decoder is None else {"Polars for decoding": decoder.__version__}
+    return {"framefold": ff.__version__, "pyarrow": pa.__version__, "numpy": np.__version__} | more
 
 
 WAYS = {"local": local, "python": one_by_one}
