@@ -127,7 +127,7 @@ def how(results: dict[str, Any]) -> Iterator[str]:
         versions |= {name: of for name, of in found.items() if name not in versions}
     yield ", ".join(f"{name} {of}" for name, of in versions.items()) + "."
     if "Polars for decoding" in versions:
-        yield "framefold has its extra `fast`: numbers in local Parquet files are decoded by Polars, the rest by pyarrow."
+        yield "framefold has its extra `fast`: numbers in local Parquet files come from Polars, the rest from pyarrow."
     yield ""
     for module, reason in results["unavailable"].items():
         yield f"- **{module} took no part**: {reason}"
