@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
 from ..aggregators.binding import Bound
 from ..aggregators.errors import ColumnError, QueryError
@@ -186,7 +187,11 @@ class Query:
 
     def merge(self, partials: pa.Table) -> pa.Table:
         """Partials with one row for each (key, frame), sorted by them."""
-        return merge(partials, self._keys, self.states)[0]
+        return self.by_key(partials)[0]
+
+    def by_key(self, partials: pa.Table) -> tuple[pa.Table, NDArray[np.intp]]:
+        """The same, and the first row of each key."""
+        return merge(partials.select(self.partials_schema.names), self._keys, self.states)
 
     def results(self, partials: pa.Table) -> pa.Table:
         """Partials of whole keys as results: merged, slid, finished; sorted by key and window."""
@@ -195,8 +200,7 @@ class Query:
     def results_in_pieces(self, partials: pa.Table) -> Iterator[pa.Table]:
         """The same in pieces of bounded size, one after the other; at least one, maybe empty."""
         keep_at_hand()
-        partials, starts = merge(partials.select(self.partials_schema.names), self._keys, self.states)
-        yield from results_in_pieces(self, partials, starts)
+        yield from results_in_pieces(self, *self.by_key(partials))
 
 
 def identities(bound: Bound, count: int) -> State:

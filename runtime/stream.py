@@ -90,6 +90,26 @@ def windows_of_keys(query: Query, partials: pa.Table, starts: Ints) -> NDArray[n
     return total
 
 
+def bytes_of_results(query: Query, partials: pa.Table, starts: Ints) -> float:
+    """About how many bytes the results of merged partials take: what they do not say counts as nothing."""
+    if not len(starts):
+        return 0.0
+    keys = len(query.by)
+    row = sum(width(kind) for kind in query.result_schema.types[keys:])
+    own = sum(column.nbytes for column in partials.columns[:keys]) / len(partials)
+    return float(windows_of_keys(query, partials, starts).sum() * (row + own))
+
+
+def width(kind: pa.DataType) -> float:
+    """The bytes of a value; 0 where they differ."""
+    if pa.types.is_struct(kind):
+        return sum(width(field.type) for field in kind)
+    try:
+        return float(kind.bit_width / 8)
+    except ValueError:
+        return 0.0
+
+
 def _counts(windows: Windows, numbers: Numbers, starts: Ints) -> tuple[Ints, NDArray[np.float64]]:
     """The first window that each row brings, and how many it brings."""
     begin = entering(numbers, starts, getattr(windows, "empty", "skip"))

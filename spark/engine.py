@@ -7,7 +7,9 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 from pyspark.errors import ArithmeticException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -16,8 +18,10 @@ from pyspark.sql import types as t
 from ..aggregators.errors import EngineError
 from ..runtime.blocks import in_blocks
 from ..runtime.in_sql import FRAME, Request, TooManyRows
+from ..runtime.memory import keep_at_hand
 from ..runtime.query import Query
-from . import failures, rows, tasks
+from ..runtime.stream import bytes_of_results, results_in_pieces
+from . import failures, rows, sending, tasks
 from .built import aggregated
 from .explain import by_spark
 from .handing import QUICKER, handed_back, held
@@ -153,7 +157,7 @@ class Pipeline:
 
     def on_driver(self, packed: DataFrame) -> DataFrame:
         """Collect the partials, slide them, and hand the results back to the session."""
-        results = self._results(self._collected(packed), DRIVER_MOST_BYTES)
+        results = self._results(*self._merged(self._collected(packed)), DRIVER_MOST_BYTES)
         if results is None:
             raise EngineError(
                 f"the results take more than the {DRIVER_MOST_BYTES >> 20:,} MiB that combine='driver' makes on the "
@@ -197,9 +201,9 @@ class Pipeline:
         try:
             counts = packed.select("rows").toArrow().column("rows").to_pylist()
             if sum(counts) <= bound:
-                results = self._results(packed.toArrow(), DRIVER_RESULT_BYTES)
-                if results is not None:
-                    return self._hand_back(results)
+                result = self.of_driver(packed.toArrow())
+                if result is not None:
+                    return result
             if self.query.in_rows:  # for good, as their numbers are: see number_rows_for_good
                 return self.on_executors(self._unpacked(packed.localCheckpoint()))
             result = self.on_executors(self._unpacked(packed))
@@ -220,11 +224,29 @@ class Pipeline:
         """The partials in what ``packed`` gives."""
         return tasks.opened_packets(packed, self.query.partials_schema)
 
-    def _results(self, packed: pa.Table, most: int) -> pa.Table | None:
+    def of_driver(self, packed: pa.Table) -> DataFrame | None:
+        """The results of partials that the driver has: of its own making, or of tasks that get them from it.
+
+        None where there are too many results for the one, and too many partials for the other.
+        """
+        partials, starts = self._merged(packed)
+        if bytes_of_results(self.query, partials, starts) <= DRIVER_RESULT_BYTES:
+            results = self._results(partials, starts, DRIVER_RESULT_BYTES)
+            if results is not None:
+                return self._hand_back(results)
+        if self.query.in_rows or partials.nbytes > sending.MOST_BYTES:
+            return None
+        return sending.sent(self.spark, self.job, partials, starts, self.schema)
+
+    def _merged(self, packed: pa.Table) -> tuple[pa.Table, NDArray[np.intp]]:
+        """The partials in what ``packed`` gives and those that no event makes, as ``Query.by_key`` has them."""
+        keep_at_hand()
+        return self.query.by_key(pa.concat_tables([self.query.seeds(), self._opened(packed)]))
+
+    def _results(self, partials: pa.Table, starts: NDArray[np.intp], most: int) -> pa.Table | None:
         """All results; None as soon as those that there are take more than so many bytes."""
-        partials = pa.concat_tables([self.query.seeds(), self._opened(packed)])
         tables, size = [], 0
-        for table in self.query.results_in_pieces(partials):
+        for table in results_in_pieces(self.query, partials, starts):
             size += table.nbytes
             if size > most:
                 return None
@@ -270,11 +292,8 @@ class BuiltPipeline(Pipeline):
         # To persist and count them first, as where Python makes them, would take a third longer.
         self.most = bound + 1
         answer = self._collected(self.packed())
-        if len(answer) <= bound:
-            results = self._results(answer, DRIVER_RESULT_BYTES)
-            if results is not None:
-                return self._hand_back(results)
-        return self.on_executors(self.partials())
+        result = self.of_driver(answer) if len(answer) <= bound else None
+        return self.on_executors(self.partials()) if result is None else result
 
     def _collected(self, packed: DataFrame) -> pa.Table:
         try:

@@ -98,9 +98,9 @@ class FilePipeline(engine.Pipeline):
         # Counting before collecting would be a job more, and what was read would have to be kept meanwhile.
         packets = self.packed(bound).toArrow()
         if not packets.column("packet").null_count:
-            results = self._results(packets, engine.DRIVER_RESULT_BYTES)
-            if results is not None:
-                return self._hand_back(results)
+            result = self.of_driver(packets)
+            if result is not None:
+                return result
         return self.on_executors(self.partials())
 
 

@@ -23,7 +23,8 @@ class Options:
         before the DataFrame is used (but windows counted in rows have their events put in order and numbered at once,
         and kept so on the executors until the DataFrame is no longer needed).
         ``"auto"``: the partials go to the driver if there are few enough of them, and results come from there if they
-        take at most 256 MiB; else both are the executors' work.
+        take at most 256 MiB, and from tasks to which it sends the partials if those take less; else both are the
+        executors' work.
     max_driver_partials
         The most partials, one for each (key, frame) and task, that ``"auto"`` takes to the driver.
     accumulate

@@ -1,0 +1,88 @@
+"""Partials that are on the driver, of which more results come than it makes: whole keys go out to tasks to be slid."""
+
+from __future__ import annotations
+
+import itertools
+import traceback
+from collections.abc import Iterator
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as t
+
+from ..aggregators.errors import FramefoldError
+from . import tasks
+from .handing import as_batches
+from .ship import pack, ship, task
+from .wire import batches, conform
+
+SENDING = "sending"
+"""The module with the function of the tasks."""
+
+PACKET = t.StructType([t.StructField("packet", t.BinaryType())])
+"""Partials of whole keys, sorted by key and frame, as an Arrow stream."""
+
+MOST_BYTES = 256 << 20
+"""Partials beyond this are not sent from the driver to the JVM, whose heap may be 1 GB."""
+
+
+def sent(
+    spark: SparkSession, job: tasks.Job, partials: pa.Table, starts: NDArray[np.intp], schema: t.StructType
+) -> DataFrame:
+    """The results of merged partials, made by tasks when they are asked for.
+
+    Keys stay whole because each packet is one row to Spark, however it spreads rows over tasks.
+
+    Parameters
+    ----------
+    spark
+        A session of any kind.
+    job
+        What to compute.
+    partials, starts
+        As ``Query.by_key`` gives them.
+    schema
+        What the DataFrame is to have.
+    """
+    ship(spark)
+    # Each a task of its own, but through Connect, where the server shares them out.
+    packets = pa.table({"packet": pa.array(packed(partials, starts), pa.binary())})
+    if isinstance(spark, SparkSession):
+        with as_batches(spark, 1):
+            rows = spark.createDataFrame(packets, schema=PACKET)
+    else:
+        rows = spark.createDataFrame(packets, schema=PACKET)
+    return rows.mapInArrow(task("slide", pack(job), SENDING), schema)
+
+
+def packed(partials: pa.Table, starts: NDArray[np.intp], rows: int = tasks.CHUNK_ROWS) -> list[bytes]:
+    """Packets of about so many rows; of a key that has more, all of them."""
+    edges = starts[np.searchsorted(starts, np.arange(0, len(partials), rows), side="left").clip(max=len(starts) - 1)]
+    cuts = [*np.unique(np.append(edges, 0)).tolist(), len(partials)]
+    return [packet(partials.slice(first, last - first)) for first, last in itertools.pairwise(cuts)]
+
+
+def packet(partials: pa.Table) -> bytes:
+    """Partials as an Arrow stream; compressed, for most of them is small numbers."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, partials.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+        writer.write_table(partials)
+    opened: bytes = sink.getvalue().to_pybytes()
+    return opened
+
+
+def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The one stage there is: packets to results; see ``tasks.run``."""
+    job = tasks.opened(payload)
+    try:
+        for batch in rows:
+            for each in batch.column("packet"):
+                partials = pa.ipc.open_stream(each.as_buffer()).read_all()
+                for found in job.query.results_in_pieces(partials):
+                    yield from batches(conform(found, job.results))
+    except FramefoldError as error:
+        if error.__cause__ is not None:
+            error.add_note("".join(traceback.format_exception(error.__cause__)))
+        raise
