@@ -49,7 +49,7 @@ def run(source: Source | Together, query: Query) -> pa.Table:
     threads = pa.cpu_count() + 1 if all(is_ours(bound.operation) for bound in query.outputs.values()) else 1
     at_once = query.ordered or query.in_rows
     files = source.pieces(query.columns, query.by) if threads > 1 and not at_once else []
-    pieces = [partial(tables_of, read) for read in files] if len(files) > 1 else in_turn(source, query)
+    pieces = files or in_turn(source, query)
     partials = [query.seeds()]
     nulls = events = 0
     for some in accumulated(query, pieces, threads):
@@ -73,11 +73,6 @@ def in_turn(source: Source | Together, query: Query) -> Iterator[Callable[[], It
     batches = source.batches(query.columns)
     for table in in_time_order(batches, query) if query.ordered or query.in_rows else large(batches):
         yield partial(list, [table])
-
-
-def tables_of(read: Callable[[], Iterable[pa.RecordBatch]]) -> Iterator[pa.Table]:
-    """What is read, in tables of about one size."""
-    return large(read())
 
 
 def large(source: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -16,6 +16,7 @@ import pyarrow as pa
 
 from ..aggregators.binding import Bound
 from ..aggregators.operation import Operation
+from . import portions
 from .query import Query
 
 Item = TypeVar("Item")
@@ -31,7 +32,7 @@ class Accumulated(NamedTuple):
 
 
 def accumulated(
-    query: Query, pieces: Iterable[Callable[[], Iterable[pa.Table]]], threads: int
+    query: Query, pieces: Iterable[Callable[[], Iterable[pa.RecordBatch | pa.Table]]], threads: int
 ) -> Iterator[Accumulated]:
     """The partials of pieces of the events, in the order of the pieces; parts are numbered by it.
 
@@ -47,15 +48,21 @@ def accumulated(
         How many pieces are worked on at a time, at most; one more is held.
     """
 
-    def work(piece: tuple[int, Callable[[], Iterable[pa.Table]]]) -> Accumulated:
+    def work(piece: tuple[int, Callable[[], Iterable[pa.RecordBatch | pa.Table]]]) -> Accumulated:
         number, read = piece
         events = nulls = 0
-        partials = []
-        for place, batch in enumerate(read()):
-            events += len(batch)
-            nulls += batch.column(query.time).null_count
-            if not nulls or query.null_time == "drop":
-                partials.append(query.accumulate(batch, number << 24 | place))
+
+        def counted() -> Iterator[pa.RecordBatch | pa.Table]:
+            nonlocal events, nulls
+            for batch in read():
+                events += len(batch)
+                nulls += batch.column(query.time).null_count
+                if not nulls or query.null_time == "drop":
+                    yield batch
+                del batch  # or it would be held while the next one is read
+
+        places = itertools.count(number << 24)
+        partials = list(portions.accumulated(lambda portion: query.accumulate(portion, next(places)), counted()))
         return Accumulated(events, nulls, partials)
 
     return in_order(work, enumerate(pieces), threads)

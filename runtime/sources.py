@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from ..aggregators.errors import QueryError, nearest
 from .files import Files
+from .row_groups import RowGroups, is_local_parquet, unbuffered, with_dictionaries
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -94,13 +95,11 @@ class Source:
                 if rows >= BATCH:
                     pieces.append([])
                     rows = 0
-        options = {"columns": list(columns), "filter": self.condition, "batch_size": BATCH, "use_threads": False}
-
-        def read(groups: list[ds.Fragment]) -> Iterator[pa.RecordBatch]:
-            for group in groups:
-                yield from group.scanner(schema=data.schema, **options, **unbuffered()).to_reader()
-
-        return [partial(read, groups) for groups in pieces if groups]
+        pieces = [groups for groups in pieces if groups]
+        # A single piece is read by this thread, and so its columns by those of pyarrow.
+        conditioned = named(self.condition, data.schema)
+        read = RowGroups(data.schema, list(columns), self.condition, conditioned, len(pieces) == 1)
+        return [partial(read, groups) for groups in pieces]
 
     def batches(self, columns: Sequence[str]) -> pa.RecordBatchReader:
         """The events' batches, with some of their columns at least.
@@ -138,47 +137,6 @@ class Source:
             self._read.append(self.data)
             return self.data
         return pa.RecordBatchReader.from_stream(self.data)
-
-
-def is_local_parquet(data: ds.Dataset) -> bool:
-    """Whether a data set is of Parquet files on this machine."""
-    import pyarrow.dataset as ds
-    from pyarrow.fs import LocalFileSystem
-
-    return isinstance(data.format, ds.ParquetFileFormat) and isinstance(data.filesystem, LocalFileSystem)
-
-
-def unbuffered() -> dict[str, Any]:
-    """How to scan so that what is read of a file is not held in memory before the whole file is."""
-    import pyarrow.dataset as ds
-
-    return {"fragment_scan_options": ds.ParquetFragmentScanOptions(pre_buffer=False)}
-
-
-def with_dictionaries(data: ds.Dataset, columns: Sequence[str]) -> ds.Dataset:
-    """Local files of Parquet with some columns, where they are text, in the dictionaries that the files keep.
-
-    Every file is asked for its schema first, which would take long elsewhere.
-    """
-    import pyarrow.dataset as ds
-
-    files = list(data.get_fragments())
-    text = [
-        name
-        for name in columns
-        if data.schema.field(name).type == pa.string()
-        and all(name in file.physical_schema.names for file in files)
-        and all(file.physical_schema.field(name).type == pa.string() for file in files)
-    ]
-    if not text:
-        return data
-    format = ds.ParquetFileFormat(dictionary_columns=text)
-    kept = [format.make_fragment(file.path, file.filesystem, file.partition_expression) for file in files]
-    fields = [
-        field.with_type(pa.dictionary(pa.int32(), pa.string())) if field.name in text else field
-        for field in data.schema
-    ]
-    return ds.FileSystemDataset(kept, pa.schema(fields), format, data.filesystem, data.partition_expression)
 
 
 def checked(condition: Any, schema: pa.Schema, events: str) -> pc.Expression:

@@ -6,6 +6,7 @@ otherwise): they are gathered to a size that pays before any arithmetic starts.
 
 from __future__ import annotations
 
+import itertools
 import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -15,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..aggregators.errors import FramefoldError
+from ..runtime import portions
 from ..runtime.blocks import with_neighbours
 from ..runtime.in_sql import Request
 from ..runtime.query import Query
@@ -22,7 +24,7 @@ from .rows import Offsets, begins, ends, filled, numbered, piece
 from .ship import unpack
 from .wire import Wire, batches, conform
 
-# One call of accumulate: enough rows to make the fixed cost of numpy calls vanish, few enough to stay in memory.
+# What Spark has added up is taken so many rows at a time: enough to make the fixed cost of numpy calls vanish.
 GATHER_ROWS = 1 << 20
 GATHER_BYTES = 64 << 20
 # What a task holds of partials before it merges them, and emits them if merging did not help.
@@ -155,8 +157,8 @@ def _accumulated(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]
     query, schema = job.query, job.query.input_schema
     if job.offsets is not None:
         rows = numbered(rows, [query.columns.index(name) for name in query.by], job.offsets)
-    first = piece() << 32
-    pieces = (query.accumulate(conform(events, schema), first + place) for place, events in enumerate(_gathered(rows)))
+    parts = itertools.count(piece() << 32)
+    pieces = portions.accumulated(lambda events: query.accumulate(conform(events, schema), next(parts)), filled(rows))
     yield from _merged(query, pieces)
 
 

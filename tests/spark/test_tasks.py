@@ -15,6 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
+from framefold.runtime import portions
 from framefold.runtime.query import bind
 from framefold.spark import tasks
 from framefold.spark.types import arrow_schema, output_schema, to_spark
@@ -47,8 +48,8 @@ def test_bounds_change_nothing(by: list[str], bound: int, monkeypatch: pytest.Mo
     table = events(2_000, 11)
     work = job(table.schema, by)
     expected = work.query.results(work.query.accumulate(table, 0))
-    for name in ("GATHER_ROWS", "HOLD_ROWS", "CHUNK_ROWS"):
-        monkeypatch.setattr(tasks, name, bound)
+    for room, name in ((portions, "LEAST"), (portions, "MOST"), (tasks, "HOLD_ROWS"), (tasks, "CHUNK_ROWS")):
+        monkeypatch.setattr(room, name, bound)
     partials = pa.Table.from_batches(list(tasks.accumulate(work, sliced(table.select(work.query.columns), 37))))
     order = [(name, "ascending", "at_start") for name in (*work.wire.key_names, "frame", "part")]
     merged = pa.Table.from_batches(list(tasks.merge(work, sliced(partials.sort_by(order), 13))))
@@ -59,7 +60,8 @@ def test_bounds_change_nothing(by: list[str], bound: int, monkeypatch: pytest.Mo
 
 def test_parts_rise_with_the_input(monkeypatch: pytest.MonkeyPatch) -> None:
     table = events(100, 3)
-    monkeypatch.setattr(tasks, "GATHER_ROWS", 10)
+    monkeypatch.setattr(portions, "LEAST", 10)
+    monkeypatch.setattr(portions, "MOST", 10)
     monkeypatch.setattr(tasks, "HOLD_ROWS", 1)
     parts = [part for batch in tasks.accumulate(job(table.schema, ["k"]), sliced(table, 10)) for part in batch["part"]]
     assert [part.as_py() for part in parts] == sorted(part.as_py() for part in parts)

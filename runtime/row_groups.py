@@ -1,0 +1,119 @@
+"""Row groups of local Parquet files, read by whoever accumulates them: a batch at a time, with nothing held ahead."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from .portions import LEAST
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
+
+BUFFER = 1 << 18
+"""So many bytes of each column are read from a file at a time."""
+
+
+@dataclass(frozen=True)
+class RowGroups:
+    """How row groups are read.
+
+    Parameters
+    ----------
+    schema
+        The columns of the whole data set.
+    columns
+        The names of those that are wanted.
+    condition
+        What must be true of an event, and the columns that it names.
+    threads
+        Whether columns are decoded side by side, by threads of pyarrow.
+    """
+
+    schema: pa.Schema
+    columns: Sequence[str]
+    condition: pc.Expression | None
+    conditioned: Sequence[str]
+    threads: bool
+
+    def __call__(self, groups: Sequence[ds.ParquetFileFragment]) -> Iterator[pa.RecordBatch]:
+        """The events of some row groups that meet the condition, in their order."""
+        for group in groups:
+            yield from self._plain(group) if self._is_plain(group) else self._scanned(group)
+
+    def _is_plain(self, group: ds.ParquetFileFragment) -> bool:
+        """Whether a file has the columns itself, as the data set has them."""
+        own = group.physical_schema
+        wanted = dict.fromkeys([*self.columns, *self.conditioned])
+        return all(own.get_all_field_indices(name) and own.field(name) == self.schema.field(name) for name in wanted)
+
+    def _plain(self, group: ds.ParquetFileFragment) -> Iterator[pa.RecordBatch]:
+        import pyarrow.parquet as pq
+
+        with pq.ParquetFile(
+            group.path,
+            metadata=group.metadata,
+            filesystem=group.filesystem,
+            read_dictionary=list(group.format.read_options.dictionary_columns),
+            pre_buffer=False,
+            buffer_size=BUFFER,
+        ) as file:
+            numbers = [each.id for each in group.row_groups]
+            wanted = list(dict.fromkeys([*self.columns, *self.conditioned]))
+            for batch in file.iter_batches(LEAST, numbers, wanted, use_threads=self.threads):
+                if self.condition is None:
+                    yield batch
+                else:
+                    table = pa.Table.from_batches([batch]).filter(self.condition).select(self.columns)
+                    yield from table.to_batches()
+                del batch  # or it would be held while the next one is read
+
+    def _scanned(self, group: ds.ParquetFileFragment) -> Iterator[pa.RecordBatch]:
+        """With columns that the file has as another type, or not itself: the whole row group is decoded at once."""
+        options = {"columns": list(self.columns), "filter": self.condition, "batch_size": LEAST, "use_threads": False}
+        yield from group.scanner(schema=self.schema, **options, **unbuffered()).to_reader()
+
+
+def is_local_parquet(data: ds.Dataset) -> bool:
+    """Whether a data set is of Parquet files on this machine."""
+    import pyarrow.dataset as ds
+    from pyarrow.fs import LocalFileSystem
+
+    return isinstance(data.format, ds.ParquetFileFormat) and isinstance(data.filesystem, LocalFileSystem)
+
+
+def unbuffered() -> dict[str, Any]:
+    """How to scan so that what is read of a file is not held in memory before the whole file is."""
+    import pyarrow.dataset as ds
+
+    return {"fragment_scan_options": ds.ParquetFragmentScanOptions(pre_buffer=False)}
+
+
+def with_dictionaries(data: ds.Dataset, columns: Sequence[str]) -> ds.Dataset:
+    """Local files of Parquet with some columns, where they are text, in the dictionaries that the files keep.
+
+    Every file is asked for its schema first, which would take long elsewhere.
+    """
+    import pyarrow.dataset as ds
+
+    files = list(data.get_fragments())
+    text = [
+        name
+        for name in columns
+        if data.schema.field(name).type == pa.string()
+        and all(name in file.physical_schema.names for file in files)
+        and all(file.physical_schema.field(name).type == pa.string() for file in files)
+    ]
+    if not text:
+        return data
+    format = ds.ParquetFileFormat(dictionary_columns=text)
+    kept = [format.make_fragment(file.path, file.filesystem, file.partition_expression) for file in files]
+    fields = [
+        field.with_type(pa.dictionary(pa.int32(), pa.string())) if field.name in text else field
+        for field in data.schema
+    ]
+    return ds.FileSystemDataset(kept, pa.schema(fields), format, data.filesystem, data.partition_expression)

@@ -1,0 +1,101 @@
+"""Events are accumulated in portions of bounded size, and what is read of files is let go of before more is read."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import framefold as ff
+from framefold.runtime import portions, row_groups
+from framefold.runtime.portions import accumulated
+from framefold.runtime.sources import Source
+
+
+def sizes(batches: list[int], partials_of: float, monkeypatch: pytest.MonkeyPatch) -> tuple[list[int], list[int]]:
+    """How many events were accumulated at a time, and how many partials went out."""
+    monkeypatch.setattr(portions, "LEAST", 10)
+    monkeypatch.setattr(portions, "MOST", 40)
+    events = pa.table({"t": np.arange(sum(batches))})
+    starts = np.cumsum([0, *batches])
+    seen, given = [], []
+
+    def accumulate(portion: pa.Table) -> pa.Table:
+        seen.append(len(portion))
+        return portion.slice(0, int(len(portion) * partials_of))
+
+    for found in accumulated(accumulate, [events.slice(at, rows) for at, rows in zip(starts, batches, strict=False)]):
+        given.append(len(found))
+    return seen, given
+
+
+def test_portions_are_small_where_they_leave_few_partials(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sizes([4] * 8, 0.25, monkeypatch) == ([12, 12, 8], [3, 3, 2])
+    assert sizes([25, 5], 0.25, monkeypatch) == ([25, 5], [6, 1])
+    assert sizes([], 0.25, monkeypatch) == ([], [])
+
+
+def test_portions_are_large_where_they_leave_many(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sizes([4] * 24, 0.5, monkeypatch) == ([12, 40, 40, 16], [20, 20, 8])
+    assert sizes([12], 0.5, monkeypatch) == ([12], [6])  # looked at once, and not again
+    assert sizes([12, 3], 0.5, monkeypatch) == ([12, 15], [7])
+    assert sizes([100], 0.5, monkeypatch) == ([100], [50])
+
+
+def test_wide_events_are_not_gathered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(portions, "BYTES", 8 * 20)
+    assert sizes([4] * 10, 1.0, monkeypatch) == ([12, 20, 20], [20, 20])
+
+
+@pytest.mark.parametrize("shuffled", [False, True])
+@pytest.mark.parametrize("least", [1, 16, 1 << 18])
+def test_the_size_of_portions_changes_nothing(shuffled: bool, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(portions, "LEAST", least)
+    chance = np.random.default_rng(4)
+    t = np.sort(chance.integers(0, 400, 3000))
+    events = pa.table({"t": chance.permutation(t) if shuffled else t, "x": chance.integers(0, 99, 3000)})
+    batches = events.to_reader(max_chunksize=7)
+    found = ff.events(batches, time="t").window(ff.tumbling(20)).aggregate(n=ff.Count(), s=ff.Sum("x"))
+    frames = events["t"].to_numpy() // 20
+    assert found["n"].to_pylist() == np.bincount(frames).tolist()
+    assert found["s"].to_pylist() == np.bincount(frames, weights=events["x"].to_numpy()).astype(int).tolist()
+
+
+def written(path: Path, rows: int) -> Path:
+    """A file with one row group of events in the order of time, whose columns are plain."""
+    chance = np.random.default_rng(2)
+    table = pa.table({"t": np.arange(rows), "x": chance.normal(0, 1, rows), "n": chance.integers(0, 1 << 40, rows)})
+    pq.write_table(table, path, row_group_size=rows, use_dictionary=False, data_page_size=1 << 14, compression="none")
+    return path
+
+
+def test_a_row_group_is_never_held_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Sixteen times the rows need no more memory, as pyarrow counts it."""
+    monkeypatch.setattr(row_groups, "LEAST", 1 << 12)
+    monkeypatch.setattr(row_groups, "BUFFER", 1 << 14)
+    most = []
+    for rows in (1 << 14, 1 << 18):
+        source = Source(ff.parquet(written(tmp_path / f"{rows}.parquet", rows)))
+        (read,) = source.pieces(["t", "x"], [])
+        before = pa.total_allocated_bytes()
+        held = []
+        for batch in read():
+            held.append(pa.total_allocated_bytes() - before)
+            assert len(batch) <= 1 << 12
+            del batch
+        most.append(max(held))
+    assert most[1] < 1.5 * most[0]
+    assert most[1] < (1 << 18) * 16 / 8
+
+
+def test_row_groups_with_a_condition(tmp_path: Path) -> None:
+    path = written(tmp_path / "events.parquet", 1000)
+    source = Source(ff.parquet(path)).where(pc.field("x") > 0.5)
+    (read,) = source.pieces(["t"], [])
+    found = pa.Table.from_batches(read())
+    assert found.column_names == ["t"]
+    assert found["t"].to_pylist() == np.flatnonzero(pq.read_table(path)["x"].to_numpy() > 0.5).tolist()
