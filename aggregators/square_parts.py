@@ -20,7 +20,7 @@ from .deviations import CACHED, UNIT, Deviations
 from .in_sql import FEW_ROWS, MOST_ROWS, InSql, Planes
 from .operation import State
 from .two_floats import SPLITTER, quotient
-from .wide import Ints
+from .wide import Floats, Ints
 
 STEP = float_parts.bits(FEW_ROWS)
 """A square is cut at every so many bits, ..."""
@@ -103,20 +103,25 @@ def of_block(columns: dict[str, Ints]) -> Deviations:
     number = np.maximum(count, 1).astype(np.float64)
     mean, low = quotient(*wide.floats(sums), number)
     # On the grid of the values, for tiny ones that of all floats.
-    centre = np.ldexp(np.rint(mean + low), exponent - SHIFT)
-    about = wide.of_floats(np.ldexp(centre, SHIFT - exponent), 3)
+    centre = scaled(np.rint(mean + low), exponent - SHIFT)
+    about = wide.of_floats(scaled(centre, SHIFT - exponent), 3)
     moved = [limb - count * each for limb, each in zip(sums, [*about, np.zeros_like(count)], strict=True)]
     moved = wide.carried(moved)
     both = wide.carried([limb + each for limb, each in zip(sums, moved, strict=True)])
     squares = [limb - each for limb, each in zip(squares, wide.product(about, both, 7), strict=True)]
     squares = wide.carried(squares)
     level = (exponent > PLAIN).astype(np.int8) - (exponent < -PLAIN)
-    unit = exponent - UNIT * level.astype(np.int64)
-    once, twice = wide.floats(moved), wide.floats(squares)
-    total, total_low = (np.ldexp(each, unit - SHIFT) for each in once)
-    high, low = (np.ldexp(each, 2 * (unit - SHIFT)) for each in twice)
+    unit = exponent - UNIT * level.astype(np.int64) - SHIFT
+    total, total_low = (scaled(each, unit) for each in wide.floats(moved))
+    high, low = (scaled(each, 2 * unit) for each in wide.floats(squares))
     high = np.where(exponent >= float_parts.NO_NUMBER, np.nan, high)
     return Deviations(count, centre, total, total_low, high, low, np.where(high == 0, 0, level).astype(np.int8))
+
+
+def scaled(values: Floats, exponent: Ints) -> Floats:
+    """Floats times powers of two, which most often are all the same."""
+    same = int(exponent[0]) if len(exponent) and (exponent == exponent[0]).all() else None
+    return np.ldexp(values, exponent) if same is None or abs(same) > 1000 else values * 2.0**same
 
 
 def positions(columns: dict[str, Ints]) -> dict[int, Ints]:
