@@ -20,8 +20,7 @@ from ..runtime.blocks import in_blocks
 from ..runtime.in_sql import FRAME, Request, TooManyRows
 from ..runtime.memory import keep_at_hand
 from ..runtime.query import Query
-from ..runtime.stream import bytes_of_results, results_in_pieces
-from . import failures, rows, sending, tasks
+from . import failures, room, rows, sending, tasks
 from .built import aggregated
 from .explain import by_spark
 from .handing import QUICKER, handed_back, held
@@ -34,10 +33,6 @@ from .wire import Wire, conform
 
 # Partials on their way to the driver: how many, and themselves as an Arrow stream.
 PACKET = t.StructType([t.StructField("rows", t.LongType()), t.StructField("packet", t.BinaryType())])
-# Results beyond this are not sent from the driver to the JVM when the choice is ours: its heap may be 1 GB.
-DRIVER_RESULT_BYTES = 256 << 20
-# Beyond this they are not even made there, whoever chooses: rather an error than a driver that is killed.
-DRIVER_MOST_BYTES = 1 << 30
 
 
 def run(df: DataFrame, query: Query, options: Options) -> DataFrame:
@@ -157,10 +152,10 @@ class Pipeline:
 
     def on_driver(self, packed: DataFrame) -> DataFrame:
         """Collect the partials, slide them, and hand the results back to the session."""
-        results = self._results(*self._merged(self._collected(packed)), DRIVER_MOST_BYTES)
+        results = room.results(self.query, *self._merged(self._collected(packed)))
         if results is None:
             raise EngineError(
-                f"the results take more than the {DRIVER_MOST_BYTES >> 20:,} MiB that combine='driver' makes on the "
+                f"the results take more than the {room.MOST_BYTES >> 20:,} MiB that combine='driver' makes on the "
                 "driver; expected combine='executors' or 'auto' for as many"
             )
         return self._hand_back(results)
@@ -225,15 +220,11 @@ class Pipeline:
         return tasks.opened_packets(packed, self.query.partials_schema)
 
     def of_driver(self, packed: pa.Table) -> DataFrame | None:
-        """The results of partials that the driver has: of its own making, or of tasks that get them from it.
-
-        None where there are too many results for the one, and too many partials for the other.
-        """
+        """Results that the driver makes, or tasks that it sends the partials to; None if there are too many of both."""
         partials, starts = self._merged(packed)
-        if bytes_of_results(self.query, partials, starts) <= DRIVER_RESULT_BYTES:
-            results = self._results(partials, starts, DRIVER_RESULT_BYTES)
-            if results is not None:
-                return self._hand_back(results)
+        results = room.fitting(self.query, partials, starts)
+        if results is not None:
+            return self._hand_back(results)
         if self.query.in_rows or partials.nbytes > sending.MOST_BYTES:
             return None
         return sending.sent(self.spark, self.job, partials, starts, self.schema)
@@ -242,16 +233,6 @@ class Pipeline:
         """The partials in what ``packed`` gives and those that no event makes, as ``Query.by_key`` has them."""
         keep_at_hand()
         return self.query.by_key(pa.concat_tables([self.query.seeds(), self._opened(packed)]))
-
-    def _results(self, partials: pa.Table, starts: NDArray[np.intp], most: int) -> pa.Table | None:
-        """All results; None as soon as those that there are take more than so many bytes."""
-        tables, size = [], 0
-        for table in results_in_pieces(self.query, partials, starts):
-            size += table.nbytes
-            if size > most:
-                return None
-            tables.append(table)
-        return pa.concat_tables(tables)
 
     def _hand_back(self, results: pa.Table) -> DataFrame:
         return handed_back(self.spark, conform(results, self.job.results), self.schema)

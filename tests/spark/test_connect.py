@@ -14,9 +14,11 @@ pytest.importorskip("grpc")
 
 PROGRAM = """
 import gc, sys, warnings
+from unittest import mock
 
 warnings.simplefilter("ignore")
 import framefold as ff
+from framefold.spark import room
 from framefold.spark.java import ensure_java
 
 ensure_java()
@@ -83,6 +85,10 @@ for choice in choices:
     assert empty.aggregate(n=ff.Count()).collect() == []
     del result
     gc.collect()
+
+with mock.patch.object(room, "RESULT_BYTES", 0):
+    sent = events.aggregate(total=ff.Sum("x"), n=ff.Count())
+assert repr(sent.toArrow().to_pylist()) == repr(theirs.to_pylist())
 
 holes = df.withColumn("ts", f.when(f.col("n") != 7, f.col("ts")))
 for error, data, column in [(ff.NullTimeError, holes, "n"), (Exception, df.withColumn("n", f.lit(1313)), "n")]:

@@ -21,7 +21,7 @@ from pyspark.errors import PythonException
 from pyspark.sql import functions as f
 
 import framefold as ff
-from framefold.spark import engine, sending
+from framefold.spark import engine, room, sending
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -212,14 +212,14 @@ def test_auto_goes_by_the_count(df: DataFrame, monkeypatch: pytest.MonkeyPatch) 
         monkeypatch.setattr(engine.Pipeline, way, noted)
     events = ff.events(df, time="number", by="text").window(ff.tumbling(100))
     results = [rows(events.options(max_driver_partials=most).aggregate(n=ff.Count())) for most in (10, 10_000)]
-    monkeypatch.setattr(engine, "DRIVER_RESULT_BYTES", 0)
+    monkeypatch.setattr(room, "RESULT_BYTES", 0)
     real_sent = sending.sent
     monkeypatch.setattr(sending, "sent", lambda *args: (taken.append("sent"), real_sent(*args))[1])
     results.append(rows(events.aggregate(n=ff.Count())))
     monkeypatch.setattr(sending, "MOST_BYTES", 0)
     results.append(rows(events.aggregate(n=ff.Count())))
     assert taken == ["on_executors", "_hand_back", "sent", "on_executors"]
-    monkeypatch.setattr(engine, "DRIVER_MOST_BYTES", 0)
+    monkeypatch.setattr(room, "MOST_BYTES", 0)
     with pytest.raises(ff.EngineError, match="take more than the 0 MiB that combine='driver' makes on the driver"):
         events.options(combine="driver").aggregate(n=ff.Count())
     assert results[0] == results[1] == results[2] == results[3]
@@ -235,7 +235,7 @@ def test_what_the_driver_sends_out_comes_back_as_if_it_had_made_it(
     packed = sending.packed
     cut = lambda partials, starts: packed(partials, starts, 7)  # noqa: E731
     monkeypatch.setattr(sending, "packed", cut)
-    monkeypatch.setattr(engine, "DRIVER_RESULT_BYTES", 0)
+    monkeypatch.setattr(room, "RESULT_BYTES", 0)
     result = query.aggregate(n=ff.Count(), total=ff.Sum("number"))
     assert result.rdd.getNumPartitions() > 1
     assert rows(result) == expected
