@@ -62,7 +62,8 @@ def decoded(
         start, end = starts[some[0]], starts[some[-1] + 1]
         whole = _whole(file, path, some, columns, start, end, threads) if end - start <= MOST else None
         if whole is None:
-            yield from file.iter_batches(rows, some, list(columns), use_threads=threads)
+            for number in some:  # one by one: what is read ahead of several is held until the last of them
+                yield from file.iter_batches(rows, [number], list(columns), use_threads=threads)
             continue
         for place in range(0, len(whole), rows):
             yield whole.slice(place, rows)

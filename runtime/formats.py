@@ -140,7 +140,7 @@ class Parquet(Format):
             if not far:
                 yield from decoded(reader, file.path, pieces, present, BATCH_ROWS, threads)
                 return
-            for piece in pieces:  # one by one: what is read ahead of several row groups is held until the last of them
+            for piece in pieces:  # one by one, as in `decoded`
                 yield from reader.iter_batches(BATCH_ROWS, row_groups=[piece], columns=present, use_threads=threads)
 
 

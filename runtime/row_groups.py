@@ -9,13 +9,19 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .portions import LEAST
+from .decoding import decoded
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
+ROWS = 1 << 20
+"""A batch has so many at most."""
+
+LARGE = 64 << 20
+"""Of row groups with more bytes columns are read from the file a piece at a time, which takes a tenth longer."""
+
 BUFFER = 1 << 18
-"""So many bytes of each column are read from a file at a time."""
+"""So many bytes of each column at a time then."""
 
 
 @dataclass(frozen=True)
@@ -60,11 +66,11 @@ class RowGroups:
             filesystem=group.filesystem,
             read_dictionary=list(group.format.read_options.dictionary_columns),
             pre_buffer=False,
-            buffer_size=BUFFER,
+            buffer_size=BUFFER if max(each.total_byte_size for each in group.row_groups) > LARGE else 0,
         ) as file:
             numbers = [each.id for each in group.row_groups]
             wanted = list(dict.fromkeys([*self.columns, *self.conditioned]))
-            for batch in file.iter_batches(LEAST, numbers, wanted, use_threads=self.threads):
+            for batch in decoded(file, group.path, numbers, wanted, ROWS, self.threads):
                 if self.condition is None:
                     yield batch
                 else:
@@ -74,7 +80,7 @@ class RowGroups:
 
     def _scanned(self, group: ds.ParquetFileFragment) -> Iterator[pa.RecordBatch]:
         """With columns that the file has as another type, or not itself: the whole row group is decoded at once."""
-        options = {"columns": list(self.columns), "filter": self.condition, "batch_size": LEAST, "use_threads": False}
+        options = {"columns": list(self.columns), "filter": self.condition, "batch_size": ROWS, "use_threads": False}
         yield from group.scanner(schema=self.schema, **options, **unbuffered()).to_reader()
 
 

@@ -73,9 +73,10 @@ def written(path: Path, rows: int) -> Path:
     return path
 
 
-def test_a_row_group_is_never_held_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_row_group_is_never_held_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixteen times the rows need no more memory, as pyarrow counts it."""
-    monkeypatch.setattr(row_groups, "LEAST", 1 << 12)
+    monkeypatch.setattr(row_groups, "ROWS", 1 << 12)
+    monkeypatch.setattr(row_groups, "LARGE", 0)
     monkeypatch.setattr(row_groups, "BUFFER", 1 << 14)
     most = []
     for rows in (1 << 14, 1 << 18):
