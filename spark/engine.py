@@ -20,7 +20,7 @@ from ..runtime.blocks import in_blocks
 from ..runtime.in_sql import FRAME, Request, TooManyRows
 from ..runtime.memory import keep_at_hand
 from ..runtime.query import Query
-from . import failures, room, rows, sending, tasks
+from . import failures, packets, room, rows, sending, tasks
 from .built import aggregated
 from .explain import by_spark
 from .handing import QUICKER, handed_back, held
@@ -217,7 +217,7 @@ class Pipeline:
 
     def _opened(self, packed: pa.Table) -> pa.Table:
         """The partials in what ``packed`` gives."""
-        return tasks.opened_packets(packed, self.query.partials_schema)
+        return packets.opened(packed, self.query.partials_schema)
 
     def of_driver(self, packed: pa.Table) -> DataFrame | None:
         """Results that the driver makes, or tasks that it sends the partials to; None if there are too many of both."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -44,6 +45,17 @@ def told_apart(df: DataFrame, query: Query) -> Iterator[None]:
             own = _counted(df, query)
         own.add_note(str(error))
         raise own from None
+
+
+@contextmanager
+def causes_noted() -> Iterator[None]:
+    """In a task: Spark reports an error without what caused it, so a user's own traceback goes along as a note."""
+    try:
+        yield
+    except errors.FramefoldError as error:
+        if error.__cause__ is not None:
+            error.add_note("".join(traceback.format_exception(error.__cause__)))
+        raise
 
 
 def framefolds_own(report: str) -> errors.FramefoldError | None:

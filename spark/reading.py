@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,10 +10,11 @@ from functools import lru_cache
 import pyarrow as pa
 from pyspark import TaskContext
 
-from ..aggregators.errors import EngineError, FramefoldError
+from ..aggregators.errors import EngineError
 from ..runtime.files import one_line
 from ..runtime.formats import READERS
 from . import tasks
+from .failures import causes_noted
 from .files import Part, Plan
 from .rows import piece
 from .ship import unpack
@@ -50,31 +50,26 @@ def opened(payload: bytes) -> Reading:
 def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """A stage by its name; see ``tasks.run``."""
     reading = opened(payload)
-    try:
-        with threads_of_the_task():
-            if stage == "keep":
-                yield from kept(reading.plan, rows)
-                return
-            if stage == "hand_over":
-                yield from handed_over(reading.plan, rows)
-                return
-            # Tasks have pieces in the order of the files, and so parts are numbered in it.
-            number = piece()
-            events = (batch for parts in reading.plan.tasks[number : number + 1] for batch in read(reading.plan, parts))
-            assert reading.job is not None
-            if stage == "accumulate":
-                yield from tasks.accumulate(reading.job, events)
-            else:
-                yield from tasks.accumulate_packed(reading.job, events, reading.most)
-            # What Spark hands to a task arrives up to 40 ms after it has started (TCP holds small packets back), so the
-            # task begins with the number it must have, and looks at what it was given when all is done.
-            given = [each for batch in rows for each in batch.column(0).to_pylist()]
-            if given != [number][: len(reading.plan.tasks)]:
-                raise EngineError(f"task {number} that reads files was given the numbers {given}; expected its own")
-    except FramefoldError as error:
-        if error.__cause__ is not None:
-            error.add_note("".join(traceback.format_exception(error.__cause__)))
-        raise
+    with causes_noted(), threads_of_the_task():
+        if stage == "keep":
+            yield from kept(reading.plan, rows)
+            return
+        if stage == "hand_over":
+            yield from handed_over(reading.plan, rows)
+            return
+        # Tasks have pieces in the order of the files, and so parts are numbered in it.
+        number = piece()
+        events = (batch for parts in reading.plan.tasks[number : number + 1] for batch in read(reading.plan, parts))
+        assert reading.job is not None
+        if stage == "accumulate":
+            yield from tasks.accumulate(reading.job, events)
+        else:
+            yield from tasks.accumulate_packed(reading.job, events, reading.most)
+        # What Spark hands to a task arrives up to 40 ms after it has started (TCP holds small packets back), so the
+        # task begins with the number it must have, and looks at what it was given when all is done.
+        given = [each for batch in rows for each in batch.column(0).to_pylist()]
+        if given != [number][: len(reading.plan.tasks)]:
+            raise EngineError(f"task {number} that reads files was given the numbers {given}; expected its own")
 
 
 @contextmanager

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import traceback
 from collections.abc import Iterator
 
 import numpy as np
@@ -12,9 +11,10 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
-from ..aggregators.errors import FramefoldError
 from . import tasks
+from .failures import causes_noted
 from .handing import as_batches
+from .packets import opened, packet
 from .ship import pack, ship, task
 from .wire import batches, conform
 
@@ -64,25 +64,12 @@ def packed(partials: pa.Table, starts: NDArray[np.intp], rows: int = tasks.CHUNK
     return [packet(partials.slice(first, last - first)) for first, last in itertools.pairwise(cuts)]
 
 
-def packet(partials: pa.Table) -> bytes:
-    """Partials as an Arrow stream; compressed, for most of them is small numbers."""
-    sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, partials.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
-        writer.write_table(partials)
-    opened: bytes = sink.getvalue().to_pybytes()
-    return opened
-
-
 def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The one stage there is: packets to results; see ``tasks.run``."""
     job = tasks.opened(payload)
-    try:
+    with causes_noted():
         for batch in rows:
-            for each in batch.column("packet"):
-                partials = pa.ipc.open_stream(each.as_buffer()).read_all()
+            for start in range(len(batch)):
+                partials = opened(batch.slice(start, 1), job.query.partials_schema)
                 for found in job.query.results_in_pieces(partials):
                     yield from batches(conform(found, job.results))
-    except FramefoldError as error:
-        if error.__cause__ is not None:
-            error.add_note("".join(traceback.format_exception(error.__cause__)))
-        raise

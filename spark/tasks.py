@@ -7,7 +7,6 @@ otherwise): they are gathered to a size that pays before any arithmetic starts.
 from __future__ import annotations
 
 import itertools
-import traceback
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,11 +14,12 @@ from functools import lru_cache
 import numpy as np
 import pyarrow as pa
 
-from ..aggregators.errors import FramefoldError
 from ..runtime import portions
 from ..runtime.blocks import with_neighbours
 from ..runtime.in_sql import Request
 from ..runtime.query import Query
+from . import packets
+from .failures import causes_noted
 from .rows import Offsets, begins, ends, filled, numbered, piece
 from .ship import unpack
 from .wire import Wire, batches, conform
@@ -74,10 +74,7 @@ def opened(payload: bytes) -> Job:
 
 
 def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """A stage by its name.
-
-    Spark reports an error without what caused it, so a user's own traceback goes along as a note.
-    """
+    """A stage by its name."""
     stages = {
         "count": count,
         "accumulate": accumulate,
@@ -88,12 +85,8 @@ def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[
         "merge": merge,
         "results": results,
     }
-    try:
+    with causes_noted():
         yield from stages[stage](opened(payload), rows)
-    except FramefoldError as error:
-        if error.__cause__ is not None:
-            error.add_note("".join(traceback.format_exception(error.__cause__)))
-        raise
 
 
 def count(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -128,29 +121,18 @@ def accumulate_packed(job: Job, rows: Iterator[pa.RecordBatch], most: int | None
             return
         for start in range(0, len(partials), PACKET_ROWS):
             part = partials.slice(start, PACKET_ROWS)
-            # Compressed, for a packet is copied half a dozen times on its way, and most of a partial is small numbers.
-            sink = pa.BufferOutputStream()
-            options = pa.ipc.IpcWriteOptions(compression="lz4")
-            with pa.ipc.new_stream(sink, part.schema, options=options) as writer:
-                writer.write_table(part)
-            yield pa.RecordBatch.from_pydict({"rows": [len(part)], "packet": [sink.getvalue().to_pybytes()]})
+            yield pa.RecordBatch.from_pydict({"rows": [len(part)], "packet": [packets.packet(part)]})
 
 
 def unpacked(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Packets to rows that Spark can shuffle, where the driver has no room for them."""
-    yield from _sent(job, (opened_packets(batch, job.query.partials_schema) for batch in rows))
+    yield from _sent(job, (packets.opened(batch, job.query.partials_schema) for batch in rows))
 
 
 def built(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """What Spark has added up, as partials that it can shuffle."""
     request = Request(job.query)
     yield from _encoded(job, (request.partials(answer) for answer in _gathered(rows)))
-
-
-def opened_packets(packets: pa.Table | pa.RecordBatch, schema: pa.Schema) -> pa.Table:
-    """The partials in packets."""
-    tables = [pa.ipc.open_stream(packet.as_buffer()).read_all() for packet in packets.column("packet")]
-    return pa.concat_tables([schema.empty_table(), *tables])
 
 
 def _accumulated(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -25,7 +25,7 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 from framefold.runtime.pruning import possible
-from framefold.spark import engine, file_engine, files, handing
+from framefold.spark import engine, file_engine, files, handing, sizing
 from framefold.spark.session import cores
 
 if TYPE_CHECKING:
@@ -113,16 +113,16 @@ def test_events_do_not_pass_through_the_jvm(spark: SparkSession, path: Path) -> 
 
 def test_tasks_are_balanced_runs_in_the_order_of_the_files(spark: SparkSession, tmp_path: Path) -> None:
     sizes = np.random.default_rng(2).integers(1, 40 << 20, 200)
-    found = files.runs(sizes, 4)
+    found = sizing.runs(sizes, 4)
     assert [place for run in found for place in range(run.start, run.stop)] == list(range(200))
     loads = [int(sizes[run].sum()) for run in found]
     assert len(found) == 16
     assert max(loads) - min(loads) <= 2 * sizes.max()
-    assert len(files.runs(np.full(50, 1000), 8)) == 1
-    assert files.runs(np.array([], np.int64), 8) == []
+    assert len(sizing.runs(np.full(50, 1000), 8)) == 1
+    assert sizing.runs(np.array([], np.int64), 8) == []
     for number in range(3):
         pq.write_table(table(600, number), tmp_path / f"{number}.parquet", row_group_size=200)
-    with mock.patch.object(files, "LEAST_BYTES", 1):
+    with mock.patch.object(sizing, "LEAST_BYTES", 1):
         (scan,) = [ff.events(ff.parquet(tmp_path, spark=spark), time="ts", by="k").engine.scan]  # type: ignore[attr-defined]
         plan = scan.plan(["ts", "k", "x"])
         assert len(plan.tasks) == 2
@@ -132,10 +132,10 @@ def test_tasks_are_balanced_runs_in_the_order_of_the_files(spark: SparkSession, 
 
 
 def test_the_number_of_cores_is_asked_of_spark_where_the_master_does_not_say(spark: SparkSession) -> None:
-    assert files.parallelism(spark) == cores(spark.conf.get("spark.master") or "")
-    files._parallelism.pop(spark)
-    with mock.patch.object(files, "cores", return_value=None):
-        assert files.parallelism(spark) == 2
+    assert sizing.parallelism(spark) == cores(spark.conf.get("spark.master") or "")
+    sizing._parallelism.pop(spark)
+    with mock.patch.object(sizing, "cores", return_value=None):
+        assert sizing.parallelism(spark) == 2
 
 
 def test_only_the_columns_needed_are_read(spark: SparkSession, tmp_path: Path) -> None:

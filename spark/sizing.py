@@ -1,0 +1,54 @@
+"""How many tasks read files, and how much each of them."""
+
+from __future__ import annotations
+
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
+
+from .session import cores
+
+# A task costs some hundredths of a second whatever it does. So one for each core, more only for more than TASK_BYTES
+# each (then a core that is done early has something to do), and fewer where there is next to nothing to read.
+TASK_BYTES = 64 << 20
+TASKS_A_CORE = 4
+LEAST_BYTES = 1 << 20
+
+_parallelism: WeakKeyDictionary[SparkSession, int] = WeakKeyDictionary()
+
+
+def runs(sizes: NDArray[np.int64], cores: int) -> list[slice]:
+    """Pieces of some sizes as runs of about one size, none of them empty.
+
+    Examples
+    --------
+    >>> runs(np.array([4, 4, 4, 4, 8]) << 20, cores=3)
+    [slice(0, 2, None), slice(2, 4, None), slice(4, 5, None)]
+    """
+    if not len(sizes):
+        return []
+    weights = np.maximum(sizes, 1)
+    total = int(weights.sum())
+    count = min(max(cores, total // TASK_BYTES), TASKS_A_CORE * cores, total // LEAST_BYTES, len(sizes))
+    middle = np.cumsum(weights) - weights / 2
+    starts = np.flatnonzero(np.diff(np.floor(middle * max(1, count) / total), prepend=-1))
+    return [slice(int(start), int(end)) for start, end in zip(starts, [*starts[1:], len(sizes)], strict=True)]
+
+
+def parallelism(spark: SparkSession) -> int:
+    """How many tasks a session runs at a time, as far as Spark says so through any kind of session.
+
+    A local master says it. Elsewhere Spark is asked once how many partitions it gives a range by itself, which is its
+    default parallelism.
+    """
+    if spark not in _parallelism:
+        found = cores(spark.conf.get("spark.master", "") or "")
+        if found is None:
+            places = spark.range(1 << 14).select(f.spark_partition_id().alias("place")).toArrow().column("place")
+            found = int(pc.max(places).as_py()) + 1
+        _parallelism[spark] = found
+    return _parallelism[spark]
