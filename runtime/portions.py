@@ -49,6 +49,9 @@ def accumulated(
     enough = LEAST
     rows = size = 0
     for batch in batches:
+        if held and rows + len(batch) > MOST:  # put together they would be more than is ever needed
+            yield accumulate(pa.concat_tables(held)) if found is None else found
+            held, found, rows, size = [], None, 0, 0
         held.append(batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch]))
         rows += len(batch)
         size += batch.nbytes

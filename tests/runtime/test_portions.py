@@ -51,6 +51,15 @@ def test_wide_events_are_not_gathered_without_end(monkeypatch: pytest.MonkeyPatc
     assert sizes([4] * 10, 1.0, monkeypatch) == ([12, 20, 20], [20, 20])
 
 
+def test_no_portion_is_made_larger_than_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(portions, "LEAST", 5)
+    monkeypatch.setattr(portions, "MOST", 10)
+    sizes = [3, 9, 2, 2, 10, 4, 12, 1]
+    batches = [pa.record_batch({"t": np.zeros(size, np.int64)}) for size in sizes]
+    found = portions.accumulated(lambda portion: pa.table({"rows": [len(portion)]}), batches)
+    assert [rows for table in found for rows in table["rows"].to_pylist()] == [3, 9, 4, 10, 4, 12, 1]
+
+
 @pytest.mark.parametrize("shuffled", [False, True])
 @pytest.mark.parametrize("least", [1, 16, 1 << 18])
 def test_the_size_of_portions_changes_nothing(shuffled: bool, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
