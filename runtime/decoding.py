@@ -37,7 +37,7 @@ PACKINGS = frozenset({"SNAPPY", "UNCOMPRESSED", "ZSTD", "GZIP"})
 
 
 def decoded(
-    file: pq.ParquetFile, path: str, groups: Sequence[int], columns: Sequence[str], rows: int, threads: bool
+    file: pq.ParquetFile, path: str | None, groups: Sequence[int], columns: Sequence[str], rows: int, threads: bool
 ) -> Iterator[pa.RecordBatch]:
     """Some columns of row groups, in their order.
 
@@ -46,7 +46,7 @@ def decoded(
     file
         Opened by pyarrow, which also says how columns of text come.
     path
-        Where it is on this machine.
+        Where it is on this machine; None if it is elsewhere, and pyarrow is to read it.
     groups
         The numbers of the row groups.
     columns
@@ -60,7 +60,9 @@ def decoded(
     starts = list(itertools.accumulate(counts, initial=0))
     for some in _runs(groups, counts):
         start, end = starts[some[0]], starts[some[-1] + 1]
-        whole = _whole(file, path, some, columns, start, end, threads) if end - start <= MOST else None
+        whole = None
+        if path is not None and end - start <= MOST:
+            whole = _whole(file, path, some, columns, start, end, threads)
         if whole is None:
             for number in some:  # one by one: what is read ahead of several is held until the last of them
                 yield from file.iter_batches(rows, [number], list(columns), use_threads=threads)

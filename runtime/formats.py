@@ -137,11 +137,7 @@ class Parquet(Format):
             )
             threads = pa.cpu_count() > 1
             present = [name for name in columns.names if name in reader.schema_arrow.names]
-            if not far:
-                yield from decoded(reader, file.path, pieces, present, BATCH_ROWS, threads)
-                return
-            for piece in pieces:  # one by one, as in `decoded`
-                yield from reader.iter_batches(BATCH_ROWS, row_groups=[piece], columns=present, use_threads=threads)
+            yield from decoded(reader, None if far else file.path, pieces, present, BATCH_ROWS, threads)
 
 
 class ORC(Format):

@@ -152,7 +152,7 @@ class Pipeline:
 
     def on_driver(self, packed: DataFrame) -> DataFrame:
         """Collect the partials, slide them, and hand the results back to the session."""
-        results = room.results(self.query, *self._merged(self._collected(packed)))
+        results = room.results(self.query, *self._merged(self._collected(packed)), room.MOST_BYTES)
         if results is None:
             raise EngineError(
                 f"the results take more than the {room.MOST_BYTES >> 20:,} MiB that combine='driver' makes on the "

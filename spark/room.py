@@ -31,12 +31,12 @@ def fitting(query: Query, partials: pa.Table, starts: NDArray[np.intp]) -> pa.Ta
     return results(query, partials, starts, RESULT_BYTES)
 
 
-def results(query: Query, partials: pa.Table, starts: NDArray[np.intp], most: int | None = None) -> pa.Table | None:
-    """All results; None as soon as those that there are take more than so many bytes, ``MOST_BYTES`` where None."""
+def results(query: Query, partials: pa.Table, starts: NDArray[np.intp], most: int) -> pa.Table | None:
+    """All results; None as soon as those that there are take more than so many bytes."""
     tables, size = [], 0
     for table in results_in_pieces(query, partials, starts):
         size += table.nbytes
-        if size > (MOST_BYTES if most is None else most):
+        if size > most:
             return None
         tables.append(table)
     return pa.concat_tables(tables)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from contextlib import nullcontext
 
 import numpy as np
 import pyarrow as pa
@@ -49,10 +50,7 @@ def sent(
     ship(spark)
     # Each a task of its own, but through Connect, where the server shares them out.
     packets = pa.table({"packet": pa.array(packed(partials, starts), pa.binary())})
-    if isinstance(spark, SparkSession):
-        with as_batches(spark, 1):
-            rows = spark.createDataFrame(packets, schema=PACKET)
-    else:
+    with as_batches(spark, 1) if isinstance(spark, SparkSession) else nullcontext():
         rows = spark.createDataFrame(packets, schema=PACKET)
     return rows.mapInArrow(task("slide", pack(job), SENDING), schema)
 

@@ -104,22 +104,14 @@ def test_only_the_row_groups_asked_for_come_in_their_order(tmp_path: Path, asked
     assert len(asked) == 4
 
 
-def test_row_groups_are_taken_together_up_to_a_bound(
-    tmp_path: Path, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("most", "times"), [(300, 4), (100, 0)])
+def test_row_groups_are_taken_together_up_to_a_bound_and_beyond_it_left_to_pyarrow(
+    tmp_path: Path, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch, most: int, times: int
 ) -> None:
-    monkeypatch.setattr(decoding, "MOST", 300)
-    table = pa.table({"x": np.arange(ROWS)})
-    assert read(written(table, tmp_path), list(range(8)), ["x"]).equals(table)
-    assert len(asked) == 4
-
-
-def test_row_groups_beyond_it_are_left_to_pyarrow(
-    tmp_path: Path, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(decoding, "MOST", 100)
+    monkeypatch.setattr(decoding, "MOST", most)
     table = pa.table({"x": np.arange(ROWS)})
     assert read(written(table, tmp_path), list(range(8)), ["x"], rows=100).combine_chunks().equals(table)
-    assert asked == []
+    assert asked == [["x"]] * times
 
 
 def test_text_and_decimals_come_from_pyarrow_row_by_row(tmp_path: Path, asked: list[list[str]]) -> None:
