@@ -10,9 +10,11 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections import deque
+from collections.abc import Generator, Iterator, Sequence
 from contextlib import contextmanager
-from functools import cache
+from dataclasses import dataclass
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -28,6 +30,9 @@ LEAST = 1 << 19
 MOST = 1 << 20
 """Row groups with more rows are read a batch at a time, which Polars could not do without unpacking them anew."""
 
+SCAN = 2
+"""So many times ``MOST`` rows are one scan of Polars: each reads what the file says of itself anew."""
+
 NUMBERS = frozenset(
     map(str, [*(pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())])
 ) | {"float", "double", "bool", "date32[day]"}
@@ -36,10 +41,9 @@ NUMBERS = frozenset(
 PACKINGS = frozenset({"SNAPPY", "UNCOMPRESSED", "ZSTD", "GZIP"})
 
 
-def decoded(
-    file: pq.ParquetFile, path: str | None, groups: Sequence[int], columns: Sequence[str], rows: int, threads: bool
-) -> Iterator[pa.RecordBatch]:
-    """Some columns of row groups, in their order.
+@dataclass(frozen=True)
+class Decoder:
+    """How row groups of a file are decoded.
 
     Parameters
     ----------
@@ -47,70 +51,102 @@ def decoded(
         Opened by pyarrow, which also says how columns of text come.
     path
         Where it is on this machine; None if it is elsewhere, and pyarrow is to read it.
-    groups
-        The numbers of the row groups.
     columns
         The names of columns that the file has.
     rows
         A batch has so many at most.
     threads
         Whether pyarrow may decode columns side by side.
+    ahead
+        How many scans of Polars may be under way at a time.
     """
-    counts = [file.metadata.row_group(number).num_rows for number in range(file.metadata.num_row_groups)]
-    starts = list(itertools.accumulate(counts, initial=0))
-    for some in _runs(groups, counts):
-        start, end = starts[some[0]], starts[some[-1] + 1]
-        whole = None
-        if path is not None and end - start <= MOST:
-            whole = _whole(file, path, some, columns, start, end, threads)
-        if whole is None:
-            for number in some:  # one by one: what is read ahead of several is held until the last of them
-                yield from file.iter_batches(rows, [number], list(columns), use_threads=threads)
-            continue
-        for place in range(0, len(whole), rows):
-            yield whole.slice(place, rows)
-        del whole  # or it would be held while the next one is read
+
+    file: pq.ParquetFile
+    path: str | None
+    columns: Sequence[str]
+    rows: int
+    threads: bool
+    ahead: int
+
+    def batches(self, groups: Sequence[int]) -> Iterator[pa.RecordBatch]:
+        """The columns of row groups, by their numbers, in their order."""
+        schema, metadata = self.file.schema_arrow, self.file.metadata
+        for stretch in _stretches(groups, self._counts):
+            quick = [] if self.path is None else by_polars(metadata, schema, stretch, self.columns)
+            done = 0
+            if self.path is not None and quick:
+                done = yield from self._streamed(self.path, stretch, quick)
+            for number in stretch[done:]:  # one by one: what is read ahead of several is held until the last of them
+                yield from self.file.iter_batches(self.rows, [number], list(self.columns), use_threads=self.threads)
+
+    @cached_property
+    def _counts(self) -> list[int]:
+        metadata = self.file.metadata
+        return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+
+    def _streamed(self, path: str, stretch: list[int], quick: list[str]) -> Generator[pa.RecordBatch, None, int]:
+        """Row groups that follow one another, some of the columns by Polars.
+
+        Returns how many of them came: all, unless Polars cannot read them, or reads them as something else.
+        """
+        types = {name: self.file.schema_arrow.field(name).type for name in self.columns}
+        others = [name for name in self.columns if name not in quick]
+        bundles = list(_bundles(stretch, self._counts))
+        lengths = [sum(self._counts[number] for number in bundle) for bundle in bundles]
+        numbers = _numbers(path, quick, sum(self._counts[: stretch[0]]), lengths, self.ahead)
+        done = 0
+        for bundle, found in zip(bundles, numbers, strict=False):
+            if not all(_alike(array.type, types[name]) for name, array in found.items()):
+                break
+            if others:
+                rest = self.file.read_row_groups(bundle, others, use_threads=self.threads)
+                found |= {name: one_array(rest.column(name)) for name in others}
+                del rest
+            whole = pa.RecordBatch.from_arrays([found[name].cast(types[name]) for name in types], list(types))
+            found.clear()
+            for place in range(0, len(whole), self.rows):
+                yield whole.slice(place, self.rows)
+            del whole  # or it would be held while the next one is read
+            done += len(bundle)
+        return done
 
 
-def _whole(
-    file: pq.ParquetFile, path: str, groups: list[int], columns: Sequence[str], start: int, end: int, threads: bool
-) -> pa.RecordBatch | None:
-    """Row groups that have the rows from ``start`` to before ``end``; None if Polars is not to decode any column."""
-    quick = _by_polars(file, groups, columns)
-    found = _numbers(path, quick, start, end) if quick else {}
-    types = {name: file.schema_arrow.field(name).type for name in columns}
-    if not found or not all(_alike(array.type, types[name]) for name, array in found.items()):
-        return None
-    others = [name for name in columns if name not in found]
-    if others:
-        rest = file.read_row_groups(groups, others, use_threads=threads)
-        found |= {name: one_array(rest.column(name)) for name in others}
-    return pa.RecordBatch.from_arrays([found[name].cast(types[name]) for name in columns], list(columns))
-
-
-def _runs(groups: Sequence[int], counts: Sequence[int]) -> Iterator[list[int]]:
-    """Row groups that follow one another, as many as have ``MOST`` rows together."""
-    run: list[int] = []
+def _stretches(groups: Sequence[int], counts: Sequence[int]) -> Iterator[list[int]]:
+    """Row groups that follow one another, either all of ``MOST`` rows at most or all of more."""
+    stretch: list[int] = []
     for number in groups:
-        if run and (number != run[-1] + 1 or sum(counts[each] for each in run) + counts[number] > MOST):
-            yield run
-            run = []
-        run.append(number)
-    if run:
-        yield run
+        if stretch and (number != stretch[-1] + 1 or (counts[number] > MOST) != (counts[stretch[-1]] > MOST)):
+            yield stretch
+            stretch = []
+        stretch.append(number)
+    if stretch:
+        yield stretch
 
 
-def _by_polars(file: pq.ParquetFile, groups: Sequence[int], columns: Sequence[str]) -> list[str]:
-    """Those columns that Polars is to decode."""
-    if file.metadata.num_rows < LEAST or polars() is None:
+def _bundles(stretch: Sequence[int], counts: Sequence[int]) -> Iterator[list[int]]:
+    """Row groups that follow one another, as many as have ``MOST`` rows together."""
+    bundle: list[int] = []
+    rows = 0
+    for number in stretch:
+        if bundle and rows + counts[number] > MOST:
+            yield bundle
+            bundle, rows = [], 0
+        bundle.append(number)
+        rows += counts[number]
+    if bundle:
+        yield bundle
+
+
+def by_polars(metadata: pq.FileMetaData, schema: pa.Schema, groups: Sequence[int], columns: Sequence[str]) -> list[str]:
+    """Those columns of some row groups of a file that Polars is to decode."""
+    small = all(metadata.row_group(number).num_rows <= MOST for number in groups)
+    if not small or metadata.num_rows < LEAST or polars() is None:
         return []
-    leaves = {file.metadata.schema.column(at).path: at for at in range(file.metadata.num_columns)}
-    names = file.schema_arrow.names
+    leaves = {metadata.schema.column(at).path: at for at in range(metadata.num_columns)}
     chosen = []
     for name in columns:
-        kind = file.schema_arrow.field(name).type
-        if names.count(name) == 1 and name in leaves and _is_number(kind):
-            chunks = [file.metadata.row_group(number).column(leaves[name]) for number in groups]
+        if schema.names.count(name) == 1 and name in leaves and _is_number(schema.field(name).type):
+            chunks = [metadata.row_group(number).column(leaves[name]) for number in groups]
             if all(chunk.physical_type != "INT96" and chunk.compression in PACKINGS for chunk in chunks):
                 chosen.append(name)
     return chosen
@@ -128,23 +164,58 @@ def _alike(found: pa.DataType, wanted: pa.DataType) -> bool:
     return bool(found == wanted)
 
 
-def _numbers(path: str, columns: list[str], start: int, end: int) -> dict[str, pa.Array]:
-    """Some rows of a file by Polars; nothing if it cannot read them: pyarrow then says why, or can."""
+class Unreadable(Exception):
+    """Polars cannot read a file, or has something else to say of it."""
+
+
+def _numbers(
+    path: str, columns: list[str], start: int, lengths: Sequence[int], ahead: int
+) -> Iterator[dict[str, pa.Array]]:
+    """Rows of a file by Polars from ``start`` on, so many at a time; fewer where it cannot read them.
+
+    It unpacks some ahead, and would go on however long nobody asks for them: so each scan is of a few only, and the
+    next one is begun when one has been taken in. What Polars cannot read pyarrow can, or says why it cannot.
+    """
     pl = polars()
-    assert pl is not None
     try:
-        frame = pl.scan_parquet(path, glob=False, hive_partitioning=False)
-        rows = frame.select(pl.col(columns)).slice(start, end - start).collect()
-    except (pl.exceptions.PolarsError, OSError):
-        return {}
-    if rows.columns != columns or len(rows) != end - start:  # a name that is a pattern to Polars
-        return {}
-    return dict(zip(columns, map(one_array, rows.to_arrow().columns), strict=True))
+        frame = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(pl.col(columns))
+        frame.collect_schema()  # which the frame keeps: or every scan would read it once more
+        starts = list(itertools.accumulate(lengths, initial=start))
+        some = [lengths[at : at + SCAN] for at in range(0, len(lengths), SCAN)]
+        begun = (
+            _cut(iter(frame.slice(at, sum(those)).collect_batches()), columns, those)
+            for at, those in zip(starts[::SCAN], some, strict=False)
+        )
+        running = deque(itertools.islice(begun, ahead))
+        while running:
+            for rows in running.popleft():
+                yield dict(zip(columns, map(one_array, rows.to_arrow().columns), strict=True))
+                del rows  # or they would be held while the next ones are read
+            running.extend(itertools.islice(begun, 1))
+    except (pl.exceptions.PolarsError, OSError, Unreadable):
+        return
+
+
+def _cut(found: Iterator[Any], columns: list[str], lengths: Sequence[int]) -> Iterator[Any]:
+    """Data frames of these lengths, of what a scan has found."""
+    held: list[Any] = []
+    for length in lengths:
+        while sum(map(len, held)) < length:
+            more = next(found, None)
+            if more is None or more.columns != columns:  # a name may be a pattern to Polars
+                raise Unreadable
+            held.append(more)
+            del more
+        whole = held[0] if len(held) == 1 else polars().concat(held)
+        held = [whole[length:]] if len(whole) > length else []
+        whole = whole[:length]
+        yield whole
+        del whole
 
 
 @cache
 def polars() -> Any:
-    """Polars, or None where it is not installed; with as many threads as pyarrow has, if this is the first import."""
+    """Polars, or None where it is not installed or too old; with as many threads as pyarrow has, if new."""
     try:
         with _threads(pa.cpu_count()):
             import polars
@@ -152,7 +223,7 @@ def polars() -> Any:
             polars.thread_pool_size()  # they are made here, and stay as they are
     except ImportError:
         return None
-    return polars
+    return polars if hasattr(polars.LazyFrame, "collect_batches") else None
 
 
 @contextmanager

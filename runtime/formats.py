@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..aggregators.errors import EngineError, QueryError
-from .decoding import decoded
+from .decoding import Decoder
 from .files import CSV, File, one_line
 from .pruning import all_of, bounds
 
@@ -137,7 +137,8 @@ class Parquet(Format):
             )
             threads = pa.cpu_count() > 1
             present = [name for name in columns.names if name in reader.schema_arrow.names]
-            yield from decoded(reader, None if far else file.path, pieces, present, BATCH_ROWS, threads)
+            decoder = Decoder(reader, None if far else file.path, present, BATCH_ROWS, threads, ahead=1)
+            yield from decoder.batches(pieces)
 
 
 class ORC(Format):

@@ -45,11 +45,7 @@ def run(source: Source | Together, query: Query) -> pa.Table:
     NullTimeError
         If events have no time, with their number, unless the query drops those (a DroppedEventsWarning then has it).
     """
-    # One more than there are cores: numpy holds the interpreter while it adds to places, and the others wait for it.
-    threads = pa.cpu_count() + 1 if all(is_ours(bound.operation) for bound in query.outputs.values()) else 1
-    at_once = query.ordered or query.in_rows
-    files = source.pieces(query.columns, query.by) if threads > 1 and not at_once else []
-    pieces = files or in_turn(source, query)
+    pieces, threads = work_on(source, query)
     partials = [query.seeds()]
     nulls = events = 0
     for some in accumulated(query, pieces, threads):
@@ -66,6 +62,22 @@ def run(source: Source | Together, query: Query) -> pa.Table:
             f"{nulls} of {events} events have no time {query.time!r} and were dropped", DroppedEventsWarning, 2
         )
     return query.results(pa.concat_tables(partials))
+
+
+def work_on(
+    source: Source | Together, query: Query
+) -> tuple[Iterable[Callable[[], Iterable[pa.RecordBatch | pa.Table]]], int]:
+    """The events in pieces, and how many threads work on them."""
+    cores = pa.cpu_count()
+    if not all(is_ours(bound.operation) for bound in query.outputs.values()):
+        return in_turn(source, query), 1
+    if not query.ordered and not query.in_rows:
+        if (ahead := source.ahead(query.columns)) is not None:
+            return (partial(list, [batch]) for batch in ahead), cores
+        # One more than there are cores: numpy holds the interpreter while it adds to places, and the others wait.
+        if pieces := source.pieces(query.columns, query.by):
+            return pieces, cores + 1
+    return in_turn(source, query), cores + 1
 
 
 def in_turn(source: Source | Together, query: Query) -> Iterator[Callable[[], Iterable[pa.Table]]]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from .decoding import decoded
+from .decoding import Decoder, by_polars
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -38,6 +38,8 @@ class RowGroups:
         What must be true of an event, and the columns that it names.
     threads
         Whether columns are decoded side by side, by threads of pyarrow.
+    ahead
+        How much is decoded while what came before it is worked on; see :class:`Decoder`.
     """
 
     schema: pa.Schema
@@ -45,17 +47,29 @@ class RowGroups:
     condition: pc.Expression | None
     conditioned: Sequence[str]
     threads: bool
+    ahead: int
 
     def __call__(self, groups: Sequence[ds.ParquetFileFragment]) -> Iterator[pa.RecordBatch]:
         """The events of some row groups that meet the condition, in their order."""
         for group in groups:
             yield from self._plain(group) if self._is_plain(group) else self._scanned(group)
 
+    def decodes_ahead(self, groups: ds.ParquetFileFragment) -> bool:
+        """Whether row groups of a file are decoded by threads of Polars while those before them are accumulated."""
+        numbers = [each.id for each in groups.row_groups]
+        quick = by_polars(groups.metadata, groups.physical_schema, numbers, self._wanted)
+        return self._is_plain(groups) and quick == self._wanted
+
+    @property
+    def _wanted(self) -> list[str]:
+        return list(dict.fromkeys([*self.columns, *self.conditioned]))
+
     def _is_plain(self, group: ds.ParquetFileFragment) -> bool:
         """Whether a file has the columns itself, as the data set has them."""
         own = group.physical_schema
-        wanted = dict.fromkeys([*self.columns, *self.conditioned])
-        return all(own.get_all_field_indices(name) and own.field(name) == self.schema.field(name) for name in wanted)
+        return all(
+            own.get_all_field_indices(name) and own.field(name) == self.schema.field(name) for name in self._wanted
+        )
 
     def _plain(self, group: ds.ParquetFileFragment) -> Iterator[pa.RecordBatch]:
         import pyarrow.parquet as pq
@@ -66,11 +80,11 @@ class RowGroups:
             filesystem=group.filesystem,
             read_dictionary=list(group.format.read_options.dictionary_columns),
             pre_buffer=False,
-            buffer_size=BUFFER if max(each.total_byte_size for each in group.row_groups) > LARGE else 0,
+            buffer_size=BUFFER if max((each.total_byte_size for each in group.row_groups), default=0) > LARGE else 0,
         ) as file:
             numbers = [each.id for each in group.row_groups]
-            wanted = list(dict.fromkeys([*self.columns, *self.conditioned]))
-            for batch in decoded(file, group.path, numbers, wanted, ROWS, self.threads):
+            decoder = Decoder(file, group.path, self._wanted, ROWS, self.threads, self.ahead)
+            for batch in decoder.batches(numbers):
                 if self.condition is None:
                     yield batch
                 else:

@@ -98,8 +98,22 @@ class Source:
         pieces = [groups for groups in pieces if groups]
         # A single piece is read by this thread, and so its columns by those of pyarrow.
         conditioned = named(self.condition, data.schema)
-        read = RowGroups(data.schema, list(columns), self.condition, conditioned, len(pieces) == 1)
+        read = RowGroups(data.schema, list(columns), self.condition, conditioned, len(pieces) == 1, 1)
         return [partial(read, groups) for groups in pieces]
+
+    def ahead(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch] | None:
+        """The batches of local files of Parquet that are decoded by threads of their own, while others are worked on.
+
+        None where some of the columns are not decoded like this.
+        """
+        if not self.files or not is_local_parquet(self.data):
+            return None
+        conditioned, cores = named(self.condition, self.schema), pa.cpu_count()
+        read = RowGroups(self.schema, list(columns), self.condition, conditioned, cores > 1, cores + 1)
+        files = list(self.data.get_fragments(self.condition))
+        if self.condition is not None:
+            files = [file.subset(self.condition, self.schema) for file in files]
+        return read(files) if files and all(map(read.decodes_ahead, files)) else None
 
     def batches(self, columns: Sequence[str]) -> pa.RecordBatchReader:
         """The events' batches, with some of their columns at least.

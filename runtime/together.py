@@ -97,6 +97,9 @@ class Together:
         """None: inputs are read one after the other."""
         return []
 
+    def ahead(self, columns: Sequence[str]) -> None:
+        """None, for the same reason."""
+
     def batches(self, columns: Sequence[str]) -> pa.RecordBatchReader:
         """The events of all inputs, with some of the columns."""
         schema = pa.schema([self.schema.field(column) for column in columns])

@@ -6,6 +6,7 @@ import datetime as dt
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -29,14 +30,14 @@ def small_files_too(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
-    """The columns that Polars is asked for, each time."""
+    """The columns that come from Polars, each time."""
     seen: list[list[str]] = []
     numbers = decoding._numbers
 
-    def spy(path: str, columns: list[str], start: int, end: int) -> dict[str, pa.Array]:
-        found = numbers(path, columns, start, end)
-        seen.append(list(found))
-        return found
+    def spy(path: str, *rest: Any) -> Iterator[dict[str, pa.Array]]:
+        for found in numbers(path, *rest):
+            seen.append(list(found))
+            yield found
 
     monkeypatch.setattr(decoding, "_numbers", spy)
     return seen
@@ -74,7 +75,7 @@ def written(table: pa.Table, folder: Path, **options: Any) -> str:
 def read(path: str, groups: list[int], columns: list[str], rows: int = 1 << 20, **options: Any) -> pa.Table:
     """Some columns of row groups, as they are decoded."""
     with pq.ParquetFile(path, **options) as file:
-        batches = list(decoding.decoded(file, path, groups, columns, rows, False))
+        batches = list(decoding.Decoder(file, path, columns, rows, threads=False, ahead=2).batches(groups))
         assert all(0 < len(batch) <= rows for batch in batches)
         return pa.Table.from_batches(batches)
 
@@ -157,7 +158,45 @@ def test_what_polars_cannot_read_is_left_to_pyarrow(
     monkeypatch.setattr(pl, "scan_parquet", broken)
     table = pa.table({"x": np.arange(ROWS)})
     assert read(written(table, tmp_path), list(range(8)), ["x"]).combine_chunks().equals(table)
-    assert asked == [[]]
+    assert asked == []
+
+
+@pytest.mark.parametrize("good", [0, 1, 3])
+def test_what_polars_leaves_off_in_the_middle_pyarrow_goes_on_with(
+    tmp_path: Path, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch, good: int
+) -> None:
+    class Broken:
+        def __init__(self, frame: pl.LazyFrame, start: int = 0) -> None:
+            self.frame, self.start = frame, start
+
+        def select(self, *columns: Any) -> Broken:
+            return Broken(self.frame.select(*columns))
+
+        def collect_schema(self) -> pl.Schema:
+            return self.frame.collect_schema()
+
+        def slice(self, start: int, rows: int) -> Broken:
+            return Broken(self.frame.slice(start, rows), start)
+
+        def collect_batches(self) -> Iterator[pl.DataFrame]:
+            whole = self.frame.collect()
+            left = 200 * good + 50 - self.start
+            yield from (whole[at : at + 100] for at in range(0, max(min(left, len(whole)), 0), 100))
+            if left < len(whole):
+                raise pl.exceptions.ComputeError("no")
+
+    scan = pl.scan_parquet
+    monkeypatch.setattr(pl, "scan_parquet", lambda *names, **options: Broken(scan(*names, **options)))
+    monkeypatch.setattr(decoding, "MOST", 200)
+    table = pa.table({"x": np.arange(ROWS), "text": [str(number) for number in range(ROWS)]})
+    path = written(table, tmp_path, row_group_size=100)
+    assert read(path, list(range(10)), ["x", "text"], rows=70).combine_chunks().equals(table)
+    assert asked == [["x"]] * good
+
+
+def test_too_old_a_polars_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delattr(pl.LazyFrame, "collect_batches")
+    assert decoding.polars.__wrapped__() is None
 
 
 def test_without_polars_pyarrow_reads_all(

@@ -1,0 +1,106 @@
+"""Local files whose columns are all numbers are decoded while what came before is accumulated."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import framefold as ff
+from framefold.runtime import decoding
+from framefold.runtime.sources import Source
+
+ROWS = 5000
+
+
+@pytest.fixture(autouse=True)
+def small_files_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Files of any size are worth the import, and are several scans of several portions."""
+    monkeypatch.setattr(decoding, "LEAST", 0)
+    monkeypatch.setattr(decoding, "MOST", 700)
+
+
+@pytest.fixture
+def events() -> pa.Table:
+    chance = np.random.default_rng(11)
+    times = np.sort(chance.integers(0, 60_000, ROWS))
+    return pa.table(
+        {"t": times, "k": chance.integers(0, 5, ROWS), "x": chance.normal(size=ROWS), "name": times.astype(str)}
+    )
+
+
+@pytest.fixture
+def folder(events: pa.Table, tmp_path: Path) -> Path:
+    """Two files, row groups of 300 rows."""
+    for part, rows in enumerate((slice(0, 3100), slice(3100, ROWS))):
+        pq.write_table(
+            events.slice(rows.start, rows.stop - rows.start), tmp_path / f"{part}.parquet", row_group_size=300
+        )
+    return tmp_path
+
+
+def test_all_rows_come_in_their_order(folder: Path, events: pa.Table) -> None:
+    found = Source(ff.parquet(folder)).ahead(["t", "x"])
+    assert found is not None
+    batches = list(found)
+    assert list(map(len, batches)) == [600] * 4 + [700] + [600] * 2 + [700]
+    assert pa.Table.from_batches(batches).combine_chunks().equals(events.select(["t", "x"]))
+
+
+def test_a_condition_leaves_row_groups_and_rows_out(folder: Path, events: pa.Table) -> None:
+    found = Source(ff.parquet(folder)).where((pc.field("t") >= 40_000) & (pc.field("x") > 0)).ahead(["k"])
+    assert found is not None
+    batches = [batch for batch in found if len(batch)]
+    t, x = events["t"].to_numpy(), events["x"].to_numpy()
+    kept = events["k"].to_numpy()[(t >= 40_000) & (x > 0)]
+    assert pa.Table.from_batches(batches)["k"].to_pylist() == kept.tolist()
+    none = Source(ff.parquet(folder)).where(pc.field("t") > 100_000).ahead(["k"])
+    assert none is not None
+    assert not list(none)
+
+
+def test_text_and_other_data_are_read_otherwise(folder: Path, events: pa.Table) -> None:
+    assert Source(ff.parquet(folder)).ahead(["t", "name"]) is None
+    assert Source(events).ahead(["t"]) is None
+
+
+def test_without_polars_nothing_is_decoded_ahead(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(decoding, "polars", lambda: None)
+    assert Source(ff.parquet(folder)).ahead(["t"]) is None
+
+
+@pytest.mark.parametrize("cores", [1, 3])
+@pytest.mark.parametrize("ahead", [True, False])
+def test_results_are_those_of_a_data_frame(
+    folder: Path, events: pa.Table, cores: int, ahead: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pa, "cpu_count", lambda: cores)
+    if not ahead:
+        monkeypatch.setattr(decoding, "polars", lambda: None)
+    query = ff.events(ff.parquet(folder), time="t", by="k").window(ff.tumbling(1000))
+    found = query.aggregate(n=ff.Count(), low=ff.Min("x"), total=ff.Sum("t"))
+    frame = pl.from_arrow(events)
+    assert isinstance(frame, pl.DataFrame)
+    expected = (
+        frame.group_by("k", (pl.col("t") // 1000 * 1000).alias("window_start"))
+        .agg(n=pl.len().cast(pl.Int64), low=pl.col("x").min(), total=pl.col("t").sum())
+        .sort("k", "window_start")
+    )
+    starts = found["window"].combine_chunks().field("start")
+    found = found.append_column("window_start", starts).select(expected.columns)
+    assert found.to_pylist() == expected.to_dicts()
+
+
+def test_events_without_a_time_are_counted(folder: Path) -> None:
+    nulls = pa.table(
+        {"t": pa.array([1, None, 3, None], pa.int64()), "k": [1, 2, 3, 4], "x": [1.0] * 4, "name": ["a"] * 4}
+    )
+    pq.write_table(nulls, folder / "2.parquet")
+    query = ff.events(ff.parquet(folder), time="t").window(ff.tumbling(1000))
+    with pytest.raises(ff.NullTimeError, match=r"null in 2 of 5004 events"):
+        query.aggregate(n=ff.Count())
