@@ -88,11 +88,19 @@ def operations(rows: int) -> list[tuple[str, Bound, dict[str, Any]]]:
     chance = np.random.default_rng(7)
     ints, floats = chance.integers(-1000, 1000, rows), chance.normal(50.0, 10.0, rows)
     count, seen = chance.integers(1, 9, rows), np.ones(rows, bool)
-    rounded = Compensated.of(floats) + Compensated.of(floats[::-1]) + Compensated.of(np.roll(floats, 1))  # three events
+    rounded, signed = (
+        Compensated.of(each) + Compensated.of(each[::-1]) + Compensated.of(np.roll(each, 1))  # three events
+        for each in (floats, floats - 50.0)
+    )
     return [
         ("Count", Bound("x", ff.Count(), []), {"count": count}),
         ("Sum of int64", Bound("x", ff.Sum("x"), [INT]), {"total": Exact.of(ints), "count": count}),
         ("Sum of float64", Bound("x", ff.Sum("x"), [FLOAT]), {"total": rounded, "frames": np.ones_like(count)}),
+        (
+            "Sum of float64 of both signs",
+            Bound("x", ff.Sum("x"), [FLOAT]),
+            {"total": signed, "frames": np.ones_like(count)},
+        ),
         ("Average of int64", Bound("x", ff.Average("x"), [INT]), {"total": Exact.of(ints), "count": count}),
         ("Average of float64", Bound("x", ff.Average("x"), [FLOAT]), {"total": rounded, "count": count}),
         ("Max of int64", Bound("x", ff.Max("x"), [INT]), {"value": ints, "seen": seen}),
