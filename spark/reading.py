@@ -14,11 +14,11 @@ from ..aggregators.errors import EngineError
 from ..runtime.files import one_line
 from ..runtime.formats import READERS
 from . import tasks
-from .failures import causes_noted
 from .files import Part, Plan
 from .rows import piece
 from .ship import unpack
 from .wire import batches
+from .worker import a_task
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ def opened(payload: bytes) -> Reading:
 def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """A stage by its name; see ``tasks.run``."""
     reading = opened(payload)
-    with causes_noted(), threads_of_the_task():
+    with a_task(), threads_of_the_task():
         if stage == "keep":
             yield from kept(reading.plan, rows)
             return

@@ -13,11 +13,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
 from . import tasks
-from .failures import causes_noted
 from .handing import as_batches
 from .packets import opened, packet
 from .ship import pack, ship, task
 from .wire import batches, conform
+from .worker import a_task
 
 SENDING = "sending"
 """The module with the function of the tasks."""
@@ -65,7 +65,7 @@ def packed(partials: pa.Table, starts: NDArray[np.intp], rows: int = tasks.CHUNK
 def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The one stage there is: packets to results; see ``tasks.run``."""
     job = tasks.opened(payload)
-    with causes_noted():
+    with a_task():
         for batch in rows:
             for start in range(len(batch)):
                 partials = opened(batch.slice(start, 1), job.query.partials_schema)

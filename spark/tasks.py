@@ -19,10 +19,10 @@ from ..runtime.blocks import with_neighbours
 from ..runtime.in_sql import Request
 from ..runtime.query import Query
 from . import packets
-from .failures import causes_noted
 from .rows import Offsets, begins, ends, filled, numbered, piece
 from .ship import unpack
 from .wire import Wire, batches, conform
+from .worker import a_task
 
 # What Spark has added up is taken so many rows at a time: enough to make the fixed cost of numpy calls vanish.
 GATHER_ROWS = 1 << 20
@@ -85,7 +85,7 @@ def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[
         "merge": merge,
         "results": results,
     }
-    with causes_noted():
+    with a_task():
         yield from stages[stage](opened(payload), rows)
 
 

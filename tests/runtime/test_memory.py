@@ -1,0 +1,36 @@
+"""Memory of processes that are used for one task after another."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+ASIDE = """
+import gc
+import weakref
+from framefold.runtime.memory import set_aside
+
+class Knot:
+    pass
+
+gc.disable()
+knot = Knot()
+knot.itself = knot
+gone = weakref.ref(knot)
+del knot
+set_aside()
+kept = gc.get_freeze_count()
+set_aside()
+print(gone() is None, kept > 1000, gc.get_freeze_count() == kept)
+later = Knot()
+later.itself = later
+gone = weakref.ref(later)
+del later
+gc.collect()
+print(gone() is None)
+"""
+
+
+def test_what_stays_is_set_aside_once_and_garbage_is_found_before_and_after() -> None:
+    done = subprocess.run([sys.executable, "-c", ASIDE], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["True"] * 4
