@@ -31,7 +31,7 @@ MOST = 1 << 20
 """Row groups with more rows are read a batch at a time, which Polars could not do without unpacking them anew."""
 
 SCAN = 2
-"""So many times ``MOST`` rows are one scan of Polars: each reads what the file says of itself anew."""
+"""So many portions of ``MOST`` rows are a scan of Polars, which costs some time; one where memory is to be small."""
 
 NUMBERS = frozenset(
     map(str, [*(pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())])
@@ -58,7 +58,7 @@ class Decoder:
     threads
         Whether pyarrow may decode columns side by side.
     ahead
-        How many scans of Polars may be under way at a time.
+        How many scans of Polars may be under way at a time; one alone has a portion, several have ``SCAN`` each.
     """
 
     file: pq.ParquetFile
@@ -181,10 +181,11 @@ def _numbers(
         frame = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(pl.col(columns))
         frame.collect_schema()  # which the frame keeps: or every scan would read it once more
         starts = list(itertools.accumulate(lengths, initial=start))
-        some = [lengths[at : at + SCAN] for at in range(0, len(lengths), SCAN)]
+        size = SCAN if ahead > 1 else 1
+        some = [lengths[at : at + size] for at in range(0, len(lengths), size)]
         begun = (
             _cut(iter(frame.slice(at, sum(those)).collect_batches()), columns, those)
-            for at, those in zip(starts[::SCAN], some, strict=False)
+            for at, those in zip(starts[::size], some, strict=False)
         )
         running = deque(itertools.islice(begun, ahead))
         while running:
