@@ -30,9 +30,6 @@ LEAST = 1 << 19
 MOST = 1 << 20
 """Row groups with more rows are read a batch at a time, which Polars could not do without unpacking them anew."""
 
-SCAN = 2
-"""So many portions of ``MOST`` rows are a scan of Polars, which costs some time; one where memory is to be small."""
-
 NUMBERS = frozenset(
     map(str, [*(pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())])
 ) | {"float", "double", "bool", "date32[day]"}
@@ -58,7 +55,7 @@ class Decoder:
     threads
         Whether pyarrow may decode columns side by side.
     ahead
-        How many scans of Polars may be under way at a time; one alone has a portion, several have ``SCAN`` each.
+        How many portions of ``MOST`` rows Polars decodes while one is worked on.
     """
 
     file: pq.ParquetFile
@@ -164,54 +161,36 @@ def _alike(found: pa.DataType, wanted: pa.DataType) -> bool:
     return bool(found == wanted)
 
 
-class Unreadable(Exception):
-    """Polars cannot read a file, or has something else to say of it."""
-
-
 def _numbers(
     path: str, columns: list[str], start: int, lengths: Sequence[int], ahead: int
 ) -> Iterator[dict[str, pa.Array]]:
     """Rows of a file by Polars from ``start`` on, so many at a time; fewer where it cannot read them.
 
-    It unpacks some ahead, and would go on however long nobody asks for them: so each scan is of a few only, and the
-    next one is begun when one has been taken in. What Polars cannot read pyarrow can, or says why it cannot.
+    Each are a scan of their own: one scan of all would unpack more and more of them, however long nobody asks for them.
+    What Polars cannot read pyarrow can, or says why it cannot.
     """
     pl = polars()
     try:
         frame = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(pl.col(columns))
         frame.collect_schema()  # which the frame keeps: or every scan would read it once more
-        starts = list(itertools.accumulate(lengths, initial=start))
-        size = SCAN if ahead > 1 else 1
-        some = [lengths[at : at + size] for at in range(0, len(lengths), size)]
+        starts = itertools.accumulate(lengths, initial=start)
         begun = (
-            _cut(iter(frame.slice(at, sum(those)).collect_batches()), columns, those)
-            for at, those in zip(starts[::size], some, strict=False)
+            (frame.slice(at, length).collect_batches(), length) for at, length in zip(starts, lengths, strict=False)
         )
-        running = deque(itertools.islice(begun, ahead))
-        while running:
-            for rows in running.popleft():
-                yield dict(zip(columns, map(one_array, rows.to_arrow().columns), strict=True))
-                del rows  # or they would be held while the next ones are read
-            running.extend(itertools.islice(begun, 1))
-    except (pl.exceptions.PolarsError, OSError, Unreadable):
+        under_way = deque(itertools.islice(begun, 1 + ahead))
+        while under_way:
+            scan, length = under_way.popleft()
+            found = list(scan)
+            if not found or sum(map(len, found)) != length or found[0].columns != columns:  # a name may be a pattern to Polars
+                return
+            rows = pl.concat(found).to_arrow()
+            arrays = dict(zip(columns, map(one_array, rows.columns), strict=True))
+            del scan, found, rows
+            yield arrays
+            del arrays  # or they would be held while the next ones are read
+            under_way.extend(itertools.islice(begun, 1))
+    except (pl.exceptions.PolarsError, OSError):
         return
-
-
-def _cut(found: Iterator[Any], columns: list[str], lengths: Sequence[int]) -> Iterator[Any]:
-    """Data frames of these lengths, of what a scan has found."""
-    held: list[Any] = []
-    for length in lengths:
-        while sum(map(len, held)) < length:
-            more = next(found, None)
-            if more is None or more.columns != columns:  # a name may be a pattern to Polars
-                raise Unreadable
-            held.append(more)
-            del more
-        whole = held[0] if len(held) == 1 else polars().concat(held)
-        held = [whole[length:]] if len(whole) > length else []
-        whole = whole[:length]
-        yield whole
-        del whole
 
 
 @cache

@@ -137,7 +137,7 @@ class Parquet(Format):
             )
             threads = pa.cpu_count() > 1
             present = [name for name in columns.names if name in reader.schema_arrow.names]
-            decoder = Decoder(reader, None if far else file.path, present, BATCH_ROWS, threads, ahead=1)
+            decoder = Decoder(reader, None if far else file.path, present, BATCH_ROWS, threads, ahead=0)
             yield from decoder.batches(pieces)
 
 

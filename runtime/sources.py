@@ -98,7 +98,7 @@ class Source:
         pieces = [groups for groups in pieces if groups]
         # A single piece is read by this thread, and so its columns by those of pyarrow.
         conditioned = named(self.condition, data.schema)
-        read = RowGroups(data.schema, list(columns), self.condition, conditioned, len(pieces) == 1, 1)
+        read = RowGroups(data.schema, list(columns), self.condition, conditioned, len(pieces) == 1, ahead=0)
         return [partial(read, groups) for groups in pieces]
 
     def ahead(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch] | None:
@@ -109,7 +109,7 @@ class Source:
         if not self.files or not is_local_parquet(self.data):
             return None
         conditioned, cores = named(self.condition, self.schema), pa.cpu_count()
-        read = RowGroups(self.schema, list(columns), self.condition, conditioned, cores > 1, cores + 1)
+        read = RowGroups(self.schema, list(columns), self.condition, conditioned, cores > 1, ahead=cores + 1)
         files = list(self.data.get_fragments(self.condition))
         if self.condition is not None:
             files = [file.subset(self.condition, self.schema) for file in files]
