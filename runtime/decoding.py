@@ -181,7 +181,8 @@ def _numbers(
         while under_way:
             scan, length = under_way.popleft()
             found = list(scan)
-            if not found or sum(map(len, found)) != length or found[0].columns != columns:  # a name may be a pattern to Polars
+            whole = sum(map(len, found)) == length
+            if not whole or not found or found[0].columns != columns:  # a name may be a pattern to Polars
                 return
             rows = pl.concat(found).to_arrow()
             arrays = dict(zip(columns, map(one_array, rows.columns), strict=True))
