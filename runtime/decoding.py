@@ -69,9 +69,8 @@ class Decoder:
         """The columns of row groups, by their numbers, in their order."""
         schema, metadata = self.file.schema_arrow, self.file.metadata
         for stretch in _stretches(groups, self._counts):
-            quick = [] if self.path is None else by_polars(metadata, schema, stretch, self.columns)
             done = 0
-            if self.path is not None and quick:
+            if self.path is not None and (quick := by_polars(metadata, schema, stretch, self.columns)):
                 done = yield from self._streamed(self.path, stretch, quick)
             for number in stretch[done:]:  # one by one: what is read ahead of several is held until the last of them
                 yield from self.file.iter_batches(self.rows, [number], list(self.columns), use_threads=self.threads)
@@ -196,7 +195,7 @@ def _numbers(
 
 @cache
 def polars() -> Any:
-    """Polars, or None where it is not installed or too old; with as many threads as pyarrow has, if new."""
+    """Polars, or None where it is not installed or too old; made with as many threads as pyarrow has."""
     try:
         with _threads(pa.cpu_count()):
             import polars

@@ -68,16 +68,14 @@ def work_on(
     source: Source | Together, query: Query
 ) -> tuple[Iterable[Callable[[], Iterable[pa.RecordBatch | pa.Table]]], int]:
     """The events in pieces, and how many threads work on them."""
-    cores = pa.cpu_count()
     if not all(is_ours(bound.operation) for bound in query.outputs.values()):
         return in_turn(source, query), 1
-    if not query.ordered and not query.in_rows:
-        if (ahead := source.ahead(query.columns)) is not None:
-            return (partial(list, [batch]) for batch in ahead), cores
-        # One more than there are cores: numpy holds the interpreter while it adds to places, and the others wait.
-        if pieces := source.pieces(query.columns, query.by):
-            return pieces, cores + 1
-    return in_turn(source, query), cores + 1
+    cores, at_once = pa.cpu_count(), query.ordered or query.in_rows
+    if not at_once and (ahead := source.ahead(query.columns)) is not None:
+        return (partial(list, [batch]) for batch in ahead), cores
+    pieces = [] if at_once else source.pieces(query.columns, query.by)
+    # One more than there are cores: numpy holds the interpreter while it adds to places, and the others wait for it.
+    return pieces or in_turn(source, query), cores + 1
 
 
 def in_turn(source: Source | Together, query: Query) -> Iterator[Callable[[], Iterable[pa.Table]]]:

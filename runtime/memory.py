@@ -1,8 +1,7 @@
-"""Memory that is let go of is kept at hand for what comes next; what stays is not looked through again and again."""
+"""Memory that is let go of is kept at hand for what comes next."""
 
 from __future__ import annotations
 
-import gc
 from functools import cache
 
 import numpy as np
@@ -21,14 +20,3 @@ def keep_at_hand() -> None:
     M_MMAP_THRESHOLD). This one is never written to, and so takes no memory. Other allocators do not care.
     """
     np.empty(LARGE, np.uint8)
-
-
-@cache
-def set_aside() -> None:
-    """Take all objects that there are out of every later search for garbage; once in a process, which is a worker's.
-
-    A worker of Spark's looks for garbage after every task (``pyspark.daemon``), through a hundred thousand objects of
-    modules that stay as long as it does: 10 to 20 ms of a core that the driver or the next task could use.
-    """
-    gc.collect()
-    gc.freeze()

@@ -1,4 +1,4 @@
-"""Row groups of local Parquet files, read by whoever accumulates them: a batch at a time, with nothing held ahead."""
+"""Row groups of local Parquet files, a batch at a time; how much is read ahead of it is for the caller to say."""
 
 from __future__ import annotations
 
@@ -56,9 +56,10 @@ class RowGroups:
 
     def decodes_ahead(self, groups: ds.ParquetFileFragment) -> bool:
         """Whether row groups of a file are decoded by threads of Polars while those before them are accumulated."""
+        if not self._is_plain(groups):
+            return False
         numbers = [each.id for each in groups.row_groups]
-        quick = by_polars(groups.metadata, groups.physical_schema, numbers, self._wanted)
-        return self._is_plain(groups) and quick == self._wanted
+        return by_polars(groups.metadata, groups.physical_schema, numbers, self._wanted) == self._wanted
 
     @property
     def _wanted(self) -> list[str]:

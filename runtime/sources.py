@@ -110,10 +110,13 @@ class Source:
             return None
         conditioned, cores = named(self.condition, self.schema), pa.cpu_count()
         read = RowGroups(self.schema, list(columns), self.condition, conditioned, cores > 1, ahead=cores + 1)
-        files = list(self.data.get_fragments(self.condition))
-        if self.condition is not None:
-            files = [file.subset(self.condition, self.schema) for file in files]
-        return read(files) if files and all(map(read.decodes_ahead, files)) else None
+        files = []
+        for file in self.data.get_fragments(self.condition):  # one says no for all, and no other is opened
+            some = file if self.condition is None else file.subset(self.condition, self.schema)
+            if not read.decodes_ahead(some):
+                return None
+            files.append(some)
+        return read(files) if files else None
 
     def batches(self, columns: Sequence[str]) -> pa.RecordBatchReader:
         """The events' batches, with some of their columns at least.

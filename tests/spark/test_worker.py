@@ -1,14 +1,18 @@
-"""Memory of processes that are used for one task after another."""
+"""Workers are used for one task after another."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
 
+import pytest
+
+pytest.importorskip("pyspark")
+
 ASIDE = """
 import gc
 import weakref
-from framefold.runtime.memory import set_aside
+from framefold.spark.worker import set_aside
 
 class Knot:
     pass
