@@ -1,6 +1,7 @@
 # make demo | test | slow | lint | bench | bench-quick | bench-kernels | clean
 #
-# Everything runs in .venv, which is made by the first command that needs it and made anew when pyproject.toml changes.
+# Everything runs in .venv, which is made by the first command that needs it and made anew when pyproject.toml or the
+# compiled loops change.
 # A stamp file in it says what has been installed.
 
 VENV := .venv
@@ -50,10 +51,10 @@ bench-kernels: $(VENV)/has-test
 	@$(BIN)/pytest benchmarks
 
 clean:
-	@rm -rf $(VENV) build dist *.egg-info .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse
+	@rm -rf $(VENV) build dist *.egg-info aggregators/loops.c aggregators/*.so .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/made: pyproject.toml
+$(VENV)/made: pyproject.toml aggregators/loops.pyx
 	@for python in python3 python3.14 python3.13 python3.12 python3.11 none; do \
 	    if [ $$python = none ]; then \
 	        echo "framefold needs Python 3.11 or later with its venv module, and no such python3 is on the PATH." >&2; \

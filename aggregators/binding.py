@@ -104,6 +104,11 @@ class Bound:
         return of.joins if "joins" in vars(of) or "joins" in latest else {}
 
     @property
+    def takes_empty_frames(self) -> bool:
+        """Whether it may be given frames without a row, whose states are thrown away: never what a user wrote."""
+        return self.operation.takes_empty_frames and not self.guarded
+
+    @property
     def in_sql(self) -> InSql | None:
         """How Spark builds states by itself; None where it does not know, or a subclass has its own accumulate."""
         kinds = type(self.operation).__mro__

@@ -80,6 +80,7 @@ class Extreme(AggregateOperation):
     """The least or greatest value of a column that numpy has a type for."""
 
     commutative = True
+    takes_empty_frames = True
 
     def __init__(self, asked: Min, type: pa.DataType, neutral: Any) -> None:
         super().__init__(*asked.columns)

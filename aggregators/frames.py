@@ -11,20 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from .compensated import HUGE, Compensated, two_sum
+from .compensated import HUGE, Compensated
 from .errors import SumOverflowError
 from .exact import Exact
+from .float_sums import cut_at, largest_of, summed
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Values = Any
 """A column of a batch: a numpy array where its type has one, an Arrow array otherwise."""
-
-BLOCK = 1 << 15
-"""Floats are cut into parts so many at a time, which stay in the cache meanwhile."""
-
-SPAN = 1 << 18
-"""Floats are added up to subtotals so many at a time, a multiple of ``BLOCK``: the rests lose less to rounding."""
 
 CHUNK = 1 << 21
 """As many 32-bit integers as float64 adds up without rounding."""
@@ -47,7 +42,8 @@ class Frames:
     order
         What rows are ordered by, int64: their row numbers, where windows are counted in rows; their time where None.
     counts
-        How many rows each frame has, int64, where that is known.
+        How many rows each frame has, int64, where that is known. Where it is not, frames may have none: what an
+        operation makes of these is thrown away. Only those get such that say so (``takes_empty_frames``).
 
     Examples
     --------
@@ -128,68 +124,29 @@ class Frames:
             total += np.bincount(self.index[rows], weights=limb[rows], minlength=self.size).astype(np.int64)
         return total
 
-    def compensated_sum(self, values: Values, *, counting: bool = False) -> Compensated:
+    def compensated_sum(self, values: Values) -> Compensated:
         """The sum of floats in each frame together with what rounding lost of it.
 
-        The values are cut at one bit position into parts whose sum no float64 has to round, and small rests (J. Demmel
-        and H. D. Nguyen, "Fast Reproducible Floating-Point Summation", 2013).
-
-        Parameters
-        ----------
-        values
-            A float for each row.
-        counting
-            Whether ``count()`` is asked for next: where it fits, it comes along with the sum at next to no cost. The
-            sum is the same.
+        Where rows have not been counted yet, they are counted along with the first such sum, at next to no cost.
         """
         values = np.asarray(values, dtype=np.float64)
         if values.flags.writeable:
-            return self._compensated_sum(values, counting)
+            return self._compensated_sum(values)
         # Several outputs often add up one column. It cannot change, and is kept, so that no other takes its place.
         known = (values.__array_interface__["data"][0], values.strides, len(values))
         if known not in self._sums:
-            self._sums[known] = (values, self._compensated_sum(values, counting))
+            self._sums[known] = (values, self._compensated_sum(values))
         return self._sums[known][1]
 
-    def _compensated_sum(self, values: NDArray[np.float64], counting: bool) -> Compensated:
-        largest = _largest(values)
+    def _compensated_sum(self, values: NDArray[np.float64]) -> Compensated:
+        largest = largest_of(values)
         if not largest < HUGE:
             return self._sum_with_rare(values)
         if largest == 0.0:
             return Compensated.of(np.zeros(self.size))
-        bits = max(len(values) - 1, 1).bit_length()
-        exponent = max(int(np.frexp(largest)[1]) + bits + 1, -968)
-        cut = np.ldexp(1.5, exponent)
-        # A frame of fewer than `most` rows has room for its count above the sum of its parts: each part goes in with a
-        # `one` on top that is more than twice what all of them come to, and no more than 53 bits are in use.
-        most = 1 << bits // 2
-        counting = counting and "_count" not in self.__dict__ and 2 * len(values) < most * self.size
-        one = np.ldexp(1.0, exponent - bits + bits // 2) if counting else 0.0
-        high, low, above, below = np.zeros((4, self.size))
-        parts, rests = np.empty((2, min(BLOCK, len(values))))
-        for start in range(0, len(values), BLOCK):
-            end = min(start + BLOCK, len(values))
-            block, index = values[start:end], self.index[start:end]
-            part, rest = parts[: end - start], rests[: end - start]
-            np.add(block, cut, out=part)
-            part -= cut
-            np.subtract(block, part, out=rest)
-            if counting:
-                part += one
-            np.add.at(above, index, part)
-            np.add.at(below, index, rest)
-            if end % SPAN == 0 or end == len(values):
-                high += above
-                low += below
-                above.fill(0)
-                below.fill(0)
-                if counting and high.max() >= (most - 0.5) * one:  # a frame has `most` rows or more
-                    return self._compensated_sum(values, counting=False)
-        if counting:
-            counts = np.rint(high / one)
-            high -= counts * one
-            self._count = counts.astype(np.int64)
-        return Compensated(*two_sum(high, low))
+        total, counts = summed(values, self.index, self.size, cut_at(largest, len(values)))
+        self.__dict__.setdefault("_count", counts)
+        return total
 
     def _sum_with_rare(self, values: NDArray[np.float64]) -> Compensated:
         """The same where NaN, inf or huge values are among them: those are added up by themselves."""
@@ -222,7 +179,7 @@ class Frames:
         return self._choose(values, choose)
 
     def _choose(self, values: NDArray[Any], choose: np.ufunc) -> NDArray[Any]:
-        result = np.empty(self.size, values.dtype)
+        result = np.zeros(self.size, values.dtype)
         result[self.index] = values  # any value of each frame to begin with
         choose.at(result, self.index, values)
         return result
@@ -259,7 +216,7 @@ class Frames:
 
     def mean(self, values: Values) -> NDArray[np.float64]:
         """The arithmetic mean of each frame's values."""
-        return self.compensated_sum(values, counting=True).value() / self.count()
+        return self.compensated_sum(values).value() / self.count()
 
     def group(self, values: Values) -> Iterator[Values]:
         """Each frame's values in time order, frame by frame: for whatever has no reduction of its own."""
@@ -271,18 +228,6 @@ class Frames:
         ends = np.cumsum(self.count())
         for start, end in zip((ends - self.count()).tolist(), ends.tolist(), strict=True):
             yield values[start:end]
-
-
-def extremes(values: NDArray[Any]) -> tuple[Any, Any]:
-    """The least and the greatest of some numbers, NaN where one is: block by block, the second found in the cache."""
-    blocks = [values[start : start + BLOCK] for start in range(0, len(values), BLOCK)]
-    least, greatest = zip(*[(block.min(), block.max()) for block in blocks], strict=True)
-    return np.min(least), np.max(greatest)
-
-
-def _largest(values: NDArray[np.float64]) -> float:
-    """The greatest magnitude, NaN if any value is; 0 of none."""
-    return float(np.max(np.abs(extremes(values)))) if len(values) else 0.0
 
 
 def _is_float(values: Values) -> bool:

@@ -14,7 +14,8 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from .frames import BLOCK, Frames, extremes
+from .blocks import BLOCK, extremes
+from .frames import Frames
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -162,6 +162,8 @@ class AggregateOperation(Operation):
 
     state: ClassVar[Mapping[str, Any]] = {}
     joins: Mapping[str, Any] = {}
+    takes_empty_frames: ClassVar[bool] = False
+    """Whether ``accumulate`` may be given frames without a row, which are thrown away. Only asked of our own."""
 
     sql: ClassVar[Mapping[str, str] | None] = None
     """Optional: an aggregate of Spark's SQL for each field, such as ``{"total": "sum({0})"}``, where ``{0}``, ``{1}``,

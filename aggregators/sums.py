@@ -62,6 +62,7 @@ class Count(AggregateOperation):
     joins = {"count": np.add}
     result = pa.int64()
     commutative = True
+    takes_empty_frames = True
 
     def __init__(self, column: str | None = None) -> None:
         super().__init__(*() if column is None else (column,))
@@ -105,6 +106,7 @@ class Sum(AggregateOperation):
     """
 
     commutative = True
+    takes_empty_frames = True
 
     def __init__(self, column: str, *, empty: float | None = None) -> None:
         super().__init__(column)
@@ -182,7 +184,7 @@ class SumOfFloats(Sum):
     """A sum of floats, compensated, with the number of frames that have a value: quicker to get than that of rows."""
 
     state = {"total": "compensated", "frames": "int64"}
-    joins = dict.fromkeys(("total", "frames", "count"), np.add)
+    joins = dict.fromkeys(state, np.add)
     counter: ClassVar[str] = "frames"
     rounds: ClassVar[bool] = True
     """Sums of windows are needed to the nearest float only: nothing but a result is made of them."""
@@ -246,10 +248,11 @@ class AverageOfFloats(SumOfFloats):
     """A mean of floats: their sum and the number of rows."""
 
     state = {"total": "compensated", "count": "int64"}
+    joins = dict.fromkeys(state, np.add)
     counter = "count"
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
-        return {"total": frames.compensated_sum(columns[0], counting=True), "count": frames.count()}
+        return {"total": frames.compensated_sum(columns[0]), "count": frames.count()}
 
     def in_sql(self, *types: pa.DataType) -> InSql | None:
         return float_parts.in_sql(types[0], self.read_sums, count="count({0})")

@@ -21,6 +21,9 @@ from .keys import FEW, ROOM, Ints, dictionary, near, normalised, pack
 BLOCK = 1 << 15
 """Rows that are worked on at a time."""
 
+FEW_EMPTY = 4
+"""Groups without a row cost little where there are so many rows for each possible group."""
+
 
 class Codes(Protocol):
     """Integers, some at a time."""
@@ -52,37 +55,74 @@ class Coded:
 
 @dataclass(frozen=True)
 class Groups:
-    """Rows in groups: the group of each row, how many rows each has, and its value of each column."""
+    """Rows in groups.
+
+    Parameters
+    ----------
+    index
+        The group of each row.
+    size
+        How many groups there are.
+    counts
+        How many rows each has; None where they were not counted, and some may have none.
+    values
+        The groups' values of each column.
+    """
 
     index: NDArray[np.intp]
-    counts: Ints
+    size: int
+    counts: Ints | None
     values: list[Any]
 
 
-def assign(columns: Sequence[Coded], rows: int) -> Groups:
-    """Rows, at least one, that are equal in all columns into one group; groups sorted by the columns' codes."""
+def assign(columns: Sequence[Coded], rows: int, *, counting: bool = True) -> Groups:
+    """Rows, at least one, that are equal in all columns into one group; groups sorted by the columns' codes.
+
+    Parameters
+    ----------
+    counting
+        Whether the rows of the groups must be counted, and every group have one. If not, that is done where it does
+        not take long to go without.
+    """
     size = math.prod(column.count for column in columns)
-    return counted(columns, rows, size) if size <= max(FEW, rows) else by_sorting(columns, rows)
+    if size > max(FEW, rows):
+        return by_sorting(columns, rows)
+    return counted(columns, rows, size) if counting or size > rows // FEW_EMPTY else packed(columns, rows, size)
+
+
+def packed(columns: Sequence[Coded], rows: int, size: int) -> Groups:
+    """Groups of all possible codes, whether they have a row or not."""
+    index = np.empty(rows, np.intp) if columns else np.zeros(rows, np.intp)
+    for start in range(0, rows, BLOCK):
+        fill(index, columns, start)
+    return Groups(index, size, None, unpacked(columns, np.arange(size)))
+
+
+def fill(index: NDArray[np.intp], columns: Sequence[Coded], start: int) -> NDArray[np.intp]:
+    """The codes of all columns in one, for a block of rows."""
+    block = slice(start, start + BLOCK)
+    part = index[block]
+    least = 0
+    factor = math.prod(column.count for column in columns)
+    for place, column in enumerate(columns):
+        factor //= column.count
+        least += column.least * factor
+        codes = column.codes[block]
+        if not place:
+            np.multiply(codes, factor, out=part, dtype=np.int64, casting="unsafe")
+        else:
+            own = codes if factor == 1 else np.multiply(codes, factor, dtype=np.int64, casting="unsafe")
+            np.add(part, own, out=part, dtype=np.int64, casting="unsafe")
+    part -= (least + (1 << 63)) % (1 << 64) - (1 << 63)  # what overflows on the way comes back when it is taken off
+    return part
 
 
 def counted(columns: Sequence[Coded], rows: int, size: int) -> Groups:
     """The groups of :func:`assign` where there are at most ``size``."""
     index = np.empty(rows, np.intp) if columns else np.zeros(rows, np.intp)
     counts = np.zeros(size, np.int64)
-    least = 0
-    for column in columns:
-        least = least * column.count + column.least
-    least = (least + (1 << 63)) % (1 << 64) - (1 << 63)  # what overflows on the way comes back when it is taken off
     for start in range(0, rows, BLOCK):
-        block = slice(start, start + BLOCK)
-        part = index[block]
-        for column in columns[:1]:
-            part[:] = column.codes[block]
-        for column in columns[1:]:
-            part *= column.count
-            part += column.codes[block]
-        part -= least
-        np.add.at(counts, part, 1)
+        np.add.at(counts, fill(index, columns, start), 1)
     codes = np.flatnonzero(counts)
     if len(codes) < size:
         places = np.zeros(size, np.intp)
@@ -91,27 +131,32 @@ def counted(columns: Sequence[Coded], rows: int, size: int) -> Groups:
             part = index[start : start + BLOCK]
             part[:] = places[part]
         counts = counts[codes]
+    return Groups(index, len(codes), counts, unpacked(columns, codes))
+
+
+def unpacked(columns: Sequence[Coded], codes: Ints) -> list[Any]:
+    """The values of each column that codes of all of them stand for."""
     values: list[Any] = []
     for column in reversed(columns):
         codes, own = np.divmod(codes, column.count)
         values.append(column.values(own))
-    return Groups(index, counts, values[::-1])
+    return values[::-1]
 
 
 def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
     """The groups of :func:`assign`, however many there may be."""
-    packed, size = pack([(taken_off(column.codes[:], column.least), column.count) for column in columns], rows)
-    order = sorting(packed, size)
-    packed = packed[order]
+    codes, size = pack([(taken_off(column.codes[:], column.least), column.count) for column in columns], rows)
+    order = sorting(codes, size)
+    codes = codes[order]
     new = np.empty(rows, bool)
     new[:1] = True
-    np.not_equal(packed[1:], packed[:-1], out=new[1:])
+    np.not_equal(codes[1:], codes[:-1], out=new[1:])
     index = np.empty(rows, np.intp)
     index[order] = np.cumsum(new) - 1
     starts = np.flatnonzero(new)
     first = order[starts]
     values = [column.values(taken_off(column.codes[first], column.least)) for column in columns]
-    return Groups(index, np.diff(np.append(starts, rows)), values)
+    return Groups(index, len(starts), np.diff(np.append(starts, rows)), values)
 
 
 def sorting(codes: Ints, size: int) -> NDArray[np.intp]:

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..aggregators.blocks import extremes
 from ..aggregators.errors import ColumnError
-from ..aggregators.frames import extremes
 
 Ints = NDArray[np.int64]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
@@ -135,17 +136,24 @@ class Query:
         # Frame by frame and not key by key: events that follow one another in time then add to neighbouring states.
         numbers = [frames] if ends is None else [frames, self._numbers(ends - 1, ranks)[0]]
         keys = [key(coded_or_plain(events.column(name), types.field(name).type)) for name in self.by]
-        groups = assign([*numbers, *keys], len(ticks))
+        groups = assign([*numbers, *keys], len(ticks), counting=ends is not None or not self._takes_empty_frames)
         shared = self._frames(groups, ticks, ends, ranks)
         if ends is not None:
             columns[UNTIL_TICK] = pa.array(ends - 1)
         states = {
             name: bound.accumulate(shared, [columns[column] for column in bound.columns])
-            for name, bound in self.states.items()
+            for name, bound in sorted(self.states.items(), key=lambda state: not state[1].columns)  # sums count rows
         }
         first, *more = groups.values[: len(numbers)]
         parts = np.full(len(first), part, np.int64)
-        return to_table(self.partials_schema, groups.values[len(numbers) :], [first, parts, *more], self.states, states)
+        made = to_table(self.partials_schema, groups.values[len(numbers) :], [first, parts, *more], self.states, states)
+        if groups.counts is not None or (counts := shared.count()).all():
+            return made
+        return made.filter(pa.array(counts > 0))
+
+    @cached_property
+    def _takes_empty_frames(self) -> bool:
+        return all(bound.takes_empty_frames for bound in self.states.values())
 
     def _numbers(self, ticks: Ints, ranks: Ints | None) -> tuple[Coded, Mask | None]:
         """The frames of events, and which events are in any window (None: all)."""
@@ -159,7 +167,7 @@ class Query:
     def _frames(self, groups: Groups, ticks: Ints, ends: Ints | None, ranks: Ints | None) -> Frames:
         """The rows of a batch in their frames; with their lives there, where an output asks for them."""
         if ends is None or not self.clips:
-            return Frames(groups.index, len(groups.counts), ticks, ranks, groups.counts)
+            return Frames(groups.index, groups.size, ticks, ranks, groups.counts)
         (windows,) = self.line.windows
         stretches = [windows.stretch(windows.frames(each, None)[0]) for each in (ticks, ends - 1)]
         if windows.whole_frames or stretches[0] is None or stretches[1] is None:
@@ -167,7 +175,7 @@ class Query:
         else:
             head = np.minimum(ends, stretches[0][1]) - ticks
             tail = np.where(stretches[1][0] > ticks, ends - stretches[1][0], 0)
-        return Lifetimes(groups.index, len(groups.counts), ticks, head, tail, ranks)
+        return Lifetimes(groups.index, groups.size, ticks, head, tail, ranks)
 
     def seeds(self) -> pa.Table:
         """Partials without an event for the keys that have windows of their own; to be merged with the others."""
@@ -178,7 +186,7 @@ class Query:
             if keys is None:
                 continue
             groups = assign([key(column) for column in keys], len(keys[0]) if keys else 1)
-            count = len(groups.counts)
+            count = groups.size
             states = {name: identities(bound, count) for name, bound in self.states.items()}
             numbers = [np.full(count, -1), np.zeros(count, np.int64)]
             columns = groups.values

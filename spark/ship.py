@@ -96,7 +96,7 @@ def _sources() -> Iterator[tuple[str, bytes]]:
 
 def _files(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
     for entry in folder.iterdir():
-        if entry.is_file() and not entry.name.endswith((".pyc", ".pyo")):
+        if entry.is_file() and entry.name.endswith((".py", ".typed")):  # no zip can be asked for compiled loops
             yield f"{path}/{entry.name}", entry.read_bytes()
         elif entry.is_dir() and entry.name != "__pycache__":
             yield from _files(entry, f"{path}/{entry.name}")

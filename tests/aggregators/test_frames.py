@@ -97,10 +97,7 @@ def test_decimal_sums(batch: tuple[Frames, list[list[Row]], list[Decimal]]) -> N
 def test_compensated_sums(batch: tuple[Frames, list[list[Row]], list[float]]) -> None:
     frames, each, column = batch
     total = frames.compensated_sum(np.array(column))
-    other = Frames(frames.index, frames.size, frames.ticks)
-    counted = other.compensated_sum(np.array(column), counting=True)
-    assert (counted.high.tobytes(), counted.low.tobytes()) == (total.high.tobytes(), total.low.tobytes())
-    assert other.count().tolist() == list(map(len, each))
+    assert frames.count().tolist() == list(map(len, each))
     for got, rows in zip(total.value().tolist(), each, strict=True):
         values = [value for *_, value in rows]
         if any(map(math.isnan, values)) or {math.inf, -math.inf} <= set(values):
@@ -122,40 +119,6 @@ def test_compensated_sums_do_not_depend_on_the_order_of_rows() -> None:
         shuffled = chance.permutation(values)
         frames = Frames(np.zeros(3000, np.intp), 1, np.arange(3000))
         assert frames.compensated_sum(shuffled).value()[0] == math.fsum(values)
-
-
-@pytest.mark.parametrize("value", [1.0, -1.0, 1 - 2.0**-53, 2.0**-53 - 1, 2.0**959, 2.0**-1074, 1 / 3])
-@pytest.mark.parametrize(("block", "span"), [(1000, 5000), (module.BLOCK, module.SPAN)])
-@pytest.mark.parametrize("hot", [1, 255, 256, 257, 512, 20_000])
-def test_counts_that_come_with_a_sum(
-    value: float, block: int, span: int, hot: int, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As long as every frame has fewer rows than the square root of 2**16, in 2**16 rows."""
-    monkeypatch.setattr(module, "BLOCK", block)
-    monkeypatch.setattr(module, "SPAN", span)
-    rows = 1 << 16
-    index = np.concatenate([np.zeros(hot, np.intp), 1 + np.arange(rows - hot) % 2000])
-    np.random.default_rng(5).shuffle(index)
-    frames = Frames(index, 2001, np.arange(rows))
-    total = frames.compensated_sum(np.full(rows, value), counting=True)
-    assert ("_count" in vars(frames)) == (hot < 256)
-    each = [hot, *((rows - hot + 1999 - place) // 2000 for place in range(2000))]
-    assert frames.count().tolist() == each
-    for high, low, count in zip(total.high.tolist(), total.low.tolist(), each, strict=True):
-        assert abs(Fraction(high) + Fraction(low) - count * Fraction(value)) <= count * abs(Fraction(value)) / 2**70
-
-
-def test_sums_are_the_same_whether_rows_are_counted_with_them_or_not() -> None:
-    chance = np.random.default_rng(11)
-    rows = 300_000
-    index = np.concatenate([np.arange(5000), chance.integers(0, 5000, rows - 5000)])
-    values = chance.normal(size=rows) * 2.0 ** chance.integers(-60, 60, rows)
-    alone = Frames(index, 5000, np.arange(rows)).compensated_sum(values)
-    frames = Frames(index, 5000, np.arange(rows))
-    counted = frames.compensated_sum(values, counting=True)
-    assert "_count" in vars(frames)
-    assert frames.count().tolist() == np.unique(index, return_counts=True)[1].tolist()
-    assert (counted.high.tobytes(), counted.low.tobytes()) == (alone.high.tobytes(), alone.low.tobytes())
 
 
 def spark_less(a: Any, b: Any) -> bool:

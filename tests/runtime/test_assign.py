@@ -81,3 +81,28 @@ def test_frames_of_some_ticks() -> None:
 @given(st.lists(st.integers(0, 50), max_size=60), st.sampled_from([51, 1 << 62]))
 def test_sorting_is_stable(codes: list[int], size: int) -> None:
     assert sorting(np.array(codes, np.int64), size).tolist() == sorted(range(len(codes)), key=codes.__getitem__)
+
+
+@given(
+    st.lists(st.tuples(st.integers(-5, 5), st.sampled_from(["a", "b", "c", None])), min_size=1, max_size=20),
+    st.sampled_from([1, 2, 100]),
+)
+def test_groups_without_a_row(rows: list[tuple[int, str | None]], few: int) -> None:
+    """Where rows need not be counted, groups of all possible values come, unless there are too many of them."""
+    numbers = np.array([number for number, _ in rows])
+    column = pa.array([value for _, value in rows])
+    columns = [numbers_of(numbers, numbers.min(), numbers.max()), key(column)]
+    before, module.FEW_EMPTY, module.BLOCK = (module.FEW_EMPTY, module.BLOCK), few, 7
+    try:
+        made = assign(columns, len(rows), counting=False)
+    finally:
+        module.FEW_EMPTY, module.BLOCK = before
+    found = list(zip(made.values[0].tolist(), made.values[1].to_pylist(), strict=True))
+    assert len(set(found)) == len(found) == made.size
+    assert [found[group] for group in made.index] == list(zip(numbers.tolist(), column.to_pylist(), strict=True))
+    possible = columns[0].count * columns[1].count
+    if possible * few > len(rows):
+        assert made.counts is not None
+        assert made.counts.min() > 0
+    else:
+        assert (made.counts, made.size) == (None, possible)

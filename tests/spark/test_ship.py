@@ -94,6 +94,7 @@ def test_the_zip_is_the_whole_package() -> None:
     assert "framefold/py.typed" in names
     assert "cloudpickle/cloudpickle.py" in names
     assert not any("__pycache__" in name for name in names)
+    assert {name.rpartition(".")[2] for name in names} == {"py", "pyc", "typed"}
 
 
 def test_framefold_in_a_zip_ships_the_same_zip() -> None:
