@@ -37,7 +37,7 @@ ROOM = 10
 
 
 class Cut(NamedTuple):
-    """Where values are cut: adding ``above`` and taking it off leaves a part. ``one`` counts fewer than ``most`` rows."""
+    """Where values are cut: ``above`` added and taken off leaves a part; ``one`` counts fewer than ``most`` rows."""
 
     above: float
     one: float

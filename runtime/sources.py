@@ -109,7 +109,7 @@ class Source:
         if not self.files or not is_local_parquet(self.data):
             return None
         conditioned, cores = named(self.condition, self.schema), pa.cpu_count()
-        read = RowGroups(self.schema, list(columns), self.condition, conditioned, cores > 1, ahead=cores + 1)
+        read = RowGroups(self.schema, list(columns), self.condition, conditioned, cores > 1, ahead=cores)
         files = []
         for file in self.data.get_fragments(self.condition):  # one says no for all, and no other is opened
             some = file if self.condition is None else file.subset(self.condition, self.schema)

@@ -57,10 +57,12 @@ def versions() -> dict[str, str]:
     """What runs here."""
     import numpy as np
 
+    from framefold.aggregators.float_sums import loops
     from framefold.runtime.decoding import polars
 
     decoder = polars()
     more = {} if decoder is None else {"Polars for decoding": decoder.__version__}
+    more["loops over rows"] = "numpy's" if loops is None else "compiled"
     return {"framefold": ff.__version__, "pyarrow": pa.__version__, "numpy": np.__version__} | more
 
 
