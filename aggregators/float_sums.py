@@ -7,6 +7,7 @@ is none by numpy: to the same bits, but in several passes, and holding the inter
 
 from __future__ import annotations
 
+import math
 from types import ModuleType
 from typing import NamedTuple
 
@@ -52,10 +53,8 @@ def cut_at(largest: float, rows: int) -> Cut:
     """
     room = min(rows.bit_length(), ROOM)
     bits = max(2 * room, rows.bit_length())
-    exponent = int(np.frexp(largest)[1])
-    return Cut(
-        float(np.ldexp(1.5, max(exponent + bits + 1, -968))), float(np.ldexp(1.0, exponent + room + 1)), 1 << room
-    )
+    exponent = math.frexp(largest)[1]
+    return Cut(math.ldexp(1.5, max(exponent + bits + 1, -968)), math.ldexp(1.0, exponent + room + 1), 1 << room)
 
 
 def largest_of(values: Floats) -> float:
