@@ -8,6 +8,7 @@ is none by numpy: to the same bits, but in several passes, and holding the inter
 from __future__ import annotations
 
 import math
+from functools import partial
 from types import ModuleType
 from typing import NamedTuple
 
@@ -64,20 +65,23 @@ def largest_of(values: Floats) -> float:
     return float(np.max(np.abs(extremes(values)))) if len(values) else 0.0
 
 
-def summed(values: Floats, index: Index, size: int, cut: Cut) -> tuple[Compensated, Ints]:
-    """The sum of each group, and how many rows it has."""
+def summed(
+    values: Floats, index: Index, size: int, cut: Cut, *, counting: bool = True
+) -> tuple[Compensated, Ints | None]:
+    """The sum of each group, and how many rows it has, unless that is known: no sum depends on it."""
     high, low = np.zeros((2, size))
     counts = np.zeros(size, np.int64)
+    way = partial(by_numpy, counting=counting) if loops is None else by_loop
     span = min(SPAN, max(LEAST, SHARE * size)) // BLOCK * BLOCK
     for start in range(0, len(values), span):
         rows = slice(start, start + span)
-        above, below, own = (by_numpy if loops is None else by_loop)(values[rows], index[rows], size, cut)
+        above, below, own = way(values[rows], index[rows], size, cut)
         high += above
         low += below
         counts += own
         if own.max() >= cut.most:  # and so in the next rows, most likely
             cut = cut._replace(one=0.0)
-    return Compensated(*two_sum(high, low)), counts
+    return Compensated(*two_sum(high, low)), counts if counting else None
 
 
 def by_loop(values: Floats, index: Index, size: int, cut: Cut) -> tuple[Floats, Floats, Ints]:
@@ -89,15 +93,16 @@ def by_loop(values: Floats, index: Index, size: int, cut: Cut) -> tuple[Floats, 
     return above, below, counts
 
 
-def by_numpy(values: Floats, index: Index, size: int, cut: Cut) -> tuple[Floats, Floats, Ints]:
-    """The same. Rows are counted above their parts, unless a group has too many for that."""
-    if cut.one:
+def by_numpy(values: Floats, index: Index, size: int, cut: Cut, *, counting: bool) -> tuple[Floats, Floats, Ints]:
+    """The same. Rows are counted above their parts, unless a group has too many for that; or not at all."""
+    if counting and cut.one:
         both = parts_and_rests(values, index, size, cut, cut.one)
         counts = np.rint(both.real / cut.one)
         if counts.max() < cut.most:
             return both.real - counts * cut.one, both.imag, counts.astype(np.int64)
     both = parts_and_rests(values, index, size, cut, 0.0)
-    return both.real, both.imag, np.bincount(index, minlength=size)
+    counts = np.bincount(index, minlength=size) if counting else np.zeros(size, np.int64)
+    return both.real, both.imag, counts
 
 
 def parts_and_rests(values: Floats, index: Index, size: int, cut: Cut, one: float) -> NDArray[np.complex128]:

@@ -144,8 +144,10 @@ class Frames:
             return self._sum_with_rare(values)
         if largest == 0.0:
             return Compensated.of(np.zeros(self.size))
-        total, counts = summed(values, self.index, self.size, cut_at(largest, len(values)))
-        self.__dict__.setdefault("_count", counts)
+        cut, counting = cut_at(largest, len(values)), "_count" not in self.__dict__
+        total, counts = summed(values, self.index, self.size, cut, counting=counting)
+        if counts is not None:
+            self._count = counts
         return total
 
     def _sum_with_rare(self, values: NDArray[np.float64]) -> Compensated:

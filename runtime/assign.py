@@ -16,10 +16,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..aggregators.blocks import BLOCK
 from .keys import FEW, ROOM, Ints, dictionary, near, normalised, pack
-
-BLOCK = 1 << 15
-"""Rows that are worked on at a time."""
 
 FEW_EMPTY = 4
 """Groups without a row cost little where there are so many rows for each possible group."""

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from framefold.aggregators import float_sums as module
 from framefold.aggregators.float_sums import cut_at, largest_of, summed
+from framefold.aggregators.frames import Frames
 
 COMPILED = module.loops
 
@@ -67,6 +68,20 @@ def test_both_ways_give_the_same_bits(size: int, hot: int, order: str, monkeypat
     monkeypatch.setattr(module, "loops", None)
     assert bits(summed(values, index, size, cut)) == found
     assert found[2] == np.bincount(index, minlength=size).tolist()
+
+
+@pytest.mark.parametrize("hot", [0, 100_000])
+def test_sums_are_the_same_whether_rows_are_counted_with_them_or_not(way: str, hot: int) -> None:
+    chance = np.random.default_rng(11)
+    rows = 300_000
+    index = np.concatenate([np.arange(5000), np.zeros(hot, np.intp), chance.integers(0, 5000, rows - hot - 5000)])
+    values = chance.normal(size=rows) * 2.0 ** chance.integers(-60, 60, rows)
+    alone = Frames(index, 5000, np.arange(rows), counts=np.bincount(index)).compensated_sum(values)
+    frames = Frames(index, 5000, np.arange(rows))
+    counted = frames.compensated_sum(values)
+    assert "_count" in vars(frames)
+    assert frames.count().tolist() == np.unique(index, return_counts=True)[1].tolist()
+    assert (counted.high.tobytes(), counted.low.tobytes()) == (alone.high.tobytes(), alone.low.tobytes())
 
 
 def test_sums_are_nearer_than_floats_can_say(way: str) -> None:

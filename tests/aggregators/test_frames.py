@@ -98,6 +98,9 @@ def test_compensated_sums(batch: tuple[Frames, list[list[Row]], list[float]]) ->
     frames, each, column = batch
     total = frames.compensated_sum(np.array(column))
     assert frames.count().tolist() == list(map(len, each))
+    other = Frames(frames.index, frames.size, frames.ticks, counts=np.array(list(map(len, each))))
+    known = other.compensated_sum(np.array(column))
+    assert (known.high.tobytes(), known.low.tobytes()) == (total.high.tobytes(), total.low.tobytes())
     for got, rows in zip(total.value().tolist(), each, strict=True):
         values = [value for *_, value in rows]
         if any(map(math.isnan, values)) or {math.inf, -math.inf} <= set(values):
