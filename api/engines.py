@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 from .aggregators.errors import QueryError
 from .reading import SparkFiles
 from .runtime import local
+from .runtime.checks import type_of
 from .runtime.explain import LOCAL_STAGES, Explanation, explain
-from .runtime.query import Query, type_of
+from .runtime.query import Query
 from .runtime.sources import Source
 from .runtime.together import Roles, Together
 from .spark.options import Options

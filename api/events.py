@@ -11,8 +11,10 @@ from . import engines
 from .aggregators.errors import QueryError, nearest
 from .aggregators.operation import Operation
 from .engines import Engine, engine_for
+from .runtime.bind import bind
+from .runtime.checks import A_WINDOW
 from .runtime.explain import Explanation
-from .runtime.query import A_WINDOW, Query, bind
+from .runtime.query import Query
 from .runtime.times import Duration
 from .runtime.together import Roles, check_roles
 from .runtime.windows import Spec

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import framefold as ff
 from framefold.aggregators import Frames, Operation
 from framefold.aggregators.binding import Bound
-from framefold.runtime.query import bind
+from framefold.runtime.bind import bind
 
 KEYS, FRAMES = 100, 1440
 BATCH = 1 << 20

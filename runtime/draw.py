@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from ..aggregators.errors import EngineError, QueryError
 from ..aggregators.sums import Count
+from .bind import bind
 from .keys import encode, normalised, plain
-from .query import Query, bind
+from .query import Query
 from .times import Duration, TimeColumn
 
 if TYPE_CHECKING:

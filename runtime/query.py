@@ -1,8 +1,8 @@
-"""A query: what is asked of which columns, checked against their schema, and its stages as functions of tables."""
+"""A query: what is asked of which columns, and its stages as functions of tables."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -11,26 +11,26 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..aggregators.binding import Bound
-from ..aggregators.errors import ColumnError, QueryError
 from ..aggregators.frames import Frames
 from ..aggregators.lifetimes import Lifetimes, lifetimes_of
-from ..aggregators.operation import Operation, State
+from ..aggregators.operation import State
 from .assign import Coded, Groups, InTime, assign, key, numbers_of
-from .checks import A_WINDOW, AT, WINDOW, check_intervals, check_outputs, require_order, type_of, windows_of
-from .facts import RANK, UNTIL_TICK, fact
-from .keys import coded_or_plain, edges, plain, require_key
+from .facts import RANK, UNTIL_TICK
+from .keys import coded_or_plain, edges, plain
 from .line import Line
 from .memory import keep_at_hand
-from .partials import FRAME, PART, merge, schema, to_table
+from .partials import merge, to_table
 from .stream import results_in_pieces
-from .times import Duration, TimeColumn, drop_null_times, ends_of
-from .windows import Ints, Spec
+from .times import TimeColumn, drop_null_times, ends_of
+from .windows import Ints
 from .windows.pieces import Mask
 
 
 @dataclass(frozen=True)
 class Query:
-    """A query bound to the schema of its events; made by :func:`bind`. It can be pickled and sent to executors.
+    """A query bound to the schema of its events, by :func:`~framefold.runtime.bind.bind`.
+
+    It can be pickled and sent to executors.
 
     Attributes
     ----------
@@ -214,101 +214,3 @@ class Query:
 def identities(bound: Bound, count: int) -> State:
     """The identity, so many times."""
     return bound.scatter(count, np.empty(0, np.intp), {key: column[:0] for key, column in bound.identity.items()})
-
-
-def bind(
-    events: pa.Schema,
-    *,
-    time: str,
-    by: Sequence[str],
-    window: Spec | Sequence[Spec],
-    outputs: Mapping[str, Operation],
-    until: str | None = None,
-    longest: Duration | None = None,
-    ties: Sequence[str] = (),
-    null_time: str = "error",
-) -> Query:
-    """Check a query against the schema of its events.
-
-    Raises
-    ------
-    QueryError
-        If an argument is wrong, a column unknown or of a wrong type, a duration not one, a name taken twice.
-    OperationError
-        If an operation breaks its contract in a trial.
-    """
-    if null_time not in ("error", "drop"):
-        raise QueryError(f"null_time is {null_time!r}; expected 'error' or 'drop'")
-    time_column = TimeColumn(time, type_of(events, time, "time="))
-    for position, name in enumerate(by):
-        require_key(name, type_of(events, name, "by="))
-        if name == WINDOW:
-            raise QueryError(
-                f"by= names {name!r}, the name of a column of every result; expected another: rename the column"
-            )
-        if name in by[:position]:
-            raise QueryError(f"by= names {name!r} twice; expected each key once")
-    specs, over = windows_of([window] if isinstance(window, Spec) else list(window), outputs)
-    windows = tuple(spec.bind(time_column, lambda name, argument: type_of(events, name, argument)) for spec in specs)
-    check_intervals(specs, until)
-    ends = None if until is None else TimeColumn(until, type_of(events, until, "until="))
-    if ends is not None and ends.type != time_column.type:
-        raise ColumnError(
-            f"until= names {until!r}, which is {ends.type}; expected the type of {time!r}, {time_column.type}"
-        )
-    key_types = [type_of(events, name, "by=") for name in by]
-    for each in windows:
-        each.check_keys(tuple(by), key_types)
-    check_outputs(outputs, by, any(each.stamped for each in windows))
-    bound = {
-        name: Bound(
-            name,
-            operation.at_times(time_column.duration),
-            [type_of(events, column, f"{name}={operation!r}") for column in operation.columns],
-        )
-        for name, operation in outputs.items()
-    }
-    most = None if longest is None else time_column.duration(longest, "longest")
-    if most is not None and (ends is None or most <= 0):
-        expected = "a duration above zero" if ends is not None else "it only for interval events (until=)"
-        raise QueryError(f"longest is {longest!r}; expected {expected}")
-    clips = [name for name, operation in bound.items() if lifetimes_of(operation, until is not None) is not None]
-    if clips and len(windows) > 1:
-        raise QueryError(
-            f"{clips[0]}={outputs[clips[0]]!r} is given {len(windows)} kinds of windows; expected a query for each"
-        )
-    in_order = any(not operation.commutative or operation.asked.in_order for operation in bound.values())
-    line = Line(windows, ends is not None, in_order)
-    facts = {f"#{name}": fact(name) for name in line.facts}
-    facts |= {f"#{name}": fact(name, type_of(events, name, "the windows")) for name in line.columns}
-    for name in ties:
-        require_order(name, type_of(events, name, "ties="))
-    inputs = (column for operation in outputs.values() for column in operation.columns)
-    needed = [
-        pa.field(name, type_of(events, name, "columns"))
-        for name in dict.fromkeys([time, *([until] if until else []), *by, *ties, *line.columns, *inputs])
-    ]
-    if line.axis == "rows":
-        needed.append(pa.field(RANK, pa.int64()))
-    keys = [pa.field(name, type_of(events, name, "by=")) for name in by]
-    bounds = pa.struct([pa.field("start", time_column.bound_type), pa.field("end", time_column.bound_type)])
-    at = [pa.field(AT, time_column.bound_type)] if line.stamped else []
-    results = [pa.field(name, operation.result) for name, operation in bound.items()]
-    return Query(
-        time_column,
-        tuple(by),
-        tuple(ties),
-        line,
-        facts,
-        ends,
-        most,
-        bound,
-        over,
-        null_time,
-        pa.schema(needed),
-        schema(keys, facts | bound, ends is not None),
-        pa.schema([*keys, pa.field(WINDOW, bounds, False), *at, *results]),
-    )
-
-
-__all__ = ["A_WINDOW", "FRAME", "PART", "WINDOW", "Query", "bind", "type_of"]

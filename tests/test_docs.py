@@ -19,7 +19,7 @@ import pytest
 import framefold as ff
 from framefold.aggregators.operation import Operation
 from framefold.aggregators.samples import sample
-from framefold.runtime.query import bind
+from framefold.runtime.bind import bind
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

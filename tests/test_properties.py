@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold.aggregators.binding import Bound
-from framefold.runtime.query import Query, bind
+from framefold.runtime.bind import bind
+from framefold.runtime.query import Query
 
 from . import strategies
 from .operations import any_type, numeric, users

@@ -14,7 +14,7 @@ import framefold as ff
 from framefold.aggregators.binding import Bound
 from framefold.aggregators.frames import Frames
 from framefold.aggregators.operation import Operation
-from framefold.runtime.query import bind
+from framefold.runtime.bind import bind
 from framefold.runtime.slide import slide
 
 Row = dict[str, Any]

@@ -19,7 +19,7 @@ import framefold as ff
 from framefold import ColumnError, QueryError
 from framefold.aggregators import Frames
 from framefold.aggregators.binding import Bound
-from framefold.runtime.query import bind
+from framefold.runtime.bind import bind
 
 Maker = Callable[[np.random.Generator, int], np.ndarray]
 

@@ -14,7 +14,8 @@ import pytest
 
 import framefold as ff
 from framefold.runtime import assign
-from framefold.runtime.query import Query, bind
+from framefold.runtime.bind import bind
+from framefold.runtime.query import Query
 
 ROWS = 500
 

@@ -14,7 +14,7 @@ import pytest
 
 import framefold as ff
 from framefold.aggregators.binding import Bound
-from framefold.runtime.query import bind
+from framefold.runtime.bind import bind
 from framefold.runtime.slide import slide
 
 from ..oracle import Grid

@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 import framefold as ff
 from framefold.aggregators.binding import Bound
 from framefold.runtime import partials as module
+from framefold.runtime.bind import bind
 from framefold.runtime.partials import reduce_groups
-from framefold.runtime.query import Query, bind
+from framefold.runtime.query import Query
 
 SCHEMA = pa.schema({"t": pa.int64(), "k": pa.string(), "x": pa.float64(), "s": pa.string()})
 

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.runtime.query import Query, bind
+from framefold.runtime.bind import bind
+from framefold.runtime.query import Query
 from framefold.runtime.stream import results_in_pieces
 from framefold.runtime.windows import Spec
 

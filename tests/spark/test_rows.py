@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold.runtime import blocks
-from framefold.runtime.query import Query, bind
+from framefold.runtime.bind import bind
+from framefold.runtime.query import Query
 from framefold.spark import rows
 
 NAN = float("nan")

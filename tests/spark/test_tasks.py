@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold.runtime import portions
-from framefold.runtime.query import bind
+from framefold.runtime.bind import bind
 from framefold.spark import tasks
 from framefold.spark.types import arrow_schema, output_schema, to_spark
 from framefold.spark.wire import Wire, batches
