@@ -52,7 +52,7 @@ class Deviations:
     count
         How many values.
     centre
-        What they deviate from: finite, and about in their middle.
+        What they deviate from: finite, and in the range of them.
     sum, sum_low
         The sum of deviations, and what rounding lost of it.
     squares, squares_low
@@ -75,6 +75,7 @@ class Deviations:
         found = gridded(frames, values)
         if found is None:
             return cls._of_each(frames, values)
+        frames.know_count(found.rows)
         total, squares = two_sum(found.sum, found.sum_low), two_sum(found.squares, found.squares_low)
         made = cls(found.rows, found.centre, *total, *squares, np.zeros(frames.size, np.int8))
         if found.doubtful.any():
@@ -87,7 +88,7 @@ class Deviations:
     def _of_each(cls, frames: Frames, values: Floats) -> Deviations:
         """The same with a grid for each frame."""
         count = frames.count()
-        centre = frames.sum(values) / count
+        centre = frames.sum(values) / np.maximum(count, 1)
         made = about(frames, values, count, centre)
         size = np.abs(centre)
         ordinary = (made.squares >= ORDINARY**-2) & (made.squares <= ORDINARY**2)

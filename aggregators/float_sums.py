@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import math
 from functools import partial
-from types import ModuleType
 from typing import NamedTuple
 
 import numpy as np
@@ -17,16 +16,11 @@ from numpy.typing import NDArray
 
 from .blocks import BLOCK, extremes
 from .compensated import Compensated, two_sum
+from .compiled import loops
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 Index = NDArray[np.intp]
-
-loops: ModuleType | None
-try:
-    from . import loops
-except ImportError:  # installed without a compiler, or imported from a zip
-    loops = None
 
 LEAST, SPAN = 1 << 16, 1 << 18
 """Subtotals are of so many rows, multiples of ``BLOCK``: the rests lose less to rounding. ..."""

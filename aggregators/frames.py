@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, cast
 
@@ -15,6 +15,7 @@ from .compensated import HUGE, Compensated
 from .errors import SumOverflowError
 from .exact import Exact
 from .float_sums import cut_at, largest_of, summed
+from .group_extremes import greatest, least
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -67,7 +68,7 @@ class Frames:
         self.ticks = ticks
         self.order = ticks if order is None else order
         if counts is not None:
-            self._count = counts
+            self.know_count(counts)
         self._sums: dict[Any, tuple[NDArray[np.float64], Compensated]] = {}
 
     def where(self, rows: NDArray[np.bool_]) -> tuple[Frames, NDArray[np.intp]]:
@@ -82,6 +83,10 @@ class Frames:
     def count(self, values: Values = None) -> Ints:
         """How many rows each frame has."""
         return self._count.copy()
+
+    def know_count(self, counts: Ints) -> None:
+        """Take over how many rows each frame has from a reduction that has counted them along the way."""
+        self._count = counts
 
     @cached_property
     def _count(self) -> Ints:
@@ -147,7 +152,7 @@ class Frames:
         cut, counting = cut_at(largest, len(values)), "_count" not in self.__dict__
         total, counts = summed(values, self.index, self.size, cut, counting=counting)
         if counts is not None:
-            self._count = counts
+            self.know_count(counts)
         return total
 
     def _sum_with_rare(self, values: NDArray[np.float64]) -> Compensated:
@@ -160,31 +165,21 @@ class Frames:
 
     def min(self, values: Values) -> Values:
         """The least value of each frame. NaN is above every other value, as in Spark SQL."""
-        return self._extreme(values, np.fmin)
+        return self._extreme(values, least)
 
     def max(self, values: Values) -> Values:
         """The greatest value of each frame. NaN is above every other value, as in Spark SQL."""
-        return self._extreme(values, np.maximum if _is_float(values) else np.fmax)
+        return self._extreme(values, greatest)
 
-    def _extreme(self, values: Values, choose: np.ufunc) -> Values:
-        if isinstance(values, pa.Array):
-            ranked = values.dictionary_encode()
-            order = pc.array_sort_indices(ranked.dictionary).to_numpy()
-            rank = np.empty_like(order)
-            rank[order] = np.arange(len(order), dtype=order.dtype)
-            codes = rank[ranked.indices.to_numpy()]
-            best = self._extreme(codes, choose)
-            return ranked.dictionary.take(pa.array(order[best]))
-        values = np.asarray(values)
-        if choose is np.fmin and not (_is_float(values) and np.isnan(np.min(values, initial=np.inf))):
-            choose = np.minimum  # the same without NaN, and twice as fast
-        return self._choose(values, choose)
-
-    def _choose(self, values: NDArray[Any], choose: np.ufunc) -> NDArray[Any]:
-        result = np.zeros(self.size, values.dtype)
-        result[self.index] = values  # any value of each frame to begin with
-        choose.at(result, self.index, values)
-        return result
+    def _extreme(self, values: Values, of_groups: Callable[[Values, NDArray[np.intp], int], NDArray[Any]]) -> Values:
+        if not isinstance(values, pa.Array):
+            return of_groups(np.asarray(values), self.index, self.size)
+        ranked = values.dictionary_encode()
+        order = pc.array_sort_indices(ranked.dictionary).to_numpy()
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order), dtype=order.dtype)
+        codes = rank[ranked.indices.to_numpy()]
+        return ranked.dictionary.take(pa.array(order[of_groups(codes, self.index, self.size)]))
 
     @cached_property
     def _sorted(self) -> bool:
@@ -193,17 +188,17 @@ class Frames:
     @cached_property
     def first_row(self) -> NDArray[np.intp]:
         """The row of each frame's first event in time; among those of one time the one that came first."""
-        return self._edge(np.minimum, slice(None, None, -1))
+        return self._edge(least, slice(None, None, -1))
 
     @cached_property
     def last_row(self) -> NDArray[np.intp]:
         """The row of each frame's last event in time; among those of one time the one that came last."""
-        return self._edge(np.maximum, slice(None))
+        return self._edge(greatest, slice(None))
 
-    def _edge(self, choose: np.ufunc, order: slice) -> NDArray[np.intp]:
+    def _edge(self, of_groups: Callable[[Ints, NDArray[np.intp], int], Ints], order: slice) -> NDArray[np.intp]:
         rows = np.arange(len(self.index))
         if not self._sorted:
-            rows = np.flatnonzero(self.order == self._choose(self.order, choose)[self.index])
+            rows = np.flatnonzero(self.order == of_groups(self.order, self.index, self.size)[self.index])
         edge = np.empty(self.size, np.intp)
         edge[self.index[rows[order]]] = rows[order]  # where an index repeats, numpy keeps what is assigned last
         return edge
@@ -230,10 +225,6 @@ class Frames:
         ends = np.cumsum(self.count())
         for start, end in zip((ends - self.count()).tolist(), ends.tolist(), strict=True):
             yield values[start:end]
-
-
-def _is_float(values: Values) -> bool:
-    return isinstance(values, np.ndarray) and values.dtype.kind == "f"
 
 
 def _take(values: Values, rows: NDArray[np.intp]) -> Values:

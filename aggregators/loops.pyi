@@ -1,6 +1,8 @@
 import numpy as np
 from numpy.typing import NDArray
 
+Values = NDArray[np.float64] | NDArray[np.float32] | NDArray[np.int64] | NDArray[np.int32]
+
 def largest(values: NDArray[np.float64]) -> float: ...
 def add_parts(
     values: NDArray[np.float64],
@@ -10,3 +12,8 @@ def add_parts(
     below: NDArray[np.float64],
     counts: NDArray[np.intp],
 ) -> None: ...
+def add_deviations(
+    values: NDArray[np.float64], index: NDArray[np.intp], cut: float, sums: NDArray[np.float64]
+) -> None: ...
+def take_least(values: Values, index: NDArray[np.intp], found: Values) -> None: ...
+def take_greatest(values: Values, index: NDArray[np.intp], found: Values) -> None: ...

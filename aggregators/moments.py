@@ -52,6 +52,7 @@ class Variance(AggregateOperation):
     }
     result = pa.float64()
     commutative = True
+    takes_empty_frames = True
 
     def __init__(self, column: str, *, ddof: int = 1) -> None:
         super().__init__(column)

@@ -27,6 +27,7 @@ import cloudpickle
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
+from ..aggregators import compiled
 from ..aggregators.errors import OperationError
 
 PACKAGE = __name__.split(".")[0]
@@ -96,7 +97,7 @@ def _sources() -> Iterator[tuple[str, bytes]]:
 
 def _files(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
     for entry in folder.iterdir():
-        if entry.is_file() and entry.name.endswith((".py", ".typed")):  # no zip can be asked for compiled loops
+        if entry.is_file() and (entry.name.endswith((".py", ".typed")) or entry.name in compiled.FILES):
             yield f"{path}/{entry.name}", entry.read_bytes()
         elif entry.is_dir() and entry.name != "__pycache__":
             yield from _files(entry, f"{path}/{entry.name}")

@@ -57,7 +57,7 @@ def versions() -> dict[str, str]:
     """What runs here."""
     import numpy as np
 
-    from framefold.aggregators.float_sums import loops
+    from framefold.aggregators.compiled import loops
     from framefold.runtime.decoding import polars
 
     decoder = polars()

@@ -11,9 +11,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from framefold.aggregators import gridded as module
 from framefold.aggregators.deviations import Deviations
 from framefold.aggregators.frames import Frames
 from framefold.aggregators.gridded import COARSE, gridded
+
+COMPILED = module.loops
+
+
+@pytest.fixture(params=["loop", "numpy"])
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Each way of adding up."""
+    if request.param == "numpy":
+        monkeypatch.setattr(module, "loops", None)
+    elif COMPILED is None:
+        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
+    return str(request.param)
 
 
 def frames_of(index: Any) -> Frames:
@@ -37,7 +50,7 @@ def check(made: Deviations, index: np.ndarray, values: np.ndarray, frames: list[
 
 @pytest.mark.parametrize("rows", [2, 7, 55, 900])
 @pytest.mark.parametrize("kind", ["normal", "far off", "of both signs", "integers", "skewed", "tenths"])
-def test_frames_that_are_alike(kind: str, rows: int) -> None:
+def test_frames_that_are_alike(way: str, kind: str, rows: int) -> None:
     chance = np.random.default_rng(rows)
     count = 200_000 // rows
     index = np.tile(np.arange(count), rows)
@@ -55,21 +68,24 @@ def test_frames_that_are_alike(kind: str, rows: int) -> None:
     check(Deviations.of(frames, values), index, values, some)
 
 
-def test_frames_too_near_to_themselves_are_left_to_others() -> None:
-    """One frame a million times narrower than the others, one of equal values, one of a single value."""
+def test_frames_too_near_to_themselves_are_left_to_others(way: str) -> None:
+    """One frame a million times narrower than the others, one of equal values, one of a single value; one whose first
+    value is far from all the others.
+    """
     chance = np.random.default_rng(5)
-    index = np.repeat(np.arange(103), [*[100] * 101, 3, 1])
+    index = np.repeat(np.arange(104), [*[100] * 101, 3, 1, 1000])
     values = chance.normal(0, 1, len(index))
     values[index == 100] = 0.3 + chance.normal(0, 1e-6, 100)
     values[index == 101] = 0.1
+    values[-1000] = 50.0
     frames = frames_of(index)
     found = gridded(frames, values)
     assert found is not None
-    assert np.flatnonzero(found.doubtful).tolist() == [100, 101]
+    assert np.flatnonzero(found.doubtful).tolist() == [100, 101, 103]
     made = Deviations.of(frames, values)
-    check(made, index, values, list(range(90, 103)))
+    check(made, index, values, list(range(90, 104)))
     assert made.squares[102] == 0.0
-    assert made.centre[102] == values[-1]
+    assert made.centre[102] == values[-1001]
 
 
 @pytest.mark.parametrize(
@@ -84,11 +100,10 @@ def test_frames_too_near_to_themselves_are_left_to_others() -> None:
         ("finer than the grid can be", [0, 0, 1], [1e9, 1e9 + 1e-3, 1e9]),
         ("finer than floats", [0, 0, 1], [1e16, 1e16 + 2, 1e16]),
         ("a frame of a million rows", [0] * (1 << 20), list(range(1 << 20))),
-        ("a frame of most rows", [*[0] * 1000, *range(1, 1000)], list(range(1999))),
-        ("frames apart", np.repeat([0, 1], 500), np.repeat([0.0, 1e9], 500) + np.arange(1000) % 7),
+        ("one frame of many of a million rows", [*[0] * (1 << 20), *range(1, 1000)], list(range((1 << 20) + 999))),
     ],
 )
-def test_batches_that_are_left_to_others(name: str, index: Any, values: Any) -> None:
+def test_batches_that_are_left_to_others(way: str, name: str, index: Any, values: Any) -> None:
     rows, column = np.asarray(index, np.int64), np.asarray(values, np.float64)
     frames = Frames(rows, int(rows.max(initial=-1)) + 1, np.zeros(len(rows), np.int64))
     with np.errstate(all="ignore"):
@@ -97,6 +112,77 @@ def test_batches_that_are_left_to_others(name: str, index: Any, values: Any) -> 
     assert len(made.count) == frames.size
     if np.isfinite(column).all() and len(column) < 2000:
         check(made, rows, column, list(range(frames.size))[:5])
+
+
+def test_frames_far_apart_are_left_to_others(way: str) -> None:
+    index, values = np.repeat([0, 1], 500), np.repeat([0.0, 1e9], 500) + np.arange(1000) % 7
+    frames = frames_of(index)
+    found = gridded(frames, values)
+    assert found is not None
+    assert found.doubtful.all()
+    check(Deviations.of(frames, values), index, values, [0, 1])
+
+
+@pytest.mark.parametrize("hot", [900, 1000, 1023, 1024, 20_000, (1 << 17) - 3])
+def test_a_frame_of_most_rows(way: str, hot: int) -> None:
+    """It has more than was to be expected: its grid is found when that is known."""
+    index = np.concatenate([np.arange(10_000) % 5000, np.full(hot, 7)])
+    values = np.random.default_rng(hot).normal(size=len(index))
+    frames = frames_of(index)
+    assert gridded(frames, values) is not None
+    check(Deviations.of(frames, values), index, values, [0, 7, 4999] if hot < 30_000 else [0, 4999])
+
+
+def test_frames_without_a_row(way: str) -> None:
+    """They have nothing in them, whichever way the others go; and how many rows there are is known then."""
+    for values in ([1.5, 2.0, 7.25], [3.0, 3.0, 3.0], [1e300, 1.0, 2.0], [1.0, 1.0 + 1e-12, 1e6]):
+        frames = Frames(np.array([1, 1, 3]), 5, np.zeros(3, np.int64))
+        with np.errstate(all="ignore"):
+            made = Deviations.of(frames, np.array(values))
+        assert frames.count().tolist() == made.count.tolist() == [0, 2, 0, 1, 0]
+        for column in (made.sum, made.sum_low, made.squares, made.squares_low):
+            assert (column[[0, 2, 4]] == 0).all()
+        assert made.variance(0)[0][3] == 0
+        exact = (Fraction(values[0]) - Fraction(values[1])) ** 2 / 4 / Fraction(2) ** (1200 * int(made.level[1]))
+        assert made.variance(0)[0][1] == float(exact)
+
+
+@pytest.mark.parametrize("bits", [4, 10, 17])
+@pytest.mark.parametrize("order", ["sorted", "mixed"])
+def test_both_ways_give_the_same_bits(bits: int, order: str) -> None:
+    if COMPILED is None:
+        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
+    chance = np.random.default_rng(bits)
+    size = 400_000 >> bits
+    index = np.concatenate([np.full((1 << bits) - 1, size), np.tile(np.arange(size), (1 << bits) - 2)])
+    index = np.sort(index) if order == "sorted" else chance.permutation(index)
+    values = chance.normal(size=len(index)) * 2.0 ** chance.integers(-30, 1, len(index))
+    grid = module.grid_of(float(values.max() - values.min()), bits)
+    frames = frames_of(index)
+    by_loop, by_numpy = module.by_loop(frames, values, grid), module.by_numpy(frames, values, grid)
+    assert by_loop.tobytes() == by_numpy.tobytes()
+    assert by_loop[0].tolist() == np.bincount(index).tolist()
+
+
+def test_columns_with_gaps(way: str) -> None:
+    frames = Frames(np.arange(10)[::-2][:4] % 2, 2, np.zeros(4, np.int64))
+    found = gridded(frames, np.arange(10.0)[::3])
+    assert found is not None
+    assert (found.rows.tolist(), found.centre[1], found.sum[1], found.squares[1]) == ([0, 4], 0.0, 18.0, 126.0)
+
+
+@pytest.mark.parametrize("group", [-3, 2])
+def test_a_group_that_there_is_not(way: str, group: int) -> None:
+    with pytest.raises(IndexError):
+        gridded(Frames(np.array([0, group, 1]), 2, np.zeros(3, np.int64)), np.array([1.0, 2.0, 3.0]))
+
+
+def test_lengths_that_differ() -> None:
+    if COMPILED is None:
+        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
+    for rows, columns in ((2, 6), (3, 5)):
+        with pytest.raises(ValueError, match="must be of one length"):
+            COMPILED.add_deviations(np.ones(3), np.zeros(rows, np.intp), 1.0, np.zeros((2, columns)))
 
 
 @given(

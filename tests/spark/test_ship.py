@@ -7,6 +7,7 @@ import sys
 import textwrap
 import threading
 import zipfile
+from importlib.machinery import EXTENSION_SUFFIXES
 from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING
@@ -16,11 +17,15 @@ import pytest
 pytest.importorskip("pyspark")
 
 import cloudpickle
+import pyarrow as pa
 
 import framefold as ff
+from framefold.aggregators import compiled
 from framefold.spark import ship
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from pyspark.sql import SparkSession
 
 PROGRAM = """
@@ -94,7 +99,8 @@ def test_the_zip_is_the_whole_package() -> None:
     assert "framefold/py.typed" in names
     assert "cloudpickle/cloudpickle.py" in names
     assert not any("__pycache__" in name for name in names)
-    assert {name.rpartition(".")[2] for name in names} == {"py", "pyc", "typed"}
+    others = [name for name in names if name.rpartition(".")[2] not in {"py", "pyc", "typed"}]
+    assert others == ([] if compiled.loops is None else [f"framefold/aggregators/loops{EXTENSION_SUFFIXES[0]}"])
 
 
 def test_framefold_in_a_zip_ships_the_same_zip() -> None:
@@ -104,6 +110,21 @@ def test_framefold_in_a_zip_ships_the_same_zip() -> None:
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert out[0].startswith(path)
     assert Path(out[1]).name == Path(path).name
+
+
+def test_executors_have_the_compiled_loops(spark: SparkSession) -> None:
+    """A task that finds another framefold than the zip's would have them too: it says where it is."""
+    ship.ship(spark)
+
+    def where(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from framefold.aggregators import compiled
+
+        list(batches)
+        yield pa.RecordBatch.from_pydict({"file": [compiled.__file__], "loops": [compiled.loops is not None]})
+
+    found = spark.range(1).mapInArrow(where, "file string, loops boolean").collect()
+    assert all(".zip" in row["file"] for row in found)
+    assert {row["loops"] for row in found} == {compiled.loops is not None}
 
 
 def test_a_session_is_shipped_to_once(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
