@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .centred import exponent_of
 from .compensated import two_sum
+from .compiled import loops
 from .frames import Frames
 from .gridded import gridded
 from .operation import State
@@ -118,6 +119,11 @@ class Deviations:
 
     def join(self, other: Deviations) -> Deviations:
         """The deviations of both states' values, about the left one's centre."""
+        if loops is not None and not (self.level | other.level).any():
+            room = np.empty((5, len(self.count)))
+            made = Deviations(np.empty_like(self.count), room[0], room[1], room[2], room[3], room[4], self.level)
+            if loops.join_deviations(self._contiguous(), other._contiguous(), made._contiguous(), ORDINARY):
+                return made
         if len(self.count) <= CACHED:
             return self._join(other)
         joined = Deviations(*map(np.empty_like, self.fields().values()))
@@ -127,6 +133,10 @@ class Deviations:
             for name, column in block.fields().items():
                 joined.fields()[name][rows] = column
         return joined
+
+    def _contiguous(self) -> list[NDArray[Any]]:
+        """The columns without their levels, each in one piece."""
+        return [np.ascontiguousarray(each) for each in (self.count, self.centre, *self._sums())]
 
     def rows(self, rows: slice) -> Deviations:
         """Some of the states."""

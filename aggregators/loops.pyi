@@ -1,3 +1,6 @@
+from collections.abc import Sequence
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,3 +20,6 @@ def add_deviations(
 ) -> None: ...
 def take_least(values: Values, index: NDArray[np.intp], found: Values) -> None: ...
 def take_greatest(values: Values, index: NDArray[np.intp], found: Values) -> None: ...
+def join_deviations(
+    left: Sequence[NDArray[Any]], right: Sequence[NDArray[Any]], made: Sequence[NDArray[Any]], ordinary: float
+) -> bool: ...

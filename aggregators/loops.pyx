@@ -112,3 +112,69 @@ def take_greatest(const number[::1] values not None, const Py_ssize_t[::1] index
                 found[group] = values[row]
     if values.shape[0] and not 0 <= group < size:
         raise IndexError(f"group {group} of a row is not among {size}")
+
+
+cdef inline double add(double a, double a_low, double b, double b_low, double* low) noexcept nogil:
+    """The sum of two pairs of floats, as ``two_floats.add`` has it."""
+    cdef double total = a + b
+    cdef double virtual = total - a
+    low[0] = (b - virtual) + (a - (total - virtual)) + a_low + b_low
+    return total
+
+
+def join_deviations(left not None, right not None, made not None, double ordinary):
+    """Join deviations of level 0 about the left ones' centres, each step as ``Deviations`` does it; whether it can.
+
+    The columns of each: counts; centres, sums and what they lack, sums of squares and what they lack. It cannot where
+    centres are so far apart, or so near to one another, that the square of that is no ordinary float.
+    """
+    cdef const int64_t[::1] a_count = left[0], b_count = right[0]
+    cdef const double[::1] a_centre = left[1], a_sum = left[2], a_sum_low = left[3]
+    cdef const double[::1] a_squares = left[4], a_squares_low = left[5]
+    cdef const double[::1] b_centre = right[1], b_sum = right[2], b_sum_low = right[3]
+    cdef const double[::1] b_squares = right[4], b_squares_low = right[5]
+    cdef int64_t[::1] count = made[0]
+    cdef double[::1] centre = made[1], sums = made[2], sums_low = made[3]
+    cdef double[::1] squares = made[4], squares_low = made[5]
+    cdef Py_ssize_t row, rows = count.shape[0]
+    cdef double base, n, apart, low, virtual, upper, lower, shift, many, rest, splitter = 134217729.0
+    cdef double moved, moved_low, twice, twice_low, twice_upper, twice_lower, more, more_low, high
+    for column in (*left, *right, *made):
+        if len(column) != rows:
+            raise ValueError("join_deviations: all columns must be of one length")
+    with nogil:
+        for row in range(rows):
+            base = b_centre[row] if a_count[row] == 0 else a_centre[row]
+            apart = b_centre[row] - base
+            virtual = apart - b_centre[row]
+            low = (b_centre[row] - (apart - virtual)) - (virtual + base)
+            if apart != 0.0 and not (1.0 / ordinary <= apart < ordinary or 1.0 / ordinary <= -apart < ordinary):
+                break
+            n = <double>b_count[row]
+            upper = splitter * apart
+            upper -= upper - apart
+            lower = apart - upper + low
+            many = splitter * n
+            many -= many - n
+            rest = n - many
+            shift = n * apart
+            low = many * upper - shift + rest * upper + n * lower
+            moved = add(b_sum[row], b_sum_low[row], shift, low, &moved_low)
+            high = add(a_sum[row], a_sum_low[row], moved, moved_low, &low)
+            sums[row] = high
+            sums_low[row] = low
+            twice = add(moved, moved_low, b_sum[row], b_sum_low[row], &twice_low)
+            more = apart * twice
+            twice_upper = splitter * twice
+            twice_upper -= twice_upper - twice
+            twice_lower = twice - twice_upper + twice_low
+            more_low = upper * twice_upper - more + twice_lower * upper + lower * twice
+            high = add(b_squares[row], b_squares_low[row], more, more_low, &low)
+            high = add(a_squares[row], a_squares_low[row], high, low, &low)
+            squares[row] = high
+            squares_low[row] = low
+            centre[row] = base
+            count[row] = a_count[row] + b_count[row]
+        else:
+            row = rows
+    return row == rows

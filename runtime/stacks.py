@@ -35,7 +35,7 @@ GAP = 8
 LEAST = 1 << 15
 """Fewer windows are slid in the general way."""
 
-BLOCKS_OF_A_RUN = 16
+BLOCKS_OF_A_RUN = 8
 """So many blocks a run has at least; the windows that are left of it, less than a block, slide in the general way."""
 
 
@@ -58,8 +58,6 @@ def side_by_side(operation: Bound, low: Ints, high: Ints, least: int = LEAST) ->
     if len(low) < least or not has_columns(operation):
         return None
     first = _runs(low, high)
-    if len(first) * BLOCKS_OF_A_RUN > len(low):
-        return None
     lengths = np.diff(np.append(first, len(low)))
     widths = high[first] - low[first]
     long = (lengths >= BLOCKS_OF_A_RUN * widths) & (widths > 1)

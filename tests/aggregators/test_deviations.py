@@ -1,0 +1,114 @@
+"""Deviations joined, by the compiled loop and by numpy."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from framefold.aggregators import deviations as module
+from framefold.aggregators.deviations import CACHED, Deviations
+from framefold.aggregators.frames import Frames
+
+COMPILED = module.loops
+
+
+def states(size: int, seed: int, *, rows: int = 8, away: float = 50.0, empty: float = 0.1) -> Deviations:
+    """Deviations of some values each, some of none."""
+    chance = np.random.default_rng(seed)
+    index = np.tile(np.arange(size), rows)
+    values = chance.normal(away, 10, len(index)) * 10.0 ** chance.integers(-3, 3, len(index))
+    made = Deviations.of(Frames(index, size, np.zeros(len(index), np.int64)), values)
+    none = chance.random(size) < empty
+    for column in made.fields().values():
+        column[none] = 0
+    return made
+
+
+def both_ways(a: Deviations, b: Deviations, monkeypatch: pytest.MonkeyPatch) -> list[Deviations]:
+    """Joined by the loop and by numpy."""
+    if COMPILED is None:
+        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
+    made = []
+    for loops in (COMPILED, None):
+        monkeypatch.setattr(module, "loops", loops)
+        with np.errstate(all="ignore"):
+            made.append(a.join(b))
+    return made
+
+
+@pytest.mark.parametrize("size", [0, 1, 1000, CACHED + 1])
+@pytest.mark.parametrize("more", [1, 1 << 20, 1 << 40])
+def test_both_ways_give_the_same_bits(size: int, more: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also of so many values that their number does not fit half a float."""
+    a, b = states(size, 1), states(size, 2)
+    a.count *= more
+    b.count *= more - 1 if more > 1 else 1
+    by_loop, by_numpy = both_ways(a, b, monkeypatch)
+    for name, column in by_loop.fields().items():
+        assert column.dtype == by_numpy.fields()[name].dtype
+        np.testing.assert_array_equal(column, by_numpy.fields()[name])
+
+
+@pytest.mark.parametrize("apart", [1e200, 1e-200, math.inf, math.nan, -1e300])
+def test_centres_too_far_apart_or_too_near_are_left_to_numpy(apart: float, monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = states(10, 1, empty=0.0), states(10, 2, empty=0.0)
+    a.centre[:] = 0.0
+    b.centre[:] = [*[0.0] * 9, apart]
+    if COMPILED is not None:
+        made = (np.empty(10, np.int64), *np.empty((5, 10)))
+        assert not COMPILED.join_deviations(a._contiguous(), b._contiguous(), made, module.ORDINARY)
+    by_loop, by_numpy = both_ways(a, b, monkeypatch)
+    for name, column in by_loop.fields().items():
+        np.testing.assert_array_equal(column, by_numpy.fields()[name])
+
+
+def test_columns_with_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
+    a, b = states(100, 1), states(100, 2)
+    some = [Deviations(*(column[::3] for column in each.fields().values())) for each in (a, b)]
+    by_loop, by_numpy = both_ways(*some, monkeypatch)
+    assert len(by_loop.count) == 34
+    for name, column in by_loop.fields().items():
+        np.testing.assert_array_equal(column, by_numpy.fields()[name])
+
+
+def test_columns_of_several_lengths() -> None:
+    if COMPILED is None:
+        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
+    a, b = states(10, 1), states(10, 2)
+    for place in range(6):
+        columns = a._contiguous()
+        columns[place] = columns[place][:9]
+        made = (np.empty(10, np.int64), *np.empty((5, 10)))
+        with pytest.raises(ValueError, match="must be of one length"):
+            COMPILED.join_deviations(columns, b._contiguous(), made, module.ORDINARY)
+
+
+VALUES = st.lists(st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-6), min_size=1, max_size=5)
+
+
+@given(VALUES, VALUES)
+def test_what_is_joined_is_right(left: list[float], right: list[float]) -> None:
+    """Against fractions, both ways."""
+    values = [Fraction(value) for value in left + right]
+    before = module.loops
+    try:
+        for module.loops in (COMPILED, None):
+            a, b = (
+                Deviations.of(Frames(np.zeros(len(each), np.intp), 1, np.zeros(len(each), np.int64)), np.array(each))
+                for each in (left, right)
+            )
+            made = a.join(b)
+            away = [value - Fraction(float(made.centre[0])) for value in values]
+            squares = sum(each * each for each in away)
+            found = Fraction(float(made.squares[0])) + Fraction(float(made.squares_low[0]))
+            assert made.count[0] == len(values)
+            assert abs(found - squares) <= squares / 2**60
+            total = Fraction(float(made.sum[0])) + Fraction(float(made.sum_low[0]))
+            assert abs(total - sum(away)) <= sum(map(abs, away)) / 2**60
+    finally:
+        module.loops = before
