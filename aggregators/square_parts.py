@@ -41,12 +41,14 @@ def in_sql(type: pa.DataType, read: Callable[[Planes], State]) -> InSql:
 def of_rows(type: pa.DataType, rows: int, read: Callable[[Planes], State]) -> InSql:
     """The same for so many rows of a key and frame."""
     steps, sums = float_parts.in_integers(type, rows)
-    if rows == FEW_ROWS:
-        squares = {STEP * place: text for place, text in enumerate(squared("{shifted}"))}
-    else:
-        more = float_parts.power(float_parts.first_shift(FEW_ROWS) - float_parts.first_shift(rows))
-        squares = {}
-        for place, text in enumerate(squared(f"({{shifted}} * {more})")):
+    more = float_parts.power(float_parts.first_shift(FEW_ROWS) - float_parts.first_shift(rows))
+    square, lost = squared("{shifted}" if rows == FEW_ROWS else f"({{shifted}} * {more})")
+    steps |= {"square": square, "lost": lost}
+    squares = {}
+    for place, text in enumerate(cut("{square}", "{lost}")):
+        if rows == FEW_ROWS:
+            squares[STEP * place] = text
+        else:
             squares[STEP * place] = f"{text} & {(1 << HALF) - 1}"
             squares[STEP * place + HALF] = f"shiftright({text}, {HALF})"
     sums |= {f"squares{position}": f"sum({text})" for position, text in squares.items()}
@@ -59,16 +61,20 @@ def rounded(value: str, exponent: int) -> str:
     return f"({value} + {large} - {large})"
 
 
-def squared(value: str) -> list[str]:
-    """The square of a value, in integers of no more than ``STEP`` bits and a sign, the last ones first.
-
-    The value is a multiple of ``2**-STEP`` below ``2**STEP``.
-    """
+def squared(value: str) -> tuple[str, str]:
+    """The square of a value, and what rounding lost of it."""
     large = f"({value} * {float_parts.literal(SPLITTER)})"
     upper = f"({large} - ({large} - {value}))"
     lower = f"({value} - {upper})"
     square = f"({value} * {value})"
-    lost = f"({upper} * {upper} - {square} + 2D * {upper} * {lower} + {lower} * {lower})"
+    return square, f"({upper} * {upper} - {square} + 2D * {upper} * {lower} + {lower} * {lower})"
+
+
+def cut(square: str, lost: str) -> list[str]:
+    """The square of a value, in integers of no more than ``STEP`` bits and a sign, the last ones first.
+
+    The value is a multiple of ``2**-STEP`` below ``2**STEP``.
+    """
     texts = []
     for place in (3, 2, 1):
         at = STEP * (place - 2)

@@ -56,12 +56,15 @@ def pieces(most: int, value: float) -> dict[str, int]:
     built = square_parts.of_rows(pa.float64(), most, lambda planes: {})
     shifted = value * 2.0 ** float_parts.first_shift(most)
     known = {"int": int, "shiftright": lambda number, bits: number >> bits, "shifted": shifted}
-    found = {}
-    for name, text in built.aggregates.items():
-        if name.startswith(("sum", "squares")):
-            python = re.sub(r"(\d)D\b", r"\1", text.removeprefix("sum")).replace("cast(", "int(")
-            found[name] = eval(python.replace(" as bigint", "").replace("{shifted}", "shifted"), known)
-    return found
+
+    def computed(text: str) -> int | float:
+        python = re.sub(r"(\d)D\b", r"\1", text.removeprefix("sum")).replace("cast(", "int(")
+        return eval(re.sub(r"\{(\w+)\}", r"\1", python.replace(" as bigint", "")), known)  # type: ignore[no-any-return]
+
+    for step in ("square", "lost"):
+        known[step] = computed(built.steps[step])
+    names = [name for name in built.aggregates if name.startswith(("sum", "squares"))]
+    return {name: int(computed(built.aggregates[name])) for name in names}
 
 
 def values_of_ordinary_size() -> list[float]:
