@@ -105,11 +105,16 @@ def memory_held(case: Found, ours: str) -> Iterator[Claim]:
     """Peak memory at the most events against that at each lesser number."""
     which, held = memory(case, ours)
     most = max(held, default=0.0)
+    same = [x for x in held if x < most and held[most] <= MEMORY * held[x]]
     for x in held:
         if x < most:
             what = f"{TITLES[ours]}, peak memory of {HELD[which]}, {number(most)} events against {number(x)}"
             seen = f"{held[most] / held[x]:.2f} ({held[most] >> 20} and {held[x] >> 20} MiB)"
-            yield Claim(what, f"at most {MEMORY} times as much", seen, held[most] <= MEMORY * held[x])
+            least = min((other for other in same if other > x), default=0.0)
+            why = (
+                f"so few events do not fill what is read ahead; from {number(least)} on it is the same" if least else ""
+            )
+            yield Claim(what, f"at most {MEMORY} times as much", seen, x in same, why)
 
 
 def variety(cases: dict[str, Found]) -> Iterator[Claim]:

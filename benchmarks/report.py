@@ -98,9 +98,17 @@ def must_hold(cases: list[Found]) -> Iterator[str]:
     yield from [*reasons, ""] if reasons else []
 
 
+def where(of: dict[str, Any]) -> str:
+    """On what and when something was measured, and what."""
+    machine = of["machine"]
+    return (
+        f"{machine['cores']} cores of {machine['processor']}, {machine['memory']}, {machine['system']}, "
+        f"Python {machine['Python']}, commit {machine['commit']}, {of['date']}"
+    )
+
+
 def how(results: dict[str, Any]) -> Iterator[str]:
     """How it was measured, on what, with which versions."""
-    machine = results["machine"]
     yield "## How it was measured"
     yield ""
     yield (
@@ -114,10 +122,14 @@ def how(results: dict[str, Any]) -> Iterator[str]:
         f"seconds; in brackets how many runs where they are fewer than {FEW}."
     )
     yield ""
-    yield (
-        f"{machine['cores']} cores of {machine['processor']}, {machine['memory']}, {machine['system']}, "
-        f"Python {machine['Python']}, commit {machine['commit']}, {results['date']}."
-    )
+    runs: dict[str, list[str]] = {}
+    for case in results["cases"]:
+        of = {key: case.get(key, results[key]) for key in ("machine", "date")}
+        runs.setdefault(where(of), []).append(case["name"])
+    if len(runs) == 1:
+        yield f"{next(iter(runs))}."
+    for place, names in runs.items() if len(runs) > 1 else ():
+        yield f"- {', '.join(names)}: {place}."
     yield ""
     if results.get("scale", 1.0) != 1.0:
         yield f"The numbers of events are {results['scale']:g} times the usual ones, but for the axis of events."

@@ -86,20 +86,15 @@ def run(chosen: list[Case], folder: Path, minutes: float) -> Iterator[dict[str, 
     The cases share the time that is left, each its part of it.
     """
     started = time.time()
+    where = {"machine": machine(), "date": time.strftime("%Y-%m-%d", time.gmtime(started))}
     arena = Arena(folder, lambda line: print(f"{time.time() - started:6.0f} s  {line}", flush=True))
     found = []
     try:
         for number, case in enumerate(chosen):
             left = max(started + 60 * minutes - time.time(), 0.0)
             part = left / sum(later.box for later in chosen[number:])
-            found.append(measure(replace(case, box=case.box * part), arena))
-            yield {
-                "machine": machine(),
-                "date": time.strftime("%Y-%m-%d", time.gmtime(started)),
-                "versions": arena.versions,
-                "unavailable": arena.unavailable,
-                "cases": found,
-            }
+            found.append(measure(replace(case, box=case.box * part), arena) | where)
+            yield where | {"versions": arena.versions, "unavailable": arena.unavailable, "cases": found}
     finally:
         arena.close()
 

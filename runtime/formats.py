@@ -132,8 +132,15 @@ class Parquet(Format):
 
         far = not isinstance(system, LocalFileSystem)  # one wait for all columns; what is near comes without
         with _opened(system, file) as source:
+            metadata = pq.read_metadata(source)
+            leaves = map(metadata.schema.column, range(metadata.num_columns))
+            text = {leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"}
             reader = pq.ParquetFile(
-                source, read_dictionary=list(encoded), pre_buffer=far, coerce_int96_timestamp_unit="us"
+                source,
+                metadata=metadata,
+                read_dictionary=[name for name in encoded if name in text],
+                pre_buffer=far,
+                coerce_int96_timestamp_unit="us",
             )
             threads = pa.cpu_count() > 1
             present = [name for name in columns.names if name in reader.schema_arrow.names]

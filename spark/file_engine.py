@@ -79,7 +79,7 @@ class FilePipeline(engine.Pipeline):
     def __init__(self, scan: Scan, query: Query) -> None:
         self.query = query
         self.spark = scan.spark
-        self.plan = scan.plan(query.columns)
+        self.plan = scan.plan(query.columns).with_dictionaries(query.by)
         keys = [scan.kinds[name] for name in query.by]
         self.schema = output_schema(query.result_schema, [kind for kind in keys if kind is not None])
         self.job = tasks.Job(query, Wire(query.partials_schema, len(query.by)), arrow_schema(self.schema))

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 from urllib.parse import unquote
@@ -66,6 +66,17 @@ class Plan:
     condition: pc.Expression | None
     tasks: tuple[tuple[Part, ...], ...]
     found: str
+
+    def with_dictionaries(self, names: Sequence[str]) -> Plan:
+        """The same with some columns, where they are text of Parquet, in the dictionaries that the files keep."""
+        if self.format != "parquet" or self.condition is not None:
+            return self
+        coded = pa.dictionary(pa.int32(), pa.string())
+        fields = [
+            field.with_type(coded) if field.name in names and field.type == pa.string() else field
+            for field in self.schema
+        ]
+        return replace(self, schema=pa.schema(fields))
 
 
 class Scan:

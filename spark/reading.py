@@ -95,8 +95,9 @@ def handed_over(plan: Plan, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.Recor
 def read(plan: Plan, parts: tuple[Part, ...]) -> Iterator[pa.RecordBatch]:
     """The events of a task, in the order of the files, a batch at a time."""
     reader = READERS[plan.format]
+    coded = [field.name for field in plan.schema if pa.types.is_dictionary(field.type)]
     for part in parts:
-        for batch in reader.read(plan.system, part.file, part.pieces, plan.schema, ()):
+        for batch in reader.read(plan.system, part.file, part.pieces, plan.schema, coded):
             if batch.num_rows:
                 yield from met(plan, conformed(batch, plan.schema, part))
 
@@ -106,19 +107,28 @@ def conformed(batch: pa.RecordBatch, schema: pa.Schema, part: Part) -> pa.Record
     columns = []
     for field in schema:
         if field.name in part.partition:
-            columns.append(pa.repeat(part.partition[field.name], batch.num_rows))
+            columns.append(as_type(pa.repeat(part.partition[field.name], batch.num_rows), field.type))
         elif field.name not in batch.schema.names:
             columns.append(pa.nulls(batch.num_rows, field.type))
         else:
             column = batch.column(field.name)
             try:
-                columns.append(column if column.type == field.type else column.cast(field.type))
+                columns.append(as_type(column, field.type))
             except pa.ArrowException as error:
                 raise EngineError(
                     f"the column {field.name!r} of {part.file.path!r} is {column.type} and cannot be read as "
                     f"{field.type}: {one_line(error)}"
                 ) from error
     return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def as_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A column as another type, with a dictionary where that has one."""
+    if column.type == kind:
+        return column
+    if pa.types.is_dictionary(kind):
+        return as_type(column, kind.value_type).dictionary_encode()
+    return column.cast(kind)
 
 
 def kept(plan: Plan, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

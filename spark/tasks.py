@@ -140,8 +140,11 @@ def _accumulated(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]
     if job.offsets is not None:
         rows = numbered(rows, [query.columns.index(name) for name in query.by], job.offsets)
     parts = itertools.count(piece() << 32)
-    pieces = portions.accumulated(lambda events: query.accumulate(conform(events, schema), next(parts)), filled(rows))
-    yield from _merged(query, pieces)
+
+    def accumulated(events: pa.Table) -> pa.Table:
+        return query.accumulate(conform(events, schema, coded=True), next(parts))
+
+    yield from _merged(query, portions.accumulated(accumulated, filled(rows)))
 
 
 def _sent(job: Job, tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:

@@ -106,6 +106,20 @@ def test_a_case_that_a_peer_wins_comes_before_everything_else(benchmarks: Module
     assert "one of ours is the fastest at 1 of 2 points" in text
 
 
+def test_the_report_says_where_each_case_was_measured(benchmarks: ModuleType) -> None:
+    machine = {"cores": 4, "processor": "X", "memory": "8 GiB", "system": "S", "Python": "3", "commit": "abc"}
+    places = [{"machine": machine | {"commit": commit}, "date": "2026-01-02"} for commit in ("abc", "def", "abc")]
+    found = [
+        case(name, framefold_spark__dataframe={60: [1.0]}, spark__two_stages={60: [2.0]})
+        for name in ("reference", "small", "own")
+    ]
+    text = report(benchmarks, *(one | place for one, place in zip(found, places, strict=True)))
+    assert "\n- reference, own: 4 cores of X, 8 GiB, S, Python 3, commit abc, 2026-01-02.\n" in text
+    assert "\n- small: 4 cores of X, 8 GiB, S, Python 3, commit def, 2026-01-02.\n" in text
+    text = report(benchmarks, *(one | places[0] for one in found))
+    assert "\n4 cores of X, 8 GiB, S, Python 3, commit abc, 2026-01-02.\n" in text
+
+
 def test_where_no_peer_wins_the_report_says_so(benchmarks: ModuleType) -> None:
     found = case("reference", framefold_spark__dataframe={60: [1.0]}, spark__window={60: [30.0]})
     assert "None of our ways takes longer than a peer" in report(benchmarks, found)
@@ -217,10 +231,17 @@ def test_memory_is_that_of_the_largest_python_worker(benchmarks: ModuleType) -> 
         entry = found["found"]["framefold_spark.parquet"][x]
         entry["memory"] = {"process": 500 << 20, "worker": worker << 20}
     rows = [line for line in report(benchmarks, found).splitlines() if "peak memory" in line]
-    assert [row.split(" | ")[2:] for row in rows] == [
+    assert [row.split(" | ")[2:] for row in rows[:2]] == [
         ["1.25 (275 and 220 MiB)", "**no** |"],
         ["1.10 (275 and 250 MiB)", "yes |"],
     ]
+    assert len(rows) == 3
+    assert rows[2].endswith(
+        "against 1,000,000: so few events do not fill what is read ahead; from 8,000,000 on it is the same."
+    )
+    found["found"]["framefold_spark.parquet"]["8000000.0"]["memory"]["worker"] = 240 << 20
+    rows = [line for line in report(benchmarks, found).splitlines() if "peak memory" in line]
+    assert [row.split(" | ")[-1] for row in rows] == ["**no** |", "**no** |"]
 
 
 def test_a_million_keys_are_compared_with_a_hundred(benchmarks: ModuleType) -> None:

@@ -102,6 +102,32 @@ def test_equal_to_duckdb(spark: SparkSession, path: Path) -> None:
     )
 
 
+def test_text_keys_of_files_with_dictionaries_of_their_own(spark: SparkSession, tmp_path: Path) -> None:
+    """Row groups and files that each number the same texts in another way, some of them null; one file has none."""
+    chance = np.random.default_rng(5)
+    words = [f"w{number}" for number in range(30)] + [None]
+    types = [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string()), None]
+    for number, type in enumerate(types):
+        columns = {"ts": chance.integers(0, 50, 500), "i": chance.integers(0, 9, 500)}
+        k = pa.array([words[at] for at in chance.integers(0, 31, 500)], pa.string())
+        more = {} if type is None else {"k": k.cast(type), "other": k.cast(type)}
+        pq.write_table(pa.table(columns | more), tmp_path / f"{number}.parquet", row_group_size=90)
+    events = ff.events(ff.parquet(tmp_path, spark=spark), time="ts", by="k")
+    asked = {"n": ff.Count(), "s": ff.Sum("i"), "texts": ff.Count("k"), "least": ff.Min("other")}
+    assert "not through the JVM" in explained(events, window=ff.tumbling(10), **asked)
+    query = f"""SELECT k, ts // 10 * 10 AS start, count(*), sum(i)::bigint, count(k), min(other)
+                FROM read_parquet('{tmp_path}/*.parquet', union_by_name=true)
+                GROUP BY ALL ORDER BY k NULLS FIRST, start"""
+    expected = duckdb.sql(query).fetchall()
+    for way in WAYS:
+        found = ours(events, way, window=ff.tumbling(10), **asked).toArrow().to_pylist()
+        assert [(row["k"], row["window"]["start"], *(row[name] for name in asked)) for row in found] == expected
+    one = ours(events.where(pc.field("k") == "w1"), window=ff.tumbling(10), n=ff.Count()).toArrow().to_pylist()
+    assert [(row["k"], row["window"]["start"], row["n"]) for row in one] == [
+        row[:3] for row in expected if row[0] == "w1"
+    ]
+
+
 def test_events_do_not_pass_through_the_jvm(spark: SparkSession, path: Path) -> None:
     with mock.patch.object(files.Scan, "by_spark", property(lambda self: pytest.fail("Spark reads the file"))):
         for way in WAYS:
