@@ -41,6 +41,8 @@ def in_sql(type: pa.DataType, read: Callable[[Planes], State]) -> InSql:
 def of_rows(type: pa.DataType, rows: int, read: Callable[[Planes], State]) -> InSql:
     """The same for so many rows of a key and frame."""
     steps, sums = float_parts.in_integers(type, rows)
+    # Nothing that may be null: for that Spark would look at each step of what follows. How many there are is counted.
+    steps["shifted"] = f"coalesce({steps['shifted']}, 0D)"
     more = float_parts.power(float_parts.first_shift(FEW_ROWS) - float_parts.first_shift(rows))
     square, lost = squared("{shifted}" if rows == FEW_ROWS else f"({{shifted}} * {more})")
     steps |= {"square": square, "lost": lost}
