@@ -101,7 +101,9 @@ def run(chosen: list[Case], folder: Path, minutes: float) -> Iterator[dict[str, 
 
 def merged(before: dict[str, Any], now: dict[str, Any], order: list[str]) -> dict[str, Any]:
     """Earlier results with those cases replaced that were measured now."""
-    cases = {case["name"]: case for case in [*before.get("cases", []), *now["cases"]]}
+    where = {key: before[key] for key in ("machine", "date") if key in before}
+    cases = {case["name"]: where | case for case in before.get("cases", [])}
+    cases |= {case["name"]: case for case in now["cases"]}
     versions = before.get("versions", {}) | now["versions"]
     return before | now | {"cases": [cases[name] for name in order if name in cases], "versions": versions}
 
