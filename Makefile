@@ -26,9 +26,10 @@ test: $(VENV)/has-test
 	wait $$others; without=$$?; \
 	cat $(VENV)/tests-without-spark; exit $$((with || without))
 
-# Spark on the Java of the extra is among the slow tests.
+# Spark on the Java of the extra is among the slow tests. The properties that take longest get all their examples here.
 slow: $(VENV)/has-test $(VENV)/has-java
 	@$(BIN)/pytest -m slow
+	@HYPOTHESIS_PROFILE=thorough $(BIN)/pytest tests/test_properties.py tests/test_windows_random.py
 
 # mypy does not see through an editable install, so the types are checked as a user's mypy finds them.
 lint: $(VENV)/has-lint

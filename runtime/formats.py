@@ -172,6 +172,7 @@ class ORC(Format):
                 stripe = reader.read_stripe(piece, columns=present)
                 for start in range(0, stripe.num_rows, BATCH_ROWS):
                     yield stripe.slice(start, BATCH_ROWS)
+                del stripe  # or it would be held while the next one is read
 
 
 class Arrow(Format):
@@ -195,6 +196,7 @@ class Arrow(Format):
                     batch = reader.get_batch(piece)
                     for start in range(0, batch.num_rows, BATCH_ROWS):
                         yield batch.slice(start, BATCH_ROWS)
+                    del batch  # as above
 
 
 class CSV_(Format):

@@ -94,6 +94,7 @@ def large(source: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
             if sum(map(len, waiting)) >= BATCH:
                 yield pa.Table.from_batches(waiting)
                 waiting = []
+        del batch  # or it would be held while the next one is read
     if waiting:
         yield pa.Table.from_batches(waiting)
 

@@ -63,7 +63,8 @@ def accumulated(
         if enough < MOST and rows < MOST and size < BYTES and len(found) * A_PARTIAL > rows:
             enough = MOST
             continue
+        held, rows, size = [], 0, 0  # let go of before the partials are worked on
         yield found
-        held, found, rows, size = [], None, 0, 0
+        found = None
     if held:
         yield accumulate(pa.concat_tables(held)) if found is None else found

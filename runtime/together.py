@@ -117,3 +117,4 @@ class Together:
                     for field in schema
                 ]
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
+                del batch, columns  # or they would be held while the next ones are read

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import lru_cache
@@ -59,7 +60,8 @@ def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[
             return
         # Tasks have pieces in the order of the files, and so parts are numbered in it.
         number = piece()
-        events = (batch for parts in reading.plan.tasks[number : number + 1] for batch in read(reading.plan, parts))
+        parts = itertools.chain.from_iterable(reading.plan.tasks[number : number + 1])
+        events = read(reading.plan, parts)
         assert reading.job is not None
         if stage == "accumulate":
             yield from tasks.accumulate(reading.job, events)
@@ -92,7 +94,7 @@ def handed_over(plan: Plan, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.Recor
                 yield from batches(pa.Table.from_batches([events]))
 
 
-def read(plan: Plan, parts: tuple[Part, ...]) -> Iterator[pa.RecordBatch]:
+def read(plan: Plan, parts: Iterable[Part]) -> Iterator[pa.RecordBatch]:
     """The events of a task, in the order of the files, a batch at a time."""
     reader = READERS[plan.format]
     coded = [field.name for field in plan.schema if pa.types.is_dictionary(field.type)]
@@ -100,6 +102,7 @@ def read(plan: Plan, parts: tuple[Part, ...]) -> Iterator[pa.RecordBatch]:
         for batch in reader.read(plan.system, part.file, part.pieces, plan.schema, coded):
             if batch.num_rows:
                 yield from met(plan, conformed(batch, plan.schema, part))
+            del batch  # or it would be held while the next one is read
 
 
 def conformed(batch: pa.RecordBatch, schema: pa.Schema, part: Part) -> pa.RecordBatch:

@@ -28,10 +28,10 @@ for inherited in (
 
 # A slow machine is no failure. In CI there are more examples, and the same ones each time, so that a red run can be
 # run again; HYPOTHESIS_PROFILE says otherwise, such as "thorough".
-hypothesis.settings.register_profile("dev", deadline=None, max_examples=60)
-hypothesis.settings.register_profile("ci", deadline=None, max_examples=100, derandomize=True)
-hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000)
-hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "dev"))
+in_ci = bool(os.environ.get("CI"))
+hypothesis.settings.register_profile("dev", deadline=None, max_examples=100 if in_ci else 60, derandomize=in_ci)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000, derandomize=in_ci)
+hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "dev")
 
 
 WITH_SPARK = ("tests/spark/", "tests/api/test_cli.py", "tests/api/test_demo.py", "tests/test_docstrings.py")

@@ -11,7 +11,7 @@ from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
@@ -20,6 +20,7 @@ from framefold.runtime.bind import bind
 from framefold.runtime.query import Query
 
 from . import strategies
+from .examples import examples
 from .operations import any_type, numeric, users
 from .oracle import Event, Grid, windows
 from .rows import Check, assert_windows
@@ -66,33 +67,33 @@ def run_in_parts(problem: Problem, values: pa.DataType, cases: Cases) -> None:
     assert_windows(result, windows(problem.events, problem.grid), {name: check for name, (_, check) in cases.items()})
 
 
-@settings(max_examples=700)
+@examples(700)
 @given(problems(strategies.floats))
 def test_floats(problem: Problem) -> None:
     run_locally(problem, FLOAT, numeric())
 
 
-@settings(max_examples=500)
+@examples(500)
 @given(problems(strategies.integers))
 def test_integers(problem: Problem) -> None:
     run_locally(problem, INT, numeric())
 
 
-@settings(max_examples=250)
+@examples(400)
 @given(problems(strategies.floats), st.sampled_from(["deduct", "two-stacks"]))
 def test_floats_in_parts(problem: Problem, way: str) -> None:
     with sliding_by(way):
         run_in_parts(problem, FLOAT, numeric())
 
 
-@settings(max_examples=250)
+@examples(400)
 @given(problems(strategies.integers), st.sampled_from(["deduct", "two-stacks"]))
 def test_integers_in_parts(problem: Problem, way: str) -> None:
     with sliding_by(way):
         run_in_parts(problem, INT, numeric())
 
 
-@settings(max_examples=150)
+@examples(250)
 @given(problems(st.integers(0, 2), most=40), st.sampled_from(["deduct", "two-stacks"]))
 def test_ordered_in_parts(problem: Problem, way: str) -> None:
     """Operations that need order are given the events of a key and frame in order of time."""
@@ -101,13 +102,13 @@ def test_ordered_in_parts(problem: Problem, way: str) -> None:
         run_in_parts(in_order, INT, users())
 
 
-@settings(max_examples=150)
+@examples(250)
 @given(problems(st.integers(0, 2), most=40))
 def test_own_operations(problem: Problem) -> None:
     run_locally(problem, INT, users())
 
 
-@settings(max_examples=100)
+@examples(200)
 @given(problems(st.floats(width=32, allow_infinity=True)))
 def test_narrow_floats(problem: Problem) -> None:
     run_locally(problem, pa.float32(), any_type())
@@ -128,7 +129,7 @@ OTHER_TYPES = {
 def test_other_types(name: str) -> None:
     values, strategy = OTHER_TYPES[name]
 
-    @settings(max_examples=40)
+    @examples(100)
     @given(problems(strategy, most=12))
     def check(problem: Problem) -> None:
         run_locally(problem, values, any_type())

@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
@@ -20,6 +20,7 @@ from framefold.runtime import local, stream
 
 from . import windows_oracle as oracle
 from . import windows_strategies as strategies
+from .examples import examples
 from .windows_oracle import Row, Window
 from .windows_strategies import Anchors, Instant, Problem, Span, Spec
 
@@ -238,7 +239,7 @@ CONSTRUCTORS: dict[str, st.SearchStrategy[Problem]] = {
 
 @pytest.mark.parametrize("name", CONSTRUCTORS)
 def test_windows(name: str) -> None:
-    @settings(max_examples=70 if name.startswith("policy") else 200, suppress_health_check=[HealthCheck.too_slow])
+    @examples(100 if name.startswith("policy") else 250)
     @given(CONSTRUCTORS[name])
     def check(problem: Problem) -> None:
         assert_right(problem)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import pairwise
+from typing import Any
 
 import pytest
 
@@ -11,13 +12,17 @@ pytest.importorskip("pyspark")
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
 from framefold.runtime import portions
 from framefold.runtime.bind import bind
-from framefold.spark import tasks
+from framefold.runtime.files import File
+from framefold.runtime.formats import Format
+from framefold.spark import reading, tasks
+from framefold.spark.files import Part, Plan
 from framefold.spark.types import arrow_schema, output_schema, to_spark
 from framefold.spark.wire import Wire, batches
 
@@ -65,6 +70,33 @@ def test_parts_rise_with_the_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(tasks, "HOLD_ROWS", 1)
     parts = [part for batch in tasks.accumulate(job(table.schema, ["k"]), sliced(table, 10)) for part in batch["part"]]
     assert [part.as_py() for part in parts] == sorted(part.as_py() for part in parts)
+
+
+@pytest.mark.parametrize("condition", [None, pc.field("x") >= 0], ids=["all", "some"])
+def test_a_batch_of_a_file_is_let_go_of_before_the_next_is_read(
+    condition: pc.Expression | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows, held = 1 << 19, []
+
+    class Watched(Format):
+        def _read(self, *_: Any) -> Iterator[pa.RecordBatch]:
+            before = pa.total_allocated_bytes()
+            for _ in range(4):
+                held.append(pa.total_allocated_bytes() - before)
+                numbers = pc.bit_wise_and(pa.array(np.arange(rows)), 7)  # Arrow's own memory, which it keeps count of
+                yield pa.RecordBatch.from_arrays([numbers, numbers, numbers], ["t", "k", "x"])
+                del numbers
+
+        def _layout(self, *_: Any) -> Any:
+            raise NotImplementedError
+
+    monkeypatch.setitem(reading.READERS, "watched", Watched())
+    work = job(events(1, 1).schema, ["k"])
+    plan = Plan("watched", None, work.query.input_schema, tuple(work.query.columns), condition, (), "")
+    part = Part(File("of no path", 0), (0,), {})
+    assert [batch["rows"].to_pylist() for batch in tasks.accumulate_packed(work, reading.read(plan, [part]))] == [[8]]
+    assert (len(held), held[0]) == (4, 0)
+    assert max(held) < 8 * rows  # partials take less than a column
 
 
 def test_nothing_in_nothing_out() -> None:
