@@ -205,8 +205,9 @@ class Events:
         max_driver_partials
             The most partials that ``"auto"`` takes to the driver.
         accumulate
-            What adds events up on Spark: ``"spark"`` itself, ``"python"`` tasks, or ``"auto"`` for Spark where it knows
-            how: all outputs are sums, averages, counts, extremes and the like, and the windows a grid or sessions.
+            What adds events up on Spark: ``"spark"`` itself, ``"python"`` tasks, or ``"auto"``: tasks that read files,
+            and of DataFrames Spark where it knows how: all outputs are sums, averages, counts, extremes and the like,
+            and the windows a grid or sessions.
         """
         known = [field.name for field in fields(Options)]
         for name in choices:

@@ -30,8 +30,10 @@ def schema(scan: Scan, used: Sequence[str]) -> pa.Schema:
     return scan.schema
 
 
-def why_a_dataframe(scan: Scan, query: Query) -> str | None:
+def why_a_dataframe(scan: Scan, query: Query, options: Options) -> str | None:
     """Why a query over files runs over a DataFrame of them; None where it does not."""
+    if options.accumulate == "spark":
+        return "Spark is to add events up by itself, accumulate='spark'"
     if query.in_rows:
         return "the windows are counted in rows, and so need all events in their order"
     if query.ordered:
@@ -51,7 +53,7 @@ def run(scan: Scan, query: Query, options: Options) -> DataFrame:
     options
         Where to combine.
     """
-    if why_a_dataframe(scan, query) is not None:
+    if why_a_dataframe(scan, query, options) is not None:
         return engine.run(dataframe(scan, query.columns), query, options)
     pipeline = FilePipeline(scan, query)
     if options.combine == "executors":
@@ -122,7 +124,7 @@ def started(
 def stages(scan: Scan, query: Query, options: Options) -> list[tuple[str, str]]:
     """Pairs of a stage of a query over files and where it runs, and why."""
     rows = explain.stages(query, options)
-    reason = why_a_dataframe(scan, query)
+    reason = why_a_dataframe(scan, query, options)
     if reason is not None:
         by = (
             "by tasks, handed to Spark"

@@ -29,7 +29,8 @@ class Options:
         The most partials, one for each (key, frame) and task, that ``"auto"`` takes to the driver.
     accumulate
         ``"spark"``: Spark adds events up by itself, and only partials come to Python; an error where it cannot.
-        ``"python"``: tasks do it, in mapInArrow. ``"auto"``: Spark, where it knows how.
+        ``"python"``: tasks do it, in mapInArrow or where they read files. ``"auto"``: tasks that read files, and for
+        DataFrames Spark, where it knows how.
 
     Raises
     ------

@@ -406,6 +406,16 @@ def test_windows_counted_in_rows_come_from_a_dataframe(spark: SparkSession, path
     assert "by spark.read.parquet as a DataFrame: the windows are counted in rows" in text
 
 
+def test_events_that_spark_is_to_add_up_come_from_a_dataframe(spark: SparkSession, path: Path) -> None:
+    query = ff.events(ff.parquet(path, spark=spark), "ts", by="k").window(HOURS).options(accumulate="spark")
+    text = str(query.explain(**OUTPUTS))
+    assert "by spark.read.parquet as a DataFrame: Spark is to add events up by itself, accumulate='spark'" in text
+    assert "by Spark itself, grouped by key and frame" in text
+    assert rows(query.aggregate(**OUTPUTS)) == rows(ours(ff.parquet(path)))
+    with pytest.raises(ff.QueryError, match=r"accumulate is 'spark', but x=Median\('x'\) is not made of SQL"):
+        query.aggregate(x=ff.Median("x"))
+
+
 def test_orc_times_are_left_to_spark(spark: SparkSession, tmp_path: Path) -> None:
     spark.range(50).selectExpr(
         "timestamp_micros(1730600000000000 + id * 1700000000) as ts", "'a' as k", "cast(id as int) as i", "id / 4 as x"
