@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import statistics
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 from .claims import claims
 from .contestants import ALSO, LEAVES_OUT, TITLES, ours
 from .figures import Found, label, median, number, seconds, times
-from .measure import SHORT, WARM_UPS
+from .measure import IDLE, SHORT, WARM_UPS
 from .plot import draw
 from .rounds import CHEAP
 from .wins import losses, overall
@@ -115,7 +116,9 @@ def how(results: dict[str, Any]) -> Iterator[str]:
         "Every peer lives in a process of its own, and in an environment of its own where its packages do not go "
         "with ours. A contender's first run at a point does not count, and has its result compared with ours, window "
         "by window: sums to 1e-9 of their size (of 1 where they are smaller), variances to 1e-9. There are up to "
-        f"{WARM_UPS} such runs, which warm it up; only one where that takes over {SHORT:g} s. Then each peer runs in "
+        f"{WARM_UPS} such runs, which warm it up; only one where that takes over {SHORT:g} s. Whoever had nothing to "
+        f"do for {IDLE:g} s while others ran, after which Spark ends Python workers, runs once more like this; what "
+        " that took is said below the tables. Then each peer runs in "
         f"turns with our ways that run on the same, there and back: {FEW} times, {2 * FEW} where a round takes under "
         f"{CHEAP:g} s, fewer where it takes too long; so ours run more often than peers do. A time is from the file to "
         "the whole result: in memory, or on Spark and Flink to a sink that throws it away. Figures are medians, in "
@@ -198,6 +201,12 @@ def notes(case: Found, ways: list[str]) -> Iterator[str]:
             lines.append(
                 f"- {TITLES[way]} leaves out {LEAVES_OUT.get(way, 'windows')}: up to {number(missing)} of them."
             )
+        idle = {x: entry["after_idling"] for x, entry in case["found"][way].items() if "after_idling" in entry}
+        if idle and ours(way):
+            taken = ", ".join(
+                f"{seconds(statistics.median(each))} at {label(case, float(x))}" for x, each in idle.items()
+            )
+            lines.append(f"- {TITLES[way]}, the first run after {IDLE:g} s of idling, in seconds: {taken}.")
         if way in ALSO:
             lines.append(f"- {TITLES[way]} {ALSO[way]}.")
     reasons: dict[tuple[str, str], list[str]] = {}

@@ -6,7 +6,7 @@ import signal
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -222,6 +222,31 @@ def test_a_slow_peer_has_few_rounds_and_takes_none_from_others(benchmarks: Modul
     assert arena.runs[6:10] == [fast, local, slow, local]
     seconds = {way: {x: len(entry["seconds"]) for x, entry in at.items()} for way, at in running.found.items()}
     assert seconds == {local: {"10": 7, "60": 5}, fast: {"10": 5, "60": 5}, slow: {"10": 2}}
+
+
+def test_who_has_idled_for_long_runs_once_more_which_does_not_count(
+    benchmarks: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local, peer = "framefold_local.local", "polars.dynamic"
+    point = benchmarks.case.Point(10, benchmarks.datasets.Data())
+    case = benchmarks.case.Case("some", "some", "size", (point,), (local, peer))
+    arena = Stopwatch(tmp_path, {local: 1.0, peer: 70.0})
+    clock = SimpleNamespace(monotonic=lambda: sum(arena.takes[way] for way in arena.runs))
+    monkeypatch.setattr(benchmarks.measure, "time", clock)
+    running = benchmarks.measure.Running(case, arena, {10: benchmarks.jobs.Job("")})
+    running.first(point)
+    arena.runs.clear()
+    running.ended.clear()
+    running.time(150.0)
+    assert arena.runs == [local, peer, peer, local, local]
+    assert {way: list(at["10"]["seconds"].values()) for way, at in running.found.items()} == {
+        local: [1.0, 1.0],
+        peer: [70.0, 70.0],
+    }
+    assert running.found[local]["10"]["after_idling"] == [1.0]
+    measured = {"points": [{"x": 10, "label": "10"}], "found": running.found, "left_out": []}
+    text = "\n".join(benchmarks.report.notes(measured, [local, peer]))
+    assert text == "- framefold, local engine, the first run after 60 s of idling, in seconds: 1.00 at 10.\n"
 
 
 def test_memory_is_that_of_the_largest_python_worker(benchmarks: ModuleType) -> None:
