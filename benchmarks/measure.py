@@ -98,7 +98,7 @@ class Running:
         """Run what has idled for long once more, so that no other's time is in its own; and note what that took."""
         contender, x = run
         idle = time.monotonic() - self.ended.get(contender, time.monotonic())
-        if idle > IDLE and self.took[run] < SHORT and self.run(run):
+        if idle > IDLE and self.took.get(run, SHORT) < SHORT and self.run(run):
             self.found[contender][str(x)].setdefault("after_idling", []).append(round(self.took[run], 5))
 
     def check(self, our_own: Path, path: Path, job: Job, contender: str) -> dict[str, Any]:
@@ -145,8 +145,7 @@ class Running:
         for turn in range(max(many, default=0)):
             for group, most in zip(todo, many, strict=True):
                 for contender, x in group.order(turn) if turn < most else ():
-                    if (contender, x) in self.took:
-                        self.wake((contender, x))
+                    self.wake((contender, x))
                     if (contender, x) in self.took and self.run((contender, x)):
                         taken = self.found[contender][str(x)]["seconds"]
                         taken[f"{group.name}, {turn + 1}"] = round(self.took[contender, x], 5)

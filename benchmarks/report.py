@@ -118,7 +118,7 @@ def how(results: dict[str, Any]) -> Iterator[str]:
         "by window: sums to 1e-9 of their size (of 1 where they are smaller), variances to 1e-9. There are up to "
         f"{WARM_UPS} such runs, which warm it up; only one where that takes over {SHORT:g} s. Whoever had nothing to "
         f"do for {IDLE:g} s while others ran, after which Spark ends Python workers, runs once more like this; what "
-        " that took is said below the tables. Then each peer runs in "
+        "that took is said below the tables. Then each peer runs in "
         f"turns with our ways that run on the same, there and back: {FEW} times, {2 * FEW} where a round takes under "
         f"{CHEAP:g} s, fewer where it takes too long; so ours run more often than peers do. A time is from the file to "
         "the whole result: in memory, or on Spark and Flink to a sink that throws it away. Figures are medians, in "

@@ -92,6 +92,7 @@ def handed_over(plan: Plan, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.Recor
         for number in batch.column(0).to_pylist():
             for events in read(plan, plan.tasks[number]):
                 yield from batches(pa.Table.from_batches([events]))
+                del events  # as in read
 
 
 def read(plan: Plan, parts: Iterable[Part]) -> Iterator[pa.RecordBatch]:

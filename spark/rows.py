@@ -133,11 +133,7 @@ def piece() -> int:
 def filled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The batches that have rows."""
     # Not a generator: it would hold a batch while the next one is read, and those of files are large.
-    return filter(_has_rows, batches)
-
-
-def _has_rows(batch: pa.RecordBatch) -> bool:
-    return bool(batch.num_rows)
+    return filter(len, batches)
 
 
 def begins(before: pa.RecordBatch | None, batch: pa.RecordBatch, columns: Iterable[int]) -> NDArray[np.bool_]:

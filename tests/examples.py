@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import os
 
-from hypothesis import HealthCheck, settings
+from hypothesis import settings
 
 ALL = os.environ.get("HYPOTHESIS_PROFILE") == "thorough"
 
 
 def examples(thorough: int) -> settings:
     """Settings of a property that a thorough run tries with so many examples, and any other with a fifth of them."""
-    return settings(
-        max_examples=thorough if ALL else thorough // 5,
-        suppress_health_check=[HealthCheck.too_slow],  # drawing takes long on a slow machine, which is no failure
-    )
+    return settings(max_examples=thorough if ALL else thorough // 5)

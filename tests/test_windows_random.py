@@ -12,7 +12,7 @@ from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import framefold as ff
@@ -239,7 +239,7 @@ CONSTRUCTORS: dict[str, st.SearchStrategy[Problem]] = {
 
 @pytest.mark.parametrize("name", CONSTRUCTORS)
 def test_windows(name: str) -> None:
-    @examples(100 if name.startswith("policy") else 250)
+    @settings(examples(100 if name.startswith("policy") else 250), suppress_health_check=[HealthCheck.too_slow])
     @given(CONSTRUCTORS[name])
     def check(problem: Problem) -> None:
         assert_right(problem)

@@ -64,7 +64,7 @@ def test_frames_that_are_alike(way: str, kind: str, rows: int) -> None:
     }[kind]
     frames = frames_of(index)
     assert gridded(frames, values) is not None
-    some = chance.integers(0, count, max(8, 60 // rows)).tolist()
+    some = chance.integers(0, count, 60).tolist()
     check(Deviations.of(frames, values), index, values, some)
 
 
