@@ -17,9 +17,7 @@ from .frames import Frames, Values
 from .of_numbers import OfNumbers, OfSums
 from .operation import State
 from .sums import Floats, Ints, floats
-
-SPLITTER = 2.0**27 + 1
-"""Cuts a float into two halves of 26 bits (G. W. Veltkamp, in T. J. Dekker, 1971)."""
+from .two_floats import product
 
 
 class GeometricMean(OfSums):
@@ -179,9 +177,10 @@ class WeightedAverage(OfSums):
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         weight = floats(columns[1])
-        product, lost = two_product(floats(columns[0]), weight)
+        rounded, lost = product(floats(columns[0]), weight)
+        lost[~np.isfinite(lost)] = 0.0
         return {
-            "total": frames.compensated_sum(product) + frames.compensated_sum(lost),
+            "total": frames.compensated_sum(rounded) + frames.compensated_sum(lost),
             "weight": frames.compensated_sum(weight),
         }
 
@@ -190,16 +189,3 @@ class WeightedAverage(OfSums):
         size = np.where(np.isfinite(weight), np.abs(weight), np.nan)  # infinite weights: inf / inf
         mean = cast(Compensated, a["total"]).value(divisor=size) * np.sign(weight)
         return pa.array(np.where(np.isfinite(weight), mean, np.nan), mask=weight == 0)
-
-
-def two_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """The rounded product of two columns and what the rounding lost (T. J. Dekker, 1971); 0 where that is not finite.
-
-    >>> [part.tolist() for part in two_product(np.array([2.0**27 + 1]), np.array([2.0**27 + 1]))]
-    [[1.801439877791744e+16], [1.0]]
-    """
-    product = a * b
-    a_high, b_high = (SPLITTER * a) - (SPLITTER * a - a), (SPLITTER * b) - (SPLITTER * b - b)
-    a_low, b_low = a - a_high, b - b_high
-    lost = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
-    return product, np.where(np.isfinite(lost), lost, 0.0)

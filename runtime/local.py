@@ -72,17 +72,21 @@ def work_on(
         return in_turn(source, query), 1
     cores, at_once = pa.cpu_count(), query.ordered or query.in_rows
     if not at_once and (ahead := source.ahead(query.columns)) is not None:
-        return (partial(list, [batch]) for batch in ahead), cores
+        return map(ready, ahead), cores
     pieces = [] if at_once else source.pieces(query.columns, query.by)
     # One more than there are cores: numpy holds the interpreter while it adds to places, and the others wait for it.
     return pieces or in_turn(source, query), cores + 1
 
 
-def in_turn(source: Source | Together, query: Query) -> Iterator[Callable[[], Iterable[pa.Table]]]:
+def in_turn(source: Source | Together, query: Query) -> Iterator[Callable[[], Iterable[pa.RecordBatch | pa.Table]]]:
     """The events batch by batch, as they are read by this thread and those of pyarrow."""
     batches = source.batches(query.columns)
-    for table in in_time_order(batches, query) if query.ordered or query.in_rows else large(batches):
-        yield partial(list, [table])
+    return map(ready, in_time_order(batches, query) if query.ordered or query.in_rows else large(batches))
+
+
+def ready(batch: pa.RecordBatch | pa.Table) -> Callable[[], Iterable[pa.RecordBatch | pa.Table]]:
+    """A piece of the events that has been read: one batch."""
+    return partial(list, [batch])
 
 
 def large(source: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:

@@ -65,21 +65,39 @@ def accumulated(
         partials = list(portions.accumulated(lambda portion: query.accumulate(portion, next(places)), counted()))
         return Accumulated(events, nulls, partials)
 
-    return in_order(work, enumerate(pieces), threads)
+    numbers = itertools.count()
+
+    def numbered(read: Callable[[], Iterable[pa.RecordBatch | pa.Table]]) -> tuple[int, Any]:
+        return next(numbers), read
+
+    return in_order(work, map(numbered, pieces), threads)  # enumerate would hold a piece while the next one is read
 
 
 def in_order(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
-    """A function's results for items, in the order of the items; a single one takes no thread."""
+    """A function's results for items, in the order of the items; a single one takes no thread.
+
+    No item is held that the function is done with.
+    """
+    if threads < 2:
+        yield from map(function, items)
+        return
     rest = iter(items)
-    first = list(itertools.islice(rest, 2))
-    if len(first) < 2 or threads < 2:
-        yield from map(function, itertools.chain(first, rest))
+    first = deque(itertools.islice(rest, 2))
+
+    def both() -> Iterator[Item]:
+        while first:
+            yield first.popleft()
+        yield from rest
+
+    if len(first) < 2:
+        yield from map(function, first)
         return
     with ThreadPoolExecutor(threads, "framefold") as pool:
         waiting: deque[Future[Result]] = deque()
         try:
-            for item in itertools.chain(first, rest):
+            for item in both():
                 waiting.append(pool.submit(function, item))
+                del item  # or it would be held while the next one is made
                 if len(waiting) > threads:
                     yield waiting.popleft().result()
             while waiting:

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold.aggregators.binding import Bound
-from framefold.aggregators.lifetimes import ClippedTicks, Covered, Lifetimes, TimeWeightedAverage, lifetimes_of
+from framefold.aggregators.clipped import ClippedTicks
+from framefold.aggregators.lifetimes import Covered, Lifetimes, TimeWeightedAverage, lifetimes_of
 from framefold.runtime import sweep
 from framefold.runtime.cover import over_frames
 from framefold.runtime.slide import slide

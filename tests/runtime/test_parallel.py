@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+import weakref
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,8 @@ import pytest
 import framefold as ff
 from framefold.aggregators.binding import Bound
 from framefold.runtime import local
-from framefold.runtime.parallel import in_order, is_ours
+from framefold.runtime.bind import bind
+from framefold.runtime.parallel import accumulated, in_order, is_ours
 
 
 def test_results_come_in_the_order_of_the_items_and_few_items_wait() -> None:
@@ -82,3 +84,22 @@ def test_what_calls_a_users_function() -> None:
     assert is_ours(Bound("x", ff.AllOf(a=ff.Sum("x"), b=ff.First("s")), [number, text]))
     assert not is_ours(Bound("x", Doubled("x"), [number]))
     assert not is_ours(Bound("x", ff.AllOf(a=ff.Sum("x"), b=Doubled("x")), [number, number]))
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_events_are_let_go_of_while_later_ones_are_read(threads: int) -> None:
+    schema = pa.schema({"t": pa.int64(), "x": pa.int64()})
+    query = bind(schema, time="t", by=[], window=ff.tumbling(10), outputs={"total": ff.Sum("x")})
+    made: list[Any] = []
+    alive: list[int] = []
+
+    def batches() -> Any:
+        for number in range(12):
+            alive.append(sum(batch() is not None for batch in made[: max(number - 4, 0) if threads > 1 else number]))
+            batch = pa.record_batch({"t": [number], "x": [number]})
+            made.append(weakref.ref(batch))
+            yield batch
+            del batch
+
+    assert sum(piece.events for piece in accumulated(query, map(local.ready, batches()), threads)) == 12
+    assert alive == [0] * 12
