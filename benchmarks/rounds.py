@@ -14,7 +14,7 @@ from .contestants import comparable, ours
 
 Run = tuple[str, float]
 """A contender, at a point of the axis."""
-CHEAP = 1.0
+CHEAP = 10.0
 """Seconds; a group whose round takes less may have twice as many, as short times vary more."""
 
 
