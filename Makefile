@@ -26,10 +26,12 @@ test: $(VENV)/has-test
 	wait $$others; without=$$?; \
 	cat $(VENV)/tests-without-spark; exit $$((with || without))
 
+THOROUGH := tests/test_properties.py tests/test_windows_random.py tests/aggregators/test_every_operation.py tests/aggregators/test_laws.py
+
 # Spark on the Java of the extra is among the slow tests. The properties that take longest get all their examples here.
 slow: $(VENV)/has-test $(VENV)/has-java
 	@$(BIN)/pytest -m slow
-	@HYPOTHESIS_PROFILE=thorough $(BIN)/pytest tests/test_properties.py tests/test_windows_random.py
+	@HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -m "not slow" $(THOROUGH)
 
 # mypy does not see through an editable install, so the types are checked as a user's mypy finds them.
 lint: $(VENV)/has-lint

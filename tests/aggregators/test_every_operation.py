@@ -14,6 +14,7 @@ import framefold as ff
 from framefold import check_laws
 from framefold.aggregators.operation import Operation
 
+from ..examples import some
 from .brute import VALUES, column
 from .numeric import STREAMS, drawn
 
@@ -137,7 +138,7 @@ def test_no_operation_is_left_out() -> None:
 @pytest.mark.parametrize("events", ["ordinary", "awkward"])
 @pytest.mark.parametrize("operation", OPERATIONS, ids=repr)
 def test_laws(operation: Operation, events: str) -> None:
-    check_laws(operation, pa.table(ORDINARY if events == "ordinary" else AWKWARD), examples=12)
+    check_laws(operation, pa.table(ORDINARY if events == "ordinary" else AWKWARD), examples=some(40))
 
 
 @pytest.mark.slow
@@ -163,4 +164,4 @@ def test_laws_of_all_types(operation: Any, kind: str) -> None:
         operation("x").bind(table["x"].type)
     except ff.ColumnError:
         return
-    check_laws(operation("x"), table, examples=8)
+    check_laws(operation("x"), table, examples=some(40))

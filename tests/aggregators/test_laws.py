@@ -14,6 +14,7 @@ import pytest
 import framefold as ff
 from framefold import ColumnError, LawError, QueryError, check_laws
 
+from ..examples import some
 from .numeric import STREAMS
 
 TABLE = pa.table({"x": [3, -1, 4, 1, -5, 0]})
@@ -337,7 +338,7 @@ def test_our_own_operations_keep_all_laws(operation: Any, kind: str) -> None:
         with pytest.raises(ColumnError, match="numbers"):
             check_laws(operation("x"), pa.table({"x": AWKWARD[kind]}))
         return
-    check_laws(operation("x"), pa.table({"x": AWKWARD[kind]}), examples=10)
+    check_laws(operation("x"), pa.table({"x": AWKWARD[kind]}), examples=some(40))
 
 
 def test_counting_rows_needs_no_column() -> None:
