@@ -14,6 +14,7 @@ from .compensated import BIG, SHIFT, Compensated, two_sum
 from .errors import SumOverflowError
 from .exact import BITS, MASK, Exact
 from .frames import Frames, Values
+from .of_numbers import OfSums
 from .operation import AggregateOperation, State
 from .sums import Ints, floats
 from .two_floats import product
@@ -22,11 +23,10 @@ LARGE = 2.0**896
 """From this magnitude on a product with ticks is kept apart, as it might be beyond what sums can hold."""
 
 
-class ClippedTicks(AggregateOperation):
+class ClippedTicks(OfSums):
     """The lifetimes of events in one stretch of time, added up."""
 
     state = {"ticks": "exact"}
-    commutative = True
 
     def __init__(self, asked: AggregateOperation) -> None:
         super().__init__(*asked.columns)
@@ -47,14 +47,6 @@ class ClippedTicks(AggregateOperation):
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         raise AssertionError("states of lifetimes are made by of()")
-
-    @property
-    def joins(self) -> dict[str, np.ufunc]:  # type: ignore[override]  # by the state
-        """Sums, all of them."""
-        return dict.fromkeys(self.state, np.add)
-
-    def combine(self, a: State, b: State) -> State:
-        return {key: cast(Any, a[key]) + cast(Any, b[key]) for key in a}
 
     def deduct(self, a: State, b: State) -> State:
         return {key: cast(Any, a[key]) - cast(Any, b[key]) for key in a}

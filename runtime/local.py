@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..aggregators.errors import DroppedEventsWarning, NullTimeError
 from .facts import RANK
 from .keys import Ints, encode, key_codes, normalised, plain
-from .parallel import accumulated, is_ours
+from .parallel import Piece, accumulated, is_ours
 from .query import Query
 from .times import drop_null_times, null_times
 
@@ -64,9 +64,7 @@ def run(source: Source | Together, query: Query) -> pa.Table:
     return query.results(pa.concat_tables(partials))
 
 
-def work_on(
-    source: Source | Together, query: Query
-) -> tuple[Iterable[Callable[[], Iterable[pa.RecordBatch | pa.Table]]], int]:
+def work_on(source: Source | Together, query: Query) -> tuple[Iterable[Piece], int]:
     """The events in pieces, and how many threads work on them."""
     if not all(is_ours(bound.operation) for bound in query.outputs.values()):
         return in_turn(source, query), 1
@@ -78,13 +76,13 @@ def work_on(
     return pieces or in_turn(source, query), cores + 1
 
 
-def in_turn(source: Source | Together, query: Query) -> Iterator[Callable[[], Iterable[pa.RecordBatch | pa.Table]]]:
+def in_turn(source: Source | Together, query: Query) -> Iterator[Piece]:
     """The events batch by batch, as they are read by this thread and those of pyarrow."""
     batches = source.batches(query.columns)
     return map(ready, in_time_order(batches, query) if query.ordered or query.in_rows else large(batches))
 
 
-def ready(batch: pa.RecordBatch | pa.Table) -> Callable[[], Iterable[pa.RecordBatch | pa.Table]]:
+def ready(batch: pa.RecordBatch | pa.Table) -> Piece:
     """A piece of the events that has been read: one batch."""
     return partial(list, [batch])
 

@@ -22,6 +22,9 @@ from .query import Query
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 
+Piece = Callable[[], Iterable[pa.RecordBatch | pa.Table]]
+"""A piece of the events: gives its batches when called."""
+
 
 class Accumulated(NamedTuple):
     """A piece of the events: how many it has, how many of them have no time, and its partials."""
@@ -31,9 +34,7 @@ class Accumulated(NamedTuple):
     partials: list[pa.Table]
 
 
-def accumulated(
-    query: Query, pieces: Iterable[Callable[[], Iterable[pa.RecordBatch | pa.Table]]], threads: int
-) -> Iterator[Accumulated]:
+def accumulated(query: Query, pieces: Iterable[Piece], threads: int) -> Iterator[Accumulated]:
     """The partials of pieces of the events, in the order of the pieces; parts are numbered by it.
 
     What must not have events without a time is not accumulated any further from the first such event of a piece on.
@@ -48,7 +49,7 @@ def accumulated(
         How many pieces are worked on at a time, at most; one more is held.
     """
 
-    def work(piece: tuple[int, Callable[[], Iterable[pa.RecordBatch | pa.Table]]]) -> Accumulated:
+    def work(piece: tuple[int, Piece]) -> Accumulated:
         number, read = piece
         events = nulls = 0
 
@@ -67,7 +68,7 @@ def accumulated(
 
     numbers = itertools.count()
 
-    def numbered(read: Callable[[], Iterable[pa.RecordBatch | pa.Table]]) -> tuple[int, Any]:
+    def numbered(read: Piece) -> tuple[int, Piece]:
         return next(numbers), read
 
     return in_order(work, map(numbered, pieces), threads)  # enumerate would hold a piece while the next one is read
