@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from .compiled import loops
+
 Ints = NDArray[np.int64]
 
 WINDOWS, ROWS = 3 << 14, 3 << 15
@@ -79,8 +81,7 @@ def _survey(low: Ints, high: Ints, first: int, last: int) -> Block | None:
         return None
     lows, highs = low[first:last], high[first:last]
     a_row_each = lows[-1] - begin == count - 1 and highs[-1] - highs[0] == count - 1
-    # Whatever ascends in so many steps, and by so many rows, ascends by a row each.
-    if width > 0 and a_row_each and (lows[1:] > lows[:-1]).all() and (highs[1:] > highs[:-1]).all():
+    if width > 0 and a_row_each and _a_row_each(lows, highs):
         return Block(first, last, begin, end, 1, width)
     widths, steps = highs - lows, lows[1:] - lows[:-1]
     step = int(steps[0]) if len(steps) else 1
@@ -91,12 +92,27 @@ def _survey(low: Ints, high: Ints, first: int, last: int) -> Block | None:
     return Block(first, last, begin, end, 0, int(widths.max()))
 
 
+def _a_row_each(low: Ints, high: Ints) -> bool:
+    """Whether ends that ascend by as many rows as there are steps ascend by a row each."""
+    if loops is not None:
+        return by_steps_of_one(low, high)
+    # What ascends in so many steps, and by so many rows, does.
+    return bool((low[1:] > low[:-1]).all() and (high[1:] > high[:-1]).all())
+
+
+def by_steps_of_one(low: Ints, high: Ints) -> bool:
+    """Whether both ends ascend by a row each, if the compiled loop can tell."""
+    return loops is not None and bool(loops.steps_of_one(np.ascontiguousarray(low), np.ascontiguousarray(high)))
+
+
 def breaks(low: Ints, high: Ints) -> Ints:
     """The windows that do not begin and end a row after the one before them.
 
     >>> breaks(np.array([0, 1, 4, 5]), np.array([2, 3, 6, 8]))
     array([2, 3])
     """
+    if by_steps_of_one(low, high):
+        return np.empty(0, np.int64)
     return np.flatnonzero((np.diff(low) != 1) | (np.diff(high) != 1)) + 1
 
 
@@ -142,9 +158,10 @@ def _parts(block: Block, low: Ints, high: Ints) -> Iterator[Block]:
 class Places:
     """Where the windows of a block begin and end among its rows: slices if they are regular, rows otherwise."""
 
-    __slots__ = ("begin", "end", "length", "widest")
+    __slots__ = ("_block", "_high", "_low", "begin", "end", "length", "widest")
 
     def __init__(self, block: Block, low: Ints, high: Ints) -> None:
+        self._block, self._low, self._high = block, low, high
         self.length = block.last - block.first
         self.widest = block.widest
         self.begin: Ints | slice
@@ -156,6 +173,13 @@ class Places:
         else:
             windows = slice(block.first, block.last)
             self.begin, self.end = low[windows] - block.begin, high[windows] - block.begin
+
+    def ranges(self) -> tuple[Ints, Ints]:
+        """The rows at which windows begin and end, regular or not."""
+        if isinstance(self.begin, slice) or isinstance(self.end, slice):
+            windows = slice(self._block.first, self._block.last)
+            return self._low[windows] - self._block.begin, self._high[windows] - self._block.begin
+        return self.begin, self.end
 
     @property
     def regular(self) -> bool:

@@ -5,7 +5,8 @@ is cut into integers of fixed points, as in the long accumulator of U. Kulisch (
 products", 2011), of which a block needs two or three: the grid of the first is such that the largest value of the
 block just fits as often as a window has rows; the next one takes up what is left of it. Cutting is adding and
 subtracting a large number (S. M. Rump, T. Ogita and S. Oishi, "Accurate floating-point summation", 2008, 3.1); while
-that is added, the bits of a float are those of the integer.
+that is added, the bits of a float are those of the integer. Compiled loops do in one pass what numpy takes several
+for, to the same bits.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..aggregators.compensated import BIG, HUGE, Compensated
+from .compiled import loops
 from .cut import Places, Workspace, taken
 
 Ints = NDArray[np.int64]
@@ -48,6 +50,9 @@ def differences(values: NDArray[np.integer], places: Places, work: Workspace, ou
         else:
             np.multiply(values[:1], (places.end - places.begin).astype(dtype), out=out)
         return
+    if loops is not None and places.every_row and dtype == np.int64:
+        loops.window_sums(np.ascontiguousarray(values), places.widest, out)
+        return
     running = work.scratch(dtype, len(values) + 1)
     running[0] = 0
     np.add.accumulate(values, out=running[1:])
@@ -72,6 +77,8 @@ def compensated_differences(
         return np.ones(places.length, bool)
     if least > 0 and places.every_row and in_two_planes(values, least, most, lost, places.widest, work, out):
         return None
+    if loops is not None and in_three_planes(values, largest, lost, places, out):
+        return None
     if not out.low.flags.writeable:  # asked for rounded
         pair = Compensated(out.high, work.floats("low", places.length))
         doubtful = in_planes(values, largest, lost, places, work, pair)
@@ -93,6 +100,11 @@ def in_two_planes(
     second, finest = _adder(grid / 2 + lost, spread)
     if finest > math.ulp(least):  # something may be left of the high floats
         return False
+    if loops is not None:
+        left = finest * width if finest <= LIKELY * least else 0.0
+        high, low = np.ascontiguousarray(values.high), np.ascontiguousarray(values.low)
+        sure: bool = loops.two_plane_sums(high, low, width, first, second, left, out.high, written(out.low))
+        return sure
     coarse, fine, rest = (work.floats(name, len(values)) for name in ("coarse", "bits", "rest"))
     np.add(values.high, first, out=coarse)
     np.subtract(coarse, first, out=fine)
@@ -134,6 +146,29 @@ def _slid(plane: Floats, width: int, adder: float, out: Floats) -> Floats:
     np.subtract(bits[width:], bits[: len(bits) - width], out=sums[1:])
     np.add.accumulate(sums, out=sums)
     return np.subtract(out, adder, out=out)
+
+
+def in_three_planes(values: Compensated, largest: float, lost: float, places: Places, out: Compensated) -> bool:
+    """The sums of windows over values of any kind by the compiled loop; whether three planes hold all of them."""
+    assert loops is not None
+    spread = places.widest.bit_length()
+    first, coarse = _adder(largest, spread)
+    second, fine = _adder(coarse / 2 + lost, spread)
+    third, _ = _adder(fine if lost else fine / 2, spread)
+    high, low = np.ascontiguousarray(values.high), np.ascontiguousarray(values.low)
+    adders, low_out = (first, second, third), written(out.low)
+    whole: bool
+    if places.every_row:
+        whole = loops.three_plane_sums(high, low, places.widest, adders, out.high, low_out)
+    else:
+        ranges = map(np.ascontiguousarray, places.ranges())
+        whole = loops.three_plane_sums_of(high, low, *ranges, adders, out.high, low_out)
+    return whole
+
+
+def written(column: Floats) -> Floats | None:
+    """The column, None if it cannot be written."""
+    return column if column.flags.writeable else None
 
 
 def in_planes(

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..aggregators.binding import Bound
 from ..aggregators.fields import Plain
 from ..aggregators.operation import State
+from .compiled import loops
 from .cut import breaks
 
 Ints = NDArray[np.int64]
@@ -28,6 +29,9 @@ CACHED = 1 << 15
 
 AT_A_TIME = 1 << 17
 """Of fewer blocks, several steps are read and written at a time."""
+
+WORDS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
+"""What the compiled loop takes elements of so many bytes for."""
 
 GAP = 8
 """So many elements lie between blocks that are to be transposed."""
@@ -127,9 +131,7 @@ class Steps:
         for key, room in into.items():
             column = self.columns[key]
             if self.width:
-                turned = self._turned(column, len(room))
-                np.copyto(turned, self._matrix(column, step, len(room)))
-                np.copyto(room, turned.T)
+                transpose(self._matrix(column, step, len(room)), room)
             else:
                 np.take(column, self._rows(step, len(room)), out=room, mode="clip")
 
@@ -139,23 +141,33 @@ class Steps:
         for key, column in self.columns.items():
             values = states[key].reshape(count, -1)
             if rows is None:
-                turned = self._turned(column, count)
-                np.copyto(turned, values.T)
-                np.copyto(self._matrix(column, step, count), turned)
+                transpose(values, self._matrix(column, step, count))
             else:
                 column[rows] = values
 
     def _rows(self, step: int, count: int) -> Ints:
         return cast(Ints, self.first + np.arange(step, step + count)[:, None])
 
-    def _turned(self, column: NDArray[Any], count: int) -> NDArray[Any]:
-        """Room for so many steps of each block, with a gap: what lies a power of two apart shares a cache's lines."""
-        return np.empty((len(self.first), count + GAP), column.dtype)[:, :count]
-
     def _matrix(self, column: NDArray[Any], step: int, count: int) -> NDArray[Any]:
         start, size = int(self.first[0]) + step, column.itemsize
         shape, strides = (len(self.first), count), (self.width * size, size)
         return np.lib.stride_tricks.as_strided(column[start:], shape, strides)
+
+
+def transpose(source: NDArray[Any], target: NDArray[Any]) -> None:
+    """Copy a matrix to one that has its columns as rows; in one of them these lie far apart."""
+    word = WORDS.get(source.itemsize)
+    if loops is not None and word is not None and not source.dtype.hasobject:
+        if source.strides[1] != source.itemsize:
+            source = np.ascontiguousarray(source)
+        loops.transpose(source.view(word), target.view(word))
+        return
+    # Room with a gap between rows: what lies a power of two apart shares a cache's lines.
+    long, short = max(source.shape), min(source.shape)
+    turned = np.empty((long, short + GAP), source.dtype)[:, :short]
+    wide = source.shape == turned.shape
+    np.copyto(turned, source if wide else source.T)
+    np.copyto(target, turned.T if wide else turned)
 
 
 class Grid:

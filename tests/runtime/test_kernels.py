@@ -22,6 +22,7 @@ from framefold.aggregators.compensated import Compensated
 from framefold.aggregators.exact import Exact
 from framefold.runtime import cut, running
 from framefold.runtime import slide as module
+from framefold.runtime.compiled import loops
 from framefold.runtime.cut import Block, blocks
 from framefold.runtime.kernels import by_kernels, has_kernels
 from framefold.runtime.slide import slide
@@ -36,6 +37,17 @@ DECIMALS = Bound("d", ff.Sum("x"), [pa.decimal128(38, 0)])
 @contextmanager
 def blocks_of(windows: int, rows: int) -> Iterator[None]:
     with patch.multiple(cut, WINDOWS=windows, ROWS=rows, STRETCH=windows // 2):
+        yield
+
+
+WAYS = ["loop", "numpy"] if loops is not None else ["numpy"]
+"""What adds up: the compiled loops, if framefold was installed with them, or numpy."""
+
+
+@contextmanager
+def added_up_by(way: str) -> Iterator[None]:
+    chosen = loops if way == "loop" else None
+    with patch.object(running, "loops", chosen), patch.object(cut, "loops", chosen):
         yield
 
 
@@ -61,10 +73,10 @@ def forward(draw: st.DrawFn, rows: int) -> Ranges:
 # Blocks
 
 
-@given(st.integers(1, 40).flatmap(forward), SMALL)
-def test_blocks_hold_every_window_once(ranges: Ranges, sizes: tuple[int, int]) -> None:
+@given(st.integers(1, 40).flatmap(forward), SMALL, st.sampled_from(WAYS))
+def test_blocks_hold_every_window_once(ranges: Ranges, sizes: tuple[int, int], way: str) -> None:
     low, high = ranges
-    with blocks_of(*sizes):
+    with blocks_of(*sizes), added_up_by(way):
         found = blocks(low, high)
     assert found is not None
     assert [each.first for each in found] == [0, *(each.last for each in found[:-1])]
@@ -166,41 +178,46 @@ def check_floats(high: list[float], low: list[float] | None, ranges: Ranges) -> 
     return doubtful
 
 
-@given(st.lists(st.sampled_from(NASTY), min_size=1, max_size=40), st.data(), SMALL)
-@example([1e300, 1.0, -1e300, 1.0, 5e-324], None, (9, 20))
-def test_nasty_floats(values: list[float], data: Any, sizes: tuple[int, int]) -> None:
+@given(st.lists(st.sampled_from(NASTY), min_size=1, max_size=40), st.data(), SMALL, st.sampled_from(WAYS))
+@example([1e300, 1.0, -1e300, 1.0, 5e-324], None, (9, 20), WAYS[0])
+@example([1e300, 1.0, -1e300, 1.0, 5e-324], None, (9, 20), "numpy")
+def test_nasty_floats(values: list[float], data: Any, sizes: tuple[int, int], way: str) -> None:
     ranges = regular(len(values), 2) if data is None else data.draw(forward(len(values)))
-    with blocks_of(*sizes):
+    with blocks_of(*sizes), added_up_by(way):
         check_floats(values, None, ranges)
 
 
-@given(st.lists(st.sampled_from(TAME), min_size=1, max_size=40), st.data(), SMALL)
-def test_tame_floats_are_never_doubtful(values: list[float], data: Any, sizes: tuple[int, int]) -> None:
+@given(st.lists(st.sampled_from(TAME), min_size=1, max_size=40), st.data(), SMALL, st.sampled_from(WAYS))
+def test_tame_floats_are_never_doubtful(values: list[float], data: Any, sizes: tuple[int, int], way: str) -> None:
     ranges = data.draw(forward(len(values)))
     low = [value * 2.0**-60 for value in data.draw(st.permutations(values))]
-    with blocks_of(*sizes):
+    with blocks_of(*sizes), added_up_by(way):
         assert not len(check_floats(values, None, ranges))
         check_floats(values, low, ranges)
 
 
-@given(st.lists(st.floats(), min_size=1, max_size=30), st.data())
-def test_any_floats(values: list[float], data: Any) -> None:
+@given(st.lists(st.floats(), min_size=1, max_size=30), st.data(), st.sampled_from(WAYS))
+def test_any_floats(values: list[float], data: Any, way: str) -> None:
     low = data.draw(st.none() | st.just([value * 2.0**-70 for value in values]))
-    check_floats(values, low, data.draw(forward(len(values))))
+    ranges = data.draw(forward(len(values)))
+    with added_up_by(way):
+        check_floats(values, low, ranges)
 
 
-@given(st.integers(-1074, 900), st.integers(0, 110), st.integers(1, 64), st.integers(0, 99))
-def test_floats_of_any_size_that_cancel(exponent: int, spread: int, width: int, seed: int) -> None:
+@given(st.integers(-1074, 900), st.integers(0, 110), st.integers(1, 64), st.integers(0, 99), st.sampled_from(WAYS))
+def test_floats_of_any_size_that_cancel(exponent: int, spread: int, width: int, seed: int, way: str) -> None:
     """Values over as many binary places as a window can need, each taken out again in reverse order."""
     chance = np.random.default_rng(seed)
     values = np.ldexp(chance.normal(size=100), exponent + chance.integers(0, spread + 1, 100))
     values = np.concatenate([values, -values[::-1]])
-    check_floats(values.tolist(), None, regular(200, width))
+    with added_up_by(way):
+        check_floats(values.tolist(), None, regular(200, width))
 
 
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("width", [2, 60, 1000, 30_000])
 @pytest.mark.parametrize("kind", ["normal", "integers", "lognormal", "with low parts", "of both signs and all sizes"])
-def test_long_runs_of_floats(kind: str, width: int) -> None:
+def test_long_runs_of_floats(kind: str, width: int, way: str) -> None:
     """Several blocks, regular and not, each window correctly rounded (sampled)."""
     chance = np.random.default_rng(width)
     rows = 90_000
@@ -216,7 +233,8 @@ def test_long_runs_of_floats(kind: str, width: int) -> None:
     begin, end = np.maximum(starts, 0), np.minimum(starts + width, rows)
     of = blocks(begin, end)
     assert of is not None
-    slid, doubtful = by_kernels(FLOATS, floats(values, low), begin, end, of)
+    with added_up_by(way):
+        slid, doubtful = by_kernels(FLOATS, floats(values, low), begin, end, of)
     assert not len(doubtful)
     found = slid["total"].value()
     for window in chance.integers(0, len(begin), 2_000_000 // (width + 2000)).tolist():
@@ -242,9 +260,10 @@ class Kept(ff.AggregateOperation):
         return a["total"]
 
 
+@pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("width", [2, 60, 500])
 @pytest.mark.parametrize("kind", ["few bits", "many bits", "many bits and low ones", "nearly ties"])
-def test_two_planes_are_enough_for_positive_values_of_one_size(kind: str, width: int) -> None:
+def test_two_planes_are_enough_for_positive_values_of_one_size(kind: str, width: int, way: str) -> None:
     """Every window correctly rounded, without a third plane, and what rounding lost is kept for those who ask."""
     chance = np.random.default_rng(width)
     rows = 9000
@@ -260,8 +279,7 @@ def test_two_planes_are_enough_for_positive_values_of_one_size(kind: str, width:
         low = np.ldexp(chance.integers(-1, 2, rows), -53) + np.ldexp(chance.integers(-1, 2, rows), -66)
     ranges = regular(rows, width)
     states = floats(values, low)
-    fails = patch.object(running, "in_planes", None)
-    with fails:
+    with added_up_by(way), patch.multiple(running, in_planes=None, in_three_planes=None):
         rounded = slide(FLOATS, states, *ranges)["total"]
         kept = slide(Bound("k", Kept("x"), [FLOAT]), {"total": states["total"]}, *ranges)["total"]
     assert not rounded.low.any()
@@ -273,7 +291,8 @@ def test_two_planes_are_enough_for_positive_values_of_one_size(kind: str, width:
         assert abs(left) <= 2.0**-76 * rounded.high[window]
 
 
-def test_what_two_planes_cannot_round_for_sure_goes_by_more() -> None:
+@pytest.mark.parametrize("way", WAYS)
+def test_what_two_planes_cannot_round_for_sure_goes_by_more(way: str) -> None:
     """Ties but for a bit that lies below both planes, on either side."""
     for side in (1.0, -1.0):
         values = np.full(9000, 1.0)
@@ -282,11 +301,66 @@ def test_what_two_planes_cannot_round_for_sure_goes_by_more() -> None:
         low[1::2] = side * 2.0**-100
         low[::64] += 2.0**-54
         states = {"total": Compensated(values, low), "frames": np.ones(9000, np.int64)}
-        with patch.object(running, "in_planes", side_effect=running.in_planes) as more:
+        next_way = "in_three_planes" if way == "loop" else "in_planes"
+        with added_up_by(way), patch.object(running, next_way, side_effect=getattr(running, next_way)) as more:
             found = slide(FLOATS, states, *regular(9000, 2))["total"].value()
         assert more.called
         for window in range(0, len(found), 3):
             assert found[window] == math.fsum([*values[window : window + 2], *low[window : window + 2]])
+
+
+@pytest.mark.skipif(loops is None, reason="framefold is installed without its compiled loops: there was no compiler")
+def test_what_three_planes_cannot_hold_goes_by_more() -> None:
+    """Values that take more binary places than three planes have, in windows of all shapes."""
+    values = np.array([1e60, 1.0, -1e60, 2.0**-40, 3.0, 1e50] * 20)
+    for ranges in (regular(120, 7), regular(120, 7, 3), (np.array([0, 2, 9]), np.array([3, 30, 31]))):
+        with patch.object(running, "in_planes", side_effect=running.in_planes) as more:
+            found = slide(FLOATS, floats(values), *ranges)["total"].value()
+        assert more.called
+        for low, high, value in zip(*ranges, found, strict=True):
+            assert value == math.fsum(values[low:high])
+
+
+def test_both_ways_give_the_same_bits() -> None:
+    """Rounded or with what rounding lost, at every row, every few rows, and from any row to any."""
+    chance = np.random.default_rng(3)
+    values, low = chance.normal(size=90_000), chance.normal(0, 2.0**-55, 90_000)
+    kept = Bound("k", Kept("x"), [FLOAT])
+    ends = np.sort(chance.integers(0, 90_000, (2, 5000)), axis=1)
+    for ranges in (regular(90_000, 60), regular(90_000, 60, 7), (ends[0], np.maximum(ends[0] + 1, ends[1]))):
+        for bound in (FLOATS, kept):
+            states = floats(values, low) if bound is FLOATS else {"total": floats(values, low)["total"]}
+            found = []
+            for way in WAYS:
+                with added_up_by(way):
+                    total = slide(bound, states, *ranges)["total"]
+                found.append((total.high.tobytes(), np.array(total.low).tobytes()))
+            assert len(set(found)) == 1
+
+
+@pytest.mark.skipif(loops is None, reason="framefold is installed without its compiled loops: there was no compiler")
+def test_loops_refuse_columns_that_do_not_go_together() -> None:
+    assert loops is not None
+    two, three, whole = np.zeros(2), np.zeros(3), np.zeros(3, np.int64)
+    for refused in (
+        lambda: loops.steps_of_one(whole, whole[:2]),
+        lambda: loops.window_sums(whole, 3, whole.copy()),
+        lambda: loops.window_sums(whole, 0, whole.copy()),
+        lambda: loops.two_plane_sums(three, two, 2, 0.0, 0.0, 0.0, np.zeros(2), None),
+        lambda: loops.two_plane_sums(three, three, 2, 0.0, 0.0, 0.0, np.zeros(3), None),
+        lambda: loops.three_plane_sums(three, three, 2, (0.0, 0.0, 0.0), np.zeros(2), np.zeros(3)),
+        lambda: loops.three_plane_sums(three, three, 4, (0.0, 0.0, 0.0), np.zeros(0), None),
+        lambda: loops.three_plane_sums_of(three, three, whole, whole, (0.0, 0.0, 0.0), np.zeros(2), None),
+        lambda: loops.three_plane_sums_of(three, two, whole, whole, (0.0, 0.0, 0.0), np.zeros(3), None),
+        lambda: loops.transpose(np.zeros((2, 3), np.int64), np.zeros((2, 3), np.int64)),
+        lambda: loops.transpose(np.zeros((2, 6), np.int64)[:, ::2], np.zeros((3, 2), np.int64)),
+    ):
+        with pytest.raises(ValueError, match=r"must (be|lie|have)"):
+            refused()
+    beyond = np.array([2, 2, 9]), np.array([3, 4, 5])
+    back = np.array([1, 0, 1]), np.array([2, 2, 2])
+    for begin, end in (beyond, back, (back[1], back[0])):
+        assert not loops.three_plane_sums_of(three, three, begin, end, (1.5, 1.5, 1.5), np.zeros(3), None)
 
 
 def test_states_that_only_an_operation_could_have_made() -> None:
@@ -319,11 +393,16 @@ def test_only_windows_with_a_huge_value_are_rebuilt() -> None:
 EDGES = [2**63 - 1, -(2**63), 2**32, -(2**32), 1, -1, 0, 2**31, 77]
 
 
-@given(st.lists(st.sampled_from(EDGES) | st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=40), st.data(), SMALL)
-def test_integers_are_exact(values: list[int], data: Any, sizes: tuple[int, int]) -> None:
+@given(
+    st.lists(st.sampled_from(EDGES) | st.integers(-(2**63), 2**63 - 1), min_size=1, max_size=40),
+    st.data(),
+    SMALL,
+    st.sampled_from(WAYS),
+)
+def test_integers_are_exact(values: list[int], data: Any, sizes: tuple[int, int], way: str) -> None:
     begin, end = data.draw(forward(len(values)))
     expected = [sum(values[a:b]) for a, b in zip(begin.tolist(), end.tolist(), strict=True)]
-    with blocks_of(*sizes):
+    with blocks_of(*sizes), added_up_by(way):
         for bound, limbs in ((INTS, 2), (DECIMALS, 4)):
             total = Exact.of(np.array(values), limbs)
             slid = slide(bound, {"total": total, "count": np.ones(len(values), np.int64)}, begin, end)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 from framefold.aggregators.binding import Bound
 from framefold.runtime import slide as module
 from framefold.runtime import stacks
+from framefold.runtime.compiled import loops
 from framefold.runtime.slide import slide
 from framefold.runtime.stacks import side_by_side
 
@@ -125,3 +126,39 @@ def test_results_that_an_operation_writes_again_are_copied() -> None:
     sums = np.concatenate([[0], np.cumsum(values)])
     inside = (found.window[:, None] + np.arange(100)).ravel()
     assert np.array_equal(slid["total"][inside], (sums[low + 100] - sums[low])[inside])
+
+
+@pytest.mark.parametrize("way", ["loop", "numpy"])
+@pytest.mark.parametrize("type", ["bool", "int16", "float32", "int64", "datetime64[us]", "complex128", "object"])
+@pytest.mark.parametrize("shape", [(1, 1), (1, 9), (9, 1), (8, 16), (30, 7), (7, 30), (100, 33)])
+def test_matrices_are_turned(way: str, type: str, shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Rows far apart are read or written; nothing between them is."""
+    if way == "numpy":
+        monkeypatch.setattr(stacks, "loops", None)
+    elif loops is None:
+        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
+    given = np.arange(shape[0] * shape[1]).reshape(shape).astype(type)
+    apart = np.zeros((shape[0], shape[1] + 5), type)
+    turned = np.zeros((shape[1], shape[0]), type)
+    apart[:, 2:-3] = given
+    stacks.transpose(apart[:, 2:-3], turned)
+    assert np.array_equal(turned, given.T)
+    apart[:] = np.zeros(1, type)
+    stacks.transpose(np.repeat(turned, 2, axis=1)[:, ::2], apart[:, 2:-3])
+    assert np.array_equal(apart[:, 2:-3], given)
+    assert np.array_equal(apart[:, :2], np.zeros((shape[0], 2), type))
+    assert np.array_equal(apart[:, -3:], np.zeros((shape[0], 3), type))
+
+
+def test_results_whose_elements_do_not_lie_beside_one_another() -> None:
+    """Every other element of an array that a combine has made."""
+
+    class Strided(CountingSum):
+        def combine(self, a: Any, b: Any) -> Any:
+            return {"total": np.repeat(a["total"] + b["total"], 2)[::-2][::-1]}
+
+    low = np.arange(100_000)
+    values = np.random.default_rng(1).integers(-9, 9, 100_100)
+    found = slide(Bound("t", Strided("x"), [pa.int64()]), {"total": values}, low, low + 100)["total"]
+    sums = np.concatenate([[0], np.cumsum(values)])
+    assert np.array_equal(found, (sums[100:] - sums[:-100])[: len(low)])

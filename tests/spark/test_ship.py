@@ -100,7 +100,8 @@ def test_the_zip_is_the_whole_package() -> None:
     assert "cloudpickle/cloudpickle.py" in names
     assert not any("__pycache__" in name for name in names)
     others = [name for name in names if name.rpartition(".")[2] not in {"py", "pyc", "typed"}]
-    assert others == ([] if compiled.loops is None else [f"framefold/aggregators/loops{EXTENSION_SUFFIXES[0]}"])
+    loops = [f"framefold/{room}/loops{EXTENSION_SUFFIXES[0]}" for room in ("aggregators", "runtime")]
+    assert others == ([] if compiled.loops is None else loops)
 
 
 def test_framefold_in_a_zip_ships_the_same_zip() -> None:
@@ -118,9 +119,12 @@ def test_executors_have_the_compiled_loops(spark: SparkSession) -> None:
 
     def where(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from framefold.aggregators import compiled
+        from framefold.runtime import compiled as over_windows
 
         list(batches)
-        yield pa.RecordBatch.from_pydict({"file": [compiled.__file__], "loops": [compiled.loops is not None]})
+        modules = (compiled, over_windows)
+        columns = {"file": [each.__file__ for each in modules], "loops": [each.loops is not None for each in modules]}
+        yield pa.RecordBatch.from_pydict(columns)
 
     found = spark.range(1).mapInArrow(where, "file string, loops boolean").collect()
     assert all(".zip" in row["file"] for row in found)
