@@ -28,9 +28,11 @@ test: $(VENV)/has-test
 
 THOROUGH := tests/test_properties.py tests/test_windows_random.py tests/aggregators/test_every_operation.py tests/aggregators/test_laws.py
 
-# Spark on the Java of the extra is among the slow tests. The properties that take longest get all their examples here.
+# Spark on the Java of the extra is among the slow tests. Properties get more examples here than in `make test`, and
+# those that take longest all of theirs.
 slow: $(VENV)/has-test $(VENV)/has-java
 	@$(BIN)/pytest -m slow
+	@HYPOTHESIS_PROFILE=more $(BIN)/pytest -m "hypothesis and not slow" $(addprefix --ignore=,$(THOROUGH))
 	@HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -m "not slow" $(THOROUGH)
 
 # mypy does not see through an editable install, so the types are checked as a user's mypy finds them.

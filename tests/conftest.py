@@ -26,10 +26,11 @@ for inherited in (
 ):
     os.environ.pop(inherited, None)
 
-# A slow machine is no failure. In CI there are more examples, and the same ones each time, so that a red run can be
-# run again; HYPOTHESIS_PROFILE says otherwise, such as "thorough".
+# A slow machine is no failure. In CI examples are the same ones each time, so that a red run can be run again;
+# HYPOTHESIS_PROFILE asks for more of them: "more" or "thorough".
 in_ci = bool(os.environ.get("CI"))
-hypothesis.settings.register_profile("dev", deadline=None, max_examples=100 if in_ci else 60, derandomize=in_ci)
+hypothesis.settings.register_profile("dev", deadline=None, max_examples=60, derandomize=in_ci)
+hypothesis.settings.register_profile("more", deadline=None, max_examples=100, derandomize=in_ci)
 hypothesis.settings.register_profile("thorough", deadline=None, max_examples=1000, derandomize=in_ci)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "dev")
 
