@@ -56,7 +56,7 @@ bench-kernels: $(VENV)/has-test
 	@$(BIN)/pytest benchmarks
 
 clean:
-	@rm -rf $(VENV) build dist *.egg-info */loops.c *.so */*.so .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse
+	@rm -rf $(VENV) build dist *.egg-info */loops.c */*.so .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(VENV)/made: pyproject.toml aggregators/loops.pyx runtime/loops.pyx

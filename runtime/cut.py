@@ -75,13 +75,12 @@ def blocks(low: Ints, high: Ints) -> list[Block] | None:
 
 def _survey(low: Ints, high: Ints, first: int, last: int) -> Block | None:
     """Windows as one block; None if they are none of ours."""
-    begin, end, width, count = int(low[first]), int(high[last - 1]), int(high[first] - low[first]), last - first
+    begin, end, width = int(low[first]), int(high[last - 1]), int(high[first] - low[first])
     # With the last window before them: the ends must ascend from block to block, too.
     if first and (begin < low[first - 1] or high[first] < high[first - 1]):
         return None
     lows, highs = low[first:last], high[first:last]
-    a_row_each = lows[-1] - begin == count - 1 and highs[-1] - highs[0] == count - 1
-    if width > 0 and a_row_each and _a_row_each(lows, highs):
+    if width > 0 and a_row_each(lows, highs):
         return Block(first, last, begin, end, 1, width)
     widths, steps = highs - lows, lows[1:] - lows[:-1]
     step = int(steps[0]) if len(steps) else 1
@@ -92,17 +91,19 @@ def _survey(low: Ints, high: Ints, first: int, last: int) -> Block | None:
     return Block(first, last, begin, end, 0, int(widths.max()))
 
 
-def _a_row_each(low: Ints, high: Ints) -> bool:
-    """Whether ends that ascend by as many rows as there are steps ascend by a row each."""
+def a_row_each(low: Ints, high: Ints) -> bool:
+    """Whether both ends of some ranges, of which there is one at least, ascend by a row each.
+
+    >>> a_row_each(np.array([0, 1, 2]), np.array([2, 3, 4])), a_row_each(np.array([0, 1, 2]), np.array([2, 2, 4]))
+    (True, False)
+    """
+    steps = len(low) - 1
+    if low[-1] - low[0] != steps or high[-1] - high[0] != steps:
+        return False
     if loops is not None:
-        return by_steps_of_one(low, high)
-    # What ascends in so many steps, and by so many rows, does.
+        return bool(loops.steps_of_one(np.ascontiguousarray(low), np.ascontiguousarray(high)))
+    # Whatever ascends in so many steps, and by so many rows, ascends by a row each.
     return bool((low[1:] > low[:-1]).all() and (high[1:] > high[:-1]).all())
-
-
-def by_steps_of_one(low: Ints, high: Ints) -> bool:
-    """Whether both ends ascend by a row each, if the compiled loop can tell."""
-    return loops is not None and bool(loops.steps_of_one(np.ascontiguousarray(low), np.ascontiguousarray(high)))
 
 
 def breaks(low: Ints, high: Ints) -> Ints:
@@ -111,8 +112,6 @@ def breaks(low: Ints, high: Ints) -> Ints:
     >>> breaks(np.array([0, 1, 4, 5]), np.array([2, 3, 6, 8]))
     array([2, 3])
     """
-    if by_steps_of_one(low, high):
-        return np.empty(0, np.int64)
     return np.flatnonzero((np.diff(low) != 1) | (np.diff(high) != 1)) + 1
 
 
@@ -158,10 +157,9 @@ def _parts(block: Block, low: Ints, high: Ints) -> Iterator[Block]:
 class Places:
     """Where the windows of a block begin and end among its rows: slices if they are regular, rows otherwise."""
 
-    __slots__ = ("_block", "_high", "_low", "begin", "end", "length", "widest")
+    __slots__ = ("begin", "end", "length", "widest")
 
     def __init__(self, block: Block, low: Ints, high: Ints) -> None:
-        self._block, self._low, self._high = block, low, high
         self.length = block.last - block.first
         self.widest = block.widest
         self.begin: Ints | slice
@@ -177,8 +175,9 @@ class Places:
     def ranges(self) -> tuple[Ints, Ints]:
         """The rows at which windows begin and end, regular or not."""
         if isinstance(self.begin, slice) or isinstance(self.end, slice):
-            windows = slice(self._block.first, self._block.last)
-            return self._low[windows] - self._block.begin, self._high[windows] - self._block.begin
+            assert isinstance(self.begin, slice)
+            begin = np.arange(self.begin.start, self.begin.stop, self.begin.step)
+            return begin, begin + self.widest
         return self.begin, self.end
 
     @property

@@ -102,6 +102,31 @@ cdef inline int64_t apart(double a, double b) noexcept nogil:
     return difference.bits
 
 
+cdef check_windows(
+    str name,
+    const double[::1] high,
+    const double[::1] low,
+    Py_ssize_t width,
+    const double[::1] sums,
+    const double[::1] lost,
+):
+    """Refuse columns that cannot be those of all windows of a width."""
+    if width < 1 or sums.shape[0] < 1 or sums.shape[0] != high.shape[0] - width + 1:
+        raise ValueError(f"{name}: there must be a sum for each window")
+    if low.shape[0] != high.shape[0] or (lost is not None and lost.shape[0] != sums.shape[0]):
+        raise ValueError(f"{name}: high and low, and sums and lost, must be of one length")
+
+
+cdef inline int64_t cut_in_two(double high, double low, double first, double second, double* parts) noexcept nogil:
+    """Cut a pair of floats into two; 0 if nothing is left of it."""
+    cdef double rest, fine
+    parts[0] = (high + first) - first
+    rest = (high - parts[0]) + second
+    fine = rest + low
+    parts[1] = fine - second
+    return apart(fine - rest, low)
+
+
 def two_plane_sums(
     const double[::1] high not None,
     const double[::1] low not None,
@@ -118,25 +143,20 @@ def two_plane_sums(
     window no more than ``left``; where that is 0 nothing may. False where a sum is not surely rounded correctly.
     """
     cdef Py_ssize_t row, start, some, length = sums.shape[0]
-    cdef double part, rest, entering, leaving, upper = 0.0, lower = 0.0, total
+    cdef double upper = 0.0, lower = 0.0, total
     cdef double[AT_ONCE] uppers, lowers
+    cdef double[2] parts, leaving
     cdef const double* value
     cdef const double* value_low
     cdef int64_t odd = 0, unsure = 0
-    if width < 1 or length < 1 or length != high.shape[0] - width + 1:
-        raise ValueError("two_plane_sums: there must be a sum for each window")
-    if low.shape[0] != high.shape[0] or (lost is not None and lost.shape[0] != length):
-        raise ValueError("two_plane_sums: high and low, and sums and lost, must be of one length")
+    check_windows("two_plane_sums", high, low, width, sums, lost)
     cdef double* into = &sums[0]
     cdef double* into_lost = NULL if lost is None else &lost[0]
     with nogil:
         for row in range(width):
-            part = (high[row] + first) - first
-            rest = (high[row] - part) + second
-            entering = rest + low[row]
-            odd |= apart(entering - rest, low[row])
-            upper += part
-            lower += entering - second
+            odd |= cut_in_two(high[row], low[row], first, second, parts)
+            upper += parts[0]
+            lower += parts[1]
         into[0] = upper + lower
         unsure |= apart(upper + (lower + left), upper + (lower - left))
         if into_lost:
@@ -147,14 +167,10 @@ def two_plane_sums(
             some = min(AT_ONCE, length - start)
             value, value_low = &high[start - 1], &low[start - 1]
             for row in range(some):
-                part = (value[row] + first) - first
-                leaving = ((value[row] - part) + second) + value_low[row]
-                total = (value[row + width] + first) - first
-                rest = (value[row + width] - total) + second
-                entering = rest + value_low[row + width]
-                odd |= apart(entering - rest, value_low[row + width])
-                uppers[row] = total - part
-                lowers[row] = entering - leaving
+                cut_in_two(value[row], value_low[row], first, second, leaving)
+                odd |= cut_in_two(value[row + width], value_low[row + width], first, second, parts)
+                uppers[row] = parts[0] - leaving[0]
+                lowers[row] = parts[1] - leaving[1]
             for row in range(some):
                 upper += uppers[row]
                 lower += lowers[row]
@@ -224,10 +240,7 @@ def three_plane_sums(
     cdef Adders by
     cdef int64_t odd = 0
     by.first, by.second, by.third = adders
-    if width < 1 or length < 1 or length != high.shape[0] - width + 1:
-        raise ValueError("three_plane_sums: there must be a sum for each window")
-    if low.shape[0] != high.shape[0] or (lost is not None and lost.shape[0] != length):
-        raise ValueError("three_plane_sums: high and low, and sums and lost, must be of one length")
+    check_windows("three_plane_sums", high, low, width, sums, lost)
     cdef double* into = &sums[0]
     cdef double* into_lost = NULL if lost is None else &lost[0]
     with nogil:

@@ -16,7 +16,7 @@ from ..aggregators.binding import Bound
 from ..aggregators.fields import Plain
 from ..aggregators.operation import State
 from .compiled import loops
-from .cut import breaks
+from .cut import a_row_each, breaks
 
 Ints = NDArray[np.int64]
 Columns = dict[str, NDArray[Any]]
@@ -81,7 +81,8 @@ def _runs(low: Ints, high: Ints) -> Ints:
     found = [np.zeros(1, np.int64)]
     for start in range(0, len(low) - 1, CACHED):
         some = slice(start, start + 1 + CACHED)
-        found.append(breaks(low[some], high[some]) + start)
+        if not a_row_each(low[some], high[some]):
+            found.append(breaks(low[some], high[some]) + start)
     return np.concatenate(found)
 
 
