@@ -26,6 +26,9 @@ FOLDS = 4
 STRETCH = 1 << 12
 """Among irregular windows, so many regular ones are worth a block of their own."""
 
+CACHED = 1 << 15
+"""Ranges are looked through so many at a time."""
+
 
 class Block(NamedTuple):
     """Windows ``first`` to ``last`` (half-open), over rows ``begin`` to ``end``, none wider than ``widest`` rows.
@@ -113,6 +116,20 @@ def breaks(low: Ints, high: Ints) -> Ints:
     array([2, 3])
     """
     return np.flatnonzero((np.diff(low) != 1) | (np.diff(high) != 1)) + 1
+
+
+def runs_by_a_row(low: Ints, high: Ints) -> Ints:
+    """The first windows of runs, in each of which both ends ascend by a row; there is a window at least.
+
+    >>> runs_by_a_row(np.array([0, 1, 4, 5]), np.array([2, 3, 6, 8]))
+    array([0, 2, 3])
+    """
+    found = [np.zeros(1, np.int64)]
+    for start in range(0, len(low) - 1, CACHED):
+        some = slice(start, start + 1 + CACHED)
+        if not a_row_each(low[some], high[some]):
+            found.append(breaks(low[some], high[some]) + start)
+    return np.concatenate(found)
 
 
 def _stretched(block: Block, low: Ints, high: Ints) -> list[Block]:

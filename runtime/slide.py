@@ -19,7 +19,7 @@ from ..aggregators.binding import Bound, length
 from ..aggregators.compensated import Compensated
 from ..aggregators.errors import QueryError
 from ..aggregators.operation import State
-from .cut import blocks
+from .cut import blocks, runs_by_a_row
 from .kernels import by_kernels, has_kernels, room
 from .scan import Scan, beginnings, in_parts, join, piece_size, scanned, take
 from .stacks import LEAST, SideBySide, by_stacks_side_by_side, side_by_side
@@ -82,25 +82,25 @@ def slide(operation: Bound, states: State, low: Ints, high: Ints, way: Way | Non
     >>> slide(most, states, np.array([1, 0, 3]), np.array([2, 5, 4]))["value"].tolist()
     [1, 5, 1]
     """
-    if way is None and len(low) and has_kernels(operation):
+    if not len(low):
+        return take(states, slice(0, 0))
+    if way is None and has_kernels(operation):
         of = blocks(low, high)
         if of is not None:
             slid, doubtful = by_kernels(operation, states, low, high, of)
             if not len(doubtful):
                 return slid
             return replace(slid, doubtful, by_two_stacks(operation, states, low[doubtful], high[doubtful]))
-    holding = high > low
-    if not holding.all():
-        filled = np.flatnonzero(holding)
+    first = runs_by_a_row(low, high)
+    if not (high[first] > low[first]).all():
+        filled = np.flatnonzero(high > low)
         slid = slide(operation, states, low[filled], high[filled], way)
         return operation.scatter(len(low), filled, slid)
-    if not len(low):
-        return take(states, slice(0, 0))
     if way == "range tree":
         return by_range_tree(operation, states, low, high)
-    if not ascending(low) or not ascending(high):
+    if not (ascending(low, first) and ascending(high, first)):
         order = np.lexsort((high, low))
-        if ascending(high[order]):
+        if not (np.diff(high[order]) < 0).any():
             back = np.empty(len(order), np.intp)
             back[order] = np.arange(len(order))
             return take(slide(operation, states, low[order], high[order], way), back)
@@ -112,7 +112,7 @@ def slide(operation: Bound, states: State, low: Ints, high: Ints, way: Way | Non
         )
     # Running states cost a call for each row of a run: where runs are long, a third operation a window is less.
     least = {"deduct": len(low) + 1, "two-stacks": LEAST}.get(way or "", LONG if operation.deducts[0] else LEAST)
-    long = side_by_side(operation, low, high, least)
+    long = side_by_side(operation, low, high, first, least)
     if long is not None:
         return by_runs(operation, states, low, high, long, way)
     growing = _growing(low, high)
@@ -139,9 +139,9 @@ def by_runs(operation: Bound, states: State, low: Ints, high: Ints, runs: SideBy
     return slid
 
 
-def ascending(column: Ints) -> bool:
-    """Whether no value is below the one before it."""
-    return not (column[1:] < column[:-1]).any()
+def ascending(column: Ints, first: Ints) -> bool:
+    """Whether no value is below the one before it, if that can only be so at the first ones of runs."""
+    return not (column[first[1:]] < column[first[1:] - 1]).any()
 
 
 def runs(low: Ints, high: Ints, most: int, weight: Ints | None = None) -> tuple[Ints, Ints]:

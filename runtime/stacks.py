@@ -16,16 +16,12 @@ from ..aggregators.binding import Bound
 from ..aggregators.fields import Plain
 from ..aggregators.operation import State
 from .compiled import loops
-from .cut import a_row_each, breaks
 
 Ints = NDArray[np.int64]
 Columns = dict[str, NDArray[Any]]
 
 BLOCKS = 1 << 13
 """So many blocks go on side by side: enough for calls to cost little, and few enough for the cache."""
-
-CACHED = 1 << 15
-"""Ranges are looked through so many at a time."""
 
 AT_A_TIME = 1 << 17
 """Of fewer blocks, several steps are read and written at a time."""
@@ -57,11 +53,13 @@ def has_columns(operation: Bound) -> bool:
     return all(isinstance(kind, Plain) for kind in operation.fields.values())
 
 
-def side_by_side(operation: Bound, low: Ints, high: Ints, least: int = LEAST) -> SideBySide | None:
-    """The blocks of long runs of ascending ranges, of the width that has most of them; None where they are too few."""
+def side_by_side(operation: Bound, low: Ints, high: Ints, first: Ints, least: int = LEAST) -> SideBySide | None:
+    """The blocks of long runs of ascending ranges, of the width that has most of them; None where they are too few.
+
+    Runs are those of :func:`framefold.runtime.cut.runs_by_a_row`, of which the first windows are given.
+    """
     if len(low) < least or not has_columns(operation):
         return None
-    first = _runs(low, high)
     lengths = np.diff(np.append(first, len(low)))
     widths = high[first] - low[first]
     long = (lengths >= BLOCKS_OF_A_RUN * widths) & (widths > 1)
@@ -74,16 +72,6 @@ def side_by_side(operation: Bound, low: Ints, high: Ints, least: int = LEAST) ->
     begin, end = np.append(0, first + blocks * width), np.append(first, len(low))
     window = _counted(first, blocks, width)
     return SideBySide(window, low[window], width, _counted(begin, end - begin, 1))
-
-
-def _runs(low: Ints, high: Ints) -> Ints:
-    """The first windows of runs in which both ends ascend by one row."""
-    found = [np.zeros(1, np.int64)]
-    for start in range(0, len(low) - 1, CACHED):
-        some = slice(start, start + 1 + CACHED)
-        if not a_row_each(low[some], high[some]):
-            found.append(breaks(low[some], high[some]) + start)
-    return np.concatenate(found)
 
 
 def _counted(first: Ints, counts: Ints, step: int) -> Ints:

@@ -14,9 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framefold.aggregators.binding import Bound
+from framefold.runtime import cut, stacks
 from framefold.runtime import slide as module
-from framefold.runtime import stacks
 from framefold.runtime.compiled import loops
+from framefold.runtime.cut import runs_by_a_row
 from framefold.runtime.slide import slide
 from framefold.runtime.stacks import side_by_side
 
@@ -32,11 +33,15 @@ def small(blocks: int, at_a_time: int, of_a_run: int) -> Iterator[None]:
         patch.object(stacks, "BLOCKS", blocks),
         patch.object(stacks, "AT_A_TIME", at_a_time),
         patch.object(stacks, "BLOCKS_OF_A_RUN", of_a_run),
-        patch.object(stacks, "CACHED", 7),
+        patch.object(cut, "CACHED", 7),
         patch.object(module, "LEAST", 4),
         patch.object(module, "LONG", 4),
     ):
         yield
+
+
+def blocks_of(operation: Bound, low: np.ndarray, high: np.ndarray, least: int = stacks.LEAST) -> Any:
+    return side_by_side(operation, low, high, runs_by_a_row(low, high), least)
 
 
 def keys(lengths: list[int], widths: list[int]) -> Ranges:
@@ -62,7 +67,7 @@ def test_runs_of_many_lengths_and_widths(of: list[tuple[int, int]], blocks: int,
     counting = CountingSum("x")
     sums = Bound("t", counting, [pa.int64()])
     with small(blocks, at_a_time, of_a_run):
-        found = side_by_side(MATRICES, low, high, 4)
+        found = blocks_of(MATRICES, low, high, 4)
         slid = slide(MATRICES, states, low, high)
         counting.operations = 0
         total = slide(sums, {"total": states["a"]}, low, high)["total"]
@@ -86,7 +91,7 @@ def test_long_runs(lengths: list[int], width: int, way: Any) -> None:
     bound = Bound("t", counting, [pa.int64()])
     low, high = keys(lengths, [width] * len(lengths))
     values = np.random.default_rng(width).integers(-9, 9, sum(lengths))
-    assert side_by_side(bound, low, high) is not None
+    assert blocks_of(bound, low, high) is not None
     counting.operations = counting.calls = 0
     found = slide(bound, {"total": values}, low, high, way)["total"]
     sums = np.concatenate([[0], np.cumsum(values)])
@@ -97,11 +102,11 @@ def test_long_runs(lengths: list[int], width: int, way: Any) -> None:
 
 def test_what_is_left_to_the_general_way() -> None:
     low = np.arange(100_000)
-    assert side_by_side(MATRICES, low, low + 60) is not None
-    assert side_by_side(MATRICES, low, low + 1) is None, "nothing to combine"
-    assert side_by_side(MATRICES, 2 * low, 2 * low + 60) is None, "steps of two rows"
-    assert side_by_side(MATRICES, low, low + 50_000) is None, "two blocks"
-    assert side_by_side(MATRICES, low[:1000], low[:1000] + 60) is None, "few windows"
+    assert blocks_of(MATRICES, low, low + 60) is not None
+    assert blocks_of(MATRICES, low, low + 1) is None, "nothing to combine"
+    assert blocks_of(MATRICES, 2 * low, 2 * low + 60) is None, "steps of two rows"
+    assert blocks_of(MATRICES, low, low + 50_000) is None, "two blocks"
+    assert blocks_of(MATRICES, low[:1000], low[:1000] + 60) is None, "few windows"
 
 
 def test_results_that_an_operation_writes_again_are_copied() -> None:
@@ -118,7 +123,7 @@ def test_results_that_an_operation_writes_again_are_copied() -> None:
 
     bound = Bound("t", Reusing("x"), [pa.int64()])
     low = np.arange(100_000)
-    found = side_by_side(bound, low, low + 100)
+    found = blocks_of(bound, low, low + 100)
     assert found is not None
     values = np.random.default_rng(1).integers(-9, 9, 100_100)
     slid = {"total": np.zeros(100_000, np.int64)}
