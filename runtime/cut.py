@@ -30,6 +30,10 @@ CACHED = 1 << 15
 """Ranges are looked through so many at a time."""
 
 
+FEW = 8
+"""Runs of more windows than these, on average, are asked at their first ones; others window by window."""
+
+
 class Block(NamedTuple):
     """Windows ``first`` to ``last`` (half-open), over rows ``begin`` to ``end``, none wider than ``widest`` rows.
 
@@ -130,6 +134,27 @@ def runs_by_a_row(low: Ints, high: Ints) -> Ints:
         if not a_row_each(low[some], high[some]):
             found.append(breaks(low[some], high[some]) + start)
     return np.concatenate(found)
+
+
+def holding(low: Ints, high: Ints, first: Ints) -> bool:
+    """Whether no range is empty: in a run by a row, none is if the first one is not.
+
+    >>> holding(np.array([0, 1, 5]), np.array([2, 3, 5]), np.array([0, 2]))
+    False
+    """
+    rows = first if FEW * len(first) < len(low) else slice(None)
+    return bool((high[rows] > low[rows]).all())
+
+
+def ascending(column: Ints, first: Ints | None = None) -> bool:
+    """Whether no end of a range is below the one before it; if runs by a row are given, none but their first can be.
+
+    >>> ascending(np.array([0, 1, 2, 1]), np.array([0, 3]))
+    False
+    """
+    if first is None or FEW * len(first) >= len(column):
+        return not (column[1:] < column[:-1]).any()
+    return not (column[first[1:]] < column[first[1:] - 1]).any()
 
 
 def _stretched(block: Block, low: Ints, high: Ints) -> list[Block]:

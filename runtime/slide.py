@@ -19,7 +19,7 @@ from ..aggregators.binding import Bound, length
 from ..aggregators.compensated import Compensated
 from ..aggregators.errors import QueryError
 from ..aggregators.operation import State
-from .cut import blocks, runs_by_a_row
+from .cut import ascending, blocks, holding, runs_by_a_row
 from .kernels import by_kernels, has_kernels, room
 from .scan import Scan, beginnings, in_parts, join, piece_size, scanned, take
 from .stacks import LEAST, SideBySide, by_stacks_side_by_side, side_by_side
@@ -92,7 +92,7 @@ def slide(operation: Bound, states: State, low: Ints, high: Ints, way: Way | Non
                 return slid
             return replace(slid, doubtful, by_two_stacks(operation, states, low[doubtful], high[doubtful]))
     first = runs_by_a_row(low, high)
-    if not (high[first] > low[first]).all():
+    if not holding(low, high, first):
         filled = np.flatnonzero(high > low)
         slid = slide(operation, states, low[filled], high[filled], way)
         return operation.scatter(len(low), filled, slid)
@@ -100,7 +100,7 @@ def slide(operation: Bound, states: State, low: Ints, high: Ints, way: Way | Non
         return by_range_tree(operation, states, low, high)
     if not (ascending(low, first) and ascending(high, first)):
         order = np.lexsort((high, low))
-        if not (np.diff(high[order]) < 0).any():
+        if ascending(high[order]):
             back = np.empty(len(order), np.intp)
             back[order] = np.arange(len(order))
             return take(slide(operation, states, low[order], high[order], way), back)
@@ -137,11 +137,6 @@ def by_runs(operation: Bound, states: State, low: Ints, high: Ints, runs: SideBy
         for key, column in slid.items():
             cast(NDArray[Any], column)[runs.others] = cast(NDArray[Any], others[key])
     return slid
-
-
-def ascending(column: Ints, first: Ints) -> bool:
-    """Whether no value is below the one before it, if that can only be so at the first ones of runs."""
-    return not (column[first[1:]] < column[first[1:] - 1]).any()
 
 
 def runs(low: Ints, high: Ints, most: int, weight: Ints | None = None) -> tuple[Ints, Ints]:

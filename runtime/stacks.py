@@ -7,6 +7,8 @@ one call goes over thousands of blocks, no more than the cache holds.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -16,21 +18,27 @@ from ..aggregators.binding import Bound
 from ..aggregators.fields import Plain
 from ..aggregators.operation import State
 from .compiled import loops
+from .cut import Workspace
 
 Ints = NDArray[np.int64]
 Columns = dict[str, NDArray[Any]]
 
-BLOCKS = 1 << 13
-"""So many blocks go on side by side: enough for calls to cost little, and few enough for the cache."""
+BLOCKS = (1 << 12) - 8
+"""So many blocks go on side by side: enough for calls to cost little, and few enough for the cache.
 
-AT_A_TIME = 1 << 17
-"""Of fewer blocks, several steps are read and written at a time."""
+Rows of so many numbers are an odd number of the cache's lines apart, and so do not share a few places in it."""
+
+ALONE = 1 << 9
+"""So many blocks of a run are worth calls of their own."""
+
+JOINED = 1 << 14
+"""Of fewer blocks, several steps are joined at a time."""
 
 WORDS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 """What the compiled loop takes elements of so many bytes for."""
 
-GAP = 8
-"""So many elements lie between blocks that are to be transposed."""
+LINE = 64
+"""The bytes of a line of the cache."""
 
 LEAST = 1 << 15
 """Fewer windows are slid in the general way."""
@@ -95,52 +103,62 @@ def by_stacks_side_by_side(operation: Bound, states: State, of: SideBySide, slid
     slid
         Columns with room for all windows.
     """
-    count, width = len(of.window), of.width
+    work = Workspace()
     with np.errstate(all="ignore"):
-        for batch in np.array_split(np.arange(count), -(-count // BLOCKS)):
-            given = Steps(_columns(states), of.row[batch], width)
-            made = Steps(_columns(slid), of.window[batch], width)
-            _slide_batch(operation, given, made, len(batch), width)
+        for batch in _batches(of):
+            rows, windows = (
+                Steps(_columns(columns), first[batch], of.width)
+                for columns, first in ((states, of.row), (slid, of.window))
+            )
+            _slide_batch(operation, rows, windows, work)
+
+
+def _batches(of: SideBySide) -> Iterator[slice]:
+    """Blocks that slide side by side, in order: those of a long run by themselves, as they follow one another."""
+    edges = np.concatenate([[0], np.flatnonzero(np.diff(of.row) != of.width) + 1, [len(of.row)]])
+    long = np.diff(edges) >= ALONE
+    edges = edges[np.concatenate([[True], long[1:] | long[:-1], [True]])]
+    for first, last in pairwise(edges.tolist()):
+        for start in range(first, last, BLOCKS):
+            yield slice(start, min(start + BLOCKS, last))
 
 
 class Steps:
-    """Rows that lie a number of steps after each of several first ones.
+    """The rows that lie 0, 1, 2, ... steps after each of several first ones, in columns that have all rows.
 
     Where these are ``width`` rows apart the columns are matrices, of which steps are columns; otherwise rows are
     looked up.
     """
 
     def __init__(self, columns: Columns, first: Ints, width: int) -> None:
-        self.first = first
         self.columns = columns
-        self.width = width if (np.diff(first) == width).all() else 0
+        self.first = first
+        self.width = width
+        self.following = bool((np.diff(first) == width).all())
 
-    def read(self, step: int, into: Columns) -> None:
+    def read(self, into: Columns) -> None:
         """Copy the states of as many steps as ``into`` has rows, a step a row."""
         for key, room in into.items():
-            column = self.columns[key]
-            if self.width:
-                transpose(self._matrix(column, step, len(room)), room)
+            if self.following:
+                transpose(self._matrix(key, len(room)), room)
             else:
-                np.take(column, self._rows(step, len(room)), out=room, mode="clip")
+                room[:] = self.columns[key][self._rows(len(room))]
 
-    def write(self, step: int, count: int, states: Columns) -> None:
-        """Set the states of so many steps."""
-        rows = None if self.width else self._rows(step, count)
-        for key, column in self.columns.items():
-            values = states[key].reshape(count, -1)
-            if rows is None:
-                transpose(values, self._matrix(column, step, count))
+    def write(self, states: Columns) -> None:
+        """Set the states of as many steps as ``states`` has rows."""
+        for key, values in states.items():
+            if self.following:
+                transpose(values, self._matrix(key, len(values)))
             else:
-                column[rows] = values
+                self.columns[key][self._rows(len(values))] = values
 
-    def _rows(self, step: int, count: int) -> Ints:
-        return cast(Ints, self.first + np.arange(step, step + count)[:, None])
+    def _rows(self, count: int) -> Ints:
+        return cast(Ints, self.first + np.arange(count)[:, None])
 
-    def _matrix(self, column: NDArray[Any], step: int, count: int) -> NDArray[Any]:
-        start, size = int(self.first[0]) + step, column.itemsize
-        shape, strides = (len(self.first), count), (self.width * size, size)
-        return np.lib.stride_tricks.as_strided(column[start:], shape, strides)
+    def _matrix(self, key: str, count: int) -> NDArray[Any]:
+        column = self.columns[key][int(self.first[0]) :]
+        shape, strides = (len(self.first), count), (self.width * column.itemsize, column.itemsize)
+        return np.lib.stride_tricks.as_strided(column, shape, strides)
 
 
 def transpose(source: NDArray[Any], target: NDArray[Any]) -> None:
@@ -151,61 +169,97 @@ def transpose(source: NDArray[Any], target: NDArray[Any]) -> None:
             source = np.ascontiguousarray(source)
         loops.transpose(source.view(word), target.view(word))
         return
-    # Room with a gap between rows: what lies a power of two apart shares a cache's lines.
+    # By way of rows that do not share a few places in the cache.
     long, short = max(source.shape), min(source.shape)
-    turned = np.empty((long, short + GAP), source.dtype)[:, :short]
+    turned = on_lines(long, short, source.dtype, Workspace(), "")
     wide = source.shape == turned.shape
     np.copyto(turned, source if wide else source.T)
     np.copyto(target, turned.T if wide else turned)
 
 
+def on_lines(rows: int, columns: int, dtype: np.dtype[Any], work: Workspace, name: str) -> NDArray[Any]:
+    """A matrix whose rows begin where lines of the cache do, an odd number of lines apart; whatever is in it."""
+    if dtype.hasobject:
+        return np.empty((rows, columns), dtype)
+    apart = (-(-columns * dtype.itemsize // LINE) | 1) * LINE
+    room = work.column(name, np.int8, rows * apart + LINE)
+    start = -room.ctypes.data % LINE
+    lines = room[start : start + rows * apart].reshape(rows, apart)
+    return cast(NDArray[Any], lines[:, : columns * dtype.itemsize].view(dtype))
+
+
 class Grid:
     """States of several steps of all blocks, a step a row; what an operation is given of them it cannot change."""
 
-    def __init__(self, like: Columns, steps: int, size: int) -> None:
-        self.columns = {key: np.empty((steps, size), column.dtype) for key, column in like.items()}
-        self.locked = {key: column.view() for key, column in self.columns.items()}
+    def __init__(self, columns: Columns) -> None:
+        self.columns = columns
+        self.locked = {key: column.view() for key, column in columns.items()}
         for column in self.locked.values():
             column.setflags(write=False)
 
-    def step(self, step: int) -> State:
-        """The states of a step."""
-        return {key: column[step] for key, column in self.locked.items()}
+    def step(self, step: int, blocks: slice = slice(None)) -> State:
+        """The states of a step, of all blocks or some."""
+        return {key: column[step, blocks] for key, column in self.locked.items()}
 
-    def steps(self, start: int, stop: int) -> State:
+    def steps(self, start: int, count: int) -> State:
         """The states of some steps, one step after the other."""
-        return {key: column[start:stop].reshape(-1) for key, column in self.locked.items()}
-
-    def some(self, start: int, stop: int) -> Columns:
-        """The rows of some steps, to be written."""
-        return {key: column[start:stop] for key, column in self.columns.items()}
+        found = {key: column[start : start + count].reshape(-1) for key, column in self.locked.items()}
+        for column in found.values():  # which may be copies
+            column.setflags(write=False)
+        return found
 
     def keep(self, step: int, states: State) -> None:
         """Copy states to the place of a step, where they are nobody's but ours."""
         for key, column in self.columns.items():
             column[step] = states[key]
 
+    def keep_some(self, start: int, count: int, states: State) -> None:
+        """The same for some steps, one step after the other."""
+        for key, column in self.columns.items():
+            column[start : start + count] = cast(NDArray[Any], states[key]).reshape(count, -1)
 
-def _slide_batch(operation: Bound, rows: Steps, windows: Steps, size: int, width: int) -> None:
+
+def _grid(steps: int, size: int, like: Columns, work: Workspace, name: str) -> Grid:
+    """Room for so many steps of so many states."""
+    return Grid({key: on_lines(steps, size, column.dtype, work, f"{name}: {key}") for key, column in like.items()})
+
+
+def _rows(states: Steps, work: Workspace) -> tuple[Grid, slice]:
+    """The rows of blocks, a step a row, and where in it those are that follow each block.
+
+    Where blocks follow one another, these are the same but for those of the last block, and none is read twice.
+    """
+    size, width = len(states.first), states.width
+    after = slice(1, size + 1) if states.following else slice(size, 2 * size)
+    rows = _grid(width, after.stop, states.columns, work, "rows")
+    states.read({key: column[:, :size] for key, column in rows.columns.items()})
+    others = states.first[size - after.stop :] + width
+    # The last row of what follows a block is in none of its windows, and may not be there.
+    Steps(states.columns, others, width).read({key: column[:-1, size:] for key, column in rows.columns.items()})
+    return rows, after
+
+
+def _slide_batch(operation: Bound, states: Steps, slid: Steps, work: Workspace) -> None:
     """Ends of blocks, from the last row on; then beginnings of what follows each block, and windows of both."""
-    most = min(max(1, AT_A_TIME // size), width)
-    ends, beginnings = Grid(rows.columns, width, size), Grid(rows.columns, most, size)
-    for start in reversed(range(0, width, most)):
-        stop = min(start + most, width)
-        rows.read(start, ends.some(start, stop))
-        for step in reversed(range(start, min(stop, width - 1))):
-            ends.keep(step, operation.combine_locked(ends.step(step), ends.step(step + 1)))
-    windows.write(0, 1, _columns(ends.step(0)))
-    last = Grid(rows.columns, 1, size)
-    for start in range(1, width, most):
-        count = min(most, width - start)
-        rows.read(width + start - 1, beginnings.some(0, count))
-        for step in range(start == 1, count):
-            before = beginnings.step(step - 1) if step else last.step(0)
-            beginnings.keep(step, operation.combine_locked(before, beginnings.step(step)))
-        joined = operation.combine_locked(ends.steps(start, start + count), beginnings.steps(0, count))
-        windows.write(start, count, _columns(joined))
-        last.keep(0, beginnings.step(count - 1))
+    size, width = len(slid.first), slid.width
+    some = min(max(1, JOINED // size), width)
+    rows, after = _rows(states, work)
+    windows, beginnings = (
+        _grid(steps, size, slid.columns, work, name) for steps, name in ((width, "windows"), (some, "beginnings"))
+    )
+    windows.keep(width - 1, rows.step(width - 1, slice(size)))
+    for step in reversed(range(width - 1)):
+        windows.keep(step, operation.combine_locked(rows.step(step, slice(size)), windows.step(step + 1)))
+    for start in range(1, width, some):
+        count = min(some, width - start)
+        for step in range(count):
+            beginning = rows.step(start + step - 1, after)
+            if start + step > 1:  # the one before the first of some is the last of those before them
+                beginning = operation.combine_locked(beginnings.step(step - 1), beginning)
+            beginnings.keep(step, beginning)
+        joined = operation.combine_locked(windows.steps(start, count), beginnings.steps(0, count))
+        windows.keep_some(start, count, joined)
+    slid.write(windows.columns)
 
 
 def _columns(states: State) -> Columns:

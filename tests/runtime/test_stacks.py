@@ -28,12 +28,14 @@ Ranges = tuple[np.ndarray, np.ndarray]
 
 
 @contextmanager
-def small(blocks: int, at_a_time: int, of_a_run: int) -> Iterator[None]:
+def small(blocks: int, joined: int, of_a_run: int) -> Iterator[None]:
     with (
         patch.object(stacks, "BLOCKS", blocks),
-        patch.object(stacks, "AT_A_TIME", at_a_time),
+        patch.object(stacks, "JOINED", joined),
         patch.object(stacks, "BLOCKS_OF_A_RUN", of_a_run),
+        patch.object(stacks, "ALONE", 3),
         patch.object(cut, "CACHED", 7),
+        patch.object(cut, "FEW", 1),
         patch.object(module, "LEAST", 4),
         patch.object(module, "LONG", 4),
     ):
@@ -61,12 +63,12 @@ def keys(lengths: list[int], widths: list[int]) -> Ranges:
     st.integers(1, 40),
     st.integers(1, 3),
 )
-def test_runs_of_many_lengths_and_widths(of: list[tuple[int, int]], blocks: int, at_a_time: int, of_a_run: int) -> None:
+def test_runs_of_many_lengths_and_widths(of: list[tuple[int, int]], blocks: int, joined: int, of_a_run: int) -> None:
     low, high = keys([length for length, _ in of], [width for _, width in of])
     states = matrices(int(high[-1]))
     counting = CountingSum("x")
     sums = Bound("t", counting, [pa.int64()])
-    with small(blocks, at_a_time, of_a_run):
+    with small(blocks, joined, of_a_run):
         found = blocks_of(MATRICES, low, high, 4)
         slid = slide(MATRICES, states, low, high)
         counting.operations = 0
@@ -131,6 +133,30 @@ def test_results_that_an_operation_writes_again_are_copied() -> None:
     sums = np.concatenate([[0], np.cumsum(values)])
     inside = (found.window[:, None] + np.arange(100)).ravel()
     assert np.array_equal(slid["total"][inside], (sums[low + 100] - sums[low])[inside])
+
+
+def test_long_runs_are_by_themselves() -> None:
+    """And short ones beside one another, as long as nothing long is between them."""
+    row = np.concatenate([100_000 * run + 3 * np.arange(blocks) for run, blocks in enumerate([2, 1, 9, 12, 2, 2])])
+    of = stacks.SideBySide(row, row, 3, np.empty(0, np.int64))
+    with patch.object(stacks, "ALONE", 5), patch.object(stacks, "BLOCKS", 8):
+        found = [(batch.start, batch.stop) for batch in stacks._batches(of)]
+    assert found == [(0, 3), (3, 11), (11, 12), (12, 20), (20, 24), (24, 28)]
+
+
+@given(st.lists(st.tuples(st.integers(0, 9), st.integers(-1, 3), st.integers(1, 5)), min_size=1, max_size=9))
+def test_runs_by_a_row(of: list[tuple[int, int, int]]) -> None:
+    """Where they begin, and what is asked of all their windows, by definition."""
+    low = np.concatenate([first + np.arange(length) for first, _, length in of])
+    high = np.concatenate([first + width + np.arange(length) for first, width, length in of])
+    pairs = list(zip(low.tolist(), high.tolist(), strict=True))
+    with patch.object(cut, "CACHED", 4), patch.object(cut, "FEW", 1):
+        first = runs_by_a_row(low, high)
+        assert cut.holding(low, high, first) == all(a < b for a, b in pairs)
+        assert cut.ascending(low, first) == (sorted(low) == low.tolist())
+        assert cut.ascending(high, first) == cut.ascending(high) == (sorted(high) == high.tolist())
+    begin = [i for i in range(len(pairs)) if i == 0 or pairs[i] != (pairs[i - 1][0] + 1, pairs[i - 1][1] + 1)]
+    assert first.tolist() == begin
 
 
 @pytest.mark.parametrize("way", ["loop", "numpy"])
