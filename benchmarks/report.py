@@ -39,8 +39,8 @@ def report(results: dict[str, Any], plots: Path) -> str:
     ]
     for case in cases:
         lines += section(case, plots)
-    for title, text in results.get("others", {}).items():
-        lines += [f"## {title}", "", *text, ""]
+    for title, other in results.get("others", {}).items():
+        lines += [f"## {title}", "", *other["lines"], ""]
     return "\n".join([*lines, *APART])
 
 
@@ -126,9 +126,9 @@ def how(results: dict[str, Any]) -> Iterator[str]:
     )
     yield ""
     runs: dict[str, list[str]] = {}
-    for case in results["cases"]:
-        of = {key: case.get(key, results[key]) for key in ("machine", "date")}
-        runs.setdefault(where(of), []).append(case["name"])
+    others = {f'"{title}"': other for title, other in results.get("others", {}).items()}
+    for name, of in [*((case["name"], case) for case in results["cases"]), *others.items()]:
+        runs.setdefault(where({key: of.get(key, results[key]) for key in ("machine", "date")}), []).append(name)
     if len(runs) == 1:
         yield f"{next(iter(runs))}."
     for place, names in runs.items() if len(runs) > 1 else ():

@@ -149,7 +149,8 @@ def main() -> None:
     if "others" in wanted and not asked.quick:
         from .others import tables
 
-        keep(before | {"others": tables()})
+        at = {"machine": machine(), "date": time.strftime("%Y-%m-%d", time.gmtime())}
+        keep(before | {"others": {title: at | {"lines": lines} for title, lines in tables().items()}})
     faults = [fault for case in now["cases"] for fault in wrong(case)]
     print("\n".join(faults) or "All results are equal.")
     sys.exit(bool(faults))

@@ -88,9 +88,9 @@ def case(name: str, **seconds: dict[float, list[float]]) -> dict[str, Any]:
     }
 
 
-def report(benchmarks: ModuleType, *cases: dict[str, Any]) -> str:
+def report(benchmarks: ModuleType, *cases: dict[str, Any], **others: Any) -> str:
     machine = {"cores": 2, "processor": "", "memory": "", "system": "", "Python": "", "commit": ""}
-    results = {"machine": machine, "date": "", "versions": {}, "unavailable": {}, "cases": list(cases)}
+    results = {"machine": machine, "date": "", "versions": {}, "unavailable": {}, "cases": list(cases)} | others
     text: str = benchmarks.report.report(results, Path("plots"))
     return text
 
@@ -116,6 +116,9 @@ def test_the_report_says_where_each_case_was_measured(benchmarks: ModuleType) ->
     text = report(benchmarks, *(one | place for one, place in zip(found, places, strict=True)))
     assert "\n- reference, own: 4 cores of X, 8 GiB, S, Python 3, commit abc, 2026-01-02.\n" in text
     assert "\n- small: 4 cores of X, 8 GiB, S, Python 3, commit def, 2026-01-02.\n" in text
+    text = report(benchmarks, *(one | places[0] for one in found), others={"Sliding": places[1] | {"lines": ["| 5 |"]}})
+    assert '\n- "Sliding": 4 cores of X, 8 GiB, S, Python 3, commit def, 2026-01-02.\n' in text
+    assert text.index("## Sliding\n\n| 5 |\n") > text.index("What must hold")
     text = report(benchmarks, *(one | places[0] for one in found))
     assert "\n4 cores of X, 8 GiB, S, Python 3, commit abc, 2026-01-02.\n" in text
 
