@@ -157,7 +157,7 @@ class Steps:
 
     def _matrix(self, key: str, count: int) -> NDArray[Any]:
         column = self.columns[key][int(self.first[0]) :]
-        shape, strides = (len(self.first), count), (self.width * column.itemsize, column.itemsize)
+        shape, strides = (len(self.first), count), (self.width * column.strides[0], column.strides[0])
         return np.lib.stride_tricks.as_strided(column, shape, strides)
 
 

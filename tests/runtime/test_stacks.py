@@ -193,3 +193,12 @@ def test_results_whose_elements_do_not_lie_beside_one_another() -> None:
     found = slide(Bound("t", Strided("x"), [pa.int64()]), {"total": values}, low, low + 100)["total"]
     sums = np.concatenate([[0], np.cumsum(values)])
     assert np.array_equal(found, (sums[100:] - sums[:-100])[: len(low)])
+
+
+def test_states_whose_elements_do_not_lie_beside_one_another() -> None:
+    """Every other element of an array, as they come from an accumulate."""
+    low = np.arange(100_000)
+    values = np.random.default_rng(1).integers(-9, 9, 200_200)[::2]
+    found = slide(Bound("t", CountingSum("x"), [pa.int64()]), {"total": values}, low, low + 100)["total"]
+    sums = np.concatenate([[0], np.cumsum(values)])
+    assert np.array_equal(found, (sums[100:] - sums[:-100])[: len(low)])
