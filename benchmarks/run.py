@@ -80,13 +80,12 @@ def prepare(chosen: list[Case], folder: Path) -> None:
             job_of(point, folder / "data")
 
 
-def run(chosen: list[Case], folder: Path, minutes: float) -> Iterator[dict[str, Any]]:
+def run(chosen: list[Case], folder: Path, minutes: float, where: dict[str, Any]) -> Iterator[dict[str, Any]]:
     """All that is to be measured: what is known after each case.
 
     The cases share the time that is left, each its part of it.
     """
     started = time.time()
-    where = {"machine": machine(), "date": time.strftime("%Y-%m-%d", time.gmtime(started))}
     arena = Arena(folder, lambda line: print(f"{time.time() - started:6.0f} s  {line}", flush=True))
     found = []
     try:
@@ -136,21 +135,22 @@ def main() -> None:
     every = cases.quick() if asked.quick else cases.default(asked.events, asked.scale)
     order = [case.name for case in every]
     wanted = asked.cases.split(",") if asked.cases else [*order, "others"]
+    # Asked before the report is written, which would be a change to the commit.
+    where = {"machine": machine(), "date": time.strftime("%Y-%m-%d", time.gmtime())}
     chosen = [replace(case, repeats=min(case.repeats, asked.repeats)) for case in every if case.name in wanted]
     now: dict[str, Any] = {"cases": []}
     with tempfile.TemporaryDirectory() as empty:
         folder = Path(empty) if asked.quick else asked.folder
         folder.mkdir(parents=True, exist_ok=True)
         prepare(chosen, folder)
-        for now in run(chosen, folder, asked.minutes):
+        for now in run(chosen, folder, asked.minutes, where):
             if not asked.quick:
                 before = merged(before, now | {"scale": asked.scale}, order)
                 keep(before)
     if "others" in wanted and not asked.quick:
         from .others import tables
 
-        at = {"machine": machine(), "date": time.strftime("%Y-%m-%d", time.gmtime())}
-        keep(before | {"others": {title: at | {"lines": lines} for title, lines in tables().items()}})
+        keep(before | {"others": {title: where | {"lines": lines} for title, lines in tables().items()}})
     faults = [fault for case in now["cases"] for fault in wrong(case)]
     print("\n".join(faults) or "All results are equal.")
     sys.exit(bool(faults))

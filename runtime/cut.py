@@ -29,7 +29,6 @@ STRETCH = 1 << 12
 CACHED = 1 << 15
 """Ranges are looked through so many at a time."""
 
-
 FEW = 8
 """Runs of more windows than these, on average, are asked at their first ones; others window by window."""
 
@@ -159,8 +158,8 @@ def ascending(column: Ints, first: Ints | None = None) -> bool:
 
 def _stretched(block: Block, low: Ints, high: Ints) -> list[Block]:
     """An irregular block in three: the longest stretch in which both ends ascend by a row, what is before and after."""
-    cuts = breaks(low[block.first : block.last], high[block.first : block.last]) + block.first
-    edges = np.concatenate([[block.first], cuts, [block.last]])
+    windows = slice(block.first, block.last)
+    edges = np.append(runs_by_a_row(low[windows], high[windows]) + block.first, block.last)
     longest = int(np.argmax(np.diff(edges)))
     start, stop = int(edges[longest]), int(edges[longest + 1])
     if stop - start < STRETCH:
