@@ -20,7 +20,7 @@ def reference(rows: int) -> Case:
         "window, minutes",
         tuple(Point(size, data, {"size": size * MINUTE}) for size in (10, 60, 100)),
         (*OURS, *modes, *files, *STAGES, *WINDOWS, *rest),
-        box=1050.0,
+        box=1150.0,
         patience=120.0,
         only=dict.fromkeys((*modes, *files, *rest), (60,)),
     )

@@ -19,12 +19,15 @@ from .figures import number
 from .jobs import Job
 from .rounds import Run, groups, rounds
 
-WARM_UPS = 2
-"""Untimed runs of each contender at each point, the first of them checked: a JVM compiles what runs often."""
+WARM_UPS = 10
+"""Untimed runs of each contender at each point after the one that is checked, at most: a JVM compiles what runs often,
+and does so beside what runs meanwhile."""
 SHORT = 3.0
-"""Seconds; what takes longer needs no further warming up."""
+"""Seconds; what takes longer needs no warming up, and what has run for so long in all has been warmed up."""
 IDLE = 60.0
 """Seconds after which Spark ends Python workers without work; the next run starts new ones, as a first one does."""
+WAKE_UPS = 3
+"""Untimed runs after that: the first may have started fewer workers than the next one needs."""
 
 
 def job_of(point: Point, folder: Path) -> Job:
@@ -77,9 +80,8 @@ class Running:
                 our_own = path
                 self.sizes[point.x] = ds.dataset(path).count_rows()
             self.say(point.x, contender, f"{entry['first']:8.2f} s")
-            for _ in range(1, WARM_UPS if self.case.repeats else 1):
-                if self.took.get((contender, point.x), SHORT) < SHORT:
-                    self.run((contender, point.x))
+            if self.case.repeats:
+                self.warm((contender, point.x), WARM_UPS)
             self.doubt(contender, point)
 
     def run(self, run: Run, save: Path | None = None) -> bool:
@@ -94,12 +96,19 @@ class Running:
         self.ended[contender] = time.monotonic()
         return True
 
+    def warm(self, run: Run, most: int) -> list[float]:
+        """Run what is short until it has run for long enough, so many times at most. What each run took."""
+        spent: list[float] = []
+        while len(spent) < most and sum(spent) < SHORT and self.took.get(run, SHORT) < SHORT and self.run(run):
+            spent.append(self.took[run])
+        return spent
+
     def wake(self, run: Run) -> None:
-        """Run what has idled for long once more, so that no other's time is in its own; and note what that took."""
+        """Warm up what has idled for long, so that no other's time is in its own; and note what its first run took."""
         contender, x = run
         idle = time.monotonic() - self.ended.get(contender, time.monotonic())
-        if idle > IDLE and self.took.get(run, SHORT) < SHORT and self.run(run):
-            self.found[contender][str(x)].setdefault("after_idling", []).append(round(self.took[run], 5))
+        if idle > IDLE and (spent := self.warm(run, WAKE_UPS)):
+            self.found[contender][str(x)].setdefault("after_idling", []).append(round(spent[0], 5))
 
     def check(self, our_own: Path, path: Path, job: Job, contender: str) -> dict[str, Any]:
         """Compare a result with ours, and remove it."""

@@ -10,7 +10,7 @@ from typing import Any
 from .claims import claims
 from .contestants import ALSO, LEAVES_OUT, TITLES, ours
 from .figures import Found, label, median, number, seconds, times
-from .measure import IDLE, SHORT, WARM_UPS
+from .measure import IDLE, SHORT, WAKE_UPS, WARM_UPS
 from .plot import draw
 from .rounds import CHEAP
 from .wins import losses, overall
@@ -115,10 +115,10 @@ def how(results: dict[str, Any]) -> Iterator[str]:
     yield (
         "Every peer lives in a process of its own, and in an environment of its own where its packages do not go "
         "with ours. A contender's first run at a point does not count, and has its result compared with ours, window "
-        "by window: sums to 1e-9 of their size (of 1 where they are smaller), variances to 1e-9. There are up to "
-        f"{WARM_UPS} such runs, which warm it up; only one where that takes over {SHORT:g} s. Whoever had nothing to "
-        f"do for {IDLE:g} s while others ran, after which Spark ends Python workers, runs once more like this; what "
-        "that took is said below the tables. Then each peer runs in "
+        "by window: sums to 1e-9 of their size (of 1 where they are smaller), variances to 1e-9. What is short then "
+        f"warms up: it runs for {SHORT:g} s more, {WARM_UPS} times at most. Whoever had nothing to do for {IDLE:g} s "
+        f"while others ran, after which Spark ends Python workers, warms up again, {WAKE_UPS} times at most; what the "
+        "first of these runs took is said below the tables. Then each peer runs in "
         f"turns with our ways that run on the same, there and back: {FEW} times, {2 * FEW} where a round takes under "
         f"{CHEAP:g} s, fewer where it takes too long; so ours run more often than peers do. A time is from the file to "
         "the whole result: in memory, or on Spark and Flink to a sink that throws it away. Figures are medians, in "

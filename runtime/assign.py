@@ -22,6 +22,9 @@ from .keys import FEW, ROOM, Ints, dictionary, near, normalised, pack
 FEW_EMPTY = 4
 """Groups without a row cost little where there are so many rows for each possible group."""
 
+RUN = 1 << 12
+"""Ascending runs of so many rows, such as the partials of a few tasks, are merged and not sorted anew."""
+
 
 class Codes(Protocol):
     """Integers, some at a time."""
@@ -168,7 +171,8 @@ def sorting(codes: Ints, size: int) -> NDArray[np.intp]:
         return np.argsort(codes, kind="stable")
     both = codes << bits
     both |= np.arange(len(codes))
-    both.sort()
+    runs = 1 + np.count_nonzero(both[1:] < both[:-1])
+    both.sort(kind="stable" if runs * RUN <= len(codes) else None)
     both &= (1 << bits) - 1
     return both
 

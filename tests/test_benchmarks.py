@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -215,7 +216,8 @@ def test_a_slow_peer_has_few_rounds_and_takes_none_from_others(benchmarks: Modul
     running = benchmarks.measure.Running(case, arena, {x: benchmarks.jobs.Job("") for x in (10, 60)})
     for point in points:
         running.first(point)
-    assert arena.runs == [local, local, fast, fast, slow, local, local, fast, fast]
+    of_one_point = [local, *[local] * 3, fast, *[fast] * 2]  # until they have run for three seconds more
+    assert arena.runs == [*of_one_point, slow, *of_one_point]
     assert [(left["contender"], left["x"], left["reason"]) for left in running.left_out] == [
         (slow, 60, "took 30 s at 10")
     ]
@@ -227,7 +229,18 @@ def test_a_slow_peer_has_few_rounds_and_takes_none_from_others(benchmarks: Modul
     assert seconds == {local: {"10": 7, "60": 5}, fast: {"10": 5, "60": 5}, slow: {"10": 2}}
 
 
-def test_who_has_idled_for_long_runs_once_more_which_does_not_count(
+def test_what_runs_in_no_time_warms_up_a_few_times_only(benchmarks: ModuleType, tmp_path: Path) -> None:
+    local = "framefold_local.local"
+    point = benchmarks.case.Point(10, benchmarks.datasets.Data())
+    case = benchmarks.case.Case("some", "", "size", (point,), (local,))
+    for repeats, expected in [(5, 1 + benchmarks.measure.WARM_UPS), (0, 1)]:
+        arena = Stopwatch(tmp_path, {local: 0.01})
+        running = benchmarks.measure.Running(replace(case, repeats=repeats), arena, {10: benchmarks.jobs.Job("")})
+        running.first(point)
+        assert arena.runs == [local] * expected
+
+
+def test_who_has_idled_for_long_warms_up_again_which_does_not_count(
     benchmarks: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     local, peer = "framefold_local.local", "polars.dynamic"
@@ -241,7 +254,7 @@ def test_who_has_idled_for_long_runs_once_more_which_does_not_count(
     arena.runs.clear()
     running.ended.clear()
     running.time(150.0)
-    assert arena.runs == [local, peer, peer, local, local]
+    assert arena.runs == [local, peer, peer, *[local] * 3, local]
     assert {way: list(at["10"]["seconds"].values()) for way, at in running.found.items()} == {
         local: [1.0, 1.0],
         peer: [70.0, 70.0],

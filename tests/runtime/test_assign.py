@@ -83,6 +83,14 @@ def test_sorting_is_stable(codes: list[int], size: int) -> None:
     assert sorting(np.array(codes, np.int64), size).tolist() == sorted(range(len(codes)), key=codes.__getitem__)
 
 
+@pytest.mark.parametrize("runs", [1, 2, 3, 7, 50, 20_000])
+def test_sorting_of_ascending_runs_is_stable(runs: int) -> None:
+    codes = np.random.default_rng(runs).integers(0, 5_000, 20_000)
+    for run in np.array_split(codes, runs):
+        run.sort()
+    assert sorting(codes, 5_000).tolist() == sorted(range(len(codes)), key=codes.__getitem__)
+
+
 @given(
     st.lists(st.tuples(st.integers(-5, 5), st.sampled_from(["a", "b", "c", None])), min_size=1, max_size=20),
     st.sampled_from([1, 2, 100]),
