@@ -3,6 +3,22 @@
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t
 
+# Loops that are arithmetic are compiled for any processor and once more for those of wider vectors, where GCC can do
+# that; which of them runs is settled when they are loaded. What is declared here is added to what Cython writes.
+cdef extern from *:
+    """
+    #include <stdint.h>
+    #if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__)
+    #define FRAMEFOLD_WIDE __attribute__((target_clones("avx2", "default")))
+    #else
+    #define FRAMEFOLD_WIDE
+    #endif
+    FRAMEFOLD_WIDE static int framefold_slide_two_planes(
+        const double*, const double*, Py_ssize_t, double, double, double, double*, double*, Py_ssize_t);
+    FRAMEFOLD_WIDE static int framefold_slide_three_planes(
+        const double*, const double*, Py_ssize_t, double, double, double, double*, double*, Py_ssize_t);
+    """
+
 ctypedef fused word:
     int8_t
     int16_t
@@ -127,6 +143,60 @@ cdef inline int64_t cut_in_two(double high, double low, double first, double sec
     return apart(fine - rest, low)
 
 
+cdef bint slide_two_planes "framefold_slide_two_planes" (
+    const double* high,
+    const double* low,
+    Py_ssize_t width,
+    double first,
+    double second,
+    double left,
+    double* sums,
+    double* lost,
+    Py_ssize_t length,
+) noexcept nogil:
+    """``two_plane_sums`` of so many windows."""
+    cdef Py_ssize_t row, start = 1, some
+    cdef double upper = 0.0, lower = 0.0, total
+    cdef double[AT_ONCE] uppers, lowers
+    cdef double[2] parts, leaving
+    cdef const double* value
+    cdef const double* value_low
+    cdef int64_t odd = 0, unsure = 0
+    for row in range(width):
+        odd |= cut_in_two(high[row], low[row], first, second, parts)
+        upper += parts[0]
+        lower += parts[1]
+    sums[0] = upper + lower
+    unsure |= apart(upper + (lower + left), upper + (lower - left))
+    if lost:
+        lost[0] = lower - (sums[0] - upper)
+    while start < length:
+        # Three loops, of which none but the middle one waits for the row before.
+        some = min(AT_ONCE, length - start)
+        value, value_low = &high[start - 1], &low[start - 1]
+        for row in range(some):
+            cut_in_two(value[row], value_low[row], first, second, leaving)
+            odd |= cut_in_two(value[row + width], value_low[row + width], first, second, parts)
+            uppers[row] = parts[0] - leaving[0]
+            lowers[row] = parts[1] - leaving[1]
+        for row in range(some):
+            upper += uppers[row]
+            lower += lowers[row]
+            uppers[row] = upper
+            lowers[row] = lower
+        for row in range(some):
+            total = uppers[row] + lowers[row]
+            unsure |= apart(uppers[row] + (lowers[row] + left), uppers[row] + (lowers[row] - left))
+            sums[start + row] = total
+        if lost:
+            for row in range(some):
+                lost[start + row] = lowers[row] - (sums[start + row] - uppers[row])
+        if odd and (unsure or left == 0.0):
+            return False
+        start += some
+    return not odd or not (unsure or left == 0.0)
+
+
 def two_plane_sums(
     const double[::1] high not None,
     const double[::1] low not None,
@@ -142,51 +212,12 @@ def two_plane_sums(
     Each value is cut by ``first`` and ``second`` into two, of which sums are exact. Of its low float may be left, in a
     window no more than ``left``; where that is 0 nothing may. False where a sum is not surely rounded correctly.
     """
-    cdef Py_ssize_t row, start, some, length = sums.shape[0]
-    cdef double upper = 0.0, lower = 0.0, total
-    cdef double[AT_ONCE] uppers, lowers
-    cdef double[2] parts, leaving
-    cdef const double* value
-    cdef const double* value_low
-    cdef int64_t odd = 0, unsure = 0
+    cdef bint sure
     check_windows("two_plane_sums", high, low, width, sums, lost)
-    cdef double* into = &sums[0]
     cdef double* into_lost = NULL if lost is None else &lost[0]
     with nogil:
-        for row in range(width):
-            odd |= cut_in_two(high[row], low[row], first, second, parts)
-            upper += parts[0]
-            lower += parts[1]
-        into[0] = upper + lower
-        unsure |= apart(upper + (lower + left), upper + (lower - left))
-        if into_lost:
-            into_lost[0] = lower - (into[0] - upper)
-        start = 1
-        while start < length:
-            # Three loops, of which none but the middle one waits for the row before.
-            some = min(AT_ONCE, length - start)
-            value, value_low = &high[start - 1], &low[start - 1]
-            for row in range(some):
-                cut_in_two(value[row], value_low[row], first, second, leaving)
-                odd |= cut_in_two(value[row + width], value_low[row + width], first, second, parts)
-                uppers[row] = parts[0] - leaving[0]
-                lowers[row] = parts[1] - leaving[1]
-            for row in range(some):
-                upper += uppers[row]
-                lower += lowers[row]
-                uppers[row] = upper
-                lowers[row] = lower
-            for row in range(some):
-                total = uppers[row] + lowers[row]
-                unsure |= apart(uppers[row] + (lowers[row] + left), uppers[row] + (lowers[row] - left))
-                into[start + row] = total
-            if into_lost:
-                for row in range(some):
-                    into_lost[start + row] = lowers[row] - (into[start + row] - uppers[row])
-            if odd and (unsure or left == 0.0):
-                break
-            start += some
-    return not odd or not (unsure or left == 0.0)
+        sure = slide_two_planes(&high[0], &low[0], width, first, second, left, &sums[0], into_lost, sums.shape[0])
+    return sure
 
 
 cdef struct Adders:
@@ -219,6 +250,61 @@ cdef inline double add_up(double upper, double middle, double lower, double* los
     return fine
 
 
+cdef bint slide_three_planes "framefold_slide_three_planes" (
+    const double* high,
+    const double* low,
+    Py_ssize_t width,
+    double first,
+    double second,
+    double third,
+    double* sums,
+    double* lost,
+    Py_ssize_t length,
+) noexcept nogil:
+    """``three_plane_sums`` of so many windows."""
+    cdef Py_ssize_t row, start = 1, some
+    cdef double upper = 0.0, middle = 0.0, lower = 0.0
+    cdef double[AT_ONCE] uppers, middles, lowers, left
+    cdef double[3] parts, leaving
+    cdef const double* value
+    cdef const double* value_low
+    cdef Adders by
+    cdef int64_t odd = 0
+    by.first, by.second, by.third = first, second, third
+    for row in range(width):
+        odd |= cut_in_three(high[row], low[row], &by, parts)
+        upper += parts[0]
+        middle += parts[1]
+        lower += parts[2]
+    sums[0] = add_up(upper, middle, lower, left)
+    if lost:
+        lost[0] = left[0]
+    while start < length and not odd:
+        # As in ``slide_two_planes``.
+        some = min(AT_ONCE, length - start)
+        value, value_low = &high[start - 1], &low[start - 1]
+        for row in range(some):
+            cut_in_three(value[row], value_low[row], &by, leaving)
+            odd |= cut_in_three(value[row + width], value_low[row + width], &by, parts)
+            uppers[row] = parts[0] - leaving[0]
+            middles[row] = parts[1] - leaving[1]
+            lowers[row] = parts[2] - leaving[2]
+        for row in range(some):
+            upper += uppers[row]
+            middle += middles[row]
+            lower += lowers[row]
+            uppers[row] = upper
+            middles[row] = middle
+            lowers[row] = lower
+        for row in range(some):
+            sums[start + row] = add_up(uppers[row], middles[row], lowers[row], &left[row])
+        if lost:
+            for row in range(some):
+                lost[start + row] = left[row]
+        start += some
+    return not odd
+
+
 def three_plane_sums(
     const double[::1] high not None,
     const double[::1] low not None,
@@ -231,51 +317,14 @@ def three_plane_sums(
 
     Each value is cut by the three ``adders`` into three, of which sums are exact. False where more is left of one.
     """
-    cdef Py_ssize_t row, start = 1, some, length = sums.shape[0]
-    cdef double upper = 0.0, middle = 0.0, lower = 0.0
-    cdef double[AT_ONCE] uppers, middles, lowers, left
-    cdef double[3] parts, leaving
-    cdef const double* value
-    cdef const double* value_low
-    cdef Adders by
-    cdef int64_t odd = 0
-    by.first, by.second, by.third = adders
+    cdef bint whole
+    cdef double first, second, third
+    first, second, third = adders
     check_windows("three_plane_sums", high, low, width, sums, lost)
-    cdef double* into = &sums[0]
     cdef double* into_lost = NULL if lost is None else &lost[0]
     with nogil:
-        for row in range(width):
-            odd |= cut_in_three(high[row], low[row], &by, parts)
-            upper += parts[0]
-            middle += parts[1]
-            lower += parts[2]
-        into[0] = add_up(upper, middle, lower, left)
-        if into_lost:
-            into_lost[0] = left[0]
-        while start < length and not odd:
-            # As in ``two_plane_sums``.
-            some = min(AT_ONCE, length - start)
-            value, value_low = &high[start - 1], &low[start - 1]
-            for row in range(some):
-                cut_in_three(value[row], value_low[row], &by, leaving)
-                odd |= cut_in_three(value[row + width], value_low[row + width], &by, parts)
-                uppers[row] = parts[0] - leaving[0]
-                middles[row] = parts[1] - leaving[1]
-                lowers[row] = parts[2] - leaving[2]
-            for row in range(some):
-                upper += uppers[row]
-                middle += middles[row]
-                lower += lowers[row]
-                uppers[row] = upper
-                middles[row] = middle
-                lowers[row] = lower
-            for row in range(some):
-                into[start + row] = add_up(uppers[row], middles[row], lowers[row], &left[row])
-            if into_lost:
-                for row in range(some):
-                    into_lost[start + row] = left[row]
-            start += some
-    return not odd
+        whole = slide_three_planes(&high[0], &low[0], width, first, second, third, &sums[0], into_lost, sums.shape[0])
+    return whole
 
 
 def three_plane_sums_of(
