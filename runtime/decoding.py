@@ -11,7 +11,7 @@ import itertools
 import os
 import sys
 from collections import deque
-from collections.abc import Generator, Iterator, Sequence
+from collections.abc import Generator, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -36,6 +36,12 @@ NUMBERS = frozenset(
 """Types that both read alike; timestamps, unless they are the old ones of 96 bits, come on top."""
 
 PACKINGS = frozenset({"SNAPPY", "UNCOMPRESSED", "ZSTD", "GZIP"})
+
+
+KEPT = "dirty_decay_ms:60000"
+"""Polars gives memory back that it has not used for half a second, and the system clears every page before it gives it
+out again: a tenth of the work of a job that comes a second after another. So it keeps it for a minute, as long as
+Spark keeps a Python worker (jemalloc(3), on opt.dirty_decay_ms)."""
 
 
 @dataclass(frozen=True)
@@ -197,7 +203,7 @@ def _numbers(
 def polars() -> Any:
     """Polars, or None where it is not installed or too old; made with as many threads as pyarrow has."""
     try:
-        with _threads(pa.cpu_count()):
+        with _settings({"POLARS_MAX_THREADS": str(pa.cpu_count()), "_RJEM_MALLOC_CONF": KEPT}):
             import polars
 
             polars.thread_pool_size()  # they are made here, and stay as they are
@@ -207,14 +213,12 @@ def polars() -> Any:
 
 
 @contextmanager
-def _threads(count: int) -> Iterator[None]:
-    """While this is open, Polars makes so many threads, unless the user has said how many, or it has made them."""
-    name = "POLARS_MAX_THREADS"
-    if name in os.environ or "polars" in sys.modules:
-        yield
-        return
-    os.environ[name] = str(count)
+def _settings(wanted: Mapping[str, str]) -> Iterator[None]:
+    """While this is open, Polars finds some settings, unless the user has made them, or it has been imported."""
+    ours = {} if "polars" in sys.modules else {name: how for name, how in wanted.items() if name not in os.environ}
+    os.environ.update(ours)
     try:
         yield
     finally:
-        del os.environ[name]
+        for name in ours:
+            del os.environ[name]

@@ -209,26 +209,44 @@ def test_without_polars_pyarrow_reads_all(
     assert asked == []
 
 
-THREADS = """
+KEPT_BY, KEPT = "_RJEM_MALLOC_CONF", "dirty_decay_ms:60000"
+MADE = """
+import os
 import sys
 import pyarrow as pa
 from framefold.runtime import decoding
 pa.set_cpu_count(3)
 assert "polars" not in sys.modules
+read = dict(os.environ)
+class Seen:  # finds nothing, but sees with which settings Polars is imported
+    def find_spec(self, name, path=None, target=None):
+        read.update(os.environ) if name == "polars" else None
+sys.meta_path.insert(0, Seen())
 polars = decoding.polars()
 print("none" if polars is None else polars.thread_pool_size())
+print(read["_RJEM_MALLOC_CONF"], "POLARS_MAX_THREADS" in os.environ)
 """
 
 
-@pytest.mark.parametrize(("told", "seen"), [({}, "3"), ({"POLARS_MAX_THREADS": "2"}, "2")])
-def test_polars_has_as_many_threads_as_pyarrow(told: dict[str, str], seen: str) -> None:
-    environment = {name: value for name, value in os.environ.items() if name != "POLARS_MAX_THREADS"} | told
-    done = subprocess.run([sys.executable, "-c", THREADS], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == seen
+@pytest.mark.parametrize(
+    ("told", "threads", "kept", "after"),
+    [
+        ({}, "3", KEPT, False),
+        ({"POLARS_MAX_THREADS": "2", KEPT_BY: "dirty_decay_ms:1"}, "2", "dirty_decay_ms:1", True),
+    ],
+)
+def test_polars_has_as_many_threads_as_pyarrow_and_keeps_memory(
+    told: dict[str, str], threads: str, kept: str, after: bool
+) -> None:
+    environment = {
+        name: value for name, value in os.environ.items() if name not in ("POLARS_MAX_THREADS", KEPT_BY)
+    } | told
+    done = subprocess.run([sys.executable, "-c", MADE], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split() == [threads, kept, str(after)]
 
 
 def test_polars_need_not_be_installed(tmp_path: Path) -> None:
     (tmp_path / "polars.py").write_text("raise ImportError('not installed')")
     environment = os.environ | {"PYTHONPATH": str(tmp_path)}
-    done = subprocess.run([sys.executable, "-c", THREADS], env=environment, capture_output=True, text=True, check=True)
-    assert done.stdout.strip() == "none"
+    done = subprocess.run([sys.executable, "-c", MADE], env=environment, capture_output=True, text=True, check=True)
+    assert done.stdout.split()[0] == "none"
