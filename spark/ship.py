@@ -170,15 +170,18 @@ def _by_value() -> Iterator[None]:
 
 def _is_users(module: Any) -> bool:
     """True for modules that executors will not have: neither Python's own, nor installed, nor framefold."""
-    if not isinstance(module, ModuleType) or sys.modules.get(module.__name__) is not module:
-        return False
-    # What is shipped as a zip may run from that zip here; __main__ goes by value without being asked to.
-    if module.__name__.split(".")[0] in {*SHIPPED, "pyspark", "__main__"}:
+    if not isinstance(module, ModuleType):
         return False
     path = getattr(module, "__file__", None)
-    if path is None:  # built in, a namespace package, or made by hand: only the last is the user's
-        return getattr(module, "__spec__", None) is None
-    return _is_own(path)
+    if path is not None and not _is_own(path):  # nearly all of a thousand
+        return False
+    # What is shipped as a zip may run from that zip here; __main__ goes by value without being asked to.
+    if sys.modules.get(module.__name__) is not module:
+        return False
+    if module.__name__.split(".")[0] in {*SHIPPED, "pyspark", "__main__"}:
+        return False
+    # Built in, a namespace package, or made by hand: only the last of those without a path is the user's.
+    return path is not None or getattr(module, "__spec__", None) is None
 
 
 @cache
