@@ -82,7 +82,7 @@ def events(most: int) -> Case:
         "events",
         tuple(Point(rows, Data(rows=rows)) for rows in sizes),
         (*OURS, *STAGES),
-        box=190.0,
+        box=270.0,
         patience=60.0,
         memory=tuple(size for size in sizes if size in (1_000_000, 8_000_000, most)),
     )

@@ -24,6 +24,8 @@ WARM_UPS = 10
 and does so beside what runs meanwhile."""
 SHORT = 3.0
 """Seconds; what takes longer needs no warming up, and what has run for so long in all has been warmed up."""
+STARTING = 20.0
+"""Seconds; a first run that takes no longer may be one that starts things, and says little of the next one."""
 IDLE = 60.0
 """Seconds after which Spark ends Python workers without work; the next run starts new ones, as a first one does."""
 WAKE_UPS = 3
@@ -81,7 +83,7 @@ class Running:
                 self.sizes[point.x] = ds.dataset(path).count_rows()
             self.say(point.x, contender, f"{entry['first']:8.2f} s")
             if self.case.repeats:
-                self.warm((contender, point.x), WARM_UPS)
+                self.warm((contender, point.x), WARM_UPS, STARTING)
             self.doubt(contender, point)
 
     def run(self, run: Run, save: Path | None = None) -> bool:
@@ -96,11 +98,12 @@ class Running:
         self.ended[contender] = time.monotonic()
         return True
 
-    def warm(self, run: Run, most: int) -> list[float]:
-        """Run what is short until it has run for long enough, so many times at most. What each run took."""
+    def warm(self, run: Run, most: int, short: float = SHORT) -> list[float]:
+        """Run what took less than ``short`` until it has run for long enough, so many times at most; what each took."""
         spent: list[float] = []
-        while len(spent) < most and sum(spent) < SHORT and self.took.get(run, SHORT) < SHORT and self.run(run):
+        while len(spent) < most and sum(spent) < SHORT and self.took.get(run, short) < short and self.run(run):
             spent.append(self.took[run])
+            short = SHORT
         return spent
 
     def wake(self, run: Run) -> None:
