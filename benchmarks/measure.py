@@ -29,7 +29,7 @@ STARTING = 20.0
 IDLE = 60.0
 """Seconds after which Spark ends Python workers without work; the next run starts new ones, as a first one does."""
 WAKE_UPS = 3
-"""Untimed runs after that: the first may have started fewer workers than the next one needs."""
+"""Untimed runs after that, at most: the first starts workers, the next ones find them."""
 
 
 def job_of(point: Point, folder: Path) -> Job:

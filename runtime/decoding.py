@@ -37,7 +37,6 @@ NUMBERS = frozenset(
 
 PACKINGS = frozenset({"SNAPPY", "UNCOMPRESSED", "ZSTD", "GZIP"})
 
-
 KEPT = "dirty_decay_ms:60000"
 """Polars gives memory back that it has not used for half a second, and the system clears every page before it gives it
 out again: a tenth of the work of a job that comes a second after another. So it keeps it for a minute, as long as
