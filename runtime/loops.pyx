@@ -13,11 +13,17 @@ cdef extern from *:
     #else
     #define FRAMEFOLD_WIDE
     #endif
+    #ifdef __GNUC__
+    #define framefold_soon(place) __builtin_prefetch(place)
+    #else
+    #define framefold_soon(place) ((void) (place))
+    #endif
     FRAMEFOLD_WIDE static int framefold_slide_two_planes(
         const double*, const double*, Py_ssize_t, double, double, double, double*, double*, Py_ssize_t);
     FRAMEFOLD_WIDE static int framefold_slide_three_planes(
         const double*, const double*, Py_ssize_t, double, double, double, double*, double*, Py_ssize_t);
     """
+    void soon "framefold_soon" (const void* place) noexcept nogil
 
 ctypedef fused word:
     int8_t
@@ -32,26 +38,34 @@ cdef enum:
 cdef inline void transpose_tile(
     const word* source, Py_ssize_t of_source, word* target, Py_ssize_t of_target, Py_ssize_t rows, Py_ssize_t columns
 ) noexcept nogil:
-    """Copy some rows and columns; ``of_source`` and ``of_target`` are how far their rows are apart."""
-    cdef word[TILE * TILE] square
+    """Copy some rows and columns, two by two; ``of_source`` and ``of_target`` are how far their rows are apart."""
+    cdef const word* here
+    cdef word* there
+    cdef word first, right, below, across
     cdef Py_ssize_t i, j
-    for i in range(rows):
-        for j in range(columns):
-            square[j * TILE + i] = source[i * of_source + j]
-    for j in range(columns):
+    for j in range(0, columns - 1, 2):
+        here, there = source + j, target + j * of_target
+        for i in range(0, rows - 1, 2):
+            first, right, below, across = here[0], here[1], here[of_source], here[of_source + 1]
+            there[i], there[i + 1], there[of_target + i], there[of_target + i + 1] = first, below, right, across
+            here += 2 * of_source
+        if rows % 2:
+            there[rows - 1], there[of_target + rows - 1] = here[0], here[1]
+    if columns % 2:
         for i in range(rows):
-            target[j * of_target + i] = square[j * TILE + i]
+            target[(columns - 1) * of_target + i] = source[i * of_source + columns - 1]
 
 
 def transpose(const word[:, :] source not None, word[:, :] target not None):
     """Copy a matrix to one that has its columns as rows; in both the words of a row lie beside one another.
 
-    By squares, along the shorter side: each line of the cache is read and written once, however far rows lie apart.
+    By squares, along the shorter side: each line of the cache is read and written once, however far rows lie apart,
+    and asked for a while before, since the processor does not foresee what lies so far apart.
     """
-    cdef Py_ssize_t row = 0, column = 0, rows, columns, height = source.shape[0], width = source.shape[1]
+    cdef Py_ssize_t row = 0, column = 0, i, rows, columns, height = source.shape[0], width = source.shape[1]
+    cdef Py_ssize_t of_source = source.strides[0] // sizeof(word), of_target = target.strides[0] // sizeof(word)
     cdef const word* here
     cdef word* there
-    cdef Py_ssize_t of_source = source.strides[0] // sizeof(word), of_target = target.strides[0] // sizeof(word)
     if target.shape[0] != width or target.shape[1] != height:
         raise ValueError("transpose: the target must have as many rows as the source has columns, and the reverse")
     if (width > 1 and source.strides[1] != sizeof(word)) or (height > 1 and target.strides[1] != sizeof(word)):
@@ -60,10 +74,13 @@ def transpose(const word[:, :] source not None, word[:, :] target not None):
         while row < height and column < width:
             rows, columns = min(TILE, height - row), min(TILE, width - column)
             here, there = &source[row, column], &target[column, row]
-            if rows == TILE and columns == TILE:  # without counting
-                transpose_tile(here, of_source, there, of_target, TILE, TILE)
+            if width < height:
+                for i in range(TILE, min(2 * TILE, height - row)):
+                    soon(here + i * of_source)
             else:
-                transpose_tile(here, of_source, there, of_target, rows, columns)
+                for i in range(TILE, min(2 * TILE, width - column)):
+                    soon(there + i * of_target)
+            transpose_tile(here, of_source, there, of_target, rows, columns)
             if width < height:
                 column += TILE
                 if column >= width:

@@ -31,8 +31,8 @@ Rows of so many numbers are an odd number of the cache's lines apart, and so do 
 ALONE = 1 << 9
 """So many blocks of a run are worth calls of their own."""
 
-JOINED = 1 << 14
-"""Of fewer blocks, several steps are joined at a time."""
+JOINED = 1 << 16
+"""So many rows are read, joined and written at a time, while the cache holds them: some steps of all blocks."""
 
 WORDS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 """What the compiled loop takes elements of so many bytes for."""
@@ -136,27 +136,27 @@ class Steps:
         self.width = width
         self.following = bool((np.diff(first) == width).all())
 
-    def read(self, into: Columns) -> None:
-        """Copy the states of as many steps as ``into`` has rows, a step a row."""
+    def read(self, start: int, into: Columns) -> None:
+        """Copy the states from a step on, of as many steps as ``into`` has rows, a step a row."""
         for key, room in into.items():
             if self.following:
-                transpose(self._matrix(key, len(room)), room)
+                transpose(self._matrix(key, start, len(room)), room)
             else:
-                room[:] = self.columns[key][self._rows(len(room))]
+                room[:] = self.columns[key][self._rows(start, len(room))]
 
-    def write(self, states: Columns) -> None:
-        """Set the states of as many steps as ``states`` has rows."""
+    def write(self, start: int, states: Columns) -> None:
+        """Set the states from a step on, of as many steps as ``states`` has rows."""
         for key, values in states.items():
             if self.following:
-                transpose(values, self._matrix(key, len(values)))
+                transpose(values, self._matrix(key, start, len(values)))
             else:
-                self.columns[key][self._rows(len(values))] = values
+                self.columns[key][self._rows(start, len(values))] = values
 
-    def _rows(self, count: int) -> Ints:
-        return cast(Ints, self.first + np.arange(count)[:, None])
+    def _rows(self, start: int, count: int) -> Ints:
+        return cast(Ints, self.first + np.arange(start, start + count)[:, None])
 
-    def _matrix(self, key: str, count: int) -> NDArray[Any]:
-        column = self.columns[key][int(self.first[0]) :]
+    def _matrix(self, key: str, start: int, count: int) -> NDArray[Any]:
+        column = self.columns[key][int(self.first[0]) + start :]
         shape, strides = (len(self.first), count), (self.width * column.strides[0], column.strides[0])
         return np.lib.stride_tricks.as_strided(column, shape, strides)
 
@@ -197,9 +197,13 @@ class Grid:
         for column in self.locked.values():
             column.setflags(write=False)
 
-    def step(self, step: int, blocks: slice = slice(None)) -> State:
-        """The states of a step, of all blocks or some."""
-        return {key: column[step, blocks] for key, column in self.locked.items()}
+    def upto(self, count: int) -> Columns:
+        """The first steps."""
+        return {key: column[:count] for key, column in self.columns.items()}
+
+    def step(self, step: int) -> State:
+        """The states of a step."""
+        return {key: column[step] for key, column in self.locked.items()}
 
     def steps(self, start: int, count: int) -> State:
         """The states of some steps, one step after the other."""
@@ -213,53 +217,41 @@ class Grid:
         for key, column in self.columns.items():
             column[step] = states[key]
 
-    def keep_some(self, start: int, count: int, states: State) -> None:
-        """The same for some steps, one step after the other."""
-        for key, column in self.columns.items():
-            column[start : start + count] = cast(NDArray[Any], states[key]).reshape(count, -1)
-
 
 def _grid(steps: int, size: int, like: Columns, work: Workspace, name: str) -> Grid:
     """Room for so many steps of so many states."""
     return Grid({key: on_lines(steps, size, column.dtype, work, f"{name}: {key}") for key, column in like.items()})
 
 
-def _rows(states: Steps, work: Workspace) -> tuple[Grid, slice]:
-    """The rows of blocks, a step a row, and where in it those are that follow each block.
-
-    Where blocks follow one another, these are the same but for those of the last block, and none is read twice.
-    """
-    size, width = len(states.first), states.width
-    after = slice(1, size + 1) if states.following else slice(size, 2 * size)
-    rows = _grid(width, after.stop, states.columns, work, "rows")
-    states.read({key: column[:, :size] for key, column in rows.columns.items()})
-    others = states.first[size - after.stop :] + width
-    # The last row of what follows a block is in none of its windows, and may not be there.
-    Steps(states.columns, others, width).read({key: column[:-1, size:] for key, column in rows.columns.items()})
-    return rows, after
-
-
 def _slide_batch(operation: Bound, states: Steps, slid: Steps, work: Workspace) -> None:
     """Ends of blocks, from the last row on; then beginnings of what follows each block, and windows of both."""
     size, width = len(slid.first), slid.width
     some = min(max(1, JOINED // size), width)
-    rows, after = _rows(states, work)
-    windows, beginnings = (
-        _grid(steps, size, slid.columns, work, name) for steps, name in ((width, "windows"), (some, "beginnings"))
+    ends, rows, beginnings = (
+        _grid(steps, size, slid.columns, work, name)
+        for steps, name in ((width, "ends"), (some, "rows"), (some, "beginnings"))
     )
-    windows.keep(width - 1, rows.step(width - 1, slice(size)))
-    for step in reversed(range(width - 1)):
-        windows.keep(step, operation.combine_locked(rows.step(step, slice(size)), windows.step(step + 1)))
+    for start in reversed(range(0, width, some)):
+        count = min(some, width - start)
+        states.read(start, rows.upto(count))
+        for step in reversed(range(count)):
+            end = rows.step(step)
+            if start + step + 1 < width:
+                end = operation.combine_locked(end, ends.step(start + step + 1))
+            ends.keep(start + step, end)
+    slid.write(0, ends.upto(1))
+    # The last row of what follows a block is in none of its windows, and may not be there.
+    following = Steps(states.columns, states.first + width, width)
     for start in range(1, width, some):
         count = min(some, width - start)
+        following.read(start - 1, rows.upto(count))
         for step in range(count):
-            beginning = rows.step(start + step - 1, after)
+            beginning = rows.step(step)
             if start + step > 1:  # the one before the first of some is the last of those before them
                 beginning = operation.combine_locked(beginnings.step(step - 1), beginning)
             beginnings.keep(step, beginning)
-        joined = operation.combine_locked(windows.steps(start, count), beginnings.steps(0, count))
-        windows.keep_some(start, count, joined)
-    slid.write(windows.columns)
+        joined = operation.combine_locked(ends.steps(start, count), beginnings.steps(0, count))
+        slid.write(start, {key: column.reshape(count, size) for key, column in _columns(joined).items()})
 
 
 def _columns(states: State) -> Columns:
