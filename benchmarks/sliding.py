@@ -1,7 +1,8 @@
 """How long it takes to slide frames into windows, by operation and shape: nanoseconds a window on one core.
 
 ``python -m benchmarks.sliding`` prints the table that the report has. From states to states of windows, and from
-there to results; next to what numpy and Polars take for plain columns.
+there to results; next to what numpy and Polars take for plain columns. Rounds go over all of them, so that what else
+the machine does for a while falls on one round of each and not on all rounds of some.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ import framefold as ff
 from framefold.aggregators.binding import Bound
 from framefold.aggregators.compensated import Compensated
 from framefold.aggregators.exact import Exact
+from framefold.runtime.memory import keep_at_hand
 from framefold.runtime.slide import slide
 
 Ints = NDArray[np.int64]
@@ -126,55 +128,68 @@ def plain(rows: int, shape: Shape) -> dict[str, Callable[[], Any]]:
     return others
 
 
-def median(function: Callable[[], Any], repeats: int) -> tuple[float, Any]:
-    """The median of the processor time of so many calls, in seconds, and what the last one returned."""
-    taken, result = [], None
-    for _ in range(repeats):
-        result = None
-        begin = time.process_time()
-        result = function()
-        taken.append(time.process_time() - begin)
-    return statistics.median(taken), result
+class Taken:
+    """Seconds of the processor in each round: to slide, and to finish, which others do not."""
+
+    def __init__(self) -> None:
+        self.sliding: list[float] = []
+        self.finishing: list[float] = []
+
+    def cell(self, windows: int) -> str:
+        """Nanoseconds a window."""
+        taken, least, finishing = (
+            1e9 / windows * seconds
+            for seconds in (
+                statistics.median(self.sliding),
+                min(self.sliding),
+                statistics.median(self.finishing or [0.0]),
+            )
+        )
+        return f"{taken:.1f}, {least:.1f}" + (f" ({taken + finishing:.1f})" if self.finishing else "")
 
 
-def nanoseconds(rows: int = 10_000_000, repeats: int = 5) -> dict[str, dict[str, tuple[float, float | None]]]:
-    """For each shape and operation: nanoseconds a window to slide, and to finish; None for those of others."""
+def timed(function: Callable[[], Any], taken: list[float]) -> Any:
+    """What it returns; the processor's time of it is added to what was taken."""
+    begin = time.process_time()
+    result = function()
+    taken.append(time.process_time() - begin)
+    return result
+
+
+def cells(rows: int = 10_000_000, rounds: int = 5) -> dict[str, dict[str, str]]:
+    """For each shape and operation: nanoseconds a window."""
+    keep_at_hand()  # as both engines do
     made = operations(rows)
     sums = np.concatenate([[0], np.cumsum(next(states for name, _, states in made if name == "Count")["count"])])
-    found: dict[str, dict[str, tuple[float, float | None]]] = {}
-    for shape in shapes(rows):
-        each: dict[str, tuple[float, float | None]] = {}
-        windows = len(shape.low) / 1e9
-        for name, bound, states in made:
-            sliding, slid = median(partial(slide, bound, states, shape.low, shape.high), repeats)
-            if name == "Count":
-                assert np.array_equal(slid["count"], sums[shape.high] - sums[shape.low])
-            finishing, _ = median(partial(bound.finish, slid), repeats)
-            each[name] = sliding / windows, finishing / windows
-        for name, function in plain(rows, shape).items():
-            each[name] = median(function, repeats)[0] / windows, None
-        found[shape.name] = each
-    return found
+    found: dict[str, dict[str, Taken]] = {}
+    windows: dict[str, int] = {}
+    for _ in range(rounds):
+        for shape in shapes(rows):
+            each, windows[shape.name] = found.setdefault(shape.name, {}), len(shape.low)
+            for name, bound, states in made:
+                taken = each.setdefault(name, Taken())
+                slid = timed(partial(slide, bound, states, shape.low, shape.high), taken.sliding)
+                if name == "Count":
+                    assert np.array_equal(slid["count"], sums[shape.high] - sums[shape.low])
+                timed(partial(bound.finish, slid), taken.finishing)
+                del slid
+            for name, function in plain(rows, shape).items():
+                timed(function, each.setdefault(name, Taken()).sliding)
+    return {shape: {name: taken.cell(windows[shape]) for name, taken in each.items()} for shape, each in found.items()}
 
 
-def table(found: dict[str, dict[str, tuple[float, float | None]]]) -> list[str]:
-    """The measurement as lines of Markdown: to slide, and in brackets with what it takes to finish."""
+def table(found: dict[str, dict[str, str]]) -> list[str]:
+    """The measurement as lines of Markdown."""
     names = list(dict.fromkeys(name for each in found.values() for name in each))
-    lines = ["| ns a window (with finish) |" + "".join(f" {shape} |" for shape in found)]
+    lines = ["| ns a window: median, least (with finish) |" + "".join(f" {shape} |" for shape in found)]
     lines.append("| --- |" + " ---: |" * len(found))
-    for name in names:
-        cells = []
-        for each in found.values():
-            sliding, finishing = each.get(name, (None, None))
-            cell = "" if sliding is None else f"{sliding:.1f}"
-            cells.append(cell if sliding is None or finishing is None else f"{cell} ({sliding + finishing:.1f})")
-        lines.append(f"| {name} |" + "".join(f" {cell} |" for cell in cells))
+    lines += [f"| {name} |" + "".join(f" {each.get(name, '')} |" for each in found.values()) for name in names]
     return lines
 
 
 if __name__ == "__main__":
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--rows", type=int, default=10_000_000)
-    parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--rounds", type=int, default=5)
     arguments = parser.parse_args()
-    print("\n".join(table(nanoseconds(arguments.rows, arguments.repeats))))
+    print("\n".join(table(cells(arguments.rows, arguments.rounds))))
