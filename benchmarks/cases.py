@@ -69,7 +69,7 @@ def partitions(rows: int) -> Case:
         "partitions",
         tuple(Point(files, Data(rows=rows, files=files), {"partitions": files}) for files in many),
         ("framefold_spark.parquet", "framefold_spark.dataframe", "framefold_spark.dataframe_executors", STAGES[0]),
-        box=70.0,
+        box=90.0,
     )
 
 

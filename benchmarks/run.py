@@ -122,7 +122,7 @@ def main() -> None:
     parser.add_argument("--report", action="store_true", help="no measurement: the report of the last one, made anew")
     parser.add_argument("--events", type=int, default=100_000_000, help="the most events (default: 100 million)")
     parser.add_argument("--scale", type=float, default=1.0, help="how much of the other cases' events (default: 1.0)")
-    parser.add_argument("--minutes", type=float, default=66.0, help="how long the cases should take (default: 66)")
+    parser.add_argument("--minutes", type=float, default=70.0, help="how long the cases should take (default: 70)")
     parser.add_argument("--repeats", type=int, default=5, help="the most timed rounds, but for short ones (default: 5)")
     parser.add_argument("--cases", help="only these, by name, with commas; others keep their last results")
     parser.add_argument("--folder", type=Path, default=KEPT, help="where events are kept from run to run")

@@ -62,7 +62,7 @@ def connections(rate: int) -> list[Case]:
             "extent, seconds",
             [Point(extent, trace, sliding(by_host, extent, 1)) for extent in extents],
             many,
-            25.0,
+            35.0,
         ),
         case(
             "lbl-step",
@@ -86,7 +86,7 @@ def connections(rate: int) -> list[Case]:
             "extent, seconds",
             [Point(extent, start, sliding(distinct, extent, 1)) for extent in (1, 3, 10)],
             whole,
-            42.0,
+            100.0,
         ),
         case(
             "lbl-partitioned",
@@ -94,7 +94,7 @@ def connections(rate: int) -> list[Case]:
             "tuples",
             [Point(last, half, partitioned | {"size": last}) for last in (10, 100, 1000)],
             (*FILES, *each_row),
-            42.0,
+            100.0,
         ),
         case(
             "lbl-landmark",
