@@ -44,7 +44,8 @@ lint: $(VENV)/has-lint
 	@rm -rf build
 	@MYPYPATH=$(VENV)/typed $(BIN)/mypy --strict --package framefold
 
-# A little more than an hour; the first time also as long as it takes to install the peers, each in an environment of its own.
+# A little more than an hour; the first time also as long as it takes to install the peers, each in an environment of
+# its own.
 bench: $(VENV)/has-bench
 	@$(BIN)/python -m benchmarks.run
 

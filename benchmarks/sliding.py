@@ -137,15 +137,11 @@ class Taken:
 
     def cell(self, windows: int) -> str:
         """Nanoseconds a window."""
-        taken, least, finishing = (
-            1e9 / windows * seconds
-            for seconds in (
-                statistics.median(self.sliding),
-                min(self.sliding),
-                statistics.median(self.finishing or [0.0]),
-            )
-        )
-        return f"{taken:.1f}, {least:.1f}" + (f" ({taken + finishing:.1f})" if self.finishing else "")
+        taken, least = statistics.median(self.sliding), min(self.sliding)
+        cell = f"{1e9 * taken / windows:.1f}, {1e9 * least / windows:.1f}"
+        if not self.finishing:
+            return cell
+        return f"{cell} ({1e9 * (taken + statistics.median(self.finishing)) / windows:.1f})"
 
 
 def timed(function: Callable[[], Any], taken: list[float]) -> Any:
