@@ -57,10 +57,10 @@ bench-kernels: $(VENV)/has-test
 	@$(BIN)/pytest benchmarks
 
 clean:
-	@rm -rf $(VENV) build dist *.egg-info */loops.c */*.so .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse
+	@rm -rf $(VENV) build dist *.egg-info */*/loops.c */*/*.so .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/made: pyproject.toml aggregators/loops.pyx runtime/loops.pyx
+$(VENV)/made: pyproject.toml aggregators/numeric/loops.pyx runtime/sliding/loops.pyx
 	@for python in python3 python3.14 python3.13 python3.12 python3.11 none; do \
 	    if [ $$python = none ]; then \
 	        echo "framefold needs Python 3.11 or later with its venv module, and no such python3 is on the PATH." >&2; \
@@ -75,7 +75,7 @@ $(VENV)/made: pyproject.toml aggregators/loops.pyx runtime/loops.pyx
 $(VENV)/has-spark: $(VENV)/made
 	@echo "Installing framefold and Spark" >&2
 	@$(PIP) install --editable '.[spark]'
-	@$(BIN)/python -c 'from framefold.spark.java import ensure_java; ensure_java()' 2>/dev/null || \
+	@$(BIN)/python -c 'from framefold.spark.session.java import ensure_java; ensure_java()' 2>/dev/null || \
 	    { echo "Installing a Java, since there is none from 17 on" >&2; $(PIP) install --editable '.[java]'; }
 	@touch $@
 

@@ -1,8 +1,15 @@
 """WHAT is computed: aggregate operations. Knows neither windows nor Spark."""
 
-from .composition import AllOf
-from .distinct import CollectSet, CountDistinct, DistinctSum, Mode
-from .distinct_sketches import (
+from .combinators.all_of import AllOf
+from .combinators.elementwise import ElementWise
+from .combinators.filtered import Filtered
+from .combinators.grouped import GroupedBy
+from .combinators.mapped import FlatMapped, Mapped
+from .combinators.reducing import Reducing
+from .contract.frames import Frames
+from .contract.operation import AggregateOperation, Operation, State
+from .contract.python_operation import PythonOperation
+from .distributions.cardinality_sketches import (
     ApproxCountDistinct,
     ThetaSketch,
     theta_difference,
@@ -10,31 +17,25 @@ from .distinct_sketches import (
     theta_intersection,
     theta_union,
 )
-from .elementwise import ElementWise
-from .ewma import Ewma
-from .extremes import Max, Min
-from .filtered import Filtered
-from .frames import Frames
-from .grouped import GroupedBy
-from .higher import Kurtosis, Skewness
-from .histogram import Histogram
-from .lifetimes import Covered, TimeWeightedAverage
-from .lists import CollectList, Concat, FirstN, LastN
-from .logic import BitAnd, BitOr, BitXor, BoolAnd, BoolOr, CountIf
-from .mapping import FlatMapped, Mapped
-from .means import GeometricMean, HarmonicMean, RootMeanSquare, WeightedAverage
-from .moments import StdDev, Variance
-from .operation import AggregateOperation, Operation, State
-from .pairs import Correlation, Covariance, LinearTrend
-from .positional import First, Last
-from .products import Product
-from .python import PythonOperation
-from .quantiles import Median, Quantile
-from .ranges import Range
-from .ranked import ArgMax, ArgMin, BottomN, TopN
-from .reducing import Reducing
-from .sums import Average, Count, Sum
-from .value_sketches import ApproxQuantile, FrequentItems
+from .distributions.distinct import CollectSet, CountDistinct, DistinctSum, Mode
+from .distributions.histogram import Histogram
+from .distributions.quantiles import Median, Quantile
+from .distributions.value_sketches import ApproxQuantile, FrequentItems
+from .extremes.boolean_bitwise import BitAnd, BitOr, BitXor, BoolAnd, BoolOr, CountIf
+from .extremes.min_max import Max, Min
+from .extremes.value_range import Range
+from .intervals.time_weighted import Covered, TimeWeightedAverage
+from .moments.covariance import Correlation, Covariance, LinearTrend
+from .moments.means import GeometricMean, HarmonicMean, RootMeanSquare, WeightedAverage
+from .moments.skewness_kurtosis import Kurtosis, Skewness
+from .moments.variance import StdDev, Variance
+from .ordered.collect import CollectList, Concat, FirstN, LastN
+from .ordered.first_last import First, Last
+from .ordered.top_n import ArgMax, ArgMin, BottomN, TopN
+from .states.ragged import Ragged
+from .sums.ewma import Ewma
+from .sums.products import Product
+from .sums.sums import Average, Count, Sum
 
 __all__ = [
     "AggregateOperation",
@@ -85,6 +86,7 @@ __all__ = [
     "Product",
     "PythonOperation",
     "Quantile",
+    "Ragged",
     "Range",
     "Reducing",
     "RootMeanSquare",

@@ -76,7 +76,7 @@ from .aggregators.errors import (
     QueryError,
     SumOverflowError,
 )
-from .aggregators.laws import check_laws
+from .aggregators.laws.check import check_laws
 from .events import Events, Windowed, events, together, windows_from
 from .reading import files, parquet
 from .runtime.explain import Explanation

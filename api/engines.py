@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 from .aggregators.errors import QueryError
 from .reading import SparkFiles
 from .runtime import local
-from .runtime.checks import type_of
 from .runtime.explain import LOCAL_STAGES, Explanation, explain
-from .runtime.query import Query
-from .runtime.sources import Source
-from .runtime.together import Roles, Together
+from .runtime.plan.plan import Plan
+from .runtime.plan.validate import type_of
+from .runtime.sources.arrow import Source
+from .runtime.sources.co_inputs import Roles, Together
 from .spark.options import Options
 
 
@@ -27,10 +27,10 @@ class Engine(Protocol):
     def schema(self, used: Sequence[str]) -> pa.Schema:
         """The schema of the events; only the used columns need have types that can be used."""
 
-    def run(self, query: Query, options: Options) -> Any:
+    def run(self, query: Plan, options: Options) -> Any:
         """The results of a query."""
 
-    def explain(self, query: Query, options: Options) -> Explanation:
+    def explain(self, query: Plan, options: Options) -> Explanation:
         """What running the query would do."""
 
     def where(self, condition: Any) -> Engine:
@@ -55,7 +55,7 @@ def in_arrow(data: Any, names: Sequence[str]) -> Any:
     pyspark = sys.modules.get("pyspark.sql")
     if pyspark is None or not isinstance(data, pyspark.DataFrame):
         return data
-    from .spark.anchors import collected
+    from .spark.input.anchors import collected
 
     return collected(data, names)
 
@@ -80,7 +80,7 @@ def together(engines: Mapping[str, Engine], roles: Mapping[str, Roles]) -> Engin
         return LocalEngine(
             Together({name: source for name, source in local.items() if isinstance(source, Source)}, roles)
         )
-    from .spark.together import union
+    from .spark.input.union import union
 
     return SparkEngine(union(spark, roles))
 
@@ -94,10 +94,10 @@ class LocalEngine:
     def schema(self, used: Sequence[str]) -> pa.Schema:
         return self.source.schema
 
-    def run(self, query: Query, options: Options) -> pa.Table:
+    def run(self, query: Plan, options: Options) -> pa.Table:
         return local.run(self.source, query)
 
-    def explain(self, query: Query, options: Options) -> Explanation:
+    def explain(self, query: Plan, options: Options) -> Explanation:
         return explain(query, "the local engine", LOCAL_STAGES)
 
     def where(self, condition: Any) -> LocalEngine:
@@ -118,27 +118,27 @@ class SparkEngine:
         self.df = df
 
     def schema(self, used: Sequence[str]) -> pa.Schema:
-        from .spark.types import input_schema
+        from .spark.convert.types import input_schema
 
         return input_schema(self.df, used)
 
-    def run(self, query: Query, options: Options) -> Any:
-        from .spark.engine import run
+    def run(self, query: Plan, options: Options) -> Any:
+        from .spark.engine.engine import run
 
         return run(self.df, query, options)
 
-    def explain(self, query: Query, options: Options) -> Explanation:
-        from .spark.explain import stages
+    def explain(self, query: Plan, options: Options) -> Explanation:
+        from .spark.engine.explain import stages
 
         return explain(query, "Spark", stages(query, options))
 
     def where(self, condition: Any) -> SparkEngine:
-        from .spark.conditions import kept
+        from .spark.input.where import kept
 
         return SparkEngine(kept(self.df, condition))
 
     def without_time(self, time: str) -> Any:
-        from .spark.order import column
+        from .spark.input.ordering import column
 
         type_of(self.schema([time]), time, "time=")
         return self.df.where(column(time).isNull())
@@ -148,29 +148,29 @@ class FileEngine(SparkEngine):
     """Files in, Spark out: executors read the files, or Spark does where they cannot."""
 
     def __init__(self, data: SparkFiles) -> None:
-        from .spark.files import Scan
+        from .spark.files.scan import Scan
 
         self.scan = Scan(data.spark, data.files)
 
     @property
     def df(self) -> Any:
         """The files as a DataFrame, for whatever needs one."""
-        from .spark.file_engine import dataframe
+        from .spark.files.file_engine import dataframe
 
         return dataframe(self.scan)
 
     def schema(self, used: Sequence[str]) -> pa.Schema:
-        from .spark.file_engine import schema
+        from .spark.files.file_engine import schema
 
         return schema(self.scan, used)
 
-    def run(self, query: Query, options: Options) -> Any:
-        from .spark.file_engine import run
+    def run(self, query: Plan, options: Options) -> Any:
+        from .spark.files.file_engine import run
 
         return run(self.scan, query, options)
 
-    def explain(self, query: Query, options: Options) -> Explanation:
-        from .spark.file_engine import stages
+    def explain(self, query: Plan, options: Options) -> Explanation:
+        from .spark.files.file_engine import stages
 
         return explain(query, "Spark", stages(self.scan, query, options))
 

@@ -8,18 +8,18 @@ from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from . import engines
+from .aggregators.contract.operation import Operation
 from .aggregators.errors import QueryError, nearest
-from .aggregators.operation import Operation
 from .engines import Engine, engine_for
-from .runtime.bind import bind
-from .runtime.checks import A_WINDOW
+from .runtime.columns.ticks import Duration
 from .runtime.explain import Explanation
-from .runtime.query import Query
-from .runtime.times import Duration
-from .runtime.together import Roles, check_roles
+from .runtime.plan.bind import bind
+from .runtime.plan.plan import Plan
+from .runtime.plan.validate import A_WINDOW
+from .runtime.sources.co_inputs import Roles, check_roles
 from .runtime.windows import Spec
 from .runtime.windows import windows_from as windows_from_arrow
-from .runtime.windows.anchors import FromAnchors
+from .runtime.windows.from_table import FromAnchors
 from .spark.options import Options
 
 
@@ -270,7 +270,7 @@ class Windowed:
         """
         return self.events.engine.explain(self._query(outputs), self.events.run_options)
 
-    def _query(self, outputs: dict[str, Operation]) -> Query:
+    def _query(self, outputs: dict[str, Operation]) -> Plan:
         of = self.events
         used = [of.time, *of.by, *(name for each in outputs.values() for name in getattr(each, "columns", ()))]
         used += [

@@ -6,7 +6,7 @@ import os
 from dataclasses import dataclass
 from typing import Any
 
-from .runtime.files import Files, files_of
+from .runtime.sources.files import Files, files_of
 
 Path = str | os.PathLike[str]
 
@@ -96,7 +96,7 @@ class ParquetFiles:
         QueryError
             If it is anything else: filtered, computed, joined, a table of a catalog, read with options.
         """
-        from .spark.plain_scans import paths_of
+        from .spark.files.from_dataframe import paths_of
 
         return SparkFiles(files_of(paths_of(df), "parquet"), df.sparkSession)
 

@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 
 import framefold as ff
 from framefold.aggregators import Frames, Operation
-from framefold.aggregators.binding import Bound
-from framefold.runtime.bind import bind
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.runtime.plan.bind import bind
 
 KEYS, FRAMES = 100, 1440
 BATCH = 1 << 20
@@ -39,7 +39,7 @@ def nanoseconds(rows: int = 8_000_000, repeats: int = 5) -> dict[str, float]:
     work = batches(rows)
     found = {}
     for operation in OPERATIONS:
-        bound = Bound("x", operation, [pa.float64()] * len(operation.columns))
+        bound = BoundAggregate("x", operation, [pa.float64()] * len(operation.columns))
         taken = []
         for _ in range(repeats):
             begin = time.process_time()
@@ -48,7 +48,7 @@ def nanoseconds(rows: int = 8_000_000, repeats: int = 5) -> dict[str, float]:
             taken.append(time.process_time() - begin)
         found[repr(operation)] = min(taken) / rows * 1e9
     taken = []
-    five = [Bound("x", operation, [pa.float64()] * len(operation.columns)) for operation in OPERATIONS[:5]]
+    five = [BoundAggregate("x", operation, [pa.float64()] * len(operation.columns)) for operation in OPERATIONS[:5]]
     for _ in range(repeats):
         begin = time.process_time()
         for index, size, ticks, values in work:

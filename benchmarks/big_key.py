@@ -21,7 +21,7 @@ import pyarrow.dataset as ds
 import pyarrow.parquet as pq
 
 import framefold as ff
-from framefold.spark.session import local_session
+from framefold.spark.session.session import local_session
 
 WINDOW = 1000
 

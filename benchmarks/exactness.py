@@ -174,7 +174,7 @@ def by_duckdb_kahan(values: Floats, size: int) -> dict[str, Floats]:
 
 def by_spark(values: Floats, size: int) -> dict[str, Floats]:
     """Spark ``OVER``, in one partition, as it must be for one key."""
-    from framefold.spark.session import local_session
+    from framefold.spark.session.session import local_session
 
     spark = local_session("exactness", "local[2]")
     events = pa.table({"t": np.arange(len(values)), "x": values})

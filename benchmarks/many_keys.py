@@ -27,7 +27,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 import framefold as ff
-from framefold.spark.session import local_session
+from framefold.spark.session.session import local_session
 
 from .big_key import watch
 

@@ -21,7 +21,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from framefold.spark.java import ensure_java
+from framefold.spark.session.java import ensure_java
 
 from . import cases
 from .arena import Arena

@@ -20,11 +20,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import framefold as ff
-from framefold.aggregators.binding import Bound
-from framefold.aggregators.compensated import Compensated
-from framefold.aggregators.exact import Exact
-from framefold.runtime.memory import keep_at_hand
-from framefold.runtime.slide import slide
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.aggregators.states.compensated import Compensated
+from framefold.aggregators.states.limbs import Exact
+from framefold.runtime.columns.malloc import keep_at_hand
+from framefold.runtime.sliding.slide import slide
 
 Ints = NDArray[np.int64]
 INT, FLOAT = pa.int64(), pa.float64()
@@ -85,7 +85,7 @@ def shapes(rows: int) -> Iterator[Shape]:
     yield Shape("1 key, half the frames missing, windows of 60", np.searchsorted(ticks, ticks - 59), row + 1)
 
 
-def operations(rows: int) -> list[tuple[str, Bound, dict[str, Any]]]:
+def operations(rows: int) -> list[tuple[str, BoundAggregate, dict[str, Any]]]:
     """What is slid, and its states of frames."""
     chance = np.random.default_rng(7)
     ints, floats = chance.integers(-1000, 1000, rows), chance.normal(50.0, 10.0, rows)
@@ -95,20 +95,24 @@ def operations(rows: int) -> list[tuple[str, Bound, dict[str, Any]]]:
         for each in (floats, floats - 50.0)
     )
     return [
-        ("Count", Bound("x", ff.Count(), []), {"count": count}),
-        ("Sum of int64", Bound("x", ff.Sum("x"), [INT]), {"total": Exact.of(ints), "count": count}),
-        ("Sum of float64", Bound("x", ff.Sum("x"), [FLOAT]), {"total": rounded, "frames": np.ones_like(count)}),
+        ("Count", BoundAggregate("x", ff.Count(), []), {"count": count}),
+        ("Sum of int64", BoundAggregate("x", ff.Sum("x"), [INT]), {"total": Exact.of(ints), "count": count}),
+        (
+            "Sum of float64",
+            BoundAggregate("x", ff.Sum("x"), [FLOAT]),
+            {"total": rounded, "frames": np.ones_like(count)},
+        ),
         (
             "Sum of float64 of both signs",
-            Bound("x", ff.Sum("x"), [FLOAT]),
+            BoundAggregate("x", ff.Sum("x"), [FLOAT]),
             {"total": signed, "frames": np.ones_like(count)},
         ),
-        ("Average of int64", Bound("x", ff.Average("x"), [INT]), {"total": Exact.of(ints), "count": count}),
-        ("Average of float64", Bound("x", ff.Average("x"), [FLOAT]), {"total": rounded, "count": count}),
-        ("Max of int64", Bound("x", ff.Max("x"), [INT]), {"value": ints, "seen": seen}),
-        ("Max of float64", Bound("x", ff.Max("x"), [FLOAT]), {"value": floats, "seen": seen}),
-        ("own, two int64 fields", Bound("x", Own("x"), [INT]), {"total": ints, "most": ints}),
-        ("own, with deduct", Bound("x", OwnWithDeduct("x"), [INT]), {"total": ints, "most": count}),
+        ("Average of int64", BoundAggregate("x", ff.Average("x"), [INT]), {"total": Exact.of(ints), "count": count}),
+        ("Average of float64", BoundAggregate("x", ff.Average("x"), [FLOAT]), {"total": rounded, "count": count}),
+        ("Max of int64", BoundAggregate("x", ff.Max("x"), [INT]), {"value": ints, "seen": seen}),
+        ("Max of float64", BoundAggregate("x", ff.Max("x"), [FLOAT]), {"value": floats, "seen": seen}),
+        ("own, two int64 fields", BoundAggregate("x", Own("x"), [INT]), {"total": ints, "most": ints}),
+        ("own, with deduct", BoundAggregate("x", OwnWithDeduct("x"), [INT]), {"total": ints, "most": count}),
     ]
 
 

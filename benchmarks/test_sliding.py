@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from framefold.runtime.slide import slide
+from framefold.runtime.sliding.slide import slide
 
 from .sliding import of_keys, operations
 

@@ -17,8 +17,8 @@ import numpy as np
 import pyarrow as pa
 
 import framefold as ff
-from framefold.aggregators.binding import Bound
-from framefold.aggregators.operation import Operation
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.aggregators.contract.operation import Operation
 
 PAGE = Path(__file__).with_name("aggregates.md")
 CALL = re.compile(r"^\| `(.+?)` \|")
@@ -103,23 +103,23 @@ class Aggregate:
         self.operation: Operation = eval(call, names)
         self.others: list[Operation] = [eval(call, names | {"bins": edges}) for edges in EDGES]
         self.composite = not isinstance(self.operation, ff.AggregateOperation)
-        self.bound: dict[str, dict[pa.DataType, Bound]] = {}
+        self.bound: dict[str, dict[pa.DataType, BoundAggregate]] = {}
         for kind, types in (FEW if self.composite else KINDS).items():
             taken = {type: bound for type in types if (bound := self.bind(type)) is not None}
             if taken:
                 assert len(taken) == len(types), f"{call} takes some {kind} only: {[*taken]}"
                 self.bound[kind] = taken
 
-    def bind(self, type: pa.DataType) -> Bound | None:
+    def bind(self, type: pa.DataType) -> BoundAggregate | None:
         """The operation bound to a column ``x`` of a type; None if it cannot be."""
         types = [type if column == "x" else pa.float64() for column in self.operation.columns]
         for operation in (self.operation, *self.others):
             with suppress(ff.ColumnError, ff.QueryError, ff.OperationError):
-                return Bound("x", operation, types)
+                return BoundAggregate("x", operation, types)
         return None
 
     @property
-    def all(self) -> dict[pa.DataType, Bound]:
+    def all(self) -> dict[pa.DataType, BoundAggregate]:
         """What it is bound to, by type of ``x``."""
         return {type: bound for of in self.bound.values() for type, bound in of.items()}
 

@@ -9,11 +9,11 @@ import numpy as np
 import pyarrow as pa
 
 from ..aggregators.errors import EngineError, QueryError
-from ..aggregators.sums import Count
-from .bind import bind
-from .keys import encode, normalised, plain
-from .query import Query
-from .times import Duration, TimeColumn
+from ..aggregators.sums.sums import Count
+from .columns.key_codes import encode, normalised, plain
+from .columns.ticks import Duration, TimeColumn
+from .plan.bind import bind
+from .plan.plan import Plan
 
 if TYPE_CHECKING:
     import drawsvg
@@ -67,7 +67,7 @@ def draw(
         If there are too many events or windows, or none.
     """
     from .local import run
-    from .sources import Source
+    from .sources.arrow import Source
 
     try:
         import drawsvg as svg
@@ -75,7 +75,7 @@ def draw(
         raise EngineError("pictures need drawsvg; expected it installed: pip install 'framefold[draw]'") from error
     if not 0 < len(table) <= MOST_EVENTS:
         raise QueryError(f"draw() is given {len(table)} events; expected 1 to {MOST_EVENTS}")
-    query = bind(
+    plan = bind(
         table.schema,
         time=time,
         by=by,
@@ -86,36 +86,36 @@ def draw(
         outputs={"events": Count()},
         null_time="drop",
     )
-    result = run(Source(table), query)
+    result = run(Source(table), plan)
     if not 0 < len(result) <= MOST_WINDOWS:
         raise QueryError(f"draw() has {len(result)} windows; expected 1 to {MOST_WINDOWS}: take other events, or fewer")
-    return Picture(svg, spec, query, table, result).drawing
+    return Picture(svg, spec, plan, table, result).drawing
 
 
 class Picture:
     """One picture, from top to bottom: title, events (a row a key), frames, windows (a row each), the time line."""
 
-    def __init__(self, svg: Any, spec: Spec, query: Query, table: pa.Table, result: pa.Table) -> None:
+    def __init__(self, svg: Any, spec: Spec, plan: Plan, table: pa.Table, result: pa.Table) -> None:
         self.svg = svg
-        self.times = query.times
-        bounds = [ticks_of(query.times, result["window"].combine_chunks().field(side)) for side in ("start", "end")]
-        events = ticks_of(query.times, table[query.time])
-        ends = events if query.until is None else ticks_of(query.times, table[query.until.name])
+        self.times = plan.times
+        bounds = [ticks_of(plan.times, result["window"].combine_chunks().field(side)) for side in ("start", "end")]
+        events = ticks_of(plan.times, table[plan.time])
+        ends = events if plan.until is None else ticks_of(plan.times, table[plan.until.name])
         self.least = int(min(bounds[0].min(), events.min()))
         self.most = int(max(bounds[1].max(), ends.max()))
-        keys = key_rows(table, query.by)
+        keys = key_rows(table, plan.by)
         owners = np.zeros(len(result), np.int64)
-        if query.by:
-            both = pa.concat_tables([table.select(query.by), result.select(query.by)])
-            owners = key_rows(both, query.by)[len(table) :]
+        if plan.by:
+            both = pa.concat_tables([table.select(plan.by), result.select(plan.by)])
+            owners = key_rows(both, plan.by)[len(table) :]
         rows = int(keys.max()) + 1 + len(result)
         self.height = 3 * ROW + (ROW + GAP) * (rows + 2) + 2 * ROW
         self.drawing: drawsvg.Drawing = svg.Drawing(WIDTH, self.height)
         self.drawing.append(svg.Rectangle(0, 0, WIDTH, self.height, fill="white"))
         self._text(str(spec), LEFT, ROW, 13, weight="bold")
         self.top = 2 * ROW
-        self._events(query, table, events, ends, keys)
-        self._frames(query, events)
+        self._events(plan, table, events, ends, keys)
+        self._frames(plan, events)
         self._windows(result, bounds, owners)
         self._axis()
 
@@ -134,25 +134,25 @@ class Picture:
     def _label(self, text: str, y: float) -> None:
         self._text(text, LEFT - 8, y + ROW * 0.7, anchor="end")
 
-    def _events(self, query: Query, table: pa.Table, events: Ints, ends: Ints, keys: Ints) -> None:
+    def _events(self, plan: Plan, table: pa.Table, events: Ints, ends: Ints, keys: Ints) -> None:
         names = {int(key): row for row, key in reversed(list(enumerate(keys.tolist())))}
         for key, row in sorted(names.items()):
-            words = ", ".join(str(table[name][row].as_py()) for name in query.by)
+            words = ", ".join(str(table[name][row].as_py()) for name in plan.by)
             self._label(words or "events", self.top + key * (ROW + GAP))
         for tick, end, key in zip(events.tolist(), ends.tolist(), keys.tolist(), strict=True):
             y = self.top + key * (ROW + GAP) + ROW / 2
             color = KEYS[key % len(KEYS)]
-            if query.until is not None:
+            if plan.until is not None:
                 line = self.svg.Line(self.x(tick), y, self.x(end), y, stroke=color, stroke_width=3, stroke_opacity=0.7)
                 self.drawing.append(line)
             self.drawing.append(self.svg.Circle(self.x(tick), y, 4, fill=color, fill_opacity=0.85))
         self.top += (ROW + GAP) * (int(keys.max()) + 1)
 
-    def _frames(self, query: Query, events: Ints) -> None:
+    def _frames(self, plan: Plan, events: Ints) -> None:
         """The frames that have events, where they have bounds of their own; else where each is."""
-        (windows,) = query.line.windows
+        (windows,) = plan.line.windows
         found = None
-        if windows.axis == "time" and not query.line.each_row:
+        if windows.axis == "time" and not plan.line.each_row:
             frames, inside = windows.frames(events, None)
             frames = np.unique(frames if inside is None else frames[inside])
             found = windows.stretch(frames)

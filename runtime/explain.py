@@ -6,12 +6,12 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..aggregators.binding import Bound
-from ..aggregators.lifetimes import lifetimes_of
-from .cover import way_of
-from .kernels import has_kernels
-from .query import Query
-from .stacks import has_columns
+from ..aggregators.contract.bound import BoundAggregate
+from ..aggregators.intervals.time_weighted import lifetimes_of
+from .intervals.coverage import way_of
+from .plan.plan import Plan
+from .sliding.block_scan import has_columns
+from .sliding.kernels import has_kernels
 from .windows import Windows
 
 
@@ -37,7 +37,7 @@ class Explanation:
         return f"<table><caption>{html.escape(self.title)}</caption>{cells}</table>"
 
 
-def explain(query: Query, engine: str, stages: Sequence[tuple[str, str]]) -> Explanation:
+def explain(plan: Plan, engine: str, stages: Sequence[tuple[str, str]]) -> Explanation:
     """The explanation of a query.
 
     Parameters
@@ -49,24 +49,24 @@ def explain(query: Query, engine: str, stages: Sequence[tuple[str, str]]) -> Exp
     stages
         Pairs of a stage's name and where it runs, from the engine.
     """
-    windows, frames = query.line.windows, query.line.describe_frames()
-    by = f"key {', '.join(query.by)}" if query.by else "one key: everything"
+    windows, frames = plan.line.windows, plan.line.describe_frames()
+    by = f"key {', '.join(plan.by)}" if plan.by else "one key: everything"
     rows = [
-        ("events", f"time {query.time} ({query.times.type}), {by}; columns read: {', '.join(query.columns)}"),
+        ("events", f"time {plan.time} ({plan.times.type}), {by}; columns read: {', '.join(plan.columns)}"),
         ("frames", frames),
         *(("windows", each.describe()) for each in windows),
     ]
-    for name, bound in query.outputs.items():
-        ways = dict.fromkeys(way(query, bound, windows[number]) for number in query.over[name])
+    for name, bound in plan.outputs.items():
+        ways = dict.fromkeys(way(plan, bound, windows[number]) for number in plan.over[name])
         order = "" if bound.commutative else "; order-sensitive, so merged in time order"
         rows.append((f"{name} = {bound.asked!r}", f"{bound.result}; {'; '.join(ways)}{order}"))
     return Explanation(f"framefold on {engine}", (*rows, *stages))
 
 
-def way(query: Query, bound: Bound, windows: Windows) -> str:
+def way(plan: Plan, bound: BoundAggregate, windows: Windows) -> str:
     """How the windows of an output are put together, what that costs, and why."""
     deducts, why = bound.deducts
-    if query.until is not None:
+    if plan.until is not None:
         if lifetimes_of(bound) is not None:
             return "slides by deduct over clipped lifetimes (5 element operations a frame at most)"
         return {
@@ -74,7 +74,7 @@ def way(query: Query, bound: Bound, windows: Windows) -> str:
             "tree": f"covers by a tree over the windows (O(log n) element operations a window): {why}",
             "copies": "covers by copies (an element operation for each window of each event): order matters",
         }[way_of(bound)]
-    if windows.frames_in_window == 1 and len(query.line.windows) == 1:
+    if windows.frames_in_window == 1 and len(plan.line.windows) == 1:
         return "slides by nothing to slide (no element operations): a window is one frame"
     if windows.runs:
         cost = "2" if deducts else "O(log n)"

@@ -13,15 +13,15 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..aggregators.errors import DroppedEventsWarning, NullTimeError
-from .facts import RANK
-from .keys import Ints, encode, key_codes, normalised, plain
-from .parallel import Piece, accumulated, is_ours
-from .query import Query
-from .times import drop_null_times, null_times
+from .accumulate.threads import Piece, accumulated, is_ours
+from .columns.key_codes import Ints, encode, key_codes, normalised, plain
+from .columns.ticks import drop_null_times, null_times
+from .plan.plan import Plan
+from .plan.window_inputs import RANK
 
 if TYPE_CHECKING:
-    from .sources import Source
-    from .together import Together
+    from .sources.arrow import Source
+    from .sources.co_inputs import Together
 
 BATCH = 1 << 20
 """Events are accumulated so many at a time."""
@@ -30,7 +30,7 @@ PENDING = 1 << 19
 """Partials are merged when there are so many new ones, and no fewer than merged ones."""
 
 
-def run(source: Source | Together, query: Query) -> pa.Table:
+def run(source: Source | Together, plan: Plan) -> pa.Table:
     """The results of a query over events.
 
     Several threads accumulate, and those of files read them too; functions that a user wrote are called by this one.
@@ -45,41 +45,41 @@ def run(source: Source | Together, query: Query) -> pa.Table:
     NullTimeError
         If events have no time, with their number, unless the query drops those (a DroppedEventsWarning then has it).
     """
-    pieces, threads = work_on(source, query)
-    partials = [query.seeds()]
+    pieces, threads = work_on(source, plan)
+    partials = [plan.empty_key_partials()]
     nulls = events = 0
-    for some in accumulated(query, pieces, threads):
+    for some in accumulated(plan, pieces, threads):
         events += some.events
         nulls += some.nulls
         partials += some.partials
         # As many new ones as there are merged ones: each is merged a few times only, however many there will be.
         if sum(map(len, partials[1:])) > max(PENDING, len(partials[0])):
-            partials = [query.merge(pa.concat_tables(partials))]
-    if nulls and query.null_time == "error":
-        raise NullTimeError(null_times(query.time, nulls, events))
+            partials = [plan.merge(pa.concat_tables(partials))]
+    if nulls and plan.null_time == "error":
+        raise NullTimeError(null_times(plan.time, nulls, events))
     if nulls:
         warnings.warn(
-            f"{nulls} of {events} events have no time {query.time!r} and were dropped", DroppedEventsWarning, 2
+            f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning, 2
         )
-    return query.results(pa.concat_tables(partials))
+    return plan.results(pa.concat_tables(partials))
 
 
-def work_on(source: Source | Together, query: Query) -> tuple[Iterable[Piece], int]:
+def work_on(source: Source | Together, plan: Plan) -> tuple[Iterable[Piece], int]:
     """The events in pieces, and how many threads work on them."""
-    if not all(is_ours(bound.operation) for bound in query.outputs.values()):
-        return in_turn(source, query), 1
-    cores, at_once = pa.cpu_count(), query.ordered or query.in_rows
-    if not at_once and (ahead := source.ahead(query.columns)) is not None:
+    if not all(is_ours(bound.operation) for bound in plan.outputs.values()):
+        return in_turn(source, plan), 1
+    cores, at_once = pa.cpu_count(), plan.ordered or plan.in_rows
+    if not at_once and (ahead := source.ahead(plan.columns)) is not None:
         return map(ready, ahead), cores
-    pieces = [] if at_once else source.pieces(query.columns, query.by)
+    pieces = [] if at_once else source.pieces(plan.columns, plan.by)
     # One more than there are cores: numpy holds the interpreter while it adds to places, and the others wait for it.
-    return pieces or in_turn(source, query), cores + 1
+    return pieces or in_turn(source, plan), cores + 1
 
 
-def in_turn(source: Source | Together, query: Query) -> Iterator[Piece]:
+def in_turn(source: Source | Together, plan: Plan) -> Iterator[Piece]:
     """The events batch by batch, as they are read by this thread and those of pyarrow."""
-    batches = source.batches(query.columns)
-    return map(ready, in_time_order(batches, query) if query.ordered or query.in_rows else large(batches))
+    batches = source.batches(plan.columns)
+    return map(ready, in_time_order(batches, plan) if plan.ordered or plan.in_rows else large(batches))
 
 
 def ready(batch: pa.RecordBatch | pa.Table) -> Piece:
@@ -101,21 +101,21 @@ def large(source: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting)
 
 
-def in_time_order(source: pa.RecordBatchReader, query: Query) -> Iterator[pa.Table]:
+def in_time_order(source: pa.RecordBatchReader, plan: Plan) -> Iterator[pa.Table]:
     """All events by time, then by what breaks ties, then as they came; with their row numbers where they count."""
-    events = source.read_all().select(query.columns)
-    column = events.column(query.time)
+    events = source.read_all().select(plan.columns)
+    column = events.column(plan.time)
     if column.null_count:  # these come first: they are only counted
         nulls = events.filter(pc.is_null(column))
-        yield nulls.append_column(RANK, pa.array(np.zeros(len(nulls), np.int64))) if query.in_rows else nulls
-        events = drop_null_times(events, query.time)
-    types = query.input_schema
-    columns = {name: plain(events.column(name), types.field(name).type) for name in (*query.ties, *query.by)}
-    times = query.times.ticks(plain(events.column(query.time), types.field(query.time).type))
-    ties = [encode(normalised(columns[name]), ordered=True)[0] for name in query.ties]
+        yield nulls.append_column(RANK, pa.array(np.zeros(len(nulls), np.int64))) if plan.in_rows else nulls
+        events = drop_null_times(events, plan.time)
+    types = plan.input_schema
+    columns = {name: plain(events.column(name), types.field(name).type) for name in (*plan.ties, *plan.by)}
+    times = plan.times.ticks(plain(events.column(plan.time), types.field(plan.time).type))
+    ties = [encode(normalised(columns[name]), ordered=True)[0] for name in plan.ties]
     order = np.lexsort((*ties[::-1], times))  # stable
-    if query.in_rows:
-        codes, _ = key_codes([normalised(columns[name]) for name in query.by], len(events), ordered=False)
+    if plan.in_rows:
+        codes, _ = key_codes([normalised(columns[name]) for name in plan.by], len(events), ordered=False)
         events = events.append_column(RANK, pa.array(row_numbers(codes, order)))
     yield from large(events.take(pa.array(order)).to_reader())
 

@@ -61,7 +61,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     Its time zone is the machine's: a test that depends on one sets it, and sets it back.
     """
     pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'framefold[spark]'")
-    from framefold.spark.session import local_session
+    from framefold.spark.session.session import local_session
 
     warehouse = {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))}
     session = local_session("framefold tests", "local[2]", **warehouse)

@@ -17,9 +17,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.operation import Operation
-from framefold.aggregators.samples import sample
-from framefold.runtime.bind import bind
+from framefold.aggregators.contract.operation import Operation
+from framefold.aggregators.contract.sample_columns import sample
+from framefold.runtime.plan.bind import bind
 
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"

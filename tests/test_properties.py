@@ -15,9 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.binding import Bound
-from framefold.runtime.bind import bind
-from framefold.runtime.query import Query
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.runtime.plan.bind import bind
+from framefold.runtime.plan.plan import Plan
 
 from . import strategies
 from .examples import examples
@@ -43,7 +43,7 @@ def run_locally(problem: Problem, values: pa.DataType, cases: Cases) -> None:
     assert_windows(result, windows(problem.events, problem.grid), {name: check for name, (_, check) in cases.items()})
 
 
-def query_of(problem: Problem, values: pa.DataType, cases: Cases) -> Query:
+def query_of(problem: Problem, values: pa.DataType, cases: Cases) -> Plan:
     outputs = {name: operation for name, (operation, _) in cases.items()}
     schema = problem.table(values).schema
     return bind(schema, time="t", by=["key"], window=window_of(problem.grid), outputs=outputs, null_time="error")
@@ -53,7 +53,7 @@ def query_of(problem: Problem, values: pa.DataType, cases: Cases) -> Query:
 def sliding_by(way: str) -> Iterator[None]:
     """Make every operation slide by two-stacks; or by deduct, wherever one is written."""
     forced = property(lambda bound: (way == "deduct" and bound.operation.has("deduct"), "a test says so"))
-    with patch.object(Bound, "deducts", forced):
+    with patch.object(BoundAggregate, "deducts", forced):
         yield
 
 

@@ -16,7 +16,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime import local, stream
+from framefold.runtime import local
+from framefold.runtime.results import chunks
 
 from . import windows_oracle as oracle
 from . import windows_strategies as strategies
@@ -202,7 +203,7 @@ def assert_right(problem: Problem) -> None:
     want = [right_row(problem.rows, window) for window in windows]
     if lifetimes:
         want = [right | over_lifetimes(problem, rows, w) for right, w in zip(want, windows, strict=True)]
-    bounds = [(local, "BATCH", problem.batch), (local, "PENDING", problem.pending), (stream, "WINDOWS", problem.batch)]
+    bounds = [(local, "BATCH", problem.batch), (local, "PENDING", problem.pending), (chunks, "WINDOWS", problem.batch)]
     with ExitStack() as small:
         for module, name, bound in bounds:
             small.enter_context(patch.object(module, name, bound))

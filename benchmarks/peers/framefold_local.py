@@ -57,8 +57,8 @@ def versions() -> dict[str, str]:
     """What runs here."""
     import numpy as np
 
-    from framefold.aggregators.compiled import loops
-    from framefold.runtime.decoding import polars
+    from framefold.aggregators.numeric.native import loops
+    from framefold.runtime.sources.parquet_decoding import polars
 
     decoder = polars()
     more = {} if decoder is None else {"Polars for decoding": decoder.__version__}

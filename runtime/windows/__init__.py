@@ -1,15 +1,15 @@
 """The kinds of windows, each in a file of its own."""
 
-from .anchors import FromAnchors, windows_from
+from ..frames.partials_view import MOST, Alive, Ints, Pieces, Ranges, Runs
 from .around import Around, around
 from .cumulating import Cumulating, cumulating
-from .grid import Grid, Sliding, sliding, tumbling
+from .from_table import FromAnchors, windows_from
 from .landmark import Landmark, landmark
-from .pieces import MOST, Alive, Ints, Pieces, Ranges, Runs
+from .last_rows import LastRows, last_rows
 from .policy import Policy, policy
-from .rows import LastRows, last_rows
-from .rule import by_count, by_delta, by_time
+from .policy_rules import by_count, by_delta, by_time
 from .session import Session, session
+from .sliding import Grid, Sliding, sliding, tumbling
 from .snapshot import Snapshot, snapshot
 from .spec import Spec, Windows
 

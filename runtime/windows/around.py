@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from ...aggregators.errors import QueryError
-from ..times import Duration, TimeColumn, describe, overflow_guard
-from .grid import MIN_FILL
+from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
+from ..frames.partials_view import Ints, Mask, Pieces, Ranges
 from .landmark import BOUNDS
-from .pieces import Ints, Mask, Pieces, Ranges
+from .sliding import MIN_FILL
 from .spec import Spec, TypeOf, Windows, one_of
 
 

@@ -13,10 +13,10 @@ import pyarrow.compute as pc
 
 from ...aggregators.durations import PART
 from ...aggregators.errors import DurationError, QueryError
-from ..times import DAY, Duration, TimeColumn, overflow_guard
-from .pieces import Ints, Mask, Numbers, Pieces, Ranges
+from ..columns.ticks import DAY, Duration, TimeColumn, overflow_guard
+from ..frames.paired_steps import Steps, describe_ends, describe_steps
+from ..frames.partials_view import Ints, Mask, Numbers, Pieces, Ranges
 from .spec import Windows
-from .steps import Steps, describe_ends, describe_steps
 
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 MONDAY = -3

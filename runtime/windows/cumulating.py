@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...aggregators.errors import DurationError
-from ..times import Duration, TimeColumn, describe, overflow_guard
-from .cut import Cut
-from .grid import CLOSED, EMIT, EMPTY, STAMP, Offset, above_zero, offset_ticks
-from .pieces import Ints, Mask, Numbers, Pieces, Ranges, numbered
+from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
+from ..frames.partials_view import Ints, Mask, Numbers, Pieces, Ranges, numbered
+from ..frames.step_cut import Cut
+from .sliding import CLOSED, EMIT, EMPTY, STAMP, Offset, above_zero, offset_ticks
 from .spec import Spec, TypeOf, Windows, one_of
 
 

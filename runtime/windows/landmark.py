@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...aggregators.errors import QueryError
-from ..times import Duration, Instant, TimeColumn, describe, overflow_guard
-from .grid import EMIT, STAMP, Offset, above_zero, offset_ticks
-from .pieces import Ints, Mask, Numbers, Pieces, Ranges, numbered
+from ..columns.ticks import Duration, Instant, TimeColumn, describe, overflow_guard
+from ..frames.partials_view import Ints, Mask, Numbers, Pieces, Ranges, numbered
+from .sliding import EMIT, STAMP, Offset, above_zero, offset_ticks
 from .spec import Spec, TypeOf, Windows, one_of
 
 BOUNDS = {

@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...aggregators.errors import QueryError
-from ..above import chain, first_above
-from ..times import Instant, TimeColumn, describe, overflow_guard
-from .grid import EMIT, EMPTY, MIN_FILL
-from .pieces import MOST, Ints, Mask, Pieces, Ranges, Runs
-from .rule import Rule, by_count
+from ..columns.ticks import Instant, TimeColumn, describe, overflow_guard
+from ..frames.next_greater import chain, first_above
+from ..frames.partials_view import MOST, Ints, Mask, Pieces, Ranges, Runs
+from .policy_rules import Rule, by_count
+from .sliding import EMIT, EMPTY, MIN_FILL
 from .spec import Spec, TypeOf, Windows, one_of
 
 

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...aggregators.errors import QueryError
-from ..above import chain
-from ..times import Duration, TimeColumn, describe, overflow_guard
-from .cut import Cut
-from .grid import STAMP, above_zero
-from .pieces import Ints, Mask, Pieces, Ranges
+from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
+from ..frames.next_greater import chain
+from ..frames.partials_view import Ints, Mask, Pieces, Ranges
+from ..frames.step_cut import Cut
+from .sliding import STAMP, above_zero
 from .spec import Spec, TypeOf, Windows, one_of
 
 

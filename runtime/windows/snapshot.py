@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..times import TimeColumn
-from .grid import EMIT
-from .pieces import Alive, Ints, Mask, Pieces, Ranges
+from ..columns.ticks import TimeColumn
+from ..frames.partials_view import Alive, Ints, Mask, Pieces, Ranges
+from .sliding import EMIT
 from .spec import Spec, TypeOf, Windows, one_of
 
 

@@ -11,9 +11,9 @@ import numpy as np
 import pyarrow as pa
 
 from ...aggregators.errors import EngineError, QueryError
-from ..times import TimeColumn
-from .cut import Cut
-from .pieces import Alive, Ints, Mask, Numbers, Pieces, Ranges, Runs, changed, join_stretches
+from ..columns.ticks import TimeColumn
+from ..frames.partials_view import Alive, Ints, Mask, Numbers, Pieces, Ranges, Runs, changed, join_stretches
+from ..frames.step_cut import Cut
 
 TypeOf = Callable[[str, str], pa.DataType]
 """The type of a column by its name, for an argument that messages name."""

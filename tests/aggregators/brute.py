@@ -14,11 +14,11 @@ import pyarrow as pa
 
 import framefold as ff
 from framefold import check_laws
-from framefold.aggregators.operation import Operation
-from framefold.runtime.keys import one_array
-from framefold.runtime.partials import states_of
-from framefold.runtime.query import Query
-from framefold.runtime.slide import slide
+from framefold.aggregators.contract.operation import Operation
+from framefold.runtime.columns.key_codes import one_array
+from framefold.runtime.partials.partials import states_of
+from framefold.runtime.plan.plan import Plan
+from framefold.runtime.sliding.slide import slide
 
 Row = tuple[Any, ...]
 """The values of the operation's columns in one event; those of a window are in the order of time, then of input."""
@@ -98,7 +98,7 @@ def expected(table: pa.Table, columns: Sequence[str], size: int, every: int, rig
     return {window: right(values) for window, values in rows.items()}
 
 
-def query_of(table: pa.Table, operation: Operation, window: Any) -> Query:
+def query_of(table: pa.Table, operation: Operation, window: Any) -> Plan:
     """The query for one operation, to take it through its stages."""
     return ff.events(table, time="t", by="key").window(window)._query({"x": operation})
 
@@ -124,7 +124,7 @@ def assert_right(
         assert_both_ways(query, pa.concat_tables(partials), agree)
 
 
-def assert_both_ways(query: Query, partials: pa.Table, agree: Callable[[Any, Any], bool]) -> None:
+def assert_both_ways(query: Plan, partials: pa.Table, agree: Callable[[Any, Any], bool]) -> None:
     """Sliding by deduct, where the operation has it, gives what two-stacks gives."""
     bound = query.outputs["x"]
     if not bound.operation.has("deduct"):

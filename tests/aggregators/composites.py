@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 import framefold as ff
-from framefold.aggregators.binding import Bound
-from framefold.aggregators.frames import Frames
-from framefold.aggregators.operation import Operation
-from framefold.runtime.bind import bind
-from framefold.runtime.slide import slide
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.aggregators.contract.frames import Frames
+from framefold.aggregators.contract.operation import Operation
+from framefold.runtime.plan.bind import bind
+from framefold.runtime.sliding.slide import slide
 
 Row = dict[str, Any]
 NAN = float("nan")
@@ -96,7 +96,7 @@ def check(make: Callable[[], Operation], expected: Callable[[list[Row]], Any], s
 def both_ways(operation: Operation, table: pa.Table) -> None:
     """Deduct, where there is one, gives what two-stacks gives."""
     table = table.sort_by("t")
-    bound = Bound("out", operation, [table.schema.field(name).type for name in operation.columns])
+    bound = BoundAggregate("out", operation, [table.schema.field(name).type for name in operation.columns])
     if not bound.operation.has("deduct"):
         return
     ticks = table["t"].to_numpy()

@@ -15,9 +15,9 @@ import pyarrow as pa
 
 import framefold as ff
 from framefold import check_laws
-from framefold.aggregators.binding import Bound
-from framefold.aggregators.operation import Operation
-from framefold.runtime.query import Query
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.aggregators.contract.operation import Operation
+from framefold.runtime.plan.plan import Plan
 
 Row = tuple[Any, ...]
 Right = Callable[[list[Row]], Any]
@@ -102,7 +102,7 @@ def assert_right(
         for count in BATCHES:
             results[f"{count} batches"] = query.results(in_batches(table, query, count))
         for deducts in {False, query.outputs["x"].deducts[0]}:
-            with patch.object(Bound, "deducts", (deducts, "a test says so")):
+            with patch.object(BoundAggregate, "deducts", (deducts, "a test says so")):
                 results["deduct" if deducts else "two-stacks"] = query.results(query.accumulate(table, 0))
         for name, result in results.items():
             found = {(row["key"], row["window"]["start"]): row["x"] for row in result.to_pylist()}
@@ -115,7 +115,7 @@ def assert_right(
         check_laws(operation, table_of(columns, 0), examples=10)
 
 
-def in_batches(table: pa.Table, query: Query, count: int) -> pa.Table:
+def in_batches(table: pa.Table, query: Plan, count: int) -> pa.Table:
     """Partials of a table in batches that are done in any order."""
     rows = -(-table.num_rows // count)
     partials = [query.accumulate(table.slice(part * rows, rows), part) for part in range(count)]

@@ -12,10 +12,10 @@ import pytest
 
 import framefold as ff
 from framefold import ColumnError, OperationError, QueryError
-from framefold.aggregators.binding import Bound
-from framefold.aggregators.compensated import Compensated
-from framefold.aggregators.frames import Frames
-from framefold.aggregators.trial import same
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.aggregators.contract.frames import Frames
+from framefold.aggregators.contract.trial import same
+from framefold.aggregators.states.compensated import Compensated
 
 
 class Total(ff.AggregateOperation):
@@ -33,8 +33,8 @@ class Total(ff.AggregateOperation):
         return a["total"]
 
 
-def bound(operation: Any, *types: pa.DataType) -> Bound:
-    return Bound("out", operation, types or [pa.int64()] * len(operation.columns))
+def bound(operation: Any, *types: pa.DataType) -> BoundAggregate:
+    return BoundAggregate("out", operation, types or [pa.int64()] * len(operation.columns))
 
 
 def broken(**methods: Any) -> Any:

@@ -11,18 +11,18 @@ from pathlib import Path
 
 import pytest
 
-from framefold.aggregators import compiled
+from framefold.aggregators.numeric import native
 
 PROGRAM = """
 import sys
 sys.path.insert(0, {zip!r})
 {first}
-from package import compiled
-print(compiled.__file__)
-print(compiled.loops)
-if compiled.loops is not None:
+from package import native
+print(native.__file__)
+print(native.loops)
+if native.loops is not None:
     import numpy as np
-    print(compiled.loops.largest(np.array([1.0, -3.0])))
+    print(native.loops.largest(np.array([1.0, -3.0])))
 """
 
 
@@ -31,7 +31,7 @@ def zipped(folder: Path, **loops: bytes) -> str:
     path = folder / "package.zip"
     with zipfile.ZipFile(path, "w") as archive:
         archive.writestr("package/__init__.py", "")
-        archive.writestr("package/compiled.py", (files(compiled.__package__) / "compiled.py").read_bytes())
+        archive.writestr("package/native.py", (files(native.__package__) / "native.py").read_bytes())
         for suffix, content in loops.items():
             archive.writestr(f"package/loops.{suffix}", content)
     return str(path)
@@ -49,10 +49,10 @@ def found(path: str, first: str = "") -> list[str]:
 @pytest.fixture
 def library() -> bytes:
     """The file of the loops."""
-    if compiled.loops is None:
+    if native.loops is None:
         pytest.skip("framefold is installed without its compiled loops: there was no compiler")
-    for name in compiled.FILES:
-        if (file := files(compiled.__package__) / name).is_file():
+    for name in native.FILES:
+        if (file := files(native.__package__) / name).is_file():
             return file.read_bytes()
     raise AssertionError("there are loops, and no file of them")
 

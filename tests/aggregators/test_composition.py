@@ -12,12 +12,12 @@ import pyarrow.compute as pc
 import pytest
 
 import framefold as ff
-from framefold.aggregators.binding import Bound
-from framefold.aggregators.composition import AllOf
-from framefold.aggregators.filtered import Filtered
-from framefold.aggregators.mapping import FlatMapped, Mapped
-from framefold.aggregators.operation import Operation
-from framefold.aggregators.positional import First
+from framefold.aggregators.combinators.all_of import AllOf
+from framefold.aggregators.combinators.filtered import Filtered
+from framefold.aggregators.combinators.mapped import FlatMapped, Mapped
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.aggregators.contract.operation import Operation
+from framefold.aggregators.ordered.first_last import First
 
 from .composites import Longest, Row, check, events, known, total
 
@@ -50,11 +50,11 @@ def test_all_of() -> None:
 
 @pytest.mark.parametrize("inner", [lambda: ff.Sum("x"), lambda: AllOf(sum=ff.Sum("x"), n=ff.Count("f"))])
 def test_all_of_slides_by_deduct_where_all_parts_do(inner: Any) -> None:
-    assert Bound("out", AllOf(a=inner()), [pa.int64(), pa.float64()][: len(inner().columns)]).deducts[0]
+    assert BoundAggregate("out", AllOf(a=inner()), [pa.int64(), pa.float64()][: len(inner().columns)]).deducts[0]
 
 
 def test_all_of_slides_by_two_stacks_where_a_part_must() -> None:
-    assert not Bound("out", AllOf(a=ff.Sum("x"), b=ff.Max("x")), [pa.int64(), pa.int64()]).deducts[0]
+    assert not BoundAggregate("out", AllOf(a=ff.Sum("x"), b=ff.Max("x")), [pa.int64(), pa.int64()]).deducts[0]
 
 
 def test_a_huge_value_passes_through_a_compensated_part() -> None:
@@ -216,7 +216,7 @@ def test_decimals_that_have_no_room() -> None:
 
 
 def test_then_keeps_deduct() -> None:
-    assert Bound("out", ff.Sum("x").then(np.sqrt), [pa.float64()]).deducts[0]
+    assert BoundAggregate("out", ff.Sum("x").then(np.sqrt), [pa.float64()]).deducts[0]
     table = pa.table({"t": range(6), "x": [1e16, 1.0, 1.0, 1.0, 1.0, 1.0]})
     result = ff.events(table, time="t").window(ff.sliding(2, every=1)).aggregate(out=ff.Sum("x").then(np.sqrt))
     assert result["out"].to_pylist()[2:] == [math.sqrt(2.0)] * 4 + [1.0]

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.aggregators import deviations as module
-from framefold.aggregators.deviations import CACHED, Deviations
-from framefold.aggregators.frames import Frames
+from framefold.aggregators.contract.frames import Frames
+from framefold.aggregators.moments import deviations as module
+from framefold.aggregators.moments.deviations import CACHED, Deviations
 
 COMPILED = module.loops
 

@@ -14,9 +14,9 @@ import pytest
 
 import framefold as ff
 from framefold import ColumnError, SumOverflowError
-from framefold.aggregators.binding import Bound
-from framefold.aggregators.distinct import CollectSet, CountDistinct, DistinctSum, Mode
-from framefold.aggregators.frames import Frames
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.aggregators.contract.frames import Frames
+from framefold.aggregators.distributions.distinct import CollectSet, CountDistinct, DistinctSum, Mode
 
 from .brute import ANY, Row, assert_laws, assert_right, column, ordered, table_of
 
@@ -82,7 +82,7 @@ def test_laws(kind: str) -> None:
 
 def test_states_deduct_to_the_last_item() -> None:
     """Items whose count becomes zero are gone; others keep their counts."""
-    bound = Bound("x", CollectSet("x"), [pa.string()])
+    bound = BoundAggregate("x", CollectSet("x"), [pa.string()])
     whole = pa.array(["b", "a", "b", "c"])
     frames = lambda size: Frames(np.zeros(size, np.intp), 1, np.arange(size))  # noqa: E731
     a, b = bound.accumulate(frames(4), [whole]), bound.accumulate(frames(2), [whole[:2]])

@@ -12,7 +12,7 @@ import pytest
 
 import framefold as ff
 from framefold import check_laws
-from framefold.aggregators.operation import Operation
+from framefold.aggregators.contract.operation import Operation
 
 from ..examples import some
 from .brute import VALUES, column

@@ -15,8 +15,8 @@ import pytest
 import framefold as ff
 from framefold import ColumnError, QueryError
 from framefold.aggregators.errors import DurationError
-from framefold.aggregators.ewma import Ewma
-from framefold.runtime.times import TimeColumn
+from framefold.aggregators.sums.ewma import Ewma
+from framefold.runtime.columns.ticks import TimeColumn
 
 from .brute import WINDOWS, assert_laws, compare, expected, query_of
 

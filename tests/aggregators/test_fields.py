@@ -11,9 +11,8 @@ import pyarrow as pa
 import pytest
 
 from framefold import OperationError
-from framefold.aggregators.compensated import Compensated
-from framefold.aggregators.exact import Exact
-from framefold.aggregators.fields import (
+from framefold.aggregators.states.compensated import Compensated
+from framefold.aggregators.states.fields import (
     CompensatedField,
     ExactField,
     Objects,
@@ -23,6 +22,7 @@ from framefold.aggregators.fields import (
     numpy_type,
     place,
 )
+from framefold.aggregators.states.limbs import Exact
 
 
 @pytest.mark.parametrize(

@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.aggregators import float_sums as module
-from framefold.aggregators.float_sums import cut_at, largest_of, summed
-from framefold.aggregators.frames import Frames
+from framefold.aggregators.contract.frames import Frames
+from framefold.aggregators.numeric import grouped_sums as module
+from framefold.aggregators.numeric.grouped_sums import cut_at, largest_of, summed
 
 COMPILED = module.loops
 

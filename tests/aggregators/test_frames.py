@@ -16,9 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framefold import SumOverflowError
-from framefold.aggregators import frames as module
-from framefold.aggregators.binding import to_values
-from framefold.aggregators.frames import Frames
+from framefold.aggregators.contract import frames as module
+from framefold.aggregators.contract.bound import to_values
+from framefold.aggregators.contract.frames import Frames
 
 Row = tuple[int, int, Any]
 

@@ -11,10 +11,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.aggregators import gridded as module
-from framefold.aggregators.deviations import Deviations
-from framefold.aggregators.frames import Frames
-from framefold.aggregators.gridded import COARSE, gridded
+from framefold.aggregators.contract.frames import Frames
+from framefold.aggregators.moments import grid_deviations as module
+from framefold.aggregators.moments.deviations import Deviations
+from framefold.aggregators.moments.grid_deviations import COARSE, gridded
 
 COMPILED = module.loops
 

@@ -13,7 +13,7 @@ from scipy import stats
 
 import framefold as ff
 from framefold import ColumnError
-from framefold.aggregators.higher import Kurtosis, Skewness
+from framefold.aggregators.moments.skewness_kurtosis import Kurtosis, Skewness
 
 from .numeric import STREAMS, Row, assert_right, close, drawn, root
 

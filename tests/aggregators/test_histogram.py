@@ -13,8 +13,8 @@ import pytest
 
 import framefold as ff
 from framefold import ColumnError, QueryError
-from framefold.aggregators.binding import Bound
-from framefold.aggregators.histogram import Histogram
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.aggregators.distributions.histogram import Histogram
 
 from .brute import ANY, DAY, NOON, VALUES, Row, assert_laws, assert_right, column, ordered, table_of
 from .test_distinct import counted
@@ -78,8 +78,8 @@ def test_bins_of_numpy_times() -> None:
 
 
 def test_bins_deduct_and_values_do_not() -> None:
-    assert Bound("x", Histogram("x", bins=[0, 1]), [pa.int64()]).deducts[0]
-    assert not Bound("x", Histogram("x"), [pa.int64()]).deducts[0]
+    assert BoundAggregate("x", Histogram("x", bins=[0, 1]), [pa.int64()]).deducts[0]
+    assert not BoundAggregate("x", Histogram("x"), [pa.int64()]).deducts[0]
 
 
 def test_large_integers_are_not_rounded() -> None:
@@ -114,12 +114,12 @@ def test_wrong_bins(bins: Any) -> None:
 )
 def test_bins_of_a_wrong_kind(kind: str, edges: list[Any], expected: str) -> None:
     with pytest.raises(ColumnError if kind == "string" else QueryError, match=expected):
-        Bound("x", Histogram("x", bins=edges), [VALUES[kind][0]])
+        BoundAggregate("x", Histogram("x", bins=edges), [VALUES[kind][0]])
 
 
 def test_edges_that_the_column_cannot_hold() -> None:
     edges = [datetime.datetime(2024, 1, 1), datetime.datetime(2024, 1, 1, 0, 0, 0, 500_000)]
     with pytest.raises(QueryError, match=r"expected edges that timestamp\[s\] can hold"):
-        Bound("x", Histogram("x", bins=edges), [pa.timestamp("s")])
+        BoundAggregate("x", Histogram("x", bins=edges), [pa.timestamp("s")])
     with pytest.raises(QueryError, match="expected datetimes without a time zone"):
-        Bound("x", Histogram("x", bins=[NOON, NOON.replace(year=2030)]), [pa.timestamp("s")])
+        BoundAggregate("x", Histogram("x", bins=[NOON, NOON.replace(year=2030)]), [pa.timestamp("s")])

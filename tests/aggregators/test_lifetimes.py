@@ -17,13 +17,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.binding import Bound
-from framefold.aggregators.clipped import ClippedTicks
-from framefold.aggregators.lifetimes import Covered, Lifetimes, TimeWeightedAverage, lifetimes_of
-from framefold.runtime import sweep
-from framefold.runtime.cover import over_frames
-from framefold.runtime.slide import slide
-from framefold.runtime.times import TimeColumn
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.aggregators.intervals.clipped import ClippedTicks
+from framefold.aggregators.intervals.time_weighted import Covered, Lifetimes, TimeWeightedAverage, lifetimes_of
+from framefold.runtime.columns.ticks import TimeColumn
+from framefold.runtime.intervals import sweep
+from framefold.runtime.intervals.coverage import over_frames
+from framefold.runtime.sliding.slide import slide
 
 NASTY = [1e16, -1e16, 1e300, -1e300, 1.7e308, -1.7e308, math.nan, math.inf, -math.inf, 5e-324, -0.0, 0.1, 1.0, -3.0]
 
@@ -60,7 +60,7 @@ def results(
     head = np.minimum(end, cuts[first + 1]) - start
     tail = np.where(last > first, end - cuts[last], 0)
     rows, index = np.unique(np.stack([key, first, last]), axis=1, return_inverse=True)
-    bound = Bound("x", operation, [type] * len(operation.columns))
+    bound = BoundAggregate("x", operation, [type] * len(operation.columns))
     inputs = [pa.array([e.value for e in events], type)] * len(operation.columns)
     partials = bound.accumulate(Lifetimes(index.ravel(), rows.shape[1], start, head, tail), inputs)
     lives = np.unique([k * len(cuts) + f for k, a, b in rows.T.tolist() for f in range(a, b + 1)])
@@ -187,7 +187,7 @@ def test_the_cost_does_not_depend_on_how_long_events_live(longest: int) -> None:
     chance = np.random.default_rng(longest)
     first = np.sort(chance.integers(0, 1000, 700))
     last = np.minimum(first + chance.integers(0, longest, 700), 999)
-    bound = Bound("x", Covered(), [])
+    bound = BoundAggregate("x", Covered(), [])
     part = lifetimes_of(bound)
     assert part is not None
     ticks = chance.integers(1, 9, 700), chance.integers(0, 9, 700)
@@ -253,7 +253,7 @@ def test_the_type_of_a_duration_is_that_of_time() -> None:
         (pa.timestamp("us", "UTC"), pa.duration("us")),
         (pa.timestamp("ns"), pa.duration("us")),
     ]:
-        assert Bound("x", Covered().at_times(TimeColumn("t", type).duration), []).result == result
+        assert BoundAggregate("x", Covered().at_times(TimeColumn("t", type).duration), []).result == result
     timestamps = Covered().at_times(TimeColumn("t", pa.timestamp("us")).duration)
     found = results(timestamps, None, [Event(0, 8), Event(8, 13)], 10, 10)
     assert found[0, 0, 10] == datetime.timedelta(microseconds=10)
@@ -279,7 +279,7 @@ def test_huge_values_for_a_long_time() -> None:
 
 
 def test_where_it_cannot_be_is_refused() -> None:
-    average = Bound("x", TimeWeightedAverage("x"), [pa.float64()])
+    average = BoundAggregate("x", TimeWeightedAverage("x"), [pa.float64()])
     with pytest.raises(ff.QueryError, match=r"TimeWeightedAverage\('x'\) is of interval events only; .* until="):
         lifetimes_of(average, intervals=False)
     for operation, types in [
@@ -288,18 +288,18 @@ def test_where_it_cannot_be_is_refused() -> None:
         (ff.FlatMapped(TimeWeightedAverage("x")), [pa.list_(pa.float64())]),
     ]:
         with pytest.raises(ff.QueryError, match=r"has .* inside; expected it as an output by itself"):
-            lifetimes_of(Bound("x", operation, types))
-    assert lifetimes_of(Bound("x", ff.Sum("x"), [pa.float64()])) is None
+            lifetimes_of(BoundAggregate("x", operation, types))
+    assert lifetimes_of(BoundAggregate("x", ff.Sum("x"), [pa.float64()])) is None
 
 
 def test_a_column_that_has_no_numbers_is_refused() -> None:
     with pytest.raises(ff.ColumnError, match="needs a column of numbers"):
-        Bound("x", TimeWeightedAverage("x"), [pa.string()])
+        BoundAggregate("x", TimeWeightedAverage("x"), [pa.string()])
 
 
 def test_partials_travel() -> None:
     """Through Arrow and merged with others, as those of tasks are."""
-    bound = Bound("x", TimeWeightedAverage("x"), [pa.float64()])
+    bound = BoundAggregate("x", TimeWeightedAverage("x"), [pa.float64()])
     one = np.array([0])
     states = [
         bound.accumulate(Lifetimes(one, 1, one, head=np.array([3]), tail=one), [pa.array([x])])

@@ -9,7 +9,7 @@ import pytest
 
 import framefold as ff
 from framefold import ColumnError, QueryError
-from framefold.aggregators.lists import CollectList, Concat, FirstN, LastN
+from framefold.aggregators.ordered.collect import CollectList, Concat, FirstN, LastN
 
 from .brute import ANY, Row, assert_laws, assert_right, column, table_of
 

@@ -12,8 +12,8 @@ import pytest
 
 import framefold as ff
 from framefold import ColumnError
-from framefold.aggregators.binding import Bound
-from framefold.aggregators.logic import BitAnd, BitOr, BitXor, BoolAnd, BoolOr, CountIf
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.aggregators.extremes.boolean_bitwise import BitAnd, BitOr, BitXor, BoolAnd, BoolOr, CountIf
 
 from .numeric import Row, assert_right, drawn, exactly
 
@@ -43,13 +43,13 @@ def test_bits(operation: Any, join: Any, type: pa.DataType) -> None:
         values += [-1, -2, -(2**width)]
     right = of_values(lambda some: reduce(join, some))
     assert_right(operation, {"x": drawn(values, 60, 2, type)}, right, exactly)
-    assert Bound("x", operation, [type]).result == type
+    assert BoundAggregate("x", operation, [type]).result == type
 
 
 def test_what_deducts() -> None:
-    integers = {operation: Bound("x", operation, [pa.int32()]).deducts[0] for operation, _ in BITS}
+    integers = {operation: BoundAggregate("x", operation, [pa.int32()]).deducts[0] for operation, _ in BITS}
     assert [*integers.values()] == [False, False, True]
-    assert all(Bound("x", operation("x"), [pa.bool_()]).deducts[0] for operation in (CountIf, BoolAnd, BoolOr))
+    assert all(BoundAggregate("x", operation("x"), [pa.bool_()]).deducts[0] for operation in (CountIf, BoolAnd, BoolOr))
 
 
 def test_an_odd_pair_cancels_and_is_still_a_window() -> None:

@@ -14,7 +14,7 @@ from scipy import stats
 
 import framefold as ff
 from framefold import ColumnError
-from framefold.aggregators.means import GeometricMean, HarmonicMean, RootMeanSquare, WeightedAverage
+from framefold.aggregators.moments.means import GeometricMean, HarmonicMean, RootMeanSquare, WeightedAverage
 
 from .numeric import STREAMS, Row, assert_right, close, drawn, root, rounded
 

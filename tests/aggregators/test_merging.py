@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.aggregators.frames import Frames
-from framefold.aggregators.merging import merge, rows_by_frame
-from framefold.aggregators.ragged import Ragged
+from framefold.aggregators.contract.frames import Frames
+from framefold.aggregators.ordered.sorted_merge import merge, rows_by_frame
+from framefold.aggregators.states.ragged import Ragged
 
 Lists = list[tuple[list[int], list[int]]]
 

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import framefold as ff
 from framefold import ColumnError, QueryError
 from framefold.aggregators import Frames
-from framefold.aggregators.binding import Bound
-from framefold.runtime.bind import bind
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.runtime.plan.bind import bind
 
 Maker = Callable[[np.random.Generator, int], np.ndarray]
 
@@ -189,7 +189,7 @@ def test_correctly_rounded(name: str, size: int, every: int, parts: int) -> None
 @pytest.mark.parametrize("doublings", [3, 25, 26, 27, 33])
 def test_more_values_than_half_a_float_can_count(doublings: int) -> None:
     """So many copies of a few values, whose variance is that of one copy but for the divisor."""
-    bound = Bound("x", ff.Variance("x"), [pa.float64()])
+    bound = BoundAggregate("x", ff.Variance("x"), [pa.float64()])
     few, other = [0.1, 0.7, 12.3, 1e5 / 3], [7.3, 1e5 / 7]
 
     def copies(values: list[float]) -> Any:
@@ -208,7 +208,7 @@ def test_more_values_than_half_a_float_can_count(doublings: int) -> None:
 @pytest.mark.parametrize("value", [1e300, 1e9, 1e-300, 0.0])
 def test_an_empty_side_does_no_harm(value: float) -> None:
     """Its centre of 0 may be far from all values, which must not be added up about it."""
-    bound = Bound("x", ff.StdDev("x"), [pa.float64()])
+    bound = BoundAggregate("x", ff.StdDev("x"), [pa.float64()])
     state = bound.accumulate(Frames(np.array([0, 0]), 1, np.arange(2)), [pa.array([value, value * 1.5])])
     for a, b in itertools.permutations([state, bound.identity]):
         assert bound.finish(bound.combine(a, b)) == bound.finish(state)

@@ -11,7 +11,7 @@ import pytest
 
 import framefold as ff
 from framefold import ColumnError
-from framefold.aggregators.order import Order, objects, restored, stored
+from framefold.aggregators.ordered.sort_keys import Order, objects, restored, stored
 
 from .brute import ANY, VALUES, ordered, same
 

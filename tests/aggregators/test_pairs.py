@@ -14,7 +14,7 @@ from scipy import stats
 
 import framefold as ff
 from framefold import ColumnError, QueryError
-from framefold.aggregators.pairs import Correlation, Covariance, LinearTrend
+from framefold.aggregators.moments.covariance import Correlation, Covariance, LinearTrend
 
 from .numeric import STREAMS, Row, assert_right, close, drawn, root, rounded
 

@@ -11,7 +11,7 @@ import pytest
 
 import framefold as ff
 from framefold import ColumnError
-from framefold.aggregators.products import Product
+from framefold.aggregators.sums.products import Product
 
 from .numeric import STREAMS, Row, assert_right, drawn, rounded
 

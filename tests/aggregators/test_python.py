@@ -12,12 +12,12 @@ import pytest
 
 import framefold as ff
 from framefold import OperationError
-from framefold.aggregators.binding import Bound
-from framefold.aggregators.frames import Frames
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.aggregators.contract.frames import Frames
 
 
-def bound(operation: Any) -> Bound:
-    return Bound("out", operation, [pa.int64()] * len(operation.columns))
+def bound(operation: Any) -> BoundAggregate:
+    return BoundAggregate("out", operation, [pa.int64()] * len(operation.columns))
 
 
 class Words(ff.PythonOperation):

@@ -12,7 +12,7 @@ import pytest
 
 import framefold as ff
 from framefold import ColumnError, QueryError
-from framefold.aggregators.quantiles import Median, Quantile
+from framefold.aggregators.distributions.quantiles import Median, Quantile
 
 from .brute import ANY, Row, assert_laws, assert_right, close, column, ordered, table_of
 

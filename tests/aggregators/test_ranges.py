@@ -13,8 +13,8 @@ import pytest
 
 import framefold as ff
 from framefold import ColumnError, SumOverflowError
-from framefold.aggregators.binding import Bound
-from framefold.aggregators.ranges import Range
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.aggregators.extremes.value_range import Range
 
 from .numeric import STREAMS, Row, assert_right, close, drawn, exactly, rounded
 
@@ -61,7 +61,7 @@ def test_of_awkward_floats(stream: str) -> None:
 )
 def test_types(type: pa.DataType, values: list[Any], result: pa.DataType) -> None:
     assert_right(Range("x"), {"x": drawn(values, 60, 2, type)}, spread, exactly)
-    assert Bound("x", Range("x"), [type]).result == result
+    assert BoundAggregate("x", Range("x"), [type]).result == result
 
 
 def test_narrow_floats_are_subtracted_as_wide_ones() -> None:

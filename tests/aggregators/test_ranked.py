@@ -10,7 +10,7 @@ import pytest
 
 import framefold as ff
 from framefold import ColumnError, QueryError
-from framefold.aggregators.ranked import ArgMax, ArgMin, BottomN, TopN
+from framefold.aggregators.ordered.top_n import ArgMax, ArgMin, BottomN, TopN
 
 from .brute import ANY, Row, assert_laws, assert_right, column, ordered, table_of
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.binding import Bound
-from framefold.aggregators.reducing import Reducing
+from framefold.aggregators.combinators.reducing import Reducing
+from framefold.aggregators.contract.bound import BoundAggregate
 
 from .composites import check, events, known
 
@@ -39,14 +39,14 @@ def test_reducing(make: Any, one: Any) -> None:
 
 
 def test_order_is_found_by_a_trial() -> None:
-    assert Bound("out", Reducing("x", 0, np.add), [pa.int64()]).commutative
-    assert not Bound("out", Reducing("s", "", lambda a, b: a + b), [pa.string()]).commutative
+    assert BoundAggregate("out", Reducing("x", 0, np.add), [pa.int64()]).commutative
+    assert not BoundAggregate("out", Reducing("s", "", lambda a, b: a + b), [pa.string()]).commutative
 
 
 def test_deduct_is_used_where_it_is_exact() -> None:
-    assert Bound("out", Reducing("x", 0, np.add, np.subtract), [pa.int16()]).deducts[0]
-    assert not Bound("out", Reducing("f", 0.0, np.add, np.subtract), [pa.float64()]).deducts[0]
-    assert not Bound("out", Reducing("x", 0, np.add), [pa.int64()]).deducts[0]
+    assert BoundAggregate("out", Reducing("x", 0, np.add, np.subtract), [pa.int16()]).deducts[0]
+    assert not BoundAggregate("out", Reducing("f", 0.0, np.add, np.subtract), [pa.float64()]).deducts[0]
+    assert not BoundAggregate("out", Reducing("x", 0, np.add), [pa.int64()]).deducts[0]
 
 
 def test_types() -> None:

@@ -15,9 +15,11 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.binding import Bound
-from framefold.aggregators.composition import AllOf
-from framefold.aggregators.distinct_sketches import (
+from framefold.aggregators.combinators.all_of import AllOf
+from framefold.aggregators.combinators.grouped import GroupedBy
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.aggregators.contract.operation import Operation
+from framefold.aggregators.distributions.cardinality_sketches import (
     ApproxCountDistinct,
     ThetaSketch,
     theta_difference,
@@ -25,9 +27,7 @@ from framefold.aggregators.distinct_sketches import (
     theta_intersection,
     theta_union,
 )
-from framefold.aggregators.grouped import GroupedBy
-from framefold.aggregators.operation import Operation
-from framefold.aggregators.value_sketches import ApproxQuantile, FrequentItems
+from framefold.aggregators.distributions.value_sketches import ApproxQuantile, FrequentItems
 
 from .composites import check, known
 
@@ -210,7 +210,7 @@ def test_sketches_inside_other_operations() -> None:
     operation = GroupedBy(AllOf(n=ApproxCountDistinct("x"), q=ApproxQuantile("x", 0.5)), "k")
     result = ff.events(table, time="t").window(ff.tumbling(5)).aggregate(out=operation)
     assert result["out"].to_pylist() == [[("a", {"n": 2, "q": 1.0}), ("b", {"n": 1, "q": 2.0})]]
-    assert not Bound("out", ApproxCountDistinct("x"), [pa.int64()]).deducts[0]
+    assert not BoundAggregate("out", ApproxCountDistinct("x"), [pa.int64()]).deducts[0]
 
 
 @pytest.mark.parametrize(

@@ -22,8 +22,8 @@ import pytest
 import framefold as ff
 from framefold import aggregators
 from framefold.aggregators import Operation
-from framefold.arguments import ALIASES, OPERATIONS
 from framefold.cli import main
+from framefold.cli.arguments import ALIASES, OPERATIONS
 
 START = datetime.datetime(2024, 5, 1)
 ROWS = [

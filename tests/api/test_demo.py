@@ -12,8 +12,8 @@ import pytest
 
 from framefold import Average, Count
 from framefold.cli import main
-from framefold.demo import _query
-from framefold.trips import DAY, ZONES, make_trips
+from framefold.cli.demo import _query
+from framefold.cli.trips import DAY, ZONES, make_trips
 
 
 def test_trips_are_seeded() -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from framefold.runtime.above import chain, first_above
+from framefold.runtime.frames.next_greater import chain, first_above
 
 from .test_tree import lines_run
 

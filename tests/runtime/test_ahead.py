@@ -12,8 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.runtime import decoding
-from framefold.runtime.sources import Source
+from framefold.runtime.sources import parquet_decoding
+from framefold.runtime.sources.arrow import Source
 
 ROWS = 5000
 
@@ -21,8 +21,8 @@ ROWS = 5000
 @pytest.fixture(autouse=True)
 def small_files_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of any size are worth the import, and are several scans of several portions."""
-    monkeypatch.setattr(decoding, "LEAST", 0)
-    monkeypatch.setattr(decoding, "MOST", 700)
+    monkeypatch.setattr(parquet_decoding, "LEAST", 0)
+    monkeypatch.setattr(parquet_decoding, "MOST", 700)
 
 
 @pytest.fixture
@@ -70,7 +70,7 @@ def test_text_and_other_data_are_read_otherwise(folder: Path, events: pa.Table) 
 
 
 def test_without_polars_nothing_is_decoded_ahead(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(decoding, "polars", lambda: None)
+    monkeypatch.setattr(parquet_decoding, "polars", lambda: None)
     assert Source(ff.parquet(folder)).ahead(["t"]) is None
 
 
@@ -81,7 +81,7 @@ def test_results_are_those_of_a_data_frame(
 ) -> None:
     monkeypatch.setattr(pa, "cpu_count", lambda: cores)
     if not ahead:
-        monkeypatch.setattr(decoding, "polars", lambda: None)
+        monkeypatch.setattr(parquet_decoding, "polars", lambda: None)
     query = ff.events(ff.parquet(folder), time="t", by="k").window(ff.tumbling(1000))
     found = query.aggregate(n=ff.Count(), low=ff.Min("x"), total=ff.Sum("t"))
     frame = pl.from_arrow(events)

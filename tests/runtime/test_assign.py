@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.runtime import assign as module
-from framefold.runtime.assign import InTime, assign, key, numbers_of, sorting
+from framefold.runtime.accumulate import group_ids as module
+from framefold.runtime.accumulate.group_ids import InTime, assign, key, numbers_of, sorting
 
 DAY = datetime.date(2020, 2, 29)
 VALUES: dict[pa.DataType, list[Any]] = {

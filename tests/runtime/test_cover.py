@@ -17,10 +17,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.binding import Bound
-from framefold.aggregators.frames import Frames
-from framefold.runtime import sweep
-from framefold.runtime.cover import cover, way_of
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.aggregators.contract.frames import Frames
+from framefold.runtime.intervals import sweep
+from framefold.runtime.intervals.coverage import cover, way_of
 
 from ..operations import Ledger
 from .test_scan import Text
@@ -66,7 +66,7 @@ def random_runs(seed: int, rows: int, windows: int, longest: int) -> Runs:
     return Runs(first, np.minimum(first + chance.integers(0, longest, rows), windows - 1), windows)
 
 
-def states_of(bound: Bound, values: list[Any]) -> Any:
+def states_of(bound: BoundAggregate, values: list[Any]) -> Any:
     """One state for each value."""
     rows = np.arange(len(values))
     if not len(rows):
@@ -74,7 +74,7 @@ def states_of(bound: Bound, values: list[Any]) -> Any:
     return bound.accumulate(Frames(rows, len(rows), rows), [pa.array(values, type) for type in bound.types])
 
 
-def covered(bound: Bound, values: list[Any], over: Runs, way: Any = None) -> list[Any]:
+def covered(bound: BoundAggregate, values: list[Any], over: Runs, way: Any = None) -> list[Any]:
     states = cover(bound, states_of(bound, values), over.first, over.last, over.windows, way)
     result: list[Any] = bound.finish(states).to_pylist()
     return result
@@ -161,10 +161,10 @@ CASES: list[tuple[Any, pa.DataType, st.SearchStrategy[Any], Callable[[list[Any]]
 def test_operations(
     operation: Any, type: pa.DataType, values: Any, right: Any, way: str, data: st.DataObject, over: Runs
 ) -> None:
-    bound = Bound("x", operation, [type] * len(operation.columns))
+    bound = BoundAggregate("x", operation, [type] * len(operation.columns))
     column = data.draw(st.lists(values, min_size=len(over.first), max_size=len(over.first)))
     if not bound.columns:
-        column_states = states_of(Bound("x", ff.Count("x"), [type]), column)
+        column_states = states_of(BoundAggregate("x", ff.Count("x"), [type]), column)
         found = bound.finish(cover(bound, column_states, over.first, over.last, over.windows)).to_pylist()
     else:
         found = covered(bound, column, over)
@@ -182,9 +182,9 @@ def test_operations(
 def test_all_ways_give_the_same(over: Runs, data: st.DataObject, steps: int) -> None:
     """Also with running states that start anew every few steps, and copies of a few windows at a time."""
     values = data.draw(st.lists(INTS, min_size=len(over.first), max_size=len(over.first)))
-    bound = Bound("x", ff.Sum("x"), [pa.int64()])
+    bound = BoundAggregate("x", ff.Sum("x"), [pa.int64()])
     expected = [sum(own) if own else None for own in over.own(values)]
-    with patch.object(sweep, "STEPS", steps), patch("framefold.runtime.cover.COPIES", steps):
+    with patch.object(sweep, "STEPS", steps), patch("framefold.runtime.intervals.coverage.COPIES", steps):
         for way in WAYS:
             assert covered(bound, values, over, way) == expected
 
@@ -193,11 +193,13 @@ def test_all_ways_give_the_same(over: Runs, data: st.DataObject, steps: int) -> 
 def test_nothing_is_deducted_that_is_not_there(over: Runs, data: st.DataObject, steps: int) -> None:
     values = data.draw(st.lists(INTS, min_size=len(over.first), max_size=len(over.first)))
     with patch.object(sweep, "STEPS", steps):
-        assert covered(Bound("x", Bag("x"), [pa.int64()]), values, over) == [sorted(own) for own in over.own(values)]
+        assert covered(BoundAggregate("x", Bag("x"), [pa.int64()]), values, over) == [
+            sorted(own) for own in over.own(values)
+        ]
 
 
 def test_no_rows_and_no_windows() -> None:
-    bound = Bound("x", ff.Sum("x"), [pa.int64()])
+    bound = BoundAggregate("x", ff.Sum("x"), [pa.int64()])
     none = np.empty(0, np.int64)
     assert covered(bound, [], Runs(none, none, 3)) == [None] * 3
     assert covered(bound, [], Runs(none, none, 0)) == []
@@ -208,13 +210,19 @@ def test_a_window_is_not_empty_because_its_values_cancel(way: str) -> None:
     """Three windows: +5, both, -5. Values that cancel are 0, and only windows without any are null."""
     over = Runs(np.array([0, 1]), np.array([1, 2]), 4)
     for type in (pa.int64(), pa.float64()):
-        assert covered(Bound("x", ff.Sum("x"), [type]), [5, -5], over, way) == [5, 0, -5, None]
+        assert covered(BoundAggregate("x", ff.Sum("x"), [type]), [5, -5], over, way) == [5, 0, -5, None]
 
 
 def test_the_order_of_events_is_kept() -> None:
     """Long events and short ones between them: no window has neighbours only."""
     over = Runs(np.array([0, 0, 1, 1, 2]), np.array([3, 0, 2, 3, 2]), 5)
-    assert covered(Bound("x", Joined("x"), [pa.string()]), list("abcde"), over) == ["ab", "acd", "acde", "ad", ""]
+    assert covered(BoundAggregate("x", Joined("x"), [pa.string()]), list("abcde"), over) == [
+        "ab",
+        "acd",
+        "acde",
+        "ad",
+        "",
+    ]
 
 
 class Counting(ff.AggregateOperation):
@@ -245,7 +253,7 @@ class Counting(ff.AggregateOperation):
 def counted(over: Runs, way: str) -> Counting:
     """The operation after a cover, whose result is checked by differences of cumulated sums."""
     operation = Counting("x")
-    bound = Bound("x", operation, [pa.int64()])
+    bound = BoundAggregate("x", operation, [pa.int64()])
     values = np.random.default_rng(1).integers(-9, 9, len(over.first))
     found = cover(bound, {"total": values}, over.first, over.last, over.windows, way)  # type: ignore[arg-type]
     change = np.zeros(over.windows + 1, np.int64)
@@ -310,18 +318,18 @@ def test_a_million_windows_take_no_more_calls_by_tree() -> None:
 def test_copies_are_made_some_windows_at_a_time() -> None:
     """Each window's letters, in the order of rows, whatever is copied at a time; one combine for all but the first."""
     over, text = random_runs(5, 300, 40, 30), Text("x")
-    bound = Bound("x", text, [pa.string()])
+    bound = BoundAggregate("x", text, [pa.string()])
     letters = np.array([chr(97 + row % 26) for row in range(300)], object)
     windows = over.own(letters.tolist())
     for room in (1, 50, 1 << 20):
         text.combined = 0
-        with patch("framefold.runtime.cover.COPIES", room):
+        with patch("framefold.runtime.intervals.coverage.COPIES", room):
             states = cover(bound, {"text": letters}, over.first, over.last, over.windows)
         assert states["text"].tolist() == ["".join(own) for own in windows]
         assert text.combined == sum(len(own) - 1 for own in windows if own)
 
 
-FLOAT_SUM = Bound("x", ff.Sum("x"), [pa.float64()])
+FLOAT_SUM = BoundAggregate("x", ff.Sum("x"), [pa.float64()])
 
 
 def check_floats(values: list[float], over: Runs, way: Any = None, every: int = 1) -> None:
@@ -437,7 +445,7 @@ def test_plain_floats_of_a_users_own_are_never_deducted() -> None:
             return a["total"]
 
     over = Runs(np.array([0, 1]), np.array([1, 2]), 3)
-    assert covered(Bound("x", Plain("x"), [pa.float64()]), [1e16, 1.0], over) == [1e16, 1e16 + 1, 1.0]
+    assert covered(BoundAggregate("x", Plain("x"), [pa.float64()]), [1e16, 1.0], over) == [1e16, 1e16 + 1, 1.0]
 
 
 def test_states_are_not_changed() -> None:

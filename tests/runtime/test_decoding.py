@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from framefold.runtime import decoding
+from framefold.runtime.sources import parquet_decoding
 
 ROWS = 1000
 CHANCE = np.random.default_rng(5)
@@ -25,21 +25,21 @@ CHANCE = np.random.default_rng(5)
 @pytest.fixture(autouse=True)
 def small_files_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of any size are worth the import."""
-    monkeypatch.setattr(decoding, "LEAST", 0)
+    monkeypatch.setattr(parquet_decoding, "LEAST", 0)
 
 
 @pytest.fixture
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The columns that come from Polars, each time."""
     seen: list[list[str]] = []
-    numbers = decoding._numbers
+    numbers = parquet_decoding._numbers
 
     def spy(path: str, *rest: Any) -> Iterator[dict[str, pa.Array]]:
         for found in numbers(path, *rest):
             seen.append(list(found))
             yield found
 
-    monkeypatch.setattr(decoding, "_numbers", spy)
+    monkeypatch.setattr(parquet_decoding, "_numbers", spy)
     return seen
 
 
@@ -75,7 +75,7 @@ def written(table: pa.Table, folder: Path, **options: Any) -> str:
 def read(path: str, groups: list[int], columns: list[str], rows: int = 1 << 20, **options: Any) -> pa.Table:
     """Some columns of row groups, as they are decoded."""
     with pq.ParquetFile(path, **options) as file:
-        batches = list(decoding.Decoder(file, path, columns, rows, threads=False, ahead=2).batches(groups))
+        batches = list(parquet_decoding.Decoder(file, path, columns, rows, threads=False, ahead=2).batches(groups))
         assert all(0 < len(batch) <= rows for batch in batches)
         return pa.Table.from_batches(batches)
 
@@ -109,7 +109,7 @@ def test_only_the_row_groups_asked_for_come_in_their_order(tmp_path: Path, asked
 def test_row_groups_are_taken_together_up_to_a_bound_and_beyond_it_left_to_pyarrow(
     tmp_path: Path, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch, most: int, times: int
 ) -> None:
-    monkeypatch.setattr(decoding, "MOST", most)
+    monkeypatch.setattr(parquet_decoding, "MOST", most)
     table = pa.table({"x": np.arange(ROWS)})
     assert read(written(table, tmp_path), list(range(8)), ["x"], rows=100).combine_chunks().equals(table)
     assert asked == [["x"]] * times
@@ -187,7 +187,7 @@ def test_what_polars_leaves_off_in_the_middle_pyarrow_goes_on_with(
 
     scan = pl.scan_parquet
     monkeypatch.setattr(pl, "scan_parquet", lambda *names, **options: Broken(scan(*names, **options)))
-    monkeypatch.setattr(decoding, "MOST", 200)
+    monkeypatch.setattr(parquet_decoding, "MOST", 200)
     table = pa.table({"x": np.arange(ROWS), "text": [str(number) for number in range(ROWS)]})
     path = written(table, tmp_path, row_group_size=100)
     assert read(path, list(range(10)), ["x", "text"], rows=70).combine_chunks().equals(table)
@@ -196,13 +196,13 @@ def test_what_polars_leaves_off_in_the_middle_pyarrow_goes_on_with(
 
 def test_too_old_a_polars_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr(pl.LazyFrame, "collect_batches")
-    assert decoding.polars.__wrapped__() is None
+    assert parquet_decoding.polars.__wrapped__() is None
 
 
 def test_without_polars_pyarrow_reads_all(
     tmp_path: Path, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(decoding, "polars", lambda: None)
+    monkeypatch.setattr(parquet_decoding, "polars", lambda: None)
     table = numbers()
     found = read(written(table, tmp_path), list(range(8)), table.column_names)
     assert found.schema.names == table.column_names
@@ -214,7 +214,7 @@ MADE = """
 import os
 import sys
 import pyarrow as pa
-from framefold.runtime import decoding
+from framefold.runtime.sources import parquet_decoding
 pa.set_cpu_count(3)
 assert "polars" not in sys.modules
 read = dict(os.environ)
@@ -222,7 +222,7 @@ class Seen:  # finds nothing, but sees with which settings Polars is imported
     def find_spec(self, name, path=None, target=None):
         read.update(os.environ) if name == "polars" else None
 sys.meta_path.insert(0, Seen())
-polars = decoding.polars()
+polars = parquet_decoding.polars()
 print("none" if polars is None else polars.thread_pool_size())
 print(read["_RJEM_MALLOC_CONF"], "POLARS_MAX_THREADS" in os.environ)
 """

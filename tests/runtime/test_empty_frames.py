@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.runtime import assign
-from framefold.runtime.bind import bind
-from framefold.runtime.query import Query
+from framefold.runtime.accumulate import group_ids
+from framefold.runtime.plan.bind import bind
+from framefold.runtime.plan.plan import Plan
 
 ROWS = 500
 
@@ -56,24 +56,24 @@ OUTPUTS = {
 }
 
 
-def query(outputs: dict[str, Any]) -> Query:
+def query(outputs: dict[str, Any]) -> Plan:
     return bind(events().schema, time="t", by=["k"], window=ff.sliding(20, every=10), outputs=outputs)
 
 
 @pytest.mark.parametrize("names", [list(OUTPUTS), *([name] for name in OUTPUTS)], ids=lambda names: names[0])
 def test_frames_without_events_leave_nothing(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     asked = query({name: OUTPUTS[name] for name in names})
-    monkeypatch.setattr(assign, "FEW_EMPTY", math.inf)
+    monkeypatch.setattr(group_ids, "FEW_EMPTY", math.inf)
     expected = asked.accumulate(events(), 0)
     made = []
 
-    def packed(*arguments: Any) -> assign.Groups:
+    def packed(*arguments: Any) -> group_ids.Groups:
         made.append(real(*arguments))
         return made[-1]
 
-    real = assign.packed
-    monkeypatch.setattr(assign, "packed", packed)
-    monkeypatch.setattr(assign, "FEW_EMPTY", 1)
+    real = group_ids.packed
+    monkeypatch.setattr(group_ids, "packed", packed)
+    monkeypatch.setattr(group_ids, "FEW_EMPTY", 1)
     found = asked.accumulate(events(), 0)
     assert len(made) == 1
     there = set(zip((events()["t"].to_numpy() // 10).tolist(), events()["k"].to_pylist(), strict=True))
@@ -93,11 +93,11 @@ class Plain(ff.Sum):
 
 @pytest.mark.parametrize("operation", [Plain("x"), ff.Skewness("x"), ff.First("x"), ff.Sum("n").then(np.negative)])
 def test_others_are_never_given_empty_frames(operation: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def packed(*arguments: Any) -> assign.Groups:
+    def packed(*arguments: Any) -> group_ids.Groups:
         raise AssertionError("groups were not counted")
 
-    monkeypatch.setattr(assign, "packed", packed)
-    monkeypatch.setattr(assign, "FEW_EMPTY", 1)
+    monkeypatch.setattr(group_ids, "packed", packed)
+    monkeypatch.setattr(group_ids, "FEW_EMPTY", 1)
     assert len(query({"other": operation, "rows": ff.Count()}).accumulate(events(), 0))
 
 

@@ -10,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.binding import Bound
-from framefold.runtime import slide as module
-from framefold.runtime.slide import by_stacks_side_by_side, slide
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.runtime.sliding import slide as module
+from framefold.runtime.sliding.slide import by_stacks_side_by_side, slide
 
 EVENTS = pa.table({"t": [0], "k": ["<a>"], "x": [1.0], "i": [1], "unused": [None]})
 
@@ -110,7 +110,7 @@ def test_deduct_of_columns_says_that_long_runs_go_otherwise() -> None:
     assert line(explain(ff.sliding(60, 1), y=Counted("i")), "y = ").endswith(more)
     assert "side by side" not in line(explain(ff.sliding(60, 1), y=ff.Sum("x")), "y = ")
     assert "side by side" not in line(explain(ff.sliding(60, 1), y=Plain("x")), "y = ")
-    bound = Bound("y", Counted("i"), [pa.int64()])
+    bound = BoundAggregate("y", Counted("i"), [pa.int64()])
     states = {"total": np.ones(200_000, np.int64)}
     for windows, called in ((1000, 0), (100_000, 1)):
         low = np.arange(windows)

@@ -17,26 +17,26 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold import OperationError
-from framefold.aggregators.binding import Bound
-from framefold.aggregators.compensated import Compensated
-from framefold.aggregators.exact import Exact
-from framefold.runtime import cut, running
-from framefold.runtime import slide as module
-from framefold.runtime.compiled import loops
-from framefold.runtime.cut import Block, blocks
-from framefold.runtime.kernels import by_kernels, has_kernels
-from framefold.runtime.slide import slide
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.aggregators.states.compensated import Compensated
+from framefold.aggregators.states.limbs import Exact
+from framefold.runtime.sliding import prefix_sums, range_blocks
+from framefold.runtime.sliding import slide as module
+from framefold.runtime.sliding.kernels import by_kernels, has_kernels
+from framefold.runtime.sliding.native import loops
+from framefold.runtime.sliding.range_blocks import Block, blocks
+from framefold.runtime.sliding.slide import slide
 
 INT, FLOAT = pa.int64(), pa.float64()
 Ranges = tuple[np.ndarray, np.ndarray]
-FLOATS = Bound("f", ff.Sum("x"), [FLOAT])
-INTS = Bound("i", ff.Sum("x"), [INT])
-DECIMALS = Bound("d", ff.Sum("x"), [pa.decimal128(38, 0)])
+FLOATS = BoundAggregate("f", ff.Sum("x"), [FLOAT])
+INTS = BoundAggregate("i", ff.Sum("x"), [INT])
+DECIMALS = BoundAggregate("d", ff.Sum("x"), [pa.decimal128(38, 0)])
 
 
 @contextmanager
 def blocks_of(windows: int, rows: int) -> Iterator[None]:
-    with patch.multiple(cut, WINDOWS=windows, ROWS=rows, STRETCH=windows // 2):
+    with patch.multiple(range_blocks, WINDOWS=windows, ROWS=rows, STRETCH=windows // 2):
         yield
 
 
@@ -47,7 +47,7 @@ WAYS = ["loop", "numpy"] if loops is not None else ["numpy"]
 @contextmanager
 def added_up_by(way: str) -> Iterator[None]:
     chosen = loops if way == "loop" else None
-    with patch.object(running, "loops", chosen), patch.object(cut, "loops", chosen):
+    with patch.object(prefix_sums, "loops", chosen), patch.object(range_blocks, "loops", chosen):
         yield
 
 
@@ -97,7 +97,7 @@ def test_blocks_of_one_long_run_are_regular_but_for_its_ends() -> None:
     found = blocks(np.maximum(starts, 0), np.minimum(starts + 60, 200_000))
     assert found is not None
     assert [each.step for each in found] == [0, *[1] * (len(found) - 2), 0]
-    assert all(each.last - each.first <= cut.WINDOWS for each in found)
+    assert all(each.last - each.first <= range_blocks.WINDOWS for each in found)
     assert found[0].last == 59, "only where windows grow"
 
 
@@ -279,9 +279,9 @@ def test_two_planes_are_enough_for_positive_values_of_one_size(kind: str, width:
         low = np.ldexp(chance.integers(-1, 2, rows), -53) + np.ldexp(chance.integers(-1, 2, rows), -66)
     ranges = regular(rows, width)
     states = floats(values, low)
-    with added_up_by(way), patch.multiple(running, in_planes=None, in_three_planes=None):
+    with added_up_by(way), patch.multiple(prefix_sums, in_planes=None, in_three_planes=None):
         rounded = slide(FLOATS, states, *ranges)["total"]
-        kept = slide(Bound("k", Kept("x"), [FLOAT]), {"total": states["total"]}, *ranges)["total"]
+        kept = slide(BoundAggregate("k", Kept("x"), [FLOAT]), {"total": states["total"]}, *ranges)["total"]
     assert not rounded.low.any()
     assert np.array_equal(rounded.high, kept.high)
     for window in range(0, len(ranges[0]), 7):
@@ -302,7 +302,7 @@ def test_what_two_planes_cannot_round_for_sure_goes_by_more(way: str) -> None:
         low[::64] += 2.0**-54
         states = {"total": Compensated(values, low), "frames": np.ones(9000, np.int64)}
         next_way = "in_three_planes" if way == "loop" else "in_planes"
-        with added_up_by(way), patch.object(running, next_way, side_effect=getattr(running, next_way)) as more:
+        with added_up_by(way), patch.object(prefix_sums, next_way, side_effect=getattr(prefix_sums, next_way)) as more:
             found = slide(FLOATS, states, *regular(9000, 2))["total"].value()
         assert more.called
         for window in range(0, len(found), 3):
@@ -314,7 +314,7 @@ def test_what_three_planes_cannot_hold_goes_by_more() -> None:
     """Values that take more binary places than three planes have, in windows of all shapes."""
     values = np.array([1e60, 1.0, -1e60, 2.0**-40, 3.0, 1e50] * 20)
     for ranges in (regular(120, 7), regular(120, 7, 3), (np.array([0, 2, 9]), np.array([3, 30, 31]))):
-        with patch.object(running, "in_planes", side_effect=running.in_planes) as more:
+        with patch.object(prefix_sums, "in_planes", side_effect=prefix_sums.in_planes) as more:
             found = slide(FLOATS, floats(values), *ranges)["total"].value()
         assert more.called
         for low, high, value in zip(*ranges, found, strict=True):
@@ -325,7 +325,7 @@ def test_both_ways_give_the_same_bits() -> None:
     """Rounded or with what rounding lost, at every row, every few rows, and from any row to any."""
     chance = np.random.default_rng(3)
     values, low = chance.normal(size=90_000), chance.normal(0, 2.0**-55, 90_000)
-    kept = Bound("k", Kept("x"), [FLOAT])
+    kept = BoundAggregate("k", Kept("x"), [FLOAT])
     ends = np.sort(chance.integers(0, 90_000, (2, 5000)), axis=1)
     for ranges in (regular(90_000, 60), regular(90_000, 60, 7), (ends[0], np.maximum(ends[0] + 1, ends[1]))):
         for bound in (FLOATS, kept):
@@ -454,7 +454,7 @@ def test_functions_of_all_kinds(
         column[chance.random(rows) < 0.1] = np.nan
     elif column.dtype.kind in "mM":
         column[chance.random(rows) < 0.1] = "NaT"
-    bound = Bound("own", Own(type, function), [INT])
+    bound = BoundAggregate("own", Own(type, function), [INT])
     begin, end = data.draw(forward(rows))
     assert has_kernels(bound)
     with blocks_of(*sizes), patch.object(module, "by_two_stacks", None), patch.object(module, "by_deduct", None):
@@ -470,7 +470,7 @@ def test_long_runs_of_extremes(width: int) -> None:
     chance = np.random.default_rng(width)
     values, seen = chance.normal(size=100_000), chance.random(100_000) < 0.01
     values[~seen] = -np.inf
-    most = Bound("m", ff.Max("x"), [FLOAT])
+    most = BoundAggregate("m", ff.Max("x"), [FLOAT])
     starts = np.arange(-width + 1, 100_000)
     low, high = np.maximum(starts, 0), np.minimum(starts + width, 100_000)
     slid = slide(most, {"value": values, "seen": seen}, low, high)
@@ -483,7 +483,7 @@ def test_long_runs_of_extremes(width: int) -> None:
 @given(st.lists(st.sampled_from(TAME), min_size=1, max_size=40), st.data(), SMALL)
 def test_every_way_gives_the_same(values: list[float], data: Any, sizes: tuple[int, int]) -> None:
     ranges = data.draw(forward(len(values)))
-    most = Bound("m", ff.Max("x"), [FLOAT])
+    most = BoundAggregate("m", ff.Max("x"), [FLOAT])
     seen = np.array(data.draw(st.lists(st.booleans(), min_size=len(values), max_size=len(values))))
     whole = {"total": Exact.of(np.array(values).astype(np.int64)), "count": np.ones(len(values), np.int64)}
     with blocks_of(*sizes):
@@ -509,11 +509,11 @@ def test_every_way_gives_the_same(values: list[float], data: Any, sizes: tuple[i
 
 def test_what_has_no_kernel() -> None:
     """Plain sums of floats lose digits; so does whatever is joined in a way of its own, or not by these functions."""
-    assert not has_kernels(Bound("own", Own("float64", np.add), [INT]))
-    assert not has_kernels(Bound("own", Own("int64", np.multiply), [INT]))
-    assert not has_kernels(Bound("own", Own("bool", np.add), [INT]))
-    assert not has_kernels(Bound("most", ff.Max("x"), [pa.string()]))
-    assert not has_kernels(Bound("spread", ff.StdDev("x"), [FLOAT]))
+    assert not has_kernels(BoundAggregate("own", Own("float64", np.add), [INT]))
+    assert not has_kernels(BoundAggregate("own", Own("int64", np.multiply), [INT]))
+    assert not has_kernels(BoundAggregate("own", Own("bool", np.add), [INT]))
+    assert not has_kernels(BoundAggregate("most", ff.Max("x"), [pa.string()]))
+    assert not has_kernels(BoundAggregate("spread", ff.StdDev("x"), [FLOAT]))
 
 
 class Modulo(ff.Count):
@@ -528,10 +528,10 @@ class Named(ff.Count):
 
 
 def test_an_inherited_function_does_not_stand_for_a_combine_written_later() -> None:
-    assert has_kernels(Bound("n", Named(), []))
-    assert not has_kernels(Bound("n", Modulo(), []))
+    assert has_kernels(BoundAggregate("n", Named(), []))
+    assert not has_kernels(BoundAggregate("n", Modulo(), []))
     counts = {"count": np.array([3, 4, 5])}
-    assert slide(Bound("n", Modulo(), []), counts, np.array([0]), np.array([3]))["count"].tolist() == [5]
+    assert slide(BoundAggregate("n", Modulo(), []), counts, np.array([0]), np.array([3]))["count"].tolist() == [5]
 
 
 class Wrong(Own):
@@ -543,13 +543,13 @@ class Wrong(Own):
 
 def test_functions_that_are_not_what_combine_does_are_refused() -> None:
     with pytest.raises(OperationError, match="joins of 'x' has add for field 'field'; expected what its combine does"):
-        Bound("x", Wrong("int64", np.add), [INT])
+        BoundAggregate("x", Wrong("int64", np.add), [INT])
     with pytest.raises(OperationError, match="joins of 'x' has 'sum' for field 'field'; expected a numpy function"):
-        Bound("x", Own("int64", "sum"), [INT])  # type: ignore[arg-type]
+        BoundAggregate("x", Own("int64", "sum"), [INT])  # type: ignore[arg-type]
     wrong = Own("int64", np.add)
     wrong.joins = {"total": np.add}
     with pytest.raises(OperationError, match="joins of 'x' names 'total'; expected fields of its state: 'field'"):
-        Bound("x", wrong, [INT])
+        BoundAggregate("x", wrong, [INT])
 
 
 def test_a_block_says_what_it_is() -> None:

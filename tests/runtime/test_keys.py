@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold import ColumnError
-from framefold.runtime import keys as module
-from framefold.runtime.keys import (
+from framefold.runtime.columns import key_codes as module
+from framefold.runtime.columns.key_codes import (
     ROOM,
     dense,
     encode,

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.bind import bind
+from framefold.runtime.plan.bind import bind
 from framefold.runtime.windows import Sliding
 
 

@@ -12,8 +12,8 @@ import pytest
 import framefold as ff
 from framefold import DroppedEventsWarning, NullTimeError
 from framefold.runtime import local
-from framefold.runtime.bind import bind
 from framefold.runtime.local import in_time_order, large
+from framefold.runtime.plan.bind import bind
 
 
 class Joined(ff.PythonOperation):

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.binding import Bound
-from framefold.runtime.bind import bind
-from framefold.runtime.slide import slide
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.runtime.plan.bind import bind
+from framefold.runtime.sliding.slide import slide
 
 from ..oracle import Grid
 
@@ -84,7 +84,7 @@ CASES = [
 def cost(values: np.ndarray, low: np.ndarray, high: np.ndarray, way: Any = None) -> tuple[int, int]:
     """Element operations and calls of a slide, the sums of which are looked at too."""
     counting = CountingSum("x")
-    bound = Bound("x", counting, [pa.int64()])
+    bound = BoundAggregate("x", counting, [pa.int64()])
     counting.operations = counting.calls = 0
     slid = slide(bound, {"total": values}, low, high, way=way)
     sums = np.concatenate([[0], np.cumsum(values)])

@@ -12,10 +12,10 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.binding import Bound
+from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.runtime import local
-from framefold.runtime.bind import bind
-from framefold.runtime.parallel import accumulated, in_order, is_ours
+from framefold.runtime.accumulate.threads import accumulated, in_order, is_ours
+from framefold.runtime.plan.bind import bind
 
 
 def test_results_come_in_the_order_of_the_items_and_few_items_wait() -> None:
@@ -80,10 +80,10 @@ def test_the_same_results_in_every_run(own: dict[str, ff.Operation], monkeypatch
 
 def test_what_calls_a_users_function() -> None:
     number, text = pa.int64(), pa.string()
-    assert is_ours(Bound("x", ff.Variance("x"), [number]))
-    assert is_ours(Bound("x", ff.AllOf(a=ff.Sum("x"), b=ff.First("s")), [number, text]))
-    assert not is_ours(Bound("x", Doubled("x"), [number]))
-    assert not is_ours(Bound("x", ff.AllOf(a=ff.Sum("x"), b=Doubled("x")), [number, number]))
+    assert is_ours(BoundAggregate("x", ff.Variance("x"), [number]))
+    assert is_ours(BoundAggregate("x", ff.AllOf(a=ff.Sum("x"), b=ff.First("s")), [number, text]))
+    assert not is_ours(BoundAggregate("x", Doubled("x"), [number]))
+    assert not is_ours(BoundAggregate("x", ff.AllOf(a=ff.Sum("x"), b=Doubled("x")), [number, number]))
 
 
 @pytest.mark.parametrize("threads", [1, 2])

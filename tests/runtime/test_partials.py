@@ -13,11 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.binding import Bound
-from framefold.runtime import partials as module
-from framefold.runtime.bind import bind
-from framefold.runtime.partials import reduce_groups
-from framefold.runtime.query import Query
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.runtime.partials import partials as module
+from framefold.runtime.partials.partials import reduce_groups
+from framefold.runtime.plan.bind import bind
+from framefold.runtime.plan.plan import Plan
 
 SCHEMA = pa.schema({"t": pa.int64(), "k": pa.string(), "x": pa.float64(), "s": pa.string()})
 
@@ -52,7 +52,7 @@ OUTPUTS = {
 }
 
 
-def query() -> Query:
+def query() -> Plan:
     return bind(SCHEMA, time="t", by=["k"], window=ff.sliding(6, 2), outputs=OUTPUTS)
 
 
@@ -140,7 +140,7 @@ def test_merged_some_at_a_time(piece: int, monkeypatch: pytest.MonkeyPatch) -> N
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=12))
 def test_reduce_groups_keeps_order(sizes: list[int]) -> None:
-    bound = Bound("s", Joined("x"), [pa.string()])
+    bound = BoundAggregate("s", Joined("x"), [pa.string()])
     letters = [chr(65 + row) for row in range(sum(sizes))]
     starts = np.cumsum([0, *sizes[:-1]])
     reduced = reduce_groups(bound, {"state": np.array(letters, object)}, np.arange(len(letters)), starts)

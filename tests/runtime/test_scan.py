@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.binding import Bound
-from framefold.runtime import scan as module
-from framefold.runtime.scan import Scan, beginnings, join, piece_size, take
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.runtime.sliding import scan as module
+from framefold.runtime.sliding.scan import Scan, beginnings, join, piece_size, take
 
 
 class Text(ff.AggregateOperation):
@@ -54,7 +54,7 @@ blocks = st.lists(st.tuples(st.integers(0, 20), st.integers(1, 8)), max_size=8)
 @given(of=blocks)
 def test_every_beginning_and_every_end(backwards: bool, of: list[tuple[int, int]]) -> None:
     text = Text("x")
-    bound = Bound("s", text, [pa.string()])
+    bound = BoundAggregate("s", text, [pa.string()])
     column = states(28)
     starts, lengths = (np.array([pair[i] for pair in of], np.int64) for i in (0, 1))
     text.calls = text.combined = 0
@@ -73,7 +73,7 @@ def test_every_beginning_and_every_end(backwards: bool, of: list[tuple[int, int]
 def test_beginnings_and_ends_in_two_levels(backwards: bool, of: list[tuple[int, int]], few: int) -> None:
     """Every beginning (or end) of every block, in pieces of different sizes, by the operations and calls promised."""
     text = Text("x")
-    bound = Bound("s", text, [pa.string()])
+    bound = BoundAggregate("s", text, [pa.string()])
     column = states(28)
     starts, lengths = (np.array([pair[i] for pair in of], np.int64) for i in (0, 1))
     asked = [(block, rows) for block, (_, length) in enumerate(of) for rows in range(1, length + 1)][::-1]
@@ -91,7 +91,7 @@ def test_beginnings_and_ends_in_two_levels(backwards: bool, of: list[tuple[int, 
 def test_pieces_of_long_blocks() -> None:
     """A landmark over a million rows in two thousand calls."""
     text, rows = Text("x"), 1_000_000
-    bound = Bound("s", text, [pa.string()])
+    bound = BoundAggregate("s", text, [pa.string()])
     column = {"text": np.full(rows, "", object)}
     column["text"][[0, 999, 1000, 123_456, rows - 1]] = list("abcde")
     text.calls = text.combined = 0
@@ -114,7 +114,9 @@ def test_when_blocks_are_cut() -> None:
 
 
 def test_no_blocks() -> None:
-    scan = Scan(Bound("s", Text("x"), [pa.string()]), states(3), np.array([], np.int64), np.array([], np.int64))
+    scan = Scan(
+        BoundAggregate("s", Text("x"), [pa.string()]), states(3), np.array([], np.int64), np.array([], np.int64)
+    )
     assert len(scan.states["text"]) == 0
 
 

@@ -16,11 +16,11 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold import QueryError
-from framefold.aggregators.binding import Bound
-from framefold.aggregators.compensated import Compensated
-from framefold.runtime import scan
-from framefold.runtime import slide as module
-from framefold.runtime.slide import slide
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.aggregators.states.compensated import Compensated
+from framefold.runtime.sliding import scan
+from framefold.runtime.sliding import slide as module
+from framefold.runtime.sliding.slide import slide
 
 PRIME = 10_007
 INT, FLOAT = pa.int64(), pa.float64()
@@ -71,10 +71,10 @@ class Joined(ff.PythonOperation):
         return state
 
 
-MATRICES = Bound("m", Matrices("x"), [INT])
-JOINED = Bound("s", Joined("x"), [pa.string()])
-SUM = Bound("t", ff.Sum("x"), [INT])
-FLOATS = Bound("f", ff.Sum("x"), [FLOAT])
+MATRICES = BoundAggregate("m", Matrices("x"), [INT])
+JOINED = BoundAggregate("s", Joined("x"), [pa.string()])
+SUM = BoundAggregate("t", ff.Sum("x"), [INT])
+FLOATS = BoundAggregate("f", ff.Sum("x"), [FLOAT])
 
 
 def matrices(rows: int, seed: int = 0) -> dict[str, np.ndarray]:

@@ -13,13 +13,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.aggregators.binding import Bound
-from framefold.runtime import cut, stacks
-from framefold.runtime import slide as module
-from framefold.runtime.compiled import loops
-from framefold.runtime.cut import runs_by_a_row
-from framefold.runtime.slide import slide
-from framefold.runtime.stacks import side_by_side
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.runtime.sliding import block_scan, range_blocks
+from framefold.runtime.sliding import slide as module
+from framefold.runtime.sliding.block_scan import side_by_side
+from framefold.runtime.sliding.native import loops
+from framefold.runtime.sliding.range_blocks import runs_by_a_row
+from framefold.runtime.sliding.slide import slide
 
 from .test_operation_counts import CountingSum
 from .test_slide import MATRICES, matrices, product
@@ -30,19 +30,19 @@ Ranges = tuple[np.ndarray, np.ndarray]
 @contextmanager
 def small(blocks: int, joined: int, of_a_run: int) -> Iterator[None]:
     with (
-        patch.object(stacks, "BLOCKS", blocks),
-        patch.object(stacks, "JOINED", joined),
-        patch.object(stacks, "BLOCKS_OF_A_RUN", of_a_run),
-        patch.object(stacks, "ALONE", 3),
-        patch.object(cut, "CACHED", 7),
-        patch.object(cut, "FEW", 1),
+        patch.object(block_scan, "BLOCKS", blocks),
+        patch.object(block_scan, "JOINED", joined),
+        patch.object(block_scan, "BLOCKS_OF_A_RUN", of_a_run),
+        patch.object(block_scan, "ALONE", 3),
+        patch.object(range_blocks, "CACHED", 7),
+        patch.object(range_blocks, "FEW", 1),
         patch.object(module, "LEAST", 4),
         patch.object(module, "LONG", 4),
     ):
         yield
 
 
-def blocks_of(operation: Bound, low: np.ndarray, high: np.ndarray, least: int = stacks.LEAST) -> Any:
+def blocks_of(operation: BoundAggregate, low: np.ndarray, high: np.ndarray, least: int = block_scan.LEAST) -> Any:
     return side_by_side(operation, low, high, runs_by_a_row(low, high), least)
 
 
@@ -67,7 +67,7 @@ def test_runs_of_many_lengths_and_widths(of: list[tuple[int, int]], blocks: int,
     low, high = keys([length for length, _ in of], [width for _, width in of])
     states = matrices(int(high[-1]))
     counting = CountingSum("x")
-    sums = Bound("t", counting, [pa.int64()])
+    sums = BoundAggregate("t", counting, [pa.int64()])
     with small(blocks, joined, of_a_run):
         found = blocks_of(MATRICES, low, high, 4)
         slid = slide(MATRICES, states, low, high)
@@ -90,7 +90,7 @@ def test_runs_of_many_lengths_and_widths(of: list[tuple[int, int]], blocks: int,
 def test_long_runs(lengths: list[int], width: int, way: Any) -> None:
     """As many calls as a window has rows, twice; the bound of three holds, the few windows at the ends included."""
     counting = CountingSum("x")
-    bound = Bound("t", counting, [pa.int64()])
+    bound = BoundAggregate("t", counting, [pa.int64()])
     low, high = keys(lengths, [width] * len(lengths))
     values = np.random.default_rng(width).integers(-9, 9, sum(lengths))
     assert blocks_of(bound, low, high) is not None
@@ -99,7 +99,7 @@ def test_long_runs(lengths: list[int], width: int, way: Any) -> None:
     sums = np.concatenate([[0], np.cumsum(values)])
     assert np.array_equal(found, sums[high] - sums[low])
     assert counting.operations <= 3 * len(low)
-    assert counting.calls <= 9 * width * -(-len(low) // (width * stacks.BLOCKS))
+    assert counting.calls <= 9 * width * -(-len(low) // (width * block_scan.BLOCKS))
 
 
 def test_what_is_left_to_the_general_way() -> None:
@@ -123,13 +123,13 @@ def test_results_that_an_operation_writes_again_are_copied() -> None:
             assert not b["total"].flags.writeable
             return {"total": np.add(a["total"], b["total"], out=room)}
 
-    bound = Bound("t", Reusing("x"), [pa.int64()])
+    bound = BoundAggregate("t", Reusing("x"), [pa.int64()])
     low = np.arange(100_000)
     found = blocks_of(bound, low, low + 100)
     assert found is not None
     values = np.random.default_rng(1).integers(-9, 9, 100_100)
     slid = {"total": np.zeros(100_000, np.int64)}
-    stacks.by_stacks_side_by_side(bound, {"total": values}, found, slid)
+    block_scan.by_stacks_side_by_side(bound, {"total": values}, found, slid)
     sums = np.concatenate([[0], np.cumsum(values)])
     inside = (found.window[:, None] + np.arange(100)).ravel()
     assert np.array_equal(slid["total"][inside], (sums[low + 100] - sums[low])[inside])
@@ -138,9 +138,9 @@ def test_results_that_an_operation_writes_again_are_copied() -> None:
 def test_long_runs_are_by_themselves() -> None:
     """And short ones beside one another, as long as nothing long is between them."""
     row = np.concatenate([100_000 * run + 3 * np.arange(blocks) for run, blocks in enumerate([2, 1, 9, 12, 2, 2])])
-    of = stacks.SideBySide(row, row, 3, np.empty(0, np.int64))
-    with patch.object(stacks, "ALONE", 5), patch.object(stacks, "BLOCKS", 8):
-        found = [(batch.start, batch.stop) for batch in stacks._batches(of)]
+    of = block_scan.SideBySide(row, row, 3, np.empty(0, np.int64))
+    with patch.object(block_scan, "ALONE", 5), patch.object(block_scan, "BLOCKS", 8):
+        found = [(batch.start, batch.stop) for batch in block_scan._batches(of)]
     assert found == [(0, 3), (3, 11), (11, 12), (12, 20), (20, 24), (24, 28)]
 
 
@@ -150,11 +150,11 @@ def test_runs_by_a_row(of: list[tuple[int, int, int]]) -> None:
     low = np.concatenate([first + np.arange(length) for first, _, length in of])
     high = np.concatenate([first + width + np.arange(length) for first, width, length in of])
     pairs = list(zip(low.tolist(), high.tolist(), strict=True))
-    with patch.object(cut, "CACHED", 4), patch.object(cut, "FEW", 1):
+    with patch.object(range_blocks, "CACHED", 4), patch.object(range_blocks, "FEW", 1):
         first = runs_by_a_row(low, high)
-        assert cut.holding(low, high, first) == all(a < b for a, b in pairs)
-        assert cut.ascending(low, first) == (sorted(low) == low.tolist())
-        assert cut.ascending(high, first) == cut.ascending(high) == (sorted(high) == high.tolist())
+        assert range_blocks.holding(low, high, first) == all(a < b for a, b in pairs)
+        assert range_blocks.ascending(low, first) == (sorted(low) == low.tolist())
+        assert range_blocks.ascending(high, first) == range_blocks.ascending(high) == (sorted(high) == high.tolist())
     begin = [i for i in range(len(pairs)) if i == 0 or pairs[i] != (pairs[i - 1][0] + 1, pairs[i - 1][1] + 1)]
     assert first.tolist() == begin
 
@@ -165,17 +165,17 @@ def test_runs_by_a_row(of: list[tuple[int, int, int]]) -> None:
 def test_matrices_are_turned(way: str, type: str, shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
     """Rows far apart are read or written; nothing between them is."""
     if way == "numpy":
-        monkeypatch.setattr(stacks, "loops", None)
+        monkeypatch.setattr(block_scan, "loops", None)
     elif loops is None:
         pytest.skip("framefold is installed without its compiled loops: there was no compiler")
     given = np.arange(shape[0] * shape[1]).reshape(shape).astype(type)
     apart = np.zeros((shape[0], shape[1] + 5), type)
     turned = np.zeros((shape[1], shape[0]), type)
     apart[:, 2:-3] = given
-    stacks.transpose(apart[:, 2:-3], turned)
+    block_scan.transpose(apart[:, 2:-3], turned)
     assert np.array_equal(turned, given.T)
     apart[:] = np.zeros(1, type)
-    stacks.transpose(np.repeat(turned, 2, axis=1)[:, ::2], apart[:, 2:-3])
+    block_scan.transpose(np.repeat(turned, 2, axis=1)[:, ::2], apart[:, 2:-3])
     assert np.array_equal(apart[:, 2:-3], given)
     assert np.array_equal(apart[:, :2], np.zeros((shape[0], 2), type))
     assert np.array_equal(apart[:, -3:], np.zeros((shape[0], 3), type))
@@ -190,7 +190,7 @@ def test_results_whose_elements_do_not_lie_beside_one_another() -> None:
 
     low = np.arange(100_000)
     values = np.random.default_rng(1).integers(-9, 9, 100_100)
-    found = slide(Bound("t", Strided("x"), [pa.int64()]), {"total": values}, low, low + 100)["total"]
+    found = slide(BoundAggregate("t", Strided("x"), [pa.int64()]), {"total": values}, low, low + 100)["total"]
     sums = np.concatenate([[0], np.cumsum(values)])
     assert np.array_equal(found, (sums[100:] - sums[:-100])[: len(low)])
 
@@ -199,6 +199,6 @@ def test_states_whose_elements_do_not_lie_beside_one_another() -> None:
     """Every other element of an array, as they come from an accumulate."""
     low = np.arange(100_000)
     values = np.random.default_rng(1).integers(-9, 9, 200_200)[::2]
-    found = slide(Bound("t", CountingSum("x"), [pa.int64()]), {"total": values}, low, low + 100)["total"]
+    found = slide(BoundAggregate("t", CountingSum("x"), [pa.int64()]), {"total": values}, low, low + 100)["total"]
     sums = np.concatenate([[0], np.cumsum(values)])
     assert np.array_equal(found, (sums[100:] - sums[:-100])[: len(low)])

@@ -9,15 +9,15 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.runtime.bind import bind
-from framefold.runtime.query import Query
-from framefold.runtime.stream import results_in_pieces
+from framefold.runtime.plan.bind import bind
+from framefold.runtime.plan.plan import Plan
+from framefold.runtime.results.chunks import results_in_pieces
 from framefold.runtime.windows import Spec
 
 EVENTS = pa.schema([("t", pa.int64()), ("k", pa.int64()), ("x", pa.float64())])
 
 
-def query(window: Spec) -> Query:
+def query(window: Spec) -> Plan:
     return bind(EVENTS, time="t", by=["k"], window=window, outputs={"s": ff.Sum("x"), "n": ff.Count()})
 
 

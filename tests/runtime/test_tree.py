@@ -18,9 +18,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.binding import Bound
-from framefold.aggregators.frames import Frames
-from framefold.runtime.tree import build, by_range_tree, fold, nodes_of
+from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.aggregators.contract.frames import Frames
+from framefold.runtime.sliding.range_tree import build, by_range_tree, fold, nodes_of
 
 from .test_scan import Text
 
@@ -82,7 +82,7 @@ def test_any_ranges_in_any_order(case: tuple[int, Ranges]) -> None:
     """Letters are joined in order, and with no more operations than promised."""
     rows, pairs = case
     text, all_letters = Text("x"), letters(rows)
-    bound = Bound("s", text, [pa.string()])
+    bound = BoundAggregate("s", text, [pa.string()])
     text.calls = text.combined = 0
     found = by_range_tree(bound, {"text": np.array(list(all_letters), object)}, *columns(pairs))
     assert found["text"].tolist() == [all_letters[low:high] for low, high in pairs]
@@ -92,7 +92,7 @@ def test_any_ranges_in_any_order(case: tuple[int, Ranges]) -> None:
 def test_every_range_there_is() -> None:
     pairs = [(low, high) for low in range(40) for high in range(low + 1, 41)]
     found = by_range_tree(
-        Bound("s", Text("x"), [pa.string()]), {"text": np.array(list(letters(40)), object)}, *columns(pairs)
+        BoundAggregate("s", Text("x"), [pa.string()]), {"text": np.array(list(letters(40)), object)}, *columns(pairs)
     )
     assert found["text"].tolist() == [letters(40)[low:high] for low, high in pairs]
 
@@ -101,7 +101,7 @@ def test_every_range_there_is() -> None:
 def test_operations_a_range(width: int) -> None:
     """Not only on average: at every place a range of this width may have in the tree."""
     text, rows = Text("x"), width + 2100
-    bound = Bound("s", text, [pa.string()])
+    bound = BoundAggregate("s", text, [pa.string()])
     states = {"text": np.full(rows, "", object)}
     tree, levels = build(bound, states, width.bit_length())
     starts = np.arange(0, 2049, max(1, width // 64))
@@ -118,7 +118,7 @@ def test_calls_grow_with_the_logarithm_only() -> None:
     lines: dict[tuple[int, int], int] = {}
     for rows, ranges in [(1 << 10, 100), (1 << 10, 20_000), (1 << 18, 100), (1 << 18, 20_000)]:
         text = Text("x")
-        bound = Bound("s", text, [pa.string()])
+        bound = BoundAggregate("s", text, [pa.string()])
         low, last = np.sort(chance.integers(0, rows, (ranges, 2)), axis=1).T.copy()
         low[0], last[0] = 1, rows - 2  # the most nodes that a range can have
         states = {"text": np.full(rows, "", object)}
@@ -132,7 +132,7 @@ def test_calls_grow_with_the_logarithm_only() -> None:
 
 def test_no_ranges() -> None:
     none = np.zeros(0, np.int64)
-    found = by_range_tree(Bound("s", Text("x"), [pa.string()]), {"text": np.array(["a"], object)}, none, none)
+    found = by_range_tree(BoundAggregate("s", Text("x"), [pa.string()]), {"text": np.array(["a"], object)}, none, none)
     assert len(found["text"]) == 0
 
 
@@ -171,7 +171,7 @@ OPERATIONS: dict[str, tuple[Any, pa.DataType, Callable[[list[Any]], Any]]] = {
 def test_operations_of_all_kinds(name: str) -> None:
     """Frames of three events each, in ranges of all widths and in any order."""
     operation, type, right = OPERATIONS[name]
-    bound = Bound("x", operation, [type])
+    bound = BoundAggregate("x", operation, [type])
     chance = np.random.default_rng(len(name))
     frames = 300
     values = pa.array((chance.integers(-400, 400, 3 * frames) / 8).tolist()).cast(type, safe=False)
@@ -187,5 +187,5 @@ def test_operations_of_all_kinds(name: str) -> None:
 
 def test_states_are_not_changed() -> None:
     states = {"text": np.array(list(letters(9)), object)}
-    by_range_tree(Bound("s", Text("x"), [pa.string()]), states, np.array([3, 0, 8]), np.array([5, 9, 9]))
+    by_range_tree(BoundAggregate("s", Text("x"), [pa.string()]), states, np.array([3, 0, 8]), np.array([5, 9, 9]))
     assert states["text"].tolist() == list(letters(9))

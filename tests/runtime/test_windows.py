@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold import DurationError, QueryError
-from framefold.runtime.times import TimeColumn
+from framefold.runtime.columns.ticks import TimeColumn
 from framefold.runtime.windows import Grid, Pieces, Ranges
 
 TIME = TimeColumn("t", pa.int64())

@@ -24,9 +24,9 @@ from pyspark.errors import PythonException
 from pyspark.sql import functions as f
 
 import framefold as ff
-from framefold.aggregators import float_parts
-from framefold.runtime import in_sql
-from framefold.spark import built, engine
+from framefold.aggregators.sums import sql_floats
+from framefold.runtime.accumulate import sql_request
+from framefold.spark.engine import engine, sql_accumulate
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -308,33 +308,33 @@ def test_long_sums_of_cents_are_exact(spark: SparkSession) -> None:
     df.unpersist()
 
 
-@pytest.mark.parametrize("most", [in_sql.FEW_ROWS, in_sql.MOST_ROWS])
+@pytest.mark.parametrize("most", [sql_request.FEW_ROWS, sql_request.MOST_ROWS])
 def test_integers_leave_nothing_of_ordinary_values(most: int) -> None:
     """What is cut off is exact, and 64 bits have room for the most rows there may be."""
     rng = np.random.default_rng(2)
-    top, bottom = float_parts.TOP, float_parts.TOP - float_parts.WIDTH
+    top, bottom = sql_floats.TOP, sql_floats.TOP - sql_floats.WIDTH
     values = np.ldexp(rng.uniform(-1, 1, 4_000), rng.integers(bottom + 1, top + 2, 4_000))
     values = values[np.abs(values) >= 2.0 ** (bottom - 1)]
     values = np.concatenate([values, [2.0 ** (top + 1), -(2.0 ** (top + 1)), math.nextafter(2.0**bottom, 1)]])
-    rest, exact = values * 2.0 ** float_parts.first_shift(most), [Fraction(0)] * len(values)
-    for place in range(float_parts.INTEGERS[most]):
+    rest, exact = values * 2.0 ** sql_floats.first_shift(most), [Fraction(0)] * len(values)
+    for place in range(sql_floats.INTEGERS[most]):
         integers = rest.astype(np.int64)
         assert (np.abs(integers) <= (2**63 - 1) // (most - 1)).all()
-        unit = Fraction(2) ** -(float_parts.first_shift(most) + place * float_parts.bits(most))
+        unit = Fraction(2) ** -(sql_floats.first_shift(most) + place * sql_floats.bits(most))
         exact = [total + each * unit for total, each in zip(exact, integers.tolist(), strict=True)]
-        rest = (rest - integers) * 2.0 ** float_parts.bits(most)
+        rest = (rest - integers) * 2.0 ** sql_floats.bits(most)
     assert exact == list(map(Fraction, values.tolist()))
 
 
-@pytest.mark.parametrize("most", [in_sql.FEW_ROWS, in_sql.MOST_ROWS])
+@pytest.mark.parametrize("most", [sql_request.FEW_ROWS, sql_request.MOST_ROWS])
 def test_sums_of_integers_are_joined_without_an_error(most: int) -> None:
     rng = np.random.default_rng(3)
-    sums = [rng.integers(-(2**62), 2**62, 500) >> rng.integers(0, 60, 500) for _ in range(float_parts.INTEGERS[most])]
+    sums = [rng.integers(-(2**62), 2**62, 500) >> rng.integers(0, 60, 500) for _ in range(sql_floats.INTEGERS[most])]
     sums[0][:100] = rng.integers(-2, 3, 100)
-    high, low = float_parts.joined(list(sums), most)
+    high, low = sql_floats.joined(list(sums), most)
     for place, parts in enumerate(zip(*(each.tolist() for each in sums), strict=True)):
         total = sum(
-            each * Fraction(2) ** -(float_parts.first_shift(most) + number * float_parts.bits(most))
+            each * Fraction(2) ** -(sql_floats.first_shift(most) + number * sql_floats.bits(most))
             for number, each in enumerate(parts)
         )
         assert high[place] == float(total)
@@ -471,7 +471,7 @@ def test_explain_says_who_accumulates(frame: DataFrame) -> None:
 def test_events_stay_in_spark(frame: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     """No task in Python before there are partials: the plan has none."""
     plans: list[str] = []
-    real = built.aggregated
+    real = sql_accumulate.aggregated
 
     def noted(*given: Any) -> Any:
         plan = real(*given)
@@ -489,9 +489,9 @@ def test_too_many_rows_for_exact_sums_are_refused(frame: DataFrame, monkeypatch:
     query = ff.events(frame, time="t").window(ff.tumbling("1 day")).options(accumulate="spark")
     outputs = {"x": ff.Sum("x"), "v": ff.Variance("x")}
     expected = query.aggregate(**outputs).collect()
-    monkeypatch.setattr(in_sql, "FEW_ROWS", 10)
+    monkeypatch.setattr(sql_request, "FEW_ROWS", 10)
     assert query.aggregate(**outputs).collect() == expected  # with more parts
-    monkeypatch.setattr(in_sql, "MOST_ROWS", 10)
+    monkeypatch.setattr(sql_request, "MOST_ROWS", 10)
     with pytest.raises(ff.EngineError, match=r"a frame has \d+ events of one key, and Spark's sums are exact for 10;"):
         query.aggregate(x=ff.Sum("x"))
 
@@ -502,8 +502,8 @@ def test_sums_of_more_rows_than_64_bits_have_room_for(
 ) -> None:
     """Which is an error in ANSI mode, and a wrong sum otherwise: both are computed again, with more integers."""
     # As if a few rows were so many: their integers have no room for more.
-    monkeypatch.setattr(float_parts, "bits", lambda rows: 60 if rows == in_sql.FEW_ROWS else 33)
-    monkeypatch.setattr(in_sql, "FEW_ROWS", 10)
+    monkeypatch.setattr(sql_floats, "bits", lambda rows: 60 if rows == sql_request.FEW_ROWS else 33)
+    monkeypatch.setattr(sql_request, "FEW_ROWS", 10)
     df = spark.range(200_000).selectExpr("id", "200000D + id as x")
     before = spark.conf.get("spark.sql.ansi.enabled")
     spark.conf.set("spark.sql.ansi.enabled", ansi)

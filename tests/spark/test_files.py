@@ -24,9 +24,11 @@ pytest.importorskip("pyspark")
 from pyspark.sql import functions as f
 
 import framefold as ff
-from framefold.runtime.pruning import possible
-from framefold.spark import engine, file_engine, files, handing, sizing
-from framefold.spark.session import cores
+from framefold.runtime.sources.pruning import possible
+from framefold.spark.engine import engine
+from framefold.spark.files import file_engine, scan
+from framefold.spark.session import conf_overrides, parallelism
+from framefold.spark.session.session import cores
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -129,7 +131,7 @@ def test_text_keys_of_files_with_dictionaries_of_their_own(spark: SparkSession, 
 
 
 def test_events_do_not_pass_through_the_jvm(spark: SparkSession, path: Path) -> None:
-    with mock.patch.object(files.Scan, "by_spark", property(lambda self: pytest.fail("Spark reads the file"))):
+    with mock.patch.object(scan.Scan, "by_spark", property(lambda self: pytest.fail("Spark reads the file"))):
         for way in WAYS:
             ours(ff.parquet(path, spark=spark), way).collect()
     text = explained(ff.parquet(path, spark=spark))
@@ -139,16 +141,16 @@ def test_events_do_not_pass_through_the_jvm(spark: SparkSession, path: Path) -> 
 
 def test_tasks_are_balanced_runs_in_the_order_of_the_files(spark: SparkSession, tmp_path: Path) -> None:
     sizes = np.random.default_rng(2).integers(1, 40 << 20, 200)
-    found = sizing.runs(sizes, 4)
+    found = parallelism.runs(sizes, 4)
     assert [place for run in found for place in range(run.start, run.stop)] == list(range(200))
     loads = [int(sizes[run].sum()) for run in found]
     assert len(found) == 16
     assert max(loads) - min(loads) <= 2 * sizes.max()
-    assert len(sizing.runs(np.full(50, 1000), 8)) == 1
-    assert sizing.runs(np.array([], np.int64), 8) == []
+    assert len(parallelism.runs(np.full(50, 1000), 8)) == 1
+    assert parallelism.runs(np.array([], np.int64), 8) == []
     for number in range(3):
         pq.write_table(table(600, number), tmp_path / f"{number}.parquet", row_group_size=200)
-    with mock.patch.object(sizing, "LEAST_BYTES", 1):
+    with mock.patch.object(parallelism, "LEAST_BYTES", 1):
         (scan,) = [ff.events(ff.parquet(tmp_path, spark=spark), time="ts", by="k").engine.scan]  # type: ignore[attr-defined]
         plan = scan.plan(["ts", "k", "x"])
         assert len(plan.tasks) == 2
@@ -158,10 +160,10 @@ def test_tasks_are_balanced_runs_in_the_order_of_the_files(spark: SparkSession, 
 
 
 def test_the_number_of_cores_is_asked_of_spark_where_the_master_does_not_say(spark: SparkSession) -> None:
-    assert sizing.parallelism(spark) == cores(spark.conf.get("spark.master") or "")
-    sizing._parallelism.pop(spark)
-    with mock.patch.object(sizing, "cores", return_value=None):
-        assert sizing.parallelism(spark) == 2
+    assert parallelism.parallelism(spark) == cores(spark.conf.get("spark.master") or "")
+    parallelism._parallelism.pop(spark)
+    with mock.patch.object(parallelism, "cores", return_value=None):
+        assert parallelism.parallelism(spark) == 2
 
 
 def test_only_the_columns_needed_are_read(spark: SparkSession, tmp_path: Path) -> None:
@@ -553,21 +555,21 @@ def test_results_are_handed_back_whole_and_in_order(spark: SparkSession, least: 
         }
     )
     schema = spark.createDataFrame(some.slice(0, 1)).schema
-    before = spark.conf.get(handing.THRESHOLD)
-    with mock.patch.object(handing, "LEAST_BYTES", least):
-        df = handing.handed_back(spark, some, schema)
+    before = spark.conf.get(conf_overrides.THRESHOLD)
+    with mock.patch.object(conf_overrides, "LEAST_BYTES", least):
+        df = conf_overrides.handed_back(spark, some, schema)
         assert df.schema == schema
         assert [row for batch in df.toArrow().to_batches() for row in batch.to_pylist()] == some.to_pylist()
-    assert spark.conf.get(handing.THRESHOLD) == before
+    assert spark.conf.get(conf_overrides.THRESHOLD) == before
 
 
 def test_memory_of_a_task_does_not_grow_with_its_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tenfold file takes no more memory than one that is a batch longer: row groups go by one after the other."""
-    from framefold.runtime import decoding
-    from framefold.runtime.files import files_of
-    from framefold.runtime.formats import READERS
+    from framefold.runtime.sources import parquet_decoding
+    from framefold.runtime.sources.files import files_of
+    from framefold.runtime.sources.formats import READERS
 
-    monkeypatch.setattr(decoding, "polars", lambda: None)  # whose memory pyarrow does not count
+    monkeypatch.setattr(parquet_decoding, "polars", lambda: None)  # whose memory pyarrow does not count
     peaks = []
     for count in (4, 40):
         place = tmp_path / f"{count}.parquet"

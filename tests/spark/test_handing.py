@@ -13,7 +13,7 @@ from pyspark.sql import types as t
 from pyspark.sql.classic.dataframe import DataFrame
 
 import framefold as ff
-from framefold.spark.handing import QUICKER, handed_back, held
+from framefold.spark.session.conf_overrides import QUICKER, handed_back, held
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from framefold.aggregators.errors import JavaError
-from framefold.spark import java
+from framefold.spark.session import java
 
 ADVICE = "run `pip install 'framefold[java]'`, or install Java 17 or later and point JAVA_HOME to it."
 

@@ -11,7 +11,7 @@ pytest.importorskip("pyspark")
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
-from framefold.spark.order import block_of, in_ticks, in_time_order
+from framefold.spark.input.ordering import block_of, in_ticks, in_time_order
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

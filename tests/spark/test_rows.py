@@ -17,10 +17,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime import blocks
-from framefold.runtime.bind import bind
-from framefold.runtime.query import Query
-from framefold.spark import rows
+from framefold.runtime.plan.bind import bind
+from framefold.runtime.plan.plan import Plan
+from framefold.runtime.results import row_blocks
+from framefold.spark.input import row_numbers
 
 NAN = float("nan")
 KEYS = st.tuples(st.sampled_from([None, -1.5, -0.0, 0.0, NAN]), st.sampled_from([None, "", "a", "b"]))
@@ -55,30 +55,36 @@ def test_rows_are_numbered_over_all_tasks(keys: list[Any], cuts: list[int], size
     at = [1, 2][:columns]
     counted = []
     for number, batches in enumerate(pieces):
-        with patch.object(rows, "piece", lambda number=number: number):
-            counted += list(rows.ends((batch.select(at or [0]) for batch in batches), columns))
+        with patch.object(row_numbers, "piece", lambda number=number: number):
+            counted += list(row_numbers.ends((batch.select(at or [0]) for batch in batches), columns))
     random.Random(size).shuffle(counted)
-    given = rows.offsets(pa.Table.from_batches(counted)) if counted else rows.Offsets(*np.zeros((2, 0), np.int64))
+    given = (
+        row_numbers.offsets(pa.Table.from_batches(counted))
+        if counted
+        else row_numbers.Offsets(*np.zeros((2, 0), np.int64))
+    )
     found = []
     for number, batches in enumerate(pieces):
-        with patch.object(rows, "piece", lambda number=number: number):
-            found += [each for batch in rows.numbered(batches, at, given) for each in batch.column(3).to_pylist()]
+        with patch.object(row_numbers, "piece", lambda number=number: number):
+            found += [
+                each for batch in row_numbers.numbered(batches, at, given) for each in batch.column(3).to_pylist()
+            ]
     groups = [rank(key)[: (0, 2, 4)[columns]] for key in keys]
     assert found == [groups[:row].count(group) for row, group in enumerate(groups)]
 
 
 def test_other_events_than_were_counted_are_an_error() -> None:
     batches = tasks_of([(0.0, "a")] * 5, [], 2)[0]
-    counted = pa.Table.from_batches(list(rows.ends((batch.select([1, 2]) for batch in batches), 2)))
-    given = rows.offsets(counted)
+    counted = pa.Table.from_batches(list(row_numbers.ends((batch.select([1, 2]) for batch in batches), 2)))
+    given = row_numbers.offsets(counted)
     for some in (batches[:-1], [*batches, batches[0]]):
         with pytest.raises(ff.EngineError, match="counted 5 events"):
-            list(rows.numbered(some, [1, 2], given))
-    with patch.object(rows, "piece", lambda: 3), pytest.raises(ff.EngineError, match="counted 0 events"):
-        list(rows.numbered(batches, [1, 2], given))
+            list(row_numbers.numbered(some, [1, 2], given))
+    with patch.object(row_numbers, "piece", lambda: 3), pytest.raises(ff.EngineError, match="counted 0 events"):
+        list(row_numbers.numbered(batches, [1, 2], given))
 
 
-def query(window: Any, by: list[str]) -> Query:
+def query(window: Any, by: list[str]) -> Plan:
     schema = pa.schema({"t": pa.int64(), "k": pa.string(), "x": pa.int64()})
     outputs = {"x": ff.CollectList("x"), "low": ff.Min("x"), "n": ff.Count()}
     return bind(schema, time="t", by=by, window=window, outputs=outputs)
@@ -111,10 +117,10 @@ def test_blocks_change_nothing(
     partials = [
         asked.accumulate(table.slice(start, end - start), part) for part, (start, end) in enumerate(pairwise(edges))
     ]
-    with patch.object(blocks, "WIDTH", width):
-        in_blocks = blocks.in_blocks(asked)
+    with patch.object(row_blocks, "WIDTH", width):
+        in_blocks = row_blocks.in_blocks(asked)
     assert in_blocks is not None
-    shuffled = pa.concat_tables([blocks.with_neighbours(in_blocks, each) for each in partials])
+    shuffled = pa.concat_tables([row_blocks.with_neighbours(in_blocks, each) for each in partials])
     by_block = in_blocks.results(shuffled)
     assert by_block.column_names == [*asked.by, "#block", *asked.result_schema.names[len(asked.by) :]]
     assert by_block.drop_columns("#block").equals(asked.results(pa.concat_tables(partials)))
@@ -126,15 +132,15 @@ def test_blocks_change_nothing(
 
 def test_what_needs_a_whole_key_is_not_in_blocks() -> None:
     for window in (ff.landmark(), ff.policy(ff.by_count(3)), ff.sliding(4, 1), [ff.last_rows(2), ff.last_rows(3)]):
-        assert blocks.in_blocks(query(window, ["k"])) is None
-    assert blocks.in_blocks(query(ff.last_rows(10**18, 2**62), ["k"])) is None
+        assert row_blocks.in_blocks(query(window, ["k"])) is None
+    assert row_blocks.in_blocks(query(ff.last_rows(10**18, 2**62), ["k"])) is None
 
 
 def test_blocks_are_as_wide_as_windows_reach() -> None:
     def width(window: Any) -> int:
-        found = blocks.in_blocks(query(window, []))
+        found = row_blocks.in_blocks(query(window, []))
         assert found is not None
-        assert isinstance(found.line, blocks.Blocks)
+        assert isinstance(found.line, row_blocks.Blocks)
         return found.line.width
 
     assert width(ff.last_rows(10)) == 1 << 17
@@ -146,6 +152,6 @@ def test_blocks_are_as_wide_as_windows_reach() -> None:
 def test_a_column_named_as_ours() -> None:
     schema = pa.schema({"t": pa.int64(), "#block": pa.string()})
     asked = bind(schema, time="t", by=["#block"], window=ff.last_rows(2), outputs={"#block_": ff.Count()})
-    found = blocks.in_blocks(asked)
+    found = row_blocks.in_blocks(asked)
     assert found is not None
     assert found.by == ("#block", "#block__")

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from framefold.aggregators.errors import JavaError
-from framefold.spark import session as sessions
-from framefold.spark.session import local_session
+from framefold.spark.session import session as sessions
+from framefold.spark.session.session import local_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -20,8 +20,8 @@ import cloudpickle
 import pyarrow as pa
 
 import framefold as ff
-from framefold.aggregators import compiled
-from framefold.spark import ship
+from framefold.aggregators.numeric import native
+from framefold.spark.session import packaging
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -89,8 +89,8 @@ class Tally:
 
 
 def test_the_zip_is_the_whole_package() -> None:
-    path = ship.package_zip()
-    assert path == ship.package_zip()
+    path = packaging.package_zip()
+    assert path == packaging.package_zip()
     with zipfile.ZipFile(path) as archive:
         names = archive.namelist()
     for room in ("", "aggregators/", "runtime/", "spark/"):
@@ -101,12 +101,12 @@ def test_the_zip_is_the_whole_package() -> None:
     assert not any("__pycache__" in name for name in names)
     others = [name for name in names if name.rpartition(".")[2] not in {"py", "pyc", "typed"}]
     loops = [f"framefold/{room}/loops{EXTENSION_SUFFIXES[0]}" for room in ("aggregators", "runtime")]
-    assert others == ([] if compiled.loops is None else loops)
+    assert others == ([] if native.loops is None else loops)
 
 
 def test_framefold_in_a_zip_ships_the_same_zip() -> None:
-    path = ship.package_zip()
-    code = "import framefold, framefold.spark.ship as s; print(framefold.__file__); print(s.package_zip())"
+    path = packaging.package_zip()
+    code = "import framefold, framefold.spark.session.packaging as s; print(framefold.__file__); print(s.package_zip())"
     program = f"import sys; sys.path.insert(0, {path!r}); {code}"
     out = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True).stdout.split()
     assert out[0].startswith(path)
@@ -115,20 +115,20 @@ def test_framefold_in_a_zip_ships_the_same_zip() -> None:
 
 def test_executors_have_the_compiled_loops(spark: SparkSession) -> None:
     """A task that finds another framefold than the zip's would have them too: it says where it is."""
-    ship.ship(spark)
+    packaging.ship(spark)
 
     def where(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from framefold.aggregators import compiled
-        from framefold.runtime import compiled as over_windows
+        from framefold.aggregators.numeric import native
+        from framefold.runtime.sliding import native as over_windows
 
         list(batches)
-        modules = (compiled, over_windows)
+        modules = (native, over_windows)
         columns = {"file": [each.__file__ for each in modules], "loops": [each.loops is not None for each in modules]}
         yield pa.RecordBatch.from_pydict(columns)
 
     found = spark.range(1).mapInArrow(where, "file string, loops boolean").collect()
     assert all(".zip" in row["file"] for row in found)
-    assert {row["loops"] for row in found} == {compiled.loops is not None}
+    assert {row["loops"] for row in found} == {native.loops is not None}
 
 
 def test_a_session_is_shipped_to_once(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -136,9 +136,9 @@ def test_a_session_is_shipped_to_once(spark: SparkSession, monkeypatch: pytest.M
     real = type(spark).addArtifacts
     monkeypatch.setattr(type(spark), "addArtifacts", lambda self, *a, **k: (calls.append(a[0]), real(self, *a, **k)))
     another = spark.newSession()  # shares the context, which has the file already
-    ship.ship(another)
-    ship.ship(another)
-    assert calls == [ship.package_zip()]
+    packaging.ship(another)
+    packaging.ship(another)
+    assert calls == [packaging.package_zip()]
 
 
 def test_a_users_modules_go_by_value(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -146,12 +146,12 @@ def test_a_users_modules_go_by_value(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.syspath_prepend(str(tmp_path))
     import of_a_user  # type: ignore[import-not-found]
 
-    payload = ship.pack(of_a_user.Tally(3))
+    payload = packaging.pack(of_a_user.Tally(3))
     assert cloudpickle.list_registry_pickle_by_value() == set()
     reader = f"import pickle; tally = pickle.loads({payload!r}); print(tally.plus(1).n)"
     out = subprocess.run([sys.executable, "-c", reader], capture_output=True, text=True, check=True, cwd="/").stdout
     assert out.strip() == "4"
-    assert type(ship.unpack(payload)) is of_a_user.Tally  # back where it came from it is the class it was
+    assert type(packaging.unpack(payload)) is of_a_user.Tally  # back where it came from it is the class it was
 
 
 def test_whose_a_module_is() -> None:
@@ -160,16 +160,16 @@ def test_whose_a_module_is() -> None:
     import numpy
     import pyspark
 
-    assert ship._is_users(sys.modules[__name__])
-    for module in (json, numpy, pyspark, sys, ff, ship, sys.modules["__main__"]):
-        assert not ship._is_users(module), module
-    assert not ship._is_users(ModuleType("not_imported"))
-    assert not ship._is_users(None)
+    assert packaging._is_users(sys.modules[__name__])
+    for module in (json, numpy, pyspark, sys, ff, packaging, sys.modules["__main__"]):
+        assert not packaging._is_users(module), module
+    assert not packaging._is_users(ModuleType("not_imported"))
+    assert not packaging._is_users(None)
 
 
 def test_what_does_not_pickle_is_said() -> None:
     with pytest.raises(ff.OperationError, match="cannot be sent to the executors, it does not pickle"):
-        ship.pack(threading.Lock())
+        packaging.pack(threading.Lock())
 
 
 @pytest.mark.slow
@@ -177,7 +177,7 @@ def test_executors_without_framefold(tmp_path: Path) -> None:
     """Executors that are processes of their own, of a Python that has no framefold."""
     (tmp_path / "helpers.py").write_text(HELPERS)
     (tmp_path / "program.py").write_text(
-        f"import sys; sys.path.insert(0, {ship.package_zip()!r})\n" + textwrap.dedent(PROGRAM)
+        f"import sys; sys.path.insert(0, {packaging.package_zip()!r})\n" + textwrap.dedent(PROGRAM)
     )
     # An editable install is found through a hook in site-packages; python -S -c ... leaves it out.
     wrapper = tmp_path / "python"

@@ -17,14 +17,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime import portions
-from framefold.runtime.bind import bind
-from framefold.runtime.files import File
-from framefold.runtime.formats import Format
-from framefold.spark import reading, tasks
-from framefold.spark.files import Part, Plan
-from framefold.spark.types import arrow_schema, output_schema, to_spark
-from framefold.spark.wire import Wire, batches
+from framefold.runtime.accumulate import batching
+from framefold.runtime.plan.bind import bind
+from framefold.runtime.sources.files import File
+from framefold.runtime.sources.formats import Format
+from framefold.spark.convert.partials_codec import PartialsCodec, batches
+from framefold.spark.convert.types import arrow_schema, output_schema, to_spark
+from framefold.spark.engine import tasks
+from framefold.spark.files import task_reader
+from framefold.spark.files.scan import Part, Plan
 
 KEYS = st.tuples(st.sampled_from([None, -0.0, 0.0, 1.5, float("nan")]), st.sampled_from([None, "", "a", "b"]))
 
@@ -33,7 +34,7 @@ def job(schema: pa.Schema, by: list[str]) -> tasks.Job:
     query = bind(schema, time="t", by=by, window=ff.sliding(4, every=2), outputs={"n": ff.Count(), "x": ff.Sum("x")})
     kinds = [to_spark(schema.field(name).type) for name in by]
     results = arrow_schema(output_schema(query.result_schema, [kind for kind in kinds if kind is not None]))
-    return tasks.Job(query, Wire(query.partials_schema, len(by)), results)
+    return tasks.Job(query, PartialsCodec(query.partials_schema, len(by)), results)
 
 
 def events(rows: int, keys: int) -> pa.Table:
@@ -53,7 +54,7 @@ def test_bounds_change_nothing(by: list[str], bound: int, monkeypatch: pytest.Mo
     table = events(2_000, 11)
     work = job(table.schema, by)
     expected = work.query.results(work.query.accumulate(table, 0))
-    for room, name in ((portions, "LEAST"), (portions, "MOST"), (tasks, "HOLD_ROWS"), (tasks, "CHUNK_ROWS")):
+    for room, name in ((batching, "LEAST"), (batching, "MOST"), (tasks, "HOLD_ROWS"), (tasks, "CHUNK_ROWS")):
         monkeypatch.setattr(room, name, bound)
     partials = pa.Table.from_batches(list(tasks.accumulate(work, sliced(table.select(work.query.columns), 37))))
     order = [(name, "ascending", "at_start") for name in (*work.wire.key_names, "frame", "part")]
@@ -65,8 +66,8 @@ def test_bounds_change_nothing(by: list[str], bound: int, monkeypatch: pytest.Mo
 
 def test_parts_rise_with_the_input(monkeypatch: pytest.MonkeyPatch) -> None:
     table = events(100, 3)
-    monkeypatch.setattr(portions, "LEAST", 10)
-    monkeypatch.setattr(portions, "MOST", 10)
+    monkeypatch.setattr(batching, "LEAST", 10)
+    monkeypatch.setattr(batching, "MOST", 10)
     monkeypatch.setattr(tasks, "HOLD_ROWS", 1)
     parts = [part for batch in tasks.accumulate(job(table.schema, ["k"]), sliced(table, 10)) for part in batch["part"]]
     assert [part.as_py() for part in parts] == sorted(part.as_py() for part in parts)
@@ -90,11 +91,13 @@ def test_a_batch_of_a_file_is_let_go_of_before_the_next_is_read(
         def _layout(self, *_: Any) -> Any:
             raise NotImplementedError
 
-    monkeypatch.setitem(reading.READERS, "watched", Watched())
+    monkeypatch.setitem(task_reader.READERS, "watched", Watched())
     work = job(events(1, 1).schema, ["k"])
     plan = Plan("watched", None, work.query.input_schema, tuple(work.query.columns), condition, (), "")
     part = Part(File("of no path", 0), (0,), {})
-    assert [batch["rows"].to_pylist() for batch in tasks.accumulate_packed(work, reading.read(plan, [part]))] == [[8]]
+    assert [batch["rows"].to_pylist() for batch in tasks.accumulate_packed(work, task_reader.read(plan, [part]))] == [
+        [8]
+    ]
     assert (len(held), held[0]) == (4, 0)
     assert max(held) < 8 * rows  # partials take less than a column
 
@@ -162,7 +165,7 @@ def test_states_travel_unchanged() -> None:
         for value, field in zip(row, schema, strict=True)
     ]
     table = pa.table([column.cast(field.type) for column, field in zip(columns, schema, strict=True)], schema=schema)
-    wire = Wire(schema, 1)
+    wire = PartialsCodec(schema, 1)
     travelled = list(wire.encode(table))
     assert all(not pa.types.is_temporal(field.type) for field in travelled[0].schema)
     assert travelled[0].schema.names == ["k0", "frame", "part", *(f"s{at}" for at in range(7))]

@@ -13,7 +13,7 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from framefold import ColumnError, QueryError
-from framefold.spark.types import arrow_schema, input_schema, output_schema, to_arrow, to_spark
+from framefold.spark.convert.types import arrow_schema, input_schema, output_schema, to_arrow, to_spark
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -20,7 +20,7 @@ import pyarrow as pa
 from pyspark.sql import functions as f
 
 import framefold as ff
-from framefold.runtime import blocks
+from framefold.runtime.results import row_blocks
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -48,7 +48,7 @@ def settings(spark: SparkSession, **values: str) -> Iterator[None]:
 def many_tasks(spark: SparkSession) -> Iterator[None]:
     """However few the events are, they are spread over several tasks, and over blocks of a few rows."""
     patch = pytest.MonkeyPatch()
-    patch.setattr(blocks, "WIDTH", 5)
+    patch.setattr(row_blocks, "WIDTH", 5)
     with settings(spark, spark__sql__adaptive__enabled="false", spark__sql__shuffle__partitions="3"):
         yield
     patch.undo()
@@ -308,7 +308,7 @@ class Noted(ff.AggregateOperation):
 
 def test_no_task_holds_a_key(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """300,000 rows of one key, half of them of one time: nowhere are there more than an eighth of them."""
-    monkeypatch.setattr(blocks, "WIDTH", 1 << 12)
+    monkeypatch.setattr(row_blocks, "WIDTH", 1 << 12)
     rows, tasks = 300_000, 24
     frame = spark.range(0, rows, 1, 3).selectExpr(
         "if(id % 2 = 0, -1, (id * 7919) % 300000) as t", "id", "id % 1000 as x"

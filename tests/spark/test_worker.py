@@ -12,7 +12,7 @@ pytest.importorskip("pyspark")
 ASIDE = """
 import gc
 import weakref
-from framefold.spark.worker import set_aside
+from framefold.spark.worker import freeze_gc
 
 class Knot:
     pass
@@ -22,9 +22,9 @@ knot = Knot()
 knot.itself = knot
 gone = weakref.ref(knot)
 del knot
-set_aside()
+freeze_gc()
 kept = gc.get_freeze_count()
-set_aside()
+freeze_gc()
 print(gone() is None, kept > 1000, gc.get_freeze_count() == kept)
 later = Knot()
 later.itself = later

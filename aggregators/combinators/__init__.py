@@ -1,0 +1,1 @@
+"""Operations made of operations and of a user's functions."""

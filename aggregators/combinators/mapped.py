@@ -1,0 +1,190 @@
+"""Operations over what a function makes of the columns: Mapped and FlatMapped."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+
+from ..contract.bound import BoundAggregate
+from ..contract.column_functions import apply, is_list, require_operation, unfold
+from ..contract.frames import Frames, Values
+from ..contract.operation import AggregateOperation, Operation, State
+from ..contract.sample_columns import sample
+from ..errors import ColumnError, OperationError, QueryError
+from .all_of import Wrapped
+
+
+class Mapped(Operation):
+    """An operation over what a function makes of columns.
+
+    Parameters
+    ----------
+    operation
+        What is computed. Its columns say how many the function returns (and are named in messages); they need not
+        exist where the function is given others.
+    function
+        From whole columns (numpy arrays, Arrow arrays where numpy has no type for them) without nulls to a column of
+        as many rows, or a tuple of columns for an operation that has several. Where an argument is null the result is.
+    *columns
+        The columns that the function takes; those of the operation unless given.
+    type
+        The Arrow type of what the function returns, or a tuple of them; found out by a trial where None. Python's
+        decimals are then kept in 38 digits, with as many after the point as the trial showed, but at most 18, as in
+        Spark.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1], "price": [3.0, 4.0], "pieces": [2, 10]})
+    >>> query = ff.events(events, time="t").window(ff.tumbling(2))
+    >>> turnover = ff.Mapped(ff.Sum("turnover"), lambda price, pieces: price * pieces, "price", "pieces")
+    >>> query.aggregate(turnover=turnover)["turnover"].to_pylist()
+    [46.0]
+    """
+
+    drops_nulls = False
+
+    def __init__(
+        self, operation: Operation, function: Callable[..., Any] | None, *columns: str, type: Any = None
+    ) -> None:
+        name = self.__class__.__name__
+        self.operation = require_operation(name, operation)
+        self._require_function(name, function)
+        if not (columns or operation.columns):
+            raise QueryError(f"{name}({operation!r}) has no columns to take; expected their names")
+        super().__init__(*(columns or operation.columns))
+        self.function = function
+        self.count = len(operation.columns) or 1  # one column of lists where their items are counted
+        self.made = None if type is None else list(type) if isinstance(type, (tuple, list)) else [type]
+        if self.made is not None and len(self.made) != self.count:
+            raise QueryError(f"type= of {self!r} has {len(self.made)} types; expected {self.count}")
+        for each in self.made or ():
+            if not isinstance(each, pa.DataType):
+                raise QueryError(f"type= of {self!r} is {each!r}; expected an Arrow type, such as pa.float64()")
+
+    def _require_function(self, name: str, function: Any) -> None:
+        if not callable(function):
+            raise QueryError(f"{name}({self.operation!r}) is given {function!r}; expected a function of columns")
+        if not self.operation.columns:
+            raise QueryError(f"{name}({self.operation!r}) has nothing to map to: the operation takes no column")
+
+    def __repr__(self) -> str:
+        return f"{self.__class__.__name__}({self.operation!r}, {', '.join(map(repr, self.columns))})"
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        made = self.types_made(types)
+        return MappedColumns(self, BoundAggregate(self.__class__.__name__, self.operation, made), made)
+
+    def types_made(self, types: Sequence[pa.DataType]) -> list[pa.DataType]:
+        """The types of what the function returns for columns of these types."""
+        if self.function is None:
+            return list(types)
+        if self.made is not None:
+            return self.made
+        columns = [sample(type, 16, seed) for seed, type in enumerate(types)]
+        problem: Exception | None = None
+        if all(column is not None for column in columns):
+            try:
+                with np.errstate(all="ignore"):
+                    made = apply(self, self.function, cast(Sequence[pa.Array], columns), None, self.count)
+                if not any(pa.types.is_null(column.type) for column in made):
+                    return [column.type for column in made]
+            except OperationError:
+                raise
+            except Exception as error:
+                problem = error
+        failed = "" if problem is None else f", as it fails on made-up events ({problem.__class__.__name__}: {problem})"
+        raise OperationError(
+            f"the type of what the function of {self!r} returns cannot be told{failed}; declare it, such as "
+            "type=pa.float64()"
+        ) from problem
+
+
+class MappedColumns(Wrapped):
+    """A bound operation over the columns that a function makes."""
+
+    asked: Mapped
+
+    def __init__(self, asked: Mapped, inner: BoundAggregate, made: list[pa.DataType]) -> None:
+        super().__init__(asked, inner)
+        self.made = made
+
+    def mapped(self, columns: Sequence[pa.Array]) -> Sequence[pa.Array]:
+        """The columns that the function makes."""
+        if self.asked.function is None:
+            return columns
+        return apply(self, self.asked.function, columns, self.made, self.asked.count)
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        return self.inner.accumulate(frames, self.mapped(columns))
+
+
+class FlatMapped(Mapped):
+    """An operation over the items of lists: each item is a row of its event.
+
+    Null and empty lists have no items. Of several columns those without lists repeat their value for each item; lists
+    of one event must be of one length.
+
+    Parameters
+    ----------
+    operation
+        What is computed over the items; :class:`Count` without a column counts them.
+    function
+        From columns to a column with one list a row (an Arrow list column, or a list of lists), or a tuple of columns
+        for an operation that has several. None where the columns have lists already.
+    *columns
+        The columns that the function takes, or those with the lists; those of the operation unless given.
+    type
+        As for :class:`Mapped`: a list type.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1], "tags": [["a", "b"], ["b"]], "text": ["to be", "or not to be"]})
+    >>> query = ff.events(events, time="t").window(ff.tumbling(2))
+    >>> result = query.aggregate(
+    ...     tags=ff.FlatMapped(ff.Count(), None, "tags"),
+    ...     longest=ff.FlatMapped(ff.Max("word"), lambda text: pa.compute.split_pattern(text, " "), "text"),
+    ... )
+    >>> result.select(["tags", "longest"]).to_pylist()
+    [{'tags': 3, 'longest': 'to'}]
+    """
+
+    def __init__(
+        self, operation: Operation, function: Callable[..., Any] | None = None, *columns: str, type: Any = None
+    ) -> None:
+        super().__init__(operation, function, *columns, type=type)
+        if function is None and operation.columns and len(self.columns) != len(operation.columns):
+            raise QueryError(f"{self!r} is given {len(self.columns)} columns; expected {len(operation.columns)}")
+
+    def _require_function(self, name: str, function: Any) -> None:
+        if function is not None and not callable(function):
+            raise QueryError(
+                f"{name}({self.operation!r}) is given {function!r}; expected a function of columns or None"
+            )
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        made = self.types_made(types)
+        if not any(map(is_list, made)):
+            what = "whose function returns" if self.function is not None else "has"
+            raise ColumnError(f"{self!r} needs lists; {what} {', '.join(map(str, made))}")
+        items = [type.value_type if is_list(type) else type for type in made]
+        return Unfolded(self, BoundAggregate("FlatMapped", self.operation, items[: len(self.operation.columns)]), made)
+
+
+class Unfolded(MappedColumns):
+    """A bound operation over items of lists."""
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        lengths, items = unfold(self, self.mapped(columns))
+        filled = lengths > 0
+        some, left = frames.where(filled)
+        if not some.size:
+            return self.inner.scatter(frames.size, left, {k: one[:0] for k, one in self.inner.identity.items()})
+        lengths = lengths[filled]
+        index, ticks, order = (np.repeat(each, lengths) for each in (some.index, some.ticks, some.order))
+        each = Frames(index, some.size, ticks, order)
+        return self.inner.scatter(frames.size, left, self.inner.accumulate(each, items[: len(self.inner.columns)]))

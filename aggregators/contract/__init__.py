@@ -1,0 +1,1 @@
+"""What an operation is, and what the engine makes of it."""

@@ -1,0 +1,161 @@
+"""Users' functions of whole columns, called on rows without nulls; and lists unfolded into rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ..errors import OperationError, QueryError
+from .bound import to_values
+from .operation import Operation
+
+PLACES = 18
+"""So many digits after the point Python's decimals keep unless a type is declared."""
+
+
+def require_operation(name: str, operation: object) -> Operation:
+    """QueryError unless it is an operation."""
+    if not isinstance(operation, Operation):
+        hint = f", such as ff.{operation.__name__}(...)" if isinstance(operation, type) else ""
+        raise QueryError(f"{name} is given {operation!r}; expected an aggregate operation{hint}")
+    return operation
+
+
+def valid_rows(columns: Sequence[pa.Array]) -> NDArray[np.bool_] | None:
+    """Which rows have no null in any column; None where all are such."""
+    nulls = [column for column in columns if column.null_count]
+    if not nulls:
+        return None
+    valid: NDArray[np.bool_] = np.logical_and.reduce([c.is_valid().to_numpy(zero_copy_only=False) for c in nulls])
+    return valid
+
+
+def apply(
+    asked: object,
+    function: Callable[..., Any],
+    columns: Sequence[pa.Array],
+    types: Sequence[pa.DataType] | None = None,
+    count: int = 1,
+) -> list[pa.Array]:
+    """The columns that a function gives (a tuple of them where ``count`` is not 1), null where an argument is."""
+    rows = len(columns[0])
+    valid = valid_rows(columns)
+    if valid is not None:
+        if not valid.any():
+            return [pa.nulls(rows, type) for type in types or [pa.null()] * count]
+        columns = [column.filter(pa.array(valid)) for column in columns]
+    values = _called(function, columns)
+    given = values if count != 1 and isinstance(values, tuple) else (values,)
+    if len(given) != count:
+        raise OperationError(f"the function of {asked!r} returned {len(given)} columns; expected a tuple of {count}")
+    wanted = types or [None] * count
+    made = [_column(asked, each, len(columns[0]), type) for each, type in zip(given, wanted, strict=True)]
+    if valid is None:
+        return made
+    source = pa.array(np.cumsum(valid) - 1, mask=~valid)
+    return [column.take(source) for column in made]
+
+
+def _called(function: Callable[..., Any], columns: Sequence[pa.Array]) -> Any:
+    """What a function makes of columns; of decimals in 76 digits where 38 are not enough for what it does.
+
+    Arrow multiplies a ``decimal(20, 2)`` and an integer to 40 digits, whatever the values are, and refuses.
+    """
+    try:
+        return function(*map(to_values, columns))
+    except pa.ArrowInvalid:
+        wide = [_cast(column, pa.types.is_decimal128, pa.decimal256) for column in columns]
+        if all(one is other for one, other in zip(wide, columns, strict=True)):
+            raise
+        with suppress(pa.ArrowInvalid):
+            values = function(*map(to_values, wide))
+            return tuple(map(_narrow, values)) if isinstance(values, tuple) else _narrow(values)
+        raise
+
+
+def _narrow(values: Any) -> Any:
+    return _cast(values, pa.types.is_decimal256, lambda digits, scale: pa.decimal128(min(digits, 38), scale))
+
+
+def _cast(column: Any, asked: Callable[[pa.DataType], bool], made: Callable[[int, int], pa.DataType]) -> Any:
+    """A column of one kind of decimals as one of another; all else as it is."""
+    if isinstance(column, (pa.Array, pa.ChunkedArray)) and asked(column.type):
+        return column.cast(made(column.type.precision, column.type.scale))
+    return column
+
+
+def _column(asked: object, values: Any, rows: int, type: pa.DataType | None) -> pa.Array:
+    try:
+        if isinstance(values, pa.ChunkedArray):
+            values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
+        if isinstance(values, np.ma.MaskedArray):
+            values = pa.array(np.asarray(values.data), mask=np.ma.getmaskarray(values))
+        if isinstance(values, np.ndarray) and values.ndim > 1:
+            values = list(values)
+        column = values if isinstance(values, pa.Array) else pa.array(values)
+        wanted = type or (column.type if column is values else roomy(column.type))
+        if column.type != wanted:
+            column = (column if column is values else _rounded(column, wanted)).cast(wanted)
+    except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError) as error:
+        raise OperationError(
+            f"the function of {asked!r} returned what cannot be a column of {type or 'one type'}: {error}"
+        ) from error
+    if len(column) != rows:
+        raise OperationError(f"the function of {asked!r} returned {len(column)} values; expected {rows}, one each")
+    return column
+
+
+def roomy(type: pa.DataType) -> pa.DataType:
+    """A type for a column of Python values: those at hand only show how many digits decimals have after the point.
+
+    38 digits, of which as many come after the point as were seen, but at most 18, which is where Spark puts the point
+    in Python's decimals.
+
+    >>> roomy(pa.decimal128(3, 2)), roomy(pa.list_(pa.decimal128(28, 28)))
+    (Decimal128Type(decimal128(38, 2)), ListType(list<item: decimal128(38, 18)>))
+    """
+    if pa.types.is_decimal(type):
+        return pa.decimal128(38, min(type.scale, PLACES))
+    if pa.types.is_list(type):
+        return pa.list_(roomy(type.value_type))
+    if pa.types.is_struct(type):
+        return pa.struct([field.with_type(roomy(field.type)) for field in type])
+    return type
+
+
+def _rounded(column: pa.Array, type: pa.DataType) -> pa.Array:
+    """A column of Python's decimals with no more digits after the point than a type with many of them has."""
+    if not (
+        pa.types.is_decimal(column.type) and pa.types.is_decimal(type) and column.type.scale > type.scale >= PLACES
+    ):
+        return column
+    wide = column.cast(pa.decimal256(76, column.type.scale))
+    return pc.round(wide, type.scale, round_mode="half_towards_infinity")
+
+
+def is_list(type: pa.DataType) -> bool:
+    """Whether a column of a type has lists, of any or of a fixed size."""
+    return bool(pa.types.is_list(type) or pa.types.is_large_list(type) or pa.types.is_fixed_size_list(type))
+
+
+def unfold(asked: object, columns: Sequence[pa.Array]) -> tuple[NDArray[np.int64], list[pa.Array]]:
+    """How many items each row has, and the columns item by item: those without lists repeat their values."""
+    lengths: NDArray[np.int64] | None = None
+    for column in columns:
+        if is_list(column.type):
+            found = pc.fill_null(pc.list_value_length(column), 0).to_numpy().astype(np.int64)
+            if lengths is not None and not np.array_equal(lengths, found):
+                row = int(np.flatnonzero(lengths != found)[0])
+                raise OperationError(
+                    f"{asked!r} has lists of {lengths[row]} and of {found[row]} items in one event; expected as many"
+                )
+            lengths = found
+    assert lengths is not None
+    rows = pa.array(np.repeat(np.arange(len(lengths)), lengths))
+    return lengths, [pc.list_flatten(each) if is_list(each.type) else each.take(rows) for each in columns]

@@ -1,0 +1,231 @@
+"""The reductions of a batch's rows to frames, which ``accumulate`` is written with."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ..errors import SumOverflowError
+from ..numeric.grouped_min_max import greatest, least
+from ..numeric.grouped_sums import cut_at, largest_of, summed
+from ..states.compensated import HUGE, Compensated
+from ..states.limbs import Exact
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+Values = Any
+"""A column of a batch: a numpy array where its type has one, an Arrow array otherwise."""
+
+CHUNK = 1 << 21
+"""As many 32-bit integers as float64 adds up without rounding."""
+
+
+class Frames:
+    """The rows of a batch, each already assigned to a frame.
+
+    Every reduction takes a column of the batch's rows and gives one element a frame. Each frame has at least one
+    row: rows that are null in one of the operation's columns are gone, and so are frames left without any.
+
+    Parameters
+    ----------
+    index
+        Which frame each row is in: integers from 0 to ``size - 1``.
+    size
+        How many frames there are.
+    ticks
+        The time of each row, int64: microseconds since the epoch, days for dates, or the integer itself.
+    order
+        What rows are ordered by, int64: their row numbers, where windows are counted in rows; their time where None.
+    counts
+        How many rows each frame has, int64, where that is known. Where it is not, frames may have none: what an
+        operation makes of these is thrown away. Only those get such that say so (``takes_empty_frames``).
+
+    Examples
+    --------
+    >>> frames = Frames(np.array([0, 1, 0]), 2, np.array([5, 12, 3]))
+    >>> frames.sum(np.array([1.0, 2.0, 4.0])), frames.count()
+    (array([5., 2.]), array([2, 1]))
+    >>> frames.first(np.array([1.0, 2.0, 4.0]))  # in time order
+    array([4., 2.])
+    """
+
+    def __init__(
+        self,
+        index: NDArray[np.intp],
+        size: int,
+        ticks: Ints,
+        order: Ints | None = None,
+        counts: Ints | None = None,
+    ) -> None:
+        self.index = index
+        self.size = size
+        self.ticks = ticks
+        self.order = ticks if order is None else order
+        if counts is not None:
+            self.know_count(counts)
+        self._sums: dict[Any, tuple[NDArray[np.float64], Compensated]] = {}
+
+    def where(self, rows: NDArray[np.bool_]) -> tuple[Frames, NDArray[np.intp]]:
+        """Some of the rows, in the frames that are left with any, and which of the frames these are."""
+        kept = np.flatnonzero(rows)
+        index = self.index[kept]
+        left = np.zeros(self.size, bool)
+        left[index] = True
+        frames = np.flatnonzero(left)
+        return Frames((np.cumsum(left) - 1)[index], len(frames), self.ticks[kept], self.order[kept]), frames
+
+    def count(self, values: Values = None) -> Ints:
+        """How many rows each frame has."""
+        return self._count.copy()
+
+    def know_count(self, counts: Ints) -> None:
+        """Take over how many rows each frame has from a reduction that has counted them along the way."""
+        self._count = counts
+
+    @cached_property
+    def _count(self) -> Ints:
+        return np.bincount(self.index, minlength=self.size)
+
+    def sum(self, values: Values) -> NDArray[Any]:
+        """The sum of the values in each frame: int64 for integers and booleans, float64 for floats.
+
+        Raises
+        ------
+        SumOverflowError
+            If the integers of a frame add up to more than an int64 holds.
+        """
+        values = np.asarray(values)
+        if values.dtype.kind == "f":
+            return np.bincount(self.index, weights=values, minlength=self.size)
+        total, fits = self.exact_sum(values).int64()
+        if not fits.all():
+            raise SumOverflowError(f"the sum of one frame's {values.dtype} values does not fit int64")
+        return total
+
+    def exact_sum(self, values: Values) -> Exact:
+        """The exact sum of integers (two limbs) or of an Arrow array of decimals (four limbs)."""
+        if isinstance(values, pa.Array):
+            return Exact([self._add_up(limb) for limb in Exact.of_decimals(values).limbs]).carried()
+        values = np.asarray(values)
+        if values.dtype.kind == "b" or values.dtype.itemsize <= 2:
+            return Exact.of(self._add_up(values))
+        if values.dtype != np.uint64:
+            bound = max(abs(int(values.min())), abs(int(values.max()))) if len(values) else 0
+            if bound * len(values) < 1 << 53:
+                return Exact.of(self._add_up(values))
+        return Exact([self._add_up(limb) for limb in Exact.of(values).limbs]).carried()
+
+    def _add_up(self, limb: NDArray[Any]) -> Ints:
+        """Add up integers below 2**32 (or so few that it does not matter) in float64, which is exact for a chunk."""
+        total = np.zeros(self.size, np.int64)
+        for start in range(0, len(limb), CHUNK):
+            rows = slice(start, start + CHUNK)
+            total += np.bincount(self.index[rows], weights=limb[rows], minlength=self.size).astype(np.int64)
+        return total
+
+    def compensated_sum(self, values: Values) -> Compensated:
+        """The sum of floats in each frame together with what rounding lost of it.
+
+        Where rows have not been counted yet, they are counted along with the first such sum, at next to no cost.
+        """
+        values = np.asarray(values, dtype=np.float64)
+        if values.flags.writeable:
+            return self._compensated_sum(values)
+        # Several outputs often add up one column. It cannot change, and is kept, so that no other takes its place.
+        known = (values.__array_interface__["data"][0], values.strides, len(values))
+        if known not in self._sums:
+            self._sums[known] = (values, self._compensated_sum(values))
+        return self._sums[known][1]
+
+    def _compensated_sum(self, values: NDArray[np.float64]) -> Compensated:
+        largest = largest_of(values)
+        if not largest < HUGE:
+            return self._sum_with_rare(values)
+        if largest == 0.0:
+            return Compensated.of(np.zeros(self.size))
+        cut, counting = cut_at(largest, len(values)), "_count" not in self.__dict__
+        total, counts = summed(values, self.index, self.size, cut, counting=counting)
+        if counts is not None:
+            self.know_count(counts)
+        return total
+
+    def _sum_with_rare(self, values: NDArray[np.float64]) -> Compensated:
+        """The same where NaN, inf or huge values are among them: those are added up by themselves."""
+        each = Compensated.of(values)
+        assert each.rare is not None
+        total = self.compensated_sum(each.high)
+        columns = [np.bincount(self.index, weights=column, minlength=self.size) for column in each.rare.T]
+        return Compensated(total.high, total.low, np.column_stack(columns))
+
+    def min(self, values: Values) -> Values:
+        """The least value of each frame. NaN is above every other value, as in Spark SQL."""
+        return self._extreme(values, least)
+
+    def max(self, values: Values) -> Values:
+        """The greatest value of each frame. NaN is above every other value, as in Spark SQL."""
+        return self._extreme(values, greatest)
+
+    def _extreme(self, values: Values, of_groups: Callable[[Values, NDArray[np.intp], int], NDArray[Any]]) -> Values:
+        if not isinstance(values, pa.Array):
+            return of_groups(np.asarray(values), self.index, self.size)
+        ranked = values.dictionary_encode()
+        order = pc.array_sort_indices(ranked.dictionary).to_numpy()
+        rank = np.empty_like(order)
+        rank[order] = np.arange(len(order), dtype=order.dtype)
+        codes = rank[ranked.indices.to_numpy()]
+        return ranked.dictionary.take(pa.array(order[of_groups(codes, self.index, self.size)]))
+
+    @cached_property
+    def _sorted(self) -> bool:
+        return bool((self.order[1:] >= self.order[:-1]).all())
+
+    @cached_property
+    def first_row(self) -> NDArray[np.intp]:
+        """The row of each frame's first event in time; among those of one time the one that came first."""
+        return self._edge(least, slice(None, None, -1))
+
+    @cached_property
+    def last_row(self) -> NDArray[np.intp]:
+        """The row of each frame's last event in time; among those of one time the one that came last."""
+        return self._edge(greatest, slice(None))
+
+    def _edge(self, of_groups: Callable[[Ints, NDArray[np.intp], int], Ints], order: slice) -> NDArray[np.intp]:
+        rows = np.arange(len(self.index))
+        if not self._sorted:
+            rows = np.flatnonzero(self.order == of_groups(self.order, self.index, self.size)[self.index])
+        edge = np.empty(self.size, np.intp)
+        edge[self.index[rows[order]]] = rows[order]  # where an index repeats, numpy keeps what is assigned last
+        return edge
+
+    def first(self, values: Values) -> Values:
+        """The value of each frame's first event."""
+        return _take(values, self.first_row)
+
+    def last(self, values: Values) -> Values:
+        """The value of each frame's last event."""
+        return _take(values, self.last_row)
+
+    def mean(self, values: Values) -> NDArray[np.float64]:
+        """The arithmetic mean of each frame's values."""
+        return self.compensated_sum(values).value() / self.count()
+
+    def group(self, values: Values) -> Iterator[Values]:
+        """Each frame's values in time order, frame by frame: for whatever has no reduction of its own."""
+        if self._sorted:
+            rows = np.argsort(self.index, kind="stable")
+        else:
+            rows = np.lexsort((self.order, self.index))
+        values = _take(values, rows)
+        ends = np.cumsum(self.count())
+        for start, end in zip((ends - self.count()).tolist(), ends.tolist(), strict=True):
+            yield values[start:end]
+
+
+def _take(values: Values, rows: NDArray[np.intp]) -> Values:
+    return values.take(pa.array(rows)) if isinstance(values, pa.Array) else cast(NDArray[Any], values)[rows]

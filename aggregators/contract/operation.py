@@ -1,0 +1,209 @@
+"""What an aggregate is: a state made of columns, and the functions that build, join, split and finish it."""
+
+from __future__ import annotations
+
+import copy
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, Self
+
+import pyarrow as pa
+
+from ..errors import OperationError, QueryError
+from ..states.fields import Column
+from .frames import Frames, Values
+from .sql_spec import InSql, by_field
+
+State = Mapping[str, Column]
+"""Columns of states: one for each field, all of one length."""
+
+
+class Operation(ABC):
+    """What :class:`AggregateOperation` and :class:`PythonOperation` have in common: the columns they are given.
+
+    Parameters
+    ----------
+    *columns
+        The names of the input columns, in the order in which ``accumulate`` takes them.
+
+    Attributes
+    ----------
+    result
+        The type of the result: an Arrow type, or its name such as ``"float64"``. Found out by a trial where None.
+    drops_nulls
+        Whether rows with a null in an input column are left out before ``accumulate``. An operation that wants to
+        see them gets Arrow arrays.
+    exact_deduct
+        Whether ``deduct`` gives back exactly what ``combine`` was given, although the state has float fields.
+    commutative
+        Whether ``combine(a, b)`` equals ``combine(b, a)``. Found out by a trial where None. Partials of operations that
+        are not are merged strictly in time order, which costs a shuffle of the events on Spark.
+    uses_order
+        Whether results depend on which of several events came first, although states know it and merge in any order.
+    """
+
+    result: Any = None
+    drops_nulls: ClassVar[bool] = True
+    exact_deduct: bool = False
+    commutative: bool | None = None
+    uses_order: ClassVar[bool] = False
+    columns: tuple[str, ...] = ()
+    windows: tuple[Any, ...] = ()
+
+    def __init__(self, *columns: str) -> None:
+        for column in columns:
+            if not isinstance(column, str):
+                raise QueryError(f"{type(self).__name__} takes names of columns; found {column!r}")
+        self.columns = columns
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(map(repr, self.columns))})"
+
+    @abstractmethod
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        """The operation for input columns of these types; ColumnError where it cannot work on them."""
+
+    def at_times(self, duration: Callable[[Any, str], int]) -> Operation:
+        """The operation for a time column, for whose ticks ``duration(value, argument)`` counts durations.
+
+        Most have no durations; those made of operations hand it on to them.
+        """
+        inner = {name: _each(value, lambda part: part.at_times(duration)) for name, value in self._made_of().items()}
+        if not inner:
+            return self
+        operation = copy.copy(self)
+        vars(operation).update(inner)
+        return operation
+
+    def _made_of(self) -> dict[str, Any]:
+        """The attributes that hold the operations this one is made of: one each, or several by name."""
+        return {
+            name: value
+            for name, value in vars(self).items()
+            if isinstance(value, Operation)
+            or (isinstance(value, dict) and value and all(isinstance(part, Operation) for part in value.values()))
+        }
+
+    def _parts(self) -> list[Operation]:
+        """The operations this one is made of."""
+        parts: list[Operation] = []
+        for value in self._made_of().values():
+            parts += value.values() if isinstance(value, dict) else [value]
+        return parts
+
+    @property
+    def in_order(self) -> bool:
+        """Whether this operation, or one it is made of, uses the order of events."""
+        return self.uses_order or any(part.in_order for part in self._parts())
+
+    @property
+    def has_inner_windows(self) -> bool:
+        """Whether a part of this operation was given windows of its own, which only a whole output can have."""
+        return any(part.windows or part.has_inner_windows for part in self._parts())
+
+    def over(self, *windows: Any) -> Self:
+        """The operation over windows of its own, instead of those of the query; one pass, on shared frames.
+
+        The result has a row for every window of every output; an output is null in windows that are not its own.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> events = pa.table({"t": [0, 1, 5], "x": [1, 2, 3]})
+        >>> both = ff.Sum("x").over(ff.tumbling(2), ff.tumbling(4))
+        >>> ff.events(events, time="t").window(ff.tumbling(4)).aggregate(x=both, n=ff.Count()).to_pylist()[:2]
+        [{'window': {'start': 0, 'end': 2}, 'x': 3, 'n': None}, {'window': {'start': 0, 'end': 4}, 'x': 3, 'n': 2}]
+        """
+        operation = copy.copy(self)
+        operation.windows = windows
+        return operation
+
+    def then(self, function: Callable[[Any], Any], *, result: Any = None) -> Operation:
+        """The operation with its results passed through a function of whole columns, without nulls.
+
+        See :class:`~framefold.aggregators.combinators.all_of.Then`; ``result`` is the type of what the function
+        returns.
+        """
+        from ..combinators.all_of import Then
+
+        return Then(self, function, result)
+
+
+class AggregateOperation(Operation):
+    """An aggregate over whole columns of states at once.
+
+    A subclass declares ``state`` (see :mod:`framefold.aggregators.states.fields` for the types) and writes four
+    functions.
+    All of them see columns with one element a state and must work element by element, so that one call serves every
+    key and every window. ``combine`` is associative; its left operand is the earlier one. ``combine`` and ``deduct``
+    neither keep nor change what they are given. Nulls in the input columns are gone before ``accumulate``.
+
+    Where ``combine`` is one numpy function for each field (``a["n"] + b["n"]``, ``np.maximum(a["x"], b["x"])``), a
+    subclass may say so: ``joins = {"n": np.add, "x": np.maximum}``. Windows then slide without calling it, several
+    times as fast, if every field has such a function: ``np.add`` for integers, compensated and exact fields, and the
+    least, the greatest, "and" and "or" for any numpy type.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import pyarrow as pa
+    >>> import framefold as ff
+    >>> class GeometricMean(ff.AggregateOperation):
+    ...     state = {"log_sum": "float64", "count": "int64"}
+    ...     def accumulate(self, frames, x):
+    ...         return {"log_sum": frames.sum(np.log(x)), "count": frames.count(x)}
+    ...     def combine(self, a, b):
+    ...         return {"log_sum": a["log_sum"] + b["log_sum"], "count": a["count"] + b["count"]}
+    ...     def finish(self, a):
+    ...         return np.exp(a["log_sum"] / a["count"])
+    >>> events = pa.table({"t": [0, 1, 2], "x": [2.0, 8.0, 1.0]})
+    >>> result = ff.events(events, time="t").window(ff.sliding(2, every=1)).aggregate(mean=GeometricMean("x"))
+    >>> [round(mean, 6) for mean in result["mean"].to_pylist()]
+    [2.0, 4.0, 2.828427, 1.0]
+    """
+
+    state: ClassVar[Mapping[str, Any]] = {}
+    joins: Mapping[str, Any] = {}
+    takes_empty_frames: ClassVar[bool] = False
+    """Whether ``accumulate`` may be given frames without a row, which are thrown away. Only asked of our own."""
+
+    sql: ClassVar[Mapping[str, str] | None] = None
+    """Optional: an aggregate of Spark's SQL for each field, such as ``{"total": "sum({0})"}``, where ``{0}``, ``{1}``,
+    ... are the input columns. Spark then builds the states itself, and events need not cross into Python. It must give
+    what ``accumulate`` gives; a null is the identity. Several columns are all null in rows where any of them is."""
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        """The operation for input columns of these types: itself, unless its state depends on them."""
+        return self
+
+    def create(self) -> Mapping[str, Any]:
+        """The identity, one scalar a field: ``combine(create, x) == x``. Zeros unless a subclass says otherwise."""
+        return dict.fromkeys(self.state, 0)
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        """The states of a batch's frames, from its rows."""
+        raise OperationError(f"{type(self).__name__} has no accumulate: write accumulate(self, frames, ...)")
+
+    def combine(self, a: State, b: State) -> State:
+        """Two states to one; ``a`` is the earlier."""
+        raise OperationError(f"{type(self).__name__} has no combine: write combine(self, a, b)")
+
+    def deduct(self, a: State, b: State) -> State:
+        """Take ``b`` out of ``a``, which contains it at its left end. Optional."""
+        raise OperationError(f"{type(self).__name__} has no deduct")
+
+    def finish(self, a: State) -> Any:
+        """The results of states: a numpy array (masked where null), an Arrow array, or a list."""
+        raise OperationError(f"{type(self).__name__} has no finish: write finish(self, a)")
+
+    def in_sql(self, *types: pa.DataType) -> InSql | None:
+        """How Spark builds states from columns of these types by itself; None where it cannot: see ``sql``."""
+        return by_field(self)
+
+    def has(self, method: str) -> bool:
+        """Whether a subclass has written the method."""
+        return getattr(type(self), method) is not getattr(AggregateOperation, method)
+
+
+def _each(value: Any, change: Callable[[Operation], Operation]) -> Any:
+    return {name: change(part) for name, part in value.items()} if isinstance(value, dict) else change(value)

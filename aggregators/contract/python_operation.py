@@ -1,0 +1,121 @@
+"""Aggregates whose state is any Python object: slower, and the easiest to write."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+
+from ..errors import OperationError
+from ..states.fields import Objects
+from .frames import Frames, Values
+from .operation import AggregateOperation, Operation, State
+
+
+class PythonOperation(Operation):
+    """An aggregate of one state and one value at a time.
+
+    Write ``create``, ``accumulate``, ``combine``, ``finish`` and, where there is an exact inverse, ``deduct`` (used
+    with ``exact_deduct = True``). The state may be any object; it travels by cloudpickle. Values arrive as Python has
+    them, in time order. ``combine`` and ``deduct`` must return a new state or one of their arguments unchanged;
+    ``accumulate`` may change the state it is given.
+
+    Examples
+    --------
+    >>> import pyarrow as pa
+    >>> import framefold as ff
+    >>> class Words(ff.PythonOperation):
+    ...     result = "list<string>"
+    ...     def create(self):
+    ...         return frozenset()
+    ...     def accumulate(self, state, word):
+    ...         return state | {word}
+    ...     def combine(self, a, b):
+    ...         return a | b
+    ...     def finish(self, state):
+    ...         return sorted(state)
+    >>> events = pa.table({"t": [0, 1, 2], "word": ["b", "a", "b"]})
+    >>> ff.events(events, time="t").window(ff.tumbling(2)).aggregate(words=Words("word"))["words"].to_pylist()
+    [['a', 'b'], ['b']]
+    """
+
+    def create(self) -> Any:
+        """The identity: the state of no values."""
+        raise OperationError(f"{type(self).__name__} has no create: write create(self)")
+
+    def accumulate(self, state: Any, *values: Any) -> Any:
+        """The state with one more value, which is later than those in it."""
+        raise OperationError(f"{type(self).__name__} has no accumulate: write accumulate(self, state, value)")
+
+    def combine(self, a: Any, b: Any) -> Any:
+        """Two states to one; ``a`` is the earlier."""
+        raise OperationError(f"{type(self).__name__} has no combine: write combine(self, a, b)")
+
+    def deduct(self, a: Any, b: Any) -> Any:
+        """Take ``b`` out of ``a``, which contains it at its left end. Optional."""
+        raise OperationError(f"{type(self).__name__} has no deduct")
+
+    def finish(self, state: Any) -> Any:
+        """The result of a state; None for null. The state itself unless a subclass says otherwise."""
+        return state
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        """The operation as one over columns of states."""
+        for method in ("create", "accumulate", "combine"):
+            if getattr(type(self), method) is getattr(PythonOperation, method):
+                raise OperationError(f"{self!r} has no {method}, which every PythonOperation must have")
+        if not self.columns:
+            raise OperationError(f"{self!r} names no column; expected at least one to accumulate")
+        try:
+            inspect.signature(self.accumulate).bind(None, *self.columns)
+        except TypeError:
+            takes = max(len(inspect.signature(self.accumulate).parameters) - 1, 0)
+            raise OperationError(
+                f"{self!r} is given {len(self.columns)} columns, but its accumulate takes {takes}"
+            ) from None
+        deducts = type(self).deduct is not PythonOperation.deduct
+        return (InvertibleColumns if deducts else ObjectColumns)(self)
+
+
+class ObjectColumns(AggregateOperation):
+    """A :class:`PythonOperation` over columns of objects: one call of a user's function an element operation."""
+
+    state = {"state": "object"}
+
+    def __init__(self, scalar: PythonOperation) -> None:
+        super().__init__(*scalar.columns)
+        self.scalar = scalar
+        self.result = scalar.result
+        self.exact_deduct = scalar.exact_deduct
+        self.commutative = scalar.commutative
+
+    def __repr__(self) -> str:
+        return repr(self.scalar)
+
+    def create(self) -> Mapping[str, Any]:
+        return {"state": self.scalar.create()}
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        states = []
+        for values in zip(*(frames.group(column) for column in columns), strict=True):
+            state = self.scalar.create()
+            for row in zip(*(value.tolist() for value in values), strict=True):
+                state = self.scalar.accumulate(state, *row)
+            states.append(state)
+        return {"state": Objects().column(states)}
+
+    def combine(self, a: State, b: State) -> State:
+        return {"state": np.frompyfunc(self.scalar.combine, 2, 1)(a["state"], b["state"])}
+
+    def finish(self, a: State) -> Any:
+        return [self.scalar.finish(state) for state in cast(Any, a["state"]).tolist()]
+
+
+class InvertibleColumns(ObjectColumns):
+    """The same for an operation that has a deduct."""
+
+    def deduct(self, a: State, b: State) -> State:
+        return {"state": np.frompyfunc(self.scalar.deduct, 2, 1)(a["state"], b["state"])}

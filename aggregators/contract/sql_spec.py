@@ -1,0 +1,139 @@
+"""What a database needs to build an operation's states itself: aggregates in SQL, and how states are read from them.
+
+The text is Spark's SQL. Nothing here runs it: an engine puts names in place of the placeholders, groups events by key
+and frame, and hands back the columns.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+
+from ..errors import OperationError
+from ..states import fields
+
+if TYPE_CHECKING:
+    from .operation import AggregateOperation, State
+
+MOST_ROWS = 1 << 30
+"""Sums of so many rows of one key and frame come out exact."""
+
+FEW_ROWS = 1 << 22
+"""Fewer parts are enough for so many."""
+
+PLACEHOLDER = re.compile(r"\{(\w+)\}")
+
+Planes = Mapping[str, pa.Array]
+"""Columns that a database made, one element a partial, by their names in :class:`InSql`."""
+
+
+@dataclass(frozen=True)
+class InSql:
+    """How a database builds the states of one operation.
+
+    Attributes
+    ----------
+    aggregates
+        Aggregates by name, such as ``{"total": "sum({0})"}``. ``{0}``, ``{1}``, ... stand for the input columns,
+        ``{ticks}`` for the time of an event as an integer, and any other word for one of ``steps``.
+    read
+        The states of the columns they give, and of those of ``apart``; called where a partial is made.
+    steps
+        What is computed for each event before, by name; each may use those in front of it.
+    apart
+        The steps, integers from -2048 to 2047, by which events of one key and frame are grouped further. Each group
+        is a partial of its own, and these are merged as all others.
+    few
+        The same, cheaper, where no more than ``FEW_ROWS`` events have one key and frame.
+    """
+
+    aggregates: Mapping[str, str]
+    read: Callable[[Planes], State]
+    steps: Mapping[str, str] = field(default_factory=dict)
+    apart: tuple[str, ...] = ()
+    few: InSql | None = None
+
+    def moved(self, start: int, prefix: str) -> InSql:
+        """The same for columns that come after ``start`` others, with a prefix to the names of all it computes."""
+        names = {name: f"{{{prefix}{name}}}" for name in self.steps} | {"ticks": "{ticks}"}
+
+        def text(of: str) -> str:
+            return PLACEHOLDER.sub(lambda word: names.get(word[1]) or f"{{{int(word[1]) + start}}}", of)
+
+        return InSql(
+            {f"{prefix}{name}": text(of) for name, of in self.aggregates.items()},
+            self.read,
+            {f"{prefix}{name}": text(of) for name, of in self.steps.items()},
+            tuple(f"{prefix}{name}" for name in self.apart),
+            None if self.few is None else self.few.moved(start, prefix),
+        )
+
+
+def side_by_side(parts: Sequence[InSql], read: Callable[[Planes], State]) -> InSql:
+    """Several at once, whose names all differ."""
+    aggregates = {name: text for part in parts for name, text in part.aggregates.items()}
+    steps = {name: text for part in parts for name, text in part.steps.items()}
+    fewer = [part.few for part in parts if part.few is not None]
+    few = side_by_side([part.few or part for part in parts], read) if fewer else None
+    return InSql(aggregates, read, steps, tuple(name for part in parts for name in part.apart), few)
+
+
+def put(text: str, names: Mapping[str, str]) -> str:
+    """A text with names in place of its placeholders.
+
+    >>> put("sum({0} * {factor})", {"0": "c1", "factor": "v0"})
+    'sum(c1 * v0)'
+    """
+    return PLACEHOLDER.sub(lambda found: names[found[1]], text)
+
+
+def by_field(operation: AggregateOperation) -> InSql | None:
+    """How a database builds states of an operation that says so by an aggregate for each field, in ``sql``.
+
+    Raises
+    ------
+    OperationError
+        If ``sql`` does not have the fields of the state, or names a column that the operation is not given.
+    """
+    if operation.sql is None:
+        return None
+    kinds = {name: fields.field(declared) for name, declared in operation.state.items()}
+    if operation.sql.keys() != kinds.keys():
+        found, expected = (", ".join(map(repr, names)) or "nothing" for names in (operation.sql, kinds))
+        raise OperationError(f"the sql of {operation!r} has {found}; expected an aggregate for each of {expected}")
+    places = {str(place) for place in range(len(operation.columns))}
+    for name, text in operation.sql.items():
+        for word in PLACEHOLDER.findall(text):
+            if word not in places | {"ticks"}:
+                raise OperationError(
+                    f"the sql of {operation!r} for {name!r} names {{{word}}}; expected one of its "
+                    f"{len(places)} columns, from {{0}}"
+                )
+    if any(isinstance(kind, fields.RaggedField) or kind == fields.Objects() for kind in kinds.values()):
+        return None
+    identity = operation.create()
+
+    def read(planes: Planes) -> State:
+        return {name: column_of(kind, planes[name], identity[name]) for name, kind in kinds.items()}
+
+    if len(places) < 2 or not operation.drops_nulls:
+        return InSql(operation.sql, read)
+    known = " and ".join(f"{{{place}}} is not null" for place in sorted(places))
+    steps = {f"known{place}": f"case when {known} then {{{place}}} end" for place in sorted(places)}
+    within = {place: f"{{known{place}}}" for place in places} | {"ticks": "{ticks}"}
+    return InSql({name: put(text, within) for name, text in operation.sql.items()}, read, steps)
+
+
+def column_of(kind: fields.Field, values: pa.Array, identity: Any) -> fields.Column:
+    """A column of a state's field of what a database gave; a null is the identity."""
+    valid = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
+    known = values.drop_null() if values.null_count else values
+    if isinstance(kind, fields.Plain):
+        known = known.cast(kind.planes[""])
+    column = kind.column(known if isinstance(kind, fields.Objects) else known.to_numpy(zero_copy_only=False))
+    return column if len(valid) == len(values) else fields.place(len(values), valid, column, kind.full(identity, 1))

@@ -1,0 +1,144 @@
+"""Trials of an operation on made-up events, before there are any: whether it keeps its contract, what it returns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..errors import OperationError
+from ..states.compensated import Compensated
+from ..states.fields import Column
+from ..states.limbs import Exact
+from ..states.ragged import Ragged
+from .frames import Frames
+from .operation import Operation, State
+from .sample_columns import sample
+
+if TYPE_CHECKING:
+    from .bound import BoundAggregate
+
+TRIALS = 64
+"""Pairs of states on which an undeclared operation is tried for commutativity."""
+
+
+def states_of_samples(bound: BoundAggregate) -> State | None:
+    """States of made-up events, in time order; None where no events can be made up for its types."""
+    rows = 4 * TRIALS
+    columns = [sample(type, rows, seed) for seed, type in enumerate(bound.types)]
+    if any(column is None for column in columns):
+        return None
+    index = np.sort(np.r_[np.arange(2 * TRIALS), np.random.default_rng(1).integers(0, 2 * TRIALS, 2 * TRIALS)])
+    frames = Frames(index.astype(np.intp), 2 * TRIALS, np.arange(rows, dtype=np.int64))
+    return bound.accumulate(frames, [cast(pa.Array, column) for column in columns])
+
+
+def result_type(bound: BoundAggregate) -> pa.DataType:
+    """The type of an operation's results: the declared one, or that of a trial.
+
+    Raises
+    ------
+    OperationError
+        If it breaks its contract in the trial, or the type cannot be told.
+    """
+    declared = named_type(bound.asked, bound.operation.result)
+    found = declared
+    failed = ""
+    problem: BaseException | None = None
+    if bound.guarded or declared is None:
+        try:
+            states = states_of_samples(bound)
+            if states is not None:
+                found = bound.to_result(bound.finished(states), declared).type
+        except OperationError as error:
+            problem = error.__cause__
+            if problem is None:  # it broke its contract; anything else may be the made-up values' fault
+                raise
+            failed = f", as it fails on made-up events ({type(problem).__name__}: {problem})"
+    if declared is not None:
+        return declared
+    if found is None or pa.types.is_null(found):
+        found = bound.to_result(bound.finished(bound.identity), None).type
+    if pa.types.is_null(found):
+        raise OperationError(
+            f"the type of the result of {bound.asked!r} for {bound.name!r} cannot be told{failed}; declare "
+            "it, such as result = 'float64'"
+        ) from problem
+    return found
+
+
+def named_type(asked: Operation, declared: Any) -> pa.DataType | None:
+    """The Arrow type that an operation declares for its result."""
+    if declared is None or isinstance(declared, pa.DataType):
+        return declared
+    try:
+        if isinstance(declared, str):
+            name = declared.strip()
+            if name.startswith("list<") and name.endswith(">"):
+                return pa.list_(named_type(asked, name[5:-1]))
+            return pa.type_for_alias(name)
+        return pa.from_numpy_dtype(np.dtype(declared))
+    except (ValueError, TypeError, pa.ArrowNotImplementedError) as error:
+        raise OperationError(
+            f"result of {asked!r} is {declared!r}; expected an Arrow type or its name, such as "
+            "'float64' or 'list<string>'"
+        ) from error
+
+
+def commutes(bound: BoundAggregate) -> bool:
+    """Whether ``combine`` gives the same both ways round on all trials; False, the safe answer, where unknown."""
+    try:
+        states = states_of_samples(bound)
+        if states is None:
+            return False
+        a = {key: column[0::2] for key, column in states.items()}
+        b = {key: column[1::2] for key, column in states.items()}
+        one, other = bound.combine(a, b), bound.combine(b, a)
+        return all(same(one[key], other[key]) for key in bound.fields)
+    except OperationError:
+        return False
+
+
+def check_joins(bound: BoundAggregate) -> None:
+    """OperationError where the functions of ``joins`` are not what ``combine`` does, as far as trials can tell."""
+    declared = ", ".join(map(repr, bound.fields))
+    for key, function in bound.joins.items():
+        if key not in bound.fields:
+            raise OperationError(f"joins of {bound.name!r} names {key!r}; expected fields of its state: {declared}")
+        if not isinstance(function, np.ufunc):
+            raise OperationError(
+                f"joins of {bound.name!r} has {function!r} for field {key!r}; expected a numpy function such as np.add"
+            )
+    try:
+        states = states_of_samples(bound)
+        if states is None:
+            return
+        a, b = ({key: column[part::2] for key, column in states.items()} for part in (0, 1))
+        joined = bound.combine(a, b)
+    except OperationError:
+        return
+    for key, function in bound.joins.items():
+        x, y = cast(Any, a[key]), cast(Any, b[key])
+        with np.errstate(all="ignore"):
+            expected = x + y if isinstance(x, (Compensated, Exact)) else function(x, y)
+        if not same(joined[key], expected):
+            raise OperationError(
+                f"joins of {bound.name!r} has {function.__name__} for field {key!r}; expected what its combine does"
+            )
+
+
+def same(a: Column, b: Column) -> bool:
+    """Whether two columns hold equal states; NaN equals NaN."""
+    if isinstance(a, Exact):
+        return isinstance(b, Exact) and a.integers() == b.integers()
+    if isinstance(a, Compensated):
+        return isinstance(b, Compensated) and bool(np.array_equal(a.value(), b.value(), equal_nan=True))
+    if isinstance(a, Ragged):
+        ours, theirs = a.planes, cast(Ragged, b).planes
+        return bool(np.array_equal(a.offsets, cast(Ragged, b).offsets)) and all(same(ours[k], theirs[k]) for k in ours)
+    x, y = a, cast(NDArray[Any], b)
+    if x.dtype == object:
+        return all(bool(np.all(left == right)) for left, right in zip(x.tolist(), y.tolist(), strict=True))
+    return bool(np.array_equal(x, y, equal_nan=x.dtype.kind in "fcmM"))

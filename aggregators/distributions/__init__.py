@@ -1,0 +1,1 @@
+"""Distinct values, quantiles and histograms, exact and by sketches."""

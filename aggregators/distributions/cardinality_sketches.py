@@ -1,0 +1,236 @@
+"""Approximate numbers of distinct values: HyperLogLog, CPC and theta sketches, and the algebra of sets on the last."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Sequence
+from typing import Any, Literal, Self
+
+import numpy as np
+import pyarrow as pa
+
+from ..contract.frames import Frames, Values
+from ..errors import QueryError
+from .sketch import Output, Sketch, distinct_items, feed, library, require_int, require_items
+
+EMPTY = "\0"
+"""What stands for the empty string, which the library leaves out."""
+
+
+class DistinctSketch(Sketch):
+    """A sketch that counts distinct values."""
+
+    precision: int
+
+    def of_type(self, type: pa.DataType, bound: Self) -> pa.DataType:
+        if not self.of_sketches:
+            require_items(self, type)
+        return pa.int64()
+
+    def sketched(self, frames: Frames, values: Values) -> list[bytes]:
+        found, _, sizes, numbers = distinct_items(frames, values)
+        each = found.tolist()
+        if not numbers:
+            each = [text or EMPTY for text in each]
+        ends = np.cumsum(sizes).tolist()
+        made = []
+        for start, stop in itertools.pairwise([0, *ends]):
+            sketch = self.empty()
+            feed(sketch.update, each[start:stop])
+            made.append(self.bytes_of(sketch))
+        return made
+
+    def empty(self) -> Any:
+        """A sketch of no values."""
+        raise AssertionError("written by every sketch")
+
+    def bytes_of(self, sketch: Any) -> bytes:
+        """A serialized sketch."""
+        made: bytes = sketch.serialize()
+        return made
+
+
+class ApproxCountDistinct(DistinctSketch):
+    """How many distinct values a column has, estimated by a sketch; 0 where it has none.
+
+    The relative standard error is 1.04 / sqrt(2 ** precision) for HyperLogLog (1.6 % at 12) and 0.59 / sqrt(2 **
+    precision) for CPC; few values are counted exactly. As ``approx_count_distinct`` in Spark SQL; sketches of Spark's
+    ``hll_sketch_agg`` can be merged. NaN is one value, -0.0 is 0.0. How events are split into batches can move an
+    estimate within its bounds. See P. Flajolet et al., "HyperLogLog", 2007; K. Lang, "Back to the future: an even
+    more nearly optimal cardinality estimation algorithm", 2017 (CPC); the code is that of Apache DataSketches.
+
+    Parameters
+    ----------
+    column
+        Values of any type that is not nested, or serialized sketches.
+    method
+        ``"hll"`` or ``"cpc"``: half the bytes for the same error, and slower.
+    precision
+        The binary logarithm of the number of bins: 4 to 21 for HyperLogLog, 4 to 26 for CPC.
+    output
+        ``"value"``, or ``"sketch"`` for the serialized sketch.
+    of_sketches
+        Whether the column holds serialized sketches of the method, to be merged.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 2], "who": ["a", "b", "a"]})
+    >>> query = ff.events(events, time="t").window(ff.tumbling(3))
+    >>> query.aggregate(n=ff.ApproxCountDistinct("who"))["n"].to_pylist()
+    [2]
+    """
+
+    def __init__(
+        self,
+        column: str,
+        method: Literal["hll", "cpc"] = "hll",
+        precision: int = 12,
+        *,
+        output: Output = "value",
+        of_sketches: bool = False,
+    ) -> None:
+        super().__init__(column, output=output, of_sketches=of_sketches)
+        if method not in ("hll", "cpc"):
+            raise QueryError(f"method= of {self!r} is {method!r}; expected 'hll' or 'cpc'")
+        self.method = method
+        self.precision = require_int(self, "precision", precision, 4, 21 if method == "hll" else 26)
+
+    def empty(self) -> Any:
+        sketches = library()
+        if self.method == "cpc":
+            return sketches.cpc_sketch(self.precision)
+        return sketches.hll_sketch(self.precision, sketches.tgt_hll_type.HLL_8)
+
+    def bytes_of(self, sketch: Any) -> bytes:
+        made: bytes = sketch.serialize() if self.method == "cpc" else sketch.serialize_compact()
+        return made
+
+    def union(self, sketches: Sequence[bytes]) -> bytes:
+        known = library()
+        if self.method == "cpc":
+            union = known.cpc_union(self.precision)
+            feed(union.update, map(known.cpc_sketch.deserialize, sketches))
+            return self.bytes_of(union.get_result())
+        union = known.hll_union(self.precision)
+        feed(union.update, map(known.hll_sketch.deserialize, sketches))
+        return self.bytes_of(union.get_result(known.tgt_hll_type.HLL_8))
+
+    def value(self, sketch: bytes) -> int:
+        if not sketch:
+            return 0
+        known = library().cpc_sketch if self.method == "cpc" else library().hll_sketch
+        estimate: float = known.deserialize(sketch).get_estimate()
+        return round(estimate)
+
+
+class ThetaSketch(DistinctSketch):
+    """The theta sketch of a column's distinct values: sets that can be intersected and subtracted afterwards.
+
+    The relative standard error of an estimate is 1 / sqrt(2 ** precision - 1); up to 2 ** precision values are counted
+    exactly. As ``theta_sketch_agg`` in Spark SQL 4.1. See A. Dasgupta et al., "A framework for estimating stream
+    expression cardinalities", 2016; the code is that of Apache DataSketches.
+
+    Parameters
+    ----------
+    column
+        Values of any type that is not nested, or serialized sketches.
+    precision
+        The binary logarithm of how many values are kept: 5 to 26.
+    output
+        ``"sketch"`` for the serialized sketch, to be used with :func:`theta_union`, :func:`theta_intersection`,
+        :func:`theta_difference` and :func:`theta_estimate`, or ``"value"`` for the number of distinct values.
+    of_sketches
+        Whether the column holds serialized sketches to be merged.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 2], "seen": ["a", "b", "c"], "bought": ["b", "c", None]})
+    >>> query = ff.events(events, time="t").window(ff.tumbling(3))
+    >>> sets = query.aggregate(seen=ff.ThetaSketch("seen"), bought=ff.ThetaSketch("bought"))
+    >>> ff.theta_estimate(ff.theta_difference(sets["seen"], sets["bought"])).to_pylist()
+    [1.0]
+    """
+
+    def __init__(
+        self, column: str, precision: int = 12, *, output: Output = "sketch", of_sketches: bool = False
+    ) -> None:
+        super().__init__(column, output=output, of_sketches=of_sketches)
+        self.precision = require_int(self, "precision", precision, 5, 26)
+
+    def empty(self) -> Any:
+        return library().update_theta_sketch(self.precision)
+
+    def bytes_of(self, sketch: Any) -> bytes:
+        made: bytes = sketch.compact().serialize()
+        return made
+
+    def union(self, sketches: Sequence[bytes]) -> bytes:
+        known = library()
+        union = known.theta_union(self.precision)
+        feed(union.update, map(known.compact_theta_sketch.deserialize, sketches))
+        made: bytes = union.get_result().serialize()
+        return made
+
+    def value(self, sketch: bytes) -> int:
+        estimate: float = library().compact_theta_sketch.deserialize(sketch).get_estimate() if sketch else 0.0
+        return round(estimate)
+
+
+def theta_union(a: Any, b: Any, precision: int = 12) -> pa.Array:
+    """The sketches of values in ``a`` or ``b``: columns of serialized theta sketches; null where one is.
+
+    >>> import framefold as ff
+    >>> ff.theta_union([None], [None]).to_pylist()
+    [None]
+    """
+
+    def union(x: Any, y: Any) -> Any:
+        made = library().theta_union(precision)
+        made.update(x)
+        made.update(y)
+        return made.get_result()
+
+    return _pairwise(union, a, b)
+
+
+def theta_intersection(a: Any, b: Any) -> pa.Array:
+    """The sketches of values in ``a`` and in ``b``: columns of serialized theta sketches; null where one is."""
+
+    def intersection(x: Any, y: Any) -> Any:
+        made = library().theta_intersection()
+        made.update(x)
+        made.update(y)
+        return made.get_result()
+
+    return _pairwise(intersection, a, b)
+
+
+def theta_difference(a: Any, b: Any) -> pa.Array:
+    """The sketches of values in ``a`` but not in ``b``: columns of serialized theta sketches; null where one is."""
+    return _pairwise(lambda x, y: library().theta_a_not_b().compute(x, y), a, b)
+
+
+def theta_estimate(sketches: Any) -> pa.Array:
+    """How many values a column of serialized theta sketches stands for, float64; null where null."""
+    read = library().compact_theta_sketch.deserialize
+    given = _binary(sketches)
+    return pa.array([None if each is None else read(each).get_estimate() for each in given], type=pa.float64())
+
+
+def _pairwise(function: Callable[[Any, Any], Any], a: Any, b: Any) -> pa.Array:
+    read = library().compact_theta_sketch.deserialize
+    x, y = _binary(a), _binary(b)
+    if len(x) != len(y):
+        raise QueryError(f"columns of {len(x)} and of {len(y)} sketches are given; expected as many")
+    made = [
+        None if one is None or other is None else function(read(one), read(other)).serialize()
+        for one, other in zip(x, y, strict=True)
+    ]
+    return pa.array(made, type=pa.binary())
+
+
+def _binary(column: Any) -> list[bytes | None]:
+    values: list[bytes | None] = column.to_pylist() if isinstance(column, (pa.Array, pa.ChunkedArray)) else list(column)
+    return values

@@ -1,0 +1,170 @@
+"""Sketches of Apache DataSketches as states: what they have in common, and how values become their items.
+
+A state is the serialized sketch, empty bytes where there is none: it travels as it is, nothing can change it, and it
+can be read by every library of Apache DataSketches. Sketches never deduct; windows slide by two-stacks.
+"""
+
+from __future__ import annotations
+
+import copy
+import importlib
+from collections import deque
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, Literal, Self, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..contract.frames import Frames, Values
+from ..contract.operation import AggregateOperation, Operation, State
+from ..errors import ColumnError, EngineError, QueryError
+from ..ordered.sorted_merge import rows_by_frame
+
+Output = Literal["value", "sketch"]
+
+
+def library() -> Any:
+    """The package ``datasketches``; EngineError where it is not installed."""
+    try:
+        return importlib.import_module("datasketches")
+    except ImportError:
+        raise EngineError(
+            "sketches need the package datasketches, which is not installed: pip install framefold[sketches]"
+        ) from None
+
+
+class Sketch(AggregateOperation):
+    """What operations with a sketch as their state have in common.
+
+    Parameters
+    ----------
+    column
+        Values, or serialized sketches.
+    output
+        ``"value"``, or ``"sketch"`` for the serialized sketch.
+    of_sketches
+        Whether the column holds serialized sketches to be merged.
+    """
+
+    state = {"sketch": pa.large_binary()}
+    commutative = True  # a union takes its operands in any order; where it estimates, within the same bounds
+
+    def __init__(self, column: str, *, output: Output = "value", of_sketches: bool = False) -> None:
+        super().__init__(column)
+        library()
+        if output not in ("value", "sketch"):
+            raise QueryError(f"output= of {self!r} is {output!r}; expected 'value' or 'sketch'")
+        self.output = output
+        self.of_sketches = of_sketches
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        binary = pa.types.is_binary(types[0]) or pa.types.is_large_binary(types[0])
+        if self.of_sketches and not binary:
+            raise ColumnError(f"{self!r} needs a column of serialized sketches; {self.columns[0]!r} is {types[0]}")
+        bound = copy.copy(self)
+        bound.result = pa.binary() if self.output == "sketch" else self.of_type(types[0], bound)
+        return bound
+
+    def of_type(self, type: pa.DataType, bound: Self) -> pa.DataType:
+        """The type of the value for a column of a type; ColumnError where the operation cannot work on it."""
+        raise AssertionError("written by every sketch")
+
+    def create(self) -> Mapping[str, Any]:
+        return {"sketch": b""}
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        if self.of_sketches:
+            sketches = [self.union(each.to_pylist()) for each in frames.group(columns[0])]
+        else:
+            sketches = self.sketched(frames, columns[0])
+        return {"sketch": serialized(sketches)}
+
+    def combine(self, a: State, b: State) -> State:
+        x, y = cast("NDArray[Any]", a["sketch"]), cast("NDArray[Any]", b["sketch"])
+        return {"sketch": np.frompyfunc(self._joined, 2, 1)(x, y)}
+
+    def _joined(self, a: bytes, b: bytes) -> bytes:
+        return self.union([a, b]) if a and b else a or b
+
+    def finish(self, a: State) -> Any:
+        sketches: list[bytes] = cast("NDArray[Any]", a["sketch"]).tolist()
+        if self.output == "sketch":
+            none = self.union([])
+            return pa.array([each or none for each in sketches], type=pa.binary())
+        return pa.array([self.value(each) for each in sketches], type=self.result)
+
+    def sketched(self, frames: Frames, values: Values) -> list[bytes]:
+        """The sketch of each frame's values."""
+        raise AssertionError("written by every sketch")
+
+    def union(self, sketches: Sequence[bytes]) -> bytes:
+        """One sketch of several, which are left as they are; the empty sketch of none."""
+        raise AssertionError("written by every sketch")
+
+    def value(self, sketch: bytes) -> Any:
+        """The result of a sketch; of no sketch where it is empty bytes."""
+        raise AssertionError("written by every sketch")
+
+
+def serialized(sketches: Sequence[bytes]) -> NDArray[Any]:
+    """A column of serialized sketches."""
+    column = np.empty(len(sketches), object)
+    column[:] = sketches
+    return column
+
+
+def feed(update: Callable[..., object], *items: Iterable[Any]) -> None:
+    """Call a sketch's update with each item, as fast as Python can."""
+    deque(map(update, *items), maxlen=0)
+
+
+def require_int(operation: Operation, argument: str, value: object, least: int, most: int) -> int:
+    """QueryError unless an argument is an integer within bounds."""
+    if not isinstance(value, int) or isinstance(value, bool) or not least <= value <= most:
+        raise QueryError(f"{argument}= of {operation!r} is {value!r}; expected an integer from {least} to {most}")
+    return value
+
+
+def require_items(operation: Operation, type: pa.DataType) -> None:
+    """ColumnError unless values of a type can be items of a sketch: anything but nested types."""
+    if pa.types.is_nested(type) or pa.types.is_null(type):
+        raise ColumnError(f"{operation!r} cannot tell values of {operation.columns[0]!r} apart, which is {type}")
+
+
+def items(values: Values) -> tuple[NDArray[Any], bool]:
+    """Values as items of a sketch, and whether these are numbers.
+
+    Integers and floats are themselves, so that sketches can be merged with those that other libraries made of the
+    same values; booleans, dates, times, timestamps and durations the integers that they are stored as. Strings are
+    themselves, binaries the string of their bytes (Latin-1), decimals that of their digits.
+    """
+    if isinstance(values, np.ndarray):
+        if values.dtype.kind == "f":
+            numbers = values.astype(np.float64) + 0.0  # -0.0 is 0.0
+            return np.where(np.isnan(numbers), np.nan, numbers), True
+        if values.dtype.kind in "mM":
+            return values.view(np.int64), True
+        return (values.view(np.int64) if values.dtype == np.uint64 else values.astype(np.int64)), True
+    if pa.types.is_time(values.type):
+        return values.view(f"int{values.type.bit_width}").to_numpy().astype(np.int64), True
+    if pa.types.is_string(values.type) or pa.types.is_large_string(values.type):
+        return cast("NDArray[Any]", values.to_numpy(zero_copy_only=False)), False
+    texts = [each.decode("latin-1") if isinstance(each, bytes) else str(each) for each in values.to_pylist()]
+    return np.array(texts, dtype=object), False
+
+
+def distinct_items(frames: Frames, values: Values) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64], bool]:
+    """The distinct items of each frame, frame by frame; how often each occurs; how many a frame has; if numbers."""
+    found, numbers = items(values)
+    ranks = np.unique(found.view(np.int64), return_inverse=True)[1] if numbers else _codes(found)
+    rows = rows_by_frame(frames, ranks)
+    index, sorted_ranks = frames.index[rows], ranks[rows]
+    starts = np.flatnonzero(np.r_[True, (index[1:] != index[:-1]) | (sorted_ranks[1:] != sorted_ranks[:-1])])
+    count = np.diff(np.append(starts, len(rows)))
+    return found[rows[starts]], count, np.bincount(index[starts], minlength=frames.size), numbers
+
+
+def _codes(texts: NDArray[Any]) -> NDArray[np.int64]:
+    codes = pa.array(texts, type=pa.large_string()).dictionary_encode().indices.to_numpy()
+    return cast("NDArray[np.int64]", codes.astype(np.int64))

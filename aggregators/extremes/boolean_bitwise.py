@@ -1,0 +1,189 @@
+"""CountIf, BitAnd, BitOr, BitXor, BoolAnd and BoolOr."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..contract.frames import Frames, Values
+from ..contract.operation import AggregateOperation, State
+from ..errors import ColumnError
+from ..states.fields import numpy_type
+from ..sums.sums import Ints
+
+
+class BoolAnd(AggregateOperation):
+    """Whether a column of booleans is true in all rows; null where a window has none. As Spark's ``bool_and``.
+
+    States count the rows and those that are true, so that they deduct exactly.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 2, 3], "ok": [True, None, False, True]})
+    >>> ff.events(events, time="t").window(ff.tumbling(2)).aggregate(ok=ff.BoolAnd("ok"))["ok"].to_pylist()
+    [True, False]
+    """
+
+    state = {"true": "int64", "count": "int64"}
+    joins = dict.fromkeys(state, np.add)
+    sql = {"true": "count_if({0})", "count": "count({0})"}
+    result: pa.DataType = pa.bool_()
+    commutative = True
+
+    def __init__(self, column: str) -> None:
+        super().__init__(column)
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        if not pa.types.is_boolean(types[0]):
+            raise ColumnError(f"{self!r} needs a column of booleans; {self.columns[0]!r} is {types[0]}")
+        return self
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        return {"true": frames.sum(columns[0]), "count": frames.count()}
+
+    def combine(self, a: State, b: State) -> State:
+        return {field: cast(Ints, a[field]) + cast(Ints, b[field]) for field in self.state}
+
+    def deduct(self, a: State, b: State) -> State:
+        return {field: cast(Ints, a[field]) - cast(Ints, b[field]) for field in self.state}
+
+    def finish(self, a: State) -> Any:
+        count = cast(Ints, a["count"])
+        return pa.array(cast(Ints, a["true"]) == count, mask=count == 0)
+
+
+class BoolOr(BoolAnd):
+    """Whether a column of booleans is true in any row; null where a window has none. As Spark's ``bool_or``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 2, 3], "late": [False, True, False, None]})
+    >>> ff.events(events, time="t").window(ff.tumbling(2)).aggregate(late=ff.BoolOr("late"))["late"].to_pylist()
+    [True, False]
+    """
+
+    def finish(self, a: State) -> Any:
+        return pa.array(cast(Ints, a["true"]) > 0, mask=cast(Ints, a["count"]) == 0)
+
+
+class CountIf(BoolAnd):
+    """How many rows have a column of booleans true; 0 where none has. As Spark's ``count_if``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 2, 3], "late": [True, True, False, None]})
+    >>> ff.events(events, time="t").window(ff.tumbling(2)).aggregate(late=ff.CountIf("late"))["late"].to_pylist()
+    [2, 0]
+    """
+
+    state = {"true": "int64"}
+    sql = {"true": "count_if({0})"}
+    result = pa.int64()
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        return {"true": frames.sum(columns[0])}
+
+    def finish(self, a: State) -> Any:
+        return a["true"]
+
+
+class Bits(AggregateOperation):
+    """Integers joined bit by bit."""
+
+    commutative = True
+    join: ClassVar[np.ufunc]
+
+    def __init__(self, column: str) -> None:
+        super().__init__(column)
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        if not pa.types.is_integer(types[0]):
+            raise ColumnError(f"{self!r} needs a column of integers; {self.columns[0]!r} is {types[0]}")
+        bound = type(self)(self.columns[0])
+        bound.result = types[0]
+        bound.state = {"bits": types[0], "count": "int64"}  # type: ignore[misc]  # by type of input
+        bound.joins = {"bits": self.join, "count": np.add}
+        return bound
+
+    def create(self) -> Mapping[str, Any]:
+        neutral = self.join.identity or 0
+        return {"bits": np.array(neutral).astype(numpy_type(self.result))[()], "count": 0}
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        joined = np.full(frames.size, self.create()["bits"])
+        self.join.at(joined, frames.index, columns[0])
+        return {"bits": joined, "count": frames.count()}
+
+    @property
+    def sql(self) -> Mapping[str, str]:  # type: ignore[override]  # by how bits are joined
+        """Spark's aggregate of the same name."""
+        return {"bits": f"bit_{self.join.__name__.removeprefix('bitwise_')}({{0}})", "count": "count({0})"}
+
+    def combine(self, a: State, b: State) -> State:
+        return {"bits": self.join(bits(a), bits(b)), "count": cast(Ints, a["count"]) + cast(Ints, b["count"])}
+
+    def finish(self, a: State) -> Any:
+        return pa.array(bits(a), mask=cast(Ints, a["count"]) == 0)
+
+
+def bits(a: State) -> NDArray[Any]:
+    """The field ``bits`` of states."""
+    return cast(NDArray[Any], a["bits"])
+
+
+class BitAnd(Bits):
+    """The bits that all integers of a column have; null where a window has none. As Spark's ``bit_and``.
+
+    There is no deduct: it slides by two-stacks.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1], "flags": [0b110, 0b011]})
+    >>> ff.events(events, time="t").window(ff.tumbling(2)).aggregate(x=ff.BitAnd("flags"))["x"].to_pylist()
+    [2]
+    """
+
+    join = np.bitwise_and
+
+
+class BitOr(Bits):
+    """The bits that any integer of a column has; null where a window has none. As Spark's ``bit_or``.
+
+    There is no deduct: it slides by two-stacks.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1], "flags": [0b100, 0b001]})
+    >>> ff.events(events, time="t").window(ff.tumbling(2)).aggregate(x=ff.BitOr("flags"))["x"].to_pylist()
+    [5]
+    """
+
+    join = np.bitwise_or
+
+
+class BitXor(Bits):
+    """The bits that an odd number of integers of a column have; null where a window has none. As Spark's ``bit_xor``.
+
+    It deducts exactly: what is joined once more is out again.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 2], "x": [6, 3, 3]})
+    >>> ff.events(events, time="t").window(ff.sliding(2, every=1)).aggregate(x=ff.BitXor("x"))["x"].to_pylist()
+    [6, 5, 0, 3]
+    """
+
+    join = np.bitwise_xor
+
+    def deduct(self, a: State, b: State) -> State:
+        return {"bits": self.join(bits(a), bits(b)), "count": cast(Ints, a["count"]) - cast(Ints, b["count"])}

@@ -1,0 +1,150 @@
+"""Min and Max."""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..contract.frames import Frames, Values
+from ..contract.operation import AggregateOperation, State
+from ..contract.sql_spec import InSql, by_field
+from ..errors import ColumnError
+from ..states.fields import numpy_type
+
+
+class Min(AggregateOperation):
+    """The least value of a column; null where a window has none.
+
+    Works on numbers, booleans, dates, times, timestamps, durations, strings (by their bytes, as Spark orders them) and
+    binaries. NaN is above every other value, as in Spark SQL. There is no deduct: it slides by two-stacks.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 2], "x": [3.0, float("nan"), 4.0], "name": ["b", "a", None]})
+    >>> query = ff.events(events, time="t").window(ff.sliding(2, every=1))
+    >>> query.aggregate(low=ff.Min("x"), name=ff.Min("name")).select(["low", "name"]).to_pydict()
+    {'low': [3.0, 3.0, 4.0, 4.0], 'name': ['b', 'a', 'a', None]}
+    """
+
+    commutative = True
+    least: ClassVar[bool] = True
+
+    def __init__(self, column: str) -> None:
+        super().__init__(column)
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        dtype = numpy_type(types[0])
+        neutral = neutral_value(types[0]) if dtype is None else 0
+        if neutral is None:
+            raise ColumnError(f"{self!r} needs a column whose values have an order; {self.columns[0]!r} is {types[0]}")
+        return (Extreme if dtype is not None else ExtremeObject)(self, types[0], neutral)
+
+
+class Max(Min):
+    """The greatest value of a column; null where a window has none.
+
+    Works on the types that :class:`Min` works on, and orders them alike.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 2], "x": [3, 9, None]})
+    >>> ff.events(events, time="t").window(ff.sliding(2, every=1)).aggregate(x=ff.Max("x"))["x"].to_pylist()
+    [3, 9, 9, None]
+    """
+
+    least = False
+
+
+def neutral_value(type: pa.DataType) -> Any:
+    """Any value of an ordered type that numpy has no type for, to stand where there is none yet; None if unordered."""
+    if pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type):
+        return ""
+    if pa.types.is_decimal(type):
+        return decimal.Decimal(0)
+    if pa.types.is_time(type):
+        return datetime.time()
+    if pa.types.is_binary(type) or pa.types.is_large_binary(type) or pa.types.is_fixed_size_binary(type):
+        return bytes(type.byte_width) if pa.types.is_fixed_size_binary(type) else b""
+    return None
+
+
+class Extreme(AggregateOperation):
+    """The least or greatest value of a column that numpy has a type for."""
+
+    commutative = True
+    takes_empty_frames = True
+
+    def __init__(self, asked: Min, type: pa.DataType, neutral: Any) -> None:
+        super().__init__(*asked.columns)
+        self.asked = asked
+        self.least = asked.least
+        self.result = type
+        self.neutral = neutral
+        self.state = {"value": type, "seen": "bool"}  # type: ignore[misc]  # by type of input
+        # NaN is above all values, NaT is none.
+        dtype = numpy_type(type)
+        most = np.maximum if dtype is not None and dtype.kind == "f" else np.fmax
+        self.joins = {"value": np.fmin if self.least else most, "seen": np.logical_or}
+
+    def __repr__(self) -> str:
+        return repr(self.asked)
+
+    def create(self) -> Mapping[str, Any]:
+        """NaN and NaT, which fmin and fmax leave aside; -inf, below all floats; the least or greatest integer."""
+        dtype = cast(np.dtype[Any], numpy_type(self.result))
+        value: Any
+        if dtype.kind in "mM":
+            value = np.array("NaT", dtype)[()]
+        elif dtype.kind == "f":
+            value = np.nan if self.least else -np.inf
+        elif dtype.kind == "b":
+            value = self.least
+        else:
+            limits = np.iinfo(dtype)
+            value = limits.max if self.least else limits.min
+        return {"value": value, "seen": False}
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        value = frames.min(columns[0]) if self.least else frames.max(columns[0])
+        return {"value": value, "seen": np.ones(frames.size, bool)}
+
+    def in_sql(self, *types: pa.DataType) -> InSql | None:
+        """Spark orders values as we do; those that its hash aggregate has no room for it would have to sort first."""
+        fits = numpy_type(self.result) is not None or pa.types.is_decimal(self.result)
+        return by_field(self) if fits else None
+
+    @property
+    def sql(self) -> Mapping[str, str]:  # type: ignore[override]  # by what is asked
+        """The extreme, which is null where there is no value."""
+        extreme = f"{'min' if self.least else 'max'}({{0}})"
+        return {"value": extreme, "seen": f"{extreme} is not null"}
+
+    def combine(self, a: State, b: State) -> State:
+        return {field: function(cast(Any, a[field]), cast(Any, b[field])) for field, function in self.joins.items()}
+
+    def finish(self, a: State) -> Any:
+        return pa.array(cast(NDArray[Any], a["value"]), mask=~cast(NDArray[np.bool_], a["seen"]))
+
+
+class ExtremeObject(Extreme):
+    """The least or greatest value of a column of Python values: strings, binaries, decimals, times."""
+
+    def create(self) -> Mapping[str, Any]:
+        return {"value": self.neutral, "seen": False}
+
+    def combine(self, a: State, b: State) -> State:
+        x, y = cast(NDArray[Any], a["value"]), cast(NDArray[Any], b["value"])
+        a_seen, b_seen = cast(NDArray[np.bool_], a["seen"]), cast(NDArray[np.bool_], b["seen"])
+        better = (x <= y if self.least else x >= y).astype(bool)
+        return {"value": np.where(a_seen & (better | ~b_seen), x, y), "seen": a_seen | b_seen}
+
+    def finish(self, a: State) -> Any:
+        return pa.array(cast(Any, a["value"]).tolist(), type=self.result, mask=~cast(NDArray[np.bool_], a["seen"]))

@@ -1,0 +1,1 @@
+"""Operations on the lives of interval events."""

@@ -1,0 +1,110 @@
+"""ClippedTicks and ClippedMean: states of interval events in one stretch of time, which cuts their lifetimes.
+
+What the operations of :mod:`framefold.aggregators.intervals.time_weighted` are in a frame, and in a window.
+"""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+
+from ..contract.frames import Frames, Values
+from ..contract.numeric_columns import OfSums
+from ..contract.operation import AggregateOperation, State
+from ..errors import SumOverflowError
+from ..states.compensated import BIG, SHIFT, Compensated, two_sum
+from ..states.double_double import product
+from ..states.limbs import BITS, MASK, Exact
+from ..sums.sums import Ints, floats
+
+LARGE = 2.0**896
+"""From this magnitude on a product with ticks is kept apart, as it might be beyond what sums can hold."""
+
+
+class ClippedTicks(OfSums):
+    """The lifetimes of events in one stretch of time, added up."""
+
+    state = {"ticks": "exact"}
+
+    def __init__(self, asked: AggregateOperation) -> None:
+        super().__init__(*asked.columns)
+        self.asked = asked
+        self.result = asked.result
+
+    def __repr__(self) -> str:
+        return repr(self.asked)
+
+    def of(self, frames: Frames, columns: tuple[Values, ...], ticks: Ints) -> State:
+        """The states of groups of events, each of which lives for so many ticks."""
+        return {"ticks": frames.exact_sum(ticks)}
+
+    def held(self, a: State, ticks: Ints) -> State:
+        """The states of events that live for so many ticks, given those of one tick."""
+        count, _ = cast(Exact, a["ticks"]).int64()
+        return {"ticks": Exact([count * (ticks & MASK), count * (ticks >> BITS)]).carried()}
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        raise AssertionError("states of lifetimes are made by of()")
+
+    def deduct(self, a: State, b: State) -> State:
+        return {key: cast(Any, a[key]) - cast(Any, b[key]) for key in a}
+
+    def finish(self, a: State) -> Any:
+        ticks, fits = cast(Exact, a["ticks"]).int64()
+        if not fits.all():
+            raise SumOverflowError(
+                f"the total of lifetimes for {self!r} does not fit {self.result} in {np.count_nonzero(~fits)} of "
+                f"{len(fits)} windows; expected fewer or shorter ones"
+            )
+        return pa.array(ticks).view(self.result)
+
+
+class ClippedMean(ClippedTicks):
+    """The integral of a column over the lifetimes of events in one stretch of time, and these lifetimes."""
+
+    state = {"total": "compensated", "ticks": "exact"}
+
+    def of(self, frames: Frames, columns: tuple[Values, ...], ticks: Ints) -> State:
+        return {"total": _sum(frames, _product(_exactly(columns[0]), ticks)), **super().of(frames, columns, ticks)}
+
+    def held(self, a: State, ticks: Ints) -> State:
+        return {"total": _product(cast(Compensated, a["total"]), ticks), **super().held(a, ticks)}
+
+    def finish(self, a: State) -> Any:
+        ticks = cast(Exact, a["ticks"]).floats()
+        mean = cast(Compensated, a["total"]).value(divisor=np.maximum(ticks, 1.0))
+        return pa.array(mean, mask=ticks == 0)
+
+
+def _exactly(values: Values) -> Compensated:
+    """A column of numbers with nothing lost of integers; decimals as the nearest floats."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
+        return Compensated.of(floats(values))
+    high, low = values >> values.dtype.type(BITS), values & values.dtype.type(MASK)
+    return Compensated(*two_sum(np.ldexp(high.astype(np.float64), BITS), low.astype(np.float64)))
+
+
+def _product(values: Compensated, ticks: Ints) -> Compensated:
+    """Sums times ticks, with what rounding loses of it (T. J. Dekker, 1971); huge ones are kept apart, as sums do."""
+    factor = _exactly(ticks)
+    large = ~(np.abs(values.high) < LARGE)
+    high, low = np.where(large, 0.0, values.high), np.where(large, 0.0, values.low)
+    rounded, lost = product(high, factor.high)
+    total, lost = two_sum(rounded, lost + (high * factor.low + low * factor.high))
+    if values.rare is None and not large.any():
+        return Compensated(total, lost)
+    rare = np.zeros((len(ticks), 4)) if values.rare is None else values.rare * (ticks != 0)[:, None]
+    rare[:, BIG] = (rare[:, BIG] + np.ldexp(np.where(large, values.high, 0.0), -SHIFT)) * factor.high
+    return Compensated(total, lost, rare)
+
+
+def _sum(frames: Frames, values: Compensated) -> Compensated:
+    """The sums of frames' rows, each of which is the sum of two floats."""
+    rest = frames.compensated_sum(values.low)
+    total = frames.compensated_sum(values.high) + rest
+    if values.rare is None:
+        return total
+    rare = [np.bincount(frames.index, weights=column, minlength=frames.size) for column in values.rare.T]
+    return Compensated(total.high, total.low, np.column_stack(rare))

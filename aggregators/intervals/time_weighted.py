@@ -1,0 +1,206 @@
+"""TimeWeightedAverage and Covered: of interval events, each seen only while it lives in the window.
+
+A window cuts lifetimes where it starts and ends, and so do its frames. Partials of events that start in one frame and
+end in one are what these come to in the frame of their start (head), in that of their end (tail), and in one tick of
+any frame between (level). From these follow the states of all frames, and windows slide over frames as always.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..combinators.all_of import AllOf, Parts, Wrapped
+from ..combinators.mapped import Unfolded
+from ..contract.bound import BoundAggregate
+from ..contract.frames import Frames, Values
+from ..contract.operation import AggregateOperation, Operation, State
+from ..durations import Duration
+from ..errors import DurationError, QueryError
+from ..sums.sums import Ints, require_numbers
+from .clipped import ClippedMean, ClippedTicks
+
+NO_INTERVALS = "{!r} is of interval events only; expected ff.events(..., until=) with the column of their ends"
+
+
+class Lifetimes(Frames):
+    """The rows of a batch of interval events, each assigned to the frames in which it starts and ends.
+
+    Parameters
+    ----------
+    index, size, ticks, order
+        As :class:`~framefold.aggregators.contract.frames.Frames` has them; a group is of one key, one first and one
+        last frame.
+    head
+        How long each event lives in the frame in which it starts, in ticks, int64: from 1 on.
+    tail
+        How long it lives in the frame in which it ends; 0 where that is the frame in which it starts.
+
+    Examples
+    --------
+    >>> index, start = np.array([0, 1, 0]), np.array([5, 12, 3])
+    >>> frames = Lifetimes(index, 2, start, head=np.array([5, 8, 7]), tail=np.array([1, 0, 2]))
+    >>> some, left = frames.where(np.array([True, False, True]))
+    >>> some.head, some.tail, left
+    (array([5, 7]), array([1, 2]), array([0]))
+    """
+
+    def __init__(
+        self, index: NDArray[np.intp], size: int, ticks: Ints, head: Ints, tail: Ints, order: Ints | None = None
+    ) -> None:
+        super().__init__(index, size, ticks, order)
+        self.head = head
+        self.tail = tail
+
+    def where(self, rows: NDArray[np.bool_]) -> tuple[Lifetimes, NDArray[np.intp]]:
+        some, left = super().where(rows)
+        return Lifetimes(some.index, some.size, some.ticks, self.head[rows], self.tail[rows], some.order), left
+
+
+class Covered(AggregateOperation):
+    """How long the events of a window live in it, all added up; of interval events only.
+
+    A duration where the time is a timestamp, days where it is a date, ticks where it is an integer. An event counts
+    with its lifetime clipped to the window; two that live at one time count twice. 0 where there is none.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"start": [0, 8], "end": [8, 13]})
+    >>> query = ff.events(events, time="start", until="end").window(ff.tumbling(10))
+    >>> query.aggregate(ticks=ff.Covered())["ticks"].to_pylist()
+    [10, 3]
+    """
+
+    result: Any = pa.int64()
+    commutative = True
+
+    def __init__(self) -> None:
+        super().__init__()
+
+    def at_times(self, duration: Callable[[Duration, str], int]) -> Covered:
+        """The operation for a time column: microseconds where a day has so many ticks."""
+        bound = copy.copy(self)
+        try:
+            day = duration("1 day", f"a lifetime of {self!r}")
+        except DurationError:  # integers have no days
+            return bound
+        bound.result = pa.int64() if day == 1 else pa.duration("us")
+        return bound
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        return OverLifetimes(self, ClippedTicks(self))
+
+
+class TimeWeightedAverage(AggregateOperation):
+    """The mean of a column of numbers, each weighed by how long its event lives in the window; of interval events only.
+
+    The integral of the column over the lifetimes clipped to the window, divided by their total duration; a float64, and
+    null where no event with a value lives in the window (StreamInsight's time-weighted average; R. Barga et al.,
+    "Consistent streaming through time", 2007, for lifetimes). Products and sums are compensated, except those of values
+    beyond 2**896 (5e269), which are kept apart.
+
+    Parameters
+    ----------
+    column
+        Integers, floats or decimals.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"start": [0, 8], "end": [8, 13], "load": [2.0, 7.0]})
+    >>> query = ff.events(events, time="start", until="end").window(ff.tumbling(10))
+    >>> query.aggregate(load=ff.TimeWeightedAverage("load"))["load"].to_pylist()
+    [3.0, 7.0]
+    """
+
+    result = pa.float64()
+    commutative = True
+
+    def __init__(self, column: str) -> None:
+        super().__init__(column)
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        require_numbers(self, types[0])
+        return OverLifetimes(self, ClippedMean(self), *types)
+
+
+class OverLifetimes(Parts):
+    """Partials of lifetimes: heads, tails and levels side by side.
+
+    :func:`framefold.runtime.intervals.coverage.over_frames` makes states of frames of them. Those are states of
+    ``clipped``, and so
+    are the states of windows, which ``finish`` is given. Events without an end, which only trials of an operation have,
+    live for one tick: their partials are heads and nothing else, and ``finish`` takes those too.
+    """
+
+    def __init__(self, asked: AggregateOperation, clipped: ClippedTicks, *types: pa.DataType) -> None:
+        self.clipped = BoundAggregate("lifetimes", clipped, types)
+        super().__init__(cast(AllOf, asked), dict.fromkeys(("head", "tail", "level"), self.clipped))
+        self.result = clipped.result
+
+    @property
+    def _own(self) -> ClippedTicks:
+        return cast(ClippedTicks, self.clipped.operation)
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        one = np.ones(len(frames.index), np.int64)
+        ticks = {"head": one, "tail": one - 1, "level": one}
+        if isinstance(frames, Lifetimes):
+            ticks |= {"head": frames.head, "tail": frames.tail}
+        return self._together({name: self._own.of(frames, columns, each) for name, each in ticks.items()})
+
+    def finish(self, a: State) -> Any:
+        return self._own.finish(self.part("head", a) if "head.ticks" in a else a)
+
+    def part(self, name: str, states: State) -> State:
+        """The heads, tails or levels of partials, as states of ``clipped``."""
+        return self._of(name, states)
+
+    def held(self, level: State, ticks: Ints) -> State:
+        """States of ``clipped`` of events that live for so many ticks, given those of one tick."""
+        return self._own.held(level, ticks)
+
+
+def lifetimes_of(bound: BoundAggregate, intervals: bool = True) -> OverLifetimes | None:
+    """What an output makes of lifetimes; None where it sees events as a whole.
+
+    Parameters
+    ----------
+    bound
+        The output. Functions of its results, and of its columns before, may be wrapped around it.
+    intervals
+        Whether the query's events are interval events.
+
+    Raises
+    ------
+    QueryError
+        If it is of lifetimes and the events are not interval events, or it is inside an operation that is not over
+        whole windows.
+    """
+    within = _of_lifetimes(bound.asked)
+    if within is None:
+        return None
+    if not intervals:
+        raise QueryError(NO_INTERVALS.format(within))
+    operation = bound.operation
+    while isinstance(operation, Wrapped) and not isinstance(operation, Unfolded):
+        operation = operation.inner.operation
+    if not isinstance(operation, OverLifetimes):
+        raise QueryError(f"{bound.asked!r} has {within!r} inside; expected it as an output by itself")
+    return operation
+
+
+def _of_lifetimes(operation: Operation) -> Operation | None:
+    """The operation itself, or what it is made of, that is of lifetimes."""
+    if isinstance(operation, (Covered, TimeWeightedAverage)):
+        return operation
+    parts: list[Operation] = []
+    for value in operation._made_of().values():
+        parts += value.values() if isinstance(value, dict) else [value]
+    return next(filter(None, map(_of_lifetimes, parts)), None)

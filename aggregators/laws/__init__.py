@@ -1,0 +1,1 @@
+"""The laws of aggregation, and how an operation is checked for them."""

@@ -1,0 +1,229 @@
+"""The laws of aggregation: what each claims of groups of events, and when two results count as one."""
+
+from __future__ import annotations
+
+import copy
+import itertools
+import pickle
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from typing import Any, cast
+
+import cloudpickle
+import numpy as np
+import pyarrow as pa
+
+from ..contract.bound import BoundAggregate
+from ..contract.frames import Frames
+from ..contract.operation import Operation, State
+from ..errors import FramefoldError, LawError
+from ..intervals.time_weighted import Lifetimes, lifetimes_of
+from ..states.compensated import Compensated
+from ..states.fields import Column, concatenate
+from .tolerance import LAST, NUDGE, close, nudge, size_of
+
+Rows = list[int]
+
+LIFE, LIVES = 7919, 1009
+"""Lifetimes of up to LIVES ticks, LIFE apart from one row to the next: primes, so that rows seldom live alike."""
+
+TRIALS = 4
+"""So many times each column of numbers is nudged to see what rounding may do to a result."""
+
+
+@dataclass(frozen=True)
+class Claim:
+    """What a law says of an example: two columns of states finish alike.
+
+    Attributes
+    ----------
+    named, found
+        A state in words, after the name of the law, and its columns.
+    other, expected
+        The state that it should be.
+    scale
+        States whose results say how far floats may round; None where they must not round at all.
+    groups
+        The groups of rows that the example is made of.
+    """
+
+    named: str
+    found: State
+    other: str
+    expected: State
+    groups: dict[str, Rows]
+    scale: Sequence[State] | None = ()
+
+
+class Laws:
+    """The laws of one operation, each a function of three groups of rows that gives what it claims."""
+
+    def __init__(self, operation: Operation, columns: Mapping[str, pa.Array]) -> None:
+        self.operation = operation
+        self.columns = columns
+        self.rows = len(next(iter(columns.values())))
+        self.bound = BoundAggregate("check_laws", operation, [columns[name].type for name in operation.columns])
+        self.lives = lifetimes_of(self.bound) is not None
+
+    def all(self) -> list[Law]:
+        """The laws that apply."""
+        laws: list[Law] = [Laws.identity, Laws.associativity, Laws.split, Laws.elements, Laws.purity, Laws.travel]
+        if self.bound.operation.has("deduct"):
+            laws.append(Laws.deduct)
+        if self.bound.asked.commutative or self.bound.operation.commutative:
+            laws.append(Laws.commutativity)
+        return laws
+
+    def identity(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
+        state = self.state(a)
+        create = self.bound.identity
+        yield Claim("identity: combine(create, a)", self.bound.combine(create, state), "a", state, {"a": a})
+        yield Claim("identity: combine(a, create)", self.bound.combine(state, create), "a", state, {"a": a})
+
+    def associativity(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
+        combine = self.bound.combine
+        x, y, z = self.state(a), self.state(b, len(a)), self.state(c, len(a) + len(b))
+        left, right = combine(combine(x, y), z), combine(x, combine(y, z))
+        yield Claim("associativity: (a b) c", left, "a (b c)", right, {"a": a, "b": b, "c": c}, (x, y, z))
+
+    def split(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
+        x, y = self.state(a), self.state(b, len(a))
+        at_once, joined = self.state(a + b), self.bound.combine(x, y)
+        named = "split: combine(accumulate(a), accumulate(b))"
+        yield Claim(named, joined, "accumulate(a + b)", at_once, {"a": a, "b": b}, (x, y))
+
+    def elements(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
+        x, y, z = self.state(a), self.state(b), self.state(c)
+        together, groups = self.states([a, b, c]), {"a": a, "b": b, "c": c}
+        yield Claim("elements: accumulate of three frames", together, "one by one", _stack([x, y, z]), groups)
+        columns = self.bound.combine(_stack([x, y]), _stack([y, z]))
+        singles = _stack([self.bound.combine(x, y), self.bound.combine(y, z)])
+        yield Claim("elements: combine of columns", columns, "one by one", singles, groups)
+
+    def deduct(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
+        x, y = self.state(a), self.state(b, len(a))
+        both = self.bound.combine(x, y)
+        if any(np.isinf(cast(Compensated, both[key]).magnitude()).any() for key in self.bound.compensated):
+            return  # too large for a pair of floats: no window slides by it
+        exact = self.bound.deducts[0] and not self.bound.compensated
+        rest, groups = self.bound.deduct(both, x), {"a": a, "b": b}
+        yield Claim("deduct: deduct(combine(a, b), a)", rest, "b", y, groups, None if exact else (x, y))
+
+    def commutativity(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
+        x, y = self.state(a), self.state(b, len(a))
+        one, other = self.bound.combine(x, y), self.bound.combine(y, x)
+        yield Claim("commutativity: combine(a, b)", one, "combine(b, a)", other, {"a": a, "b": b}, (x, y))
+
+    def purity(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
+        x, y, z = self.state(a), self.state(b, len(a)), self.state(c, len(a) + len(b))
+        before = [_frozen(state) for state in (x, y, z)]
+        joined = self.bound.combine(x, y)
+        kept, first = _frozen(joined), self.finished(joined)
+        self.bound.combine(joined, z)
+        if self.bound.operation.has("deduct"):
+            self.bound.deduct(joined, x)
+        shown = self.shown({"a": a, "b": b, "c": c})
+        for name, state, frozen in zip("abc", (x, y, z), before, strict=True):
+            if _frozen(state) != frozen:
+                raise LawError(f"purity: a combine, deduct or finish changed its argument {name}; {shown}")
+        if _frozen(joined) != kept or not close(self.finished(joined), first, None):
+            raise LawError(f"purity: a state changed after it was combined or finished; {shown}")
+        yield from ()
+
+    def travel(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
+        state = self.states([a, b])
+        back = {key: field.from_arrow(field.to_arrow(state[key])) for key, field in self.bound.fields.items()}
+        yield Claim("travel: states that went over the wire", back, "those sent", state, {"a": a, "b": b})
+
+    def require(self, law: Law, a: Rows, b: Rows, c: Rows) -> None:
+        """LawError unless all that a law claims of these groups of rows holds."""
+        for number, claim in enumerate(law(self, a, b, c)):
+            found, expected = self.finished(claim.found), self.finished(claim.expected)
+            size = None
+            if claim.scale is not None:
+                size = max((size_of(self.finished(state)) for state in claim.scale), default=0.0)
+            if not (close(found, expected, size) or self._rounded(law, number, claim, found, expected, size)):
+                x, y = (values[0] if len(values) == 1 else values for values in (found, expected))
+                raise LawError(f"{claim.named} is {x!r}, not {claim.other}, which is {y!r}; {self.shown(claim.groups)}")
+
+    def _rounded(
+        self, law: Law, number: int, claim: Claim, found: list[Any], expected: list[Any], size: float | None
+    ) -> bool:
+        """Whether results differ by no more than what rounding of the input would do to them."""
+        nearby: list[tuple[float, list[Any]]] = []
+        for each in self._nearby(law, number, claim) if size is not None else ():
+            nearby.append(each)
+            if close(found, expected, size, nearby):
+                return True
+        return False
+
+    def _nearby(self, law: Law, number: int, claim: Claim) -> Iterator[tuple[float, list[Any]]]:
+        """What a claim of a law expects where a column is nudged or a row counts twice, each after what it weighs."""
+        groups = claim.groups
+
+        def expected(laws: Laws, groups: Mapping[str, Rows]) -> list[list[Any]]:
+            claims = law(laws, *(groups.get(group, []) for group in "abc"))
+            return [laws.finished(each.expected) for each in itertools.islice(claims, number, number + 1)]
+
+        for name, group in groups.items():
+            for row in dict.fromkeys(group):
+                with suppress(FramefoldError):  # what goes wrong on other events says nothing about these
+                    yield from ((LAST, result) for result in expected(self, {**groups, name: [*group, row]}))
+        rows = pa.array([row for group in groups.values() for row in group])
+        place = iter(range(len(rows)))
+        alone = {name: list(itertools.islice(place, len(group))) for name, group in groups.items()}
+        columns = {name: column.take(rows) for name, column in self.columns.items()}
+        for name, seed in itertools.product(columns, range(TRIALS)):
+            with suppress(FramefoldError):  # the operation is for integers only, say
+                if (column := nudge(columns[name], seed)) is not None:
+                    nudged = expected(Laws(self.operation, {**columns, name: column}), alone)
+                    yield from ((LAST / NUDGE, result) for result in nudged)
+
+    def states(self, groups: Sequence[Rows], start: int = 0) -> State:
+        """The states of groups of rows, each group one frame, in time order from a tick on."""
+        rows = np.array([row for group in groups for row in group])
+        index = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
+        ticks = np.arange(start, start + len(rows))
+        frames = Frames(index, len(groups), ticks)
+        if self.lives:  # a row lives as long every time it is drawn
+            frames = Lifetimes(index, len(groups), ticks, head=rows * LIFE % LIVES + 1, tail=rows % LIVES)
+        return self.bound.accumulate(frames, [self.columns[name].take(pa.array(rows)) for name in self.bound.columns])
+
+    def state(self, group: Rows, start: int = 0) -> State:
+        """The state of one group of rows."""
+        return self.states([group], start)
+
+    def finished(self, state: State) -> list[Any]:
+        """The results of states as Python values."""
+        results: list[Any] = self.bound.finish(state).to_pylist()
+        return results
+
+    def shown(self, groups: Mapping[str, Rows]) -> str:
+        """Groups of rows in words."""
+        of = self.bound.columns
+        return "; ".join(
+            f"{name}: "
+            + (", ".join(f"{c}={self.columns[c].take(pa.array(rows)).to_pylist()}" for c in of) or f"{len(rows)} rows")
+            for name, rows in groups.items()
+        )
+
+
+Law = Callable[[Laws, Rows, Rows, Rows], Iterator[Claim]]
+
+
+def _stack(states: Sequence[State]) -> State:
+    return {key: concatenate([state[key] for state in states]) for key in states[0]}
+
+
+def _frozen(state: State) -> bytes:
+    """Something that differs as soon as a state does."""
+    columns: dict[str, Column] = {key: copy.deepcopy(column) for key, column in state.items()}
+    frozen: bytes = cloudpickle.dumps({key: _parts(column) for key, column in columns.items()})
+    return frozen
+
+
+def _parts(column: Column) -> Any:
+    if isinstance(column, np.ndarray):
+        return [pickle.loads(cloudpickle.dumps(value)) for value in column.tolist()]
+    return [np.asarray(getattr(column, slot)).tolist() for slot in type(column).__slots__]

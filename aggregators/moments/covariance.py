@@ -1,0 +1,186 @@
+"""Covariance, Correlation and LinearTrend: what is said about two columns."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+
+from ..contract.frames import Frames, Values
+from ..contract.numeric_columns import OfNumbers
+from ..contract.operation import AggregateOperation, State
+from ..errors import ColumnError, QueryError
+from ..sums.sums import floats, is_number
+from .scaled_means import LEAST, Centre, Floats, Ints
+
+
+class Paired(OfNumbers):
+    """The sums of squares and products of two columns' deviations from their means, combined pairwise.
+
+    T. Chan, G. Golub and R. LeVeque, "Updating Formulae and a Pairwise Algorithm for Computing Sample Variances", 1979,
+    and P. Pébay, "Formulas for Robust, One-Pass Parallel Computation of Covariances and Arbitrary-Order Statistical
+    Moments", 2008. There is no deduct, which would leave rounding errors behind: they slide by two-stacks.
+    """
+
+    state = {
+        "count": "int64",
+        **{f"{axis}_{name}": "float64" for axis in "xy" for name in ("mean", "low")},
+        **{f"{axis}_exponent": "int64" for axis in "xy"},
+        "xx": "float64",
+        "yy": "float64",
+        "xy": "float64",
+    }
+
+    def __init__(self, x: str, y: str) -> None:
+        super().__init__(x, y)
+
+    def create(self) -> Mapping[str, Any]:
+        return {**super().create(), "x_exponent": LEAST, "y_exponent": LEAST}
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        (x, of_x), (y, of_y) = (Centre.of(frames, floats(column)) for column in columns)
+        return {
+            **x.fields("x_"),
+            **y.fields("y_"),
+            "xx": frames.sum(of_x * of_x),
+            "yy": frames.sum(of_y * of_y),
+            "xy": frames.sum(of_x * of_y),
+        }
+
+    def combine(self, a: State, b: State) -> State:
+        x, y = (Centre.read(a, axis).join(Centre.read(b, axis)) for axis in ("x_", "y_"))
+        weight = x.centre.count * (1 - x.share) * x.share
+        products = {"xx": (x, x), "yy": (y, y), "xy": (x, y)}
+        return {
+            **x.centre.fields("x_"),
+            **y.centre.fields("y_"),
+            **{
+                name: np.ldexp(cast(Floats, a[name]), one.a_shift + other.a_shift)
+                + np.ldexp(cast(Floats, b[name]), one.b_shift + other.b_shift)
+                + one.delta * other.delta * weight
+                for name, (one, other) in products.items()
+            },
+        }
+
+
+class Covariance(Paired):
+    """The covariance of two columns of numbers; null where a window has not more than ``ddof`` pairs.
+
+    Rows with a null in either column are left out. As Spark's ``covar_samp``, and ``covar_pop`` for ``ddof=0``.
+    NaN where a window has a NaN or an infinite value.
+
+    Parameters
+    ----------
+    x, y
+        Integers, floats or decimals.
+    ddof
+        What is taken off the count in the divisor: 1 for the sample covariance, 0 for the population's.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 2], "x": [1.0, 2.0, 3.0], "y": [1e9, 1e9 + 2, 1e9 + 4]})
+    >>> query = ff.events(events, time="t").window(ff.tumbling(3))
+    >>> query.aggregate(c=ff.Covariance("x", "y"))["c"].to_pylist()
+    [2.0]
+    """
+
+    def __init__(self, x: str, y: str, *, ddof: int = 1) -> None:
+        super().__init__(x, y)
+        if not isinstance(ddof, int) or isinstance(ddof, bool) or ddof < 0:
+            raise QueryError(f"ddof= of {self!r} is {ddof!r}; expected an integer of 0 or more")
+        self.ddof = ddof
+
+    def finish(self, a: State) -> Any:
+        count = cast(Ints, a["count"])
+        covariance = cast(Floats, a["xy"]) / np.maximum(count - self.ddof, 1)
+        unit = cast(Ints, a["x_exponent"]) + cast(Ints, a["y_exponent"]) + 2  # 2: both columns were halved
+        return pa.array(np.ldexp(covariance, unit), mask=count <= self.ddof)
+
+
+class Correlation(Paired):
+    """Pearson's correlation of two columns of numbers, from -1 to 1; null where one of them does not vary.
+
+    Rows with a null in either column are left out, so a window with fewer than two pairs has none. As Spark's
+    ``corr``. NaN where a window has a NaN or an infinite value.
+
+    Parameters
+    ----------
+    x, y
+        Integers, floats or decimals.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 2, 3], "x": [1, 2, 3, 3], "y": [1e9, 1e9 - 1, 1e9 - 2, 7.0]})
+    >>> query = ff.events(events, time="t").window(ff.tumbling(3))
+    >>> query.aggregate(r=ff.Correlation("x", "y"))["r"].to_pylist()
+    [-1.0, None]
+    """
+
+    def finish(self, a: State) -> Any:
+        xx, yy = cast(Floats, a["xx"]), cast(Floats, a["yy"])
+        correlation = cast(Floats, a["xy"]) / np.sqrt(xx * yy)
+        return pa.array(np.clip(correlation, -1.0, 1.0), mask=(xx == 0) | (yy == 0))
+
+
+class LinearTrend(Paired):
+    """The straight line through a window's points by least squares: a struct of ``slope`` and ``intercept``.
+
+    ``y`` is regressed on ``x``, as Spark's ``regr_slope(y, x)`` and ``regr_intercept(y, x)`` do. Null where the window
+    has fewer than two different ``x``; both fields are NaN where it has a NaN or an infinite value. Rows with a null
+    in either column are left out.
+
+    Parameters
+    ----------
+    x
+        Integers, floats or decimals; or timestamps, which count as seconds since 1970-01-01 UTC, dates, which count as
+        days since then, or durations, which count as seconds.
+    y
+        Integers, floats or decimals.
+
+    Examples
+    --------
+    >>> import datetime, pyarrow as pa, framefold as ff
+    >>> day = datetime.datetime(1970, 1, 1)
+    >>> times = [day + datetime.timedelta(minutes=minute) for minute in (0, 1, 2)]
+    >>> events = pa.table({"t": times, "level": [3.0, 33.0, 63.0]})
+    >>> query = ff.events(events, time="t").window(ff.tumbling("2 minutes"))
+    >>> query.aggregate(trend=ff.LinearTrend("t", "level"))["trend"].to_pylist()
+    [{'slope': 0.5, 'intercept': 3.0}, None]
+    """
+
+    result = pa.struct([("slope", pa.float64()), ("intercept", pa.float64())])
+    ticks = 1
+    """How many ticks of the ``x`` column make up 1."""
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        x, y = self.columns
+        bound = LinearTrend(x, y)
+        if pa.types.is_timestamp(types[0]) or pa.types.is_duration(types[0]):
+            bound.ticks = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[types[0].unit]
+        elif pa.types.is_date64(types[0]):
+            bound.ticks = 86_400_000
+        elif not is_number(types[0]) and not pa.types.is_date(types[0]):
+            raise ColumnError(f"{self!r} needs numbers, timestamps, dates or durations as x; {x!r} is {types[0]}")
+        if not is_number(types[1]):
+            raise ColumnError(f"{self!r} needs numbers (integers, floats or decimals) as y; {y!r} is {types[1]}")
+        return bound
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        x, y = columns
+        if isinstance(x, np.ndarray) and x.dtype.kind in "mM":
+            x = x.astype(np.int64)
+        return super().accumulate(frames, x, y)
+
+    def finish(self, a: State) -> Any:
+        x, y, xx = Centre.read(a, "x_"), Centre.read(a, "y_"), cast(Floats, a["xx"])
+        ratio = cast(Floats, a["xy"]) / xx  # the slope in units of deviations, where it cannot overflow
+        mean, low = (np.ldexp(ratio * np.ldexp(part, -x.exponent), y.exponent) for part in (x.mean, x.low))
+        slope = np.ldexp(ratio, y.exponent - x.exponent)
+        intercept = 2 * ((y.mean - mean) + (y.low - low))  # 2: both columns were halved
+        return pa.StructArray.from_arrays(
+            [pa.array(slope * self.ticks), pa.array(intercept)], fields=list(self.result), mask=pa.array(xx == 0)
+        )

@@ -1,0 +1,295 @@
+"""Sums of deviations from a centre, and of their squares, in pairs of floats: what a variance is made of.
+
+Any value within the range of the others will do as a centre ``c``: their sum of squares about it is at most n + 1 times
+that about their mean, so that little is lost when ``s`` of ``S - s * s / n`` is taken off (T. Chan, G. Golub and R.
+LeVeque, "Algorithms for Computing the Sample Variance", 1983). Moving a centre by ``d`` adds ``n * d`` to ``s`` and
+``d * (2 * s + n * d)`` to ``S``: without a division, so that two floats each lose next to nothing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..contract.frames import Frames
+from ..contract.operation import State
+from ..numeric.native import loops
+from ..states.compensated import two_sum
+from ..states.double_double import add, difference, halves, product, quotient
+from .grid_deviations import gridded
+from .scaled_means import exponent_of
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+HALF = 25
+"""So many bits below the largest a deviation is cut, so that squares of the upper part add up without rounding."""
+
+ORDINARY = 2.0**420
+"""Deviations below this and from its reciprocal on have squares that can be added up as they are."""
+
+LARGEST = float(np.finfo(np.float64).max)
+
+BLOCK, CACHED = 1 << 16, 1 << 14
+"""So many rows, and so many states, are worked on at a time, which stay in the cache meanwhile."""
+
+FEW = 2.0**26
+"""Counts below this fit half a float."""
+
+UNIT = 600
+"""Deviations of level 1 are kept divided by ``2**UNIT``, those of level -1 (tiny ones) multiplied by it."""
+
+
+@dataclass
+class Deviations:
+    """A column of states: deviations of values from a centre, added up.
+
+    Attributes
+    ----------
+    count
+        How many values.
+    centre
+        What they deviate from: finite, and in the range of them.
+    sum, sum_low
+        The sum of deviations, and what rounding lost of it.
+    squares, squares_low
+        The sum of their squares, NaN if a value was NaN or infinite, and what rounding lost of it.
+    level
+        The unit of deviations: ``2**(UNIT * level)``, of -1, 0 and 1.
+    """
+
+    count: Ints
+    centre: Floats
+    sum: Floats
+    sum_low: Floats
+    squares: Floats
+    squares_low: Floats
+    level: NDArray[np.int8]
+
+    @classmethod
+    def of(cls, frames: Frames, values: Floats) -> Deviations:
+        """The deviations of each frame's values."""
+        found = gridded(frames, values)
+        if found is None:
+            return cls._of_each(frames, values)
+        frames.know_count(found.rows)
+        total, squares = two_sum(found.sum, found.sum_low), two_sum(found.squares, found.squares_low)
+        made = cls(found.rows, found.centre, *total, *squares, np.zeros(frames.size, np.int8))
+        if found.doubtful.any():
+            rows = found.doubtful[frames.index]
+            some, which = frames.where(rows)
+            made._replace(which, cls._of_each(some, values[rows]))
+        return made
+
+    @classmethod
+    def _of_each(cls, frames: Frames, values: Floats) -> Deviations:
+        """The same with a grid for each frame."""
+        count = frames.count()
+        centre = frames.sum(values) / np.maximum(count, 1)
+        made = about(frames, values, count, centre)
+        size = np.abs(centre)
+        ordinary = (made.squares >= ORDINARY**-2) & (made.squares <= ORDINARY**2)
+        odd = ~(ordinary | ((made.squares == 0) & (size < ORDINARY) & (size * ORDINARY > 1)))
+        if odd.any():
+            # A centre of 0 is most often one of zeros and nothing else; but tiny values have squares of 0, too.
+            odd &= ~((made.squares == 0) & (frames.max(np.abs(values)) == 0))
+        if odd.any():
+            some, which = frames.where(odd[frames.index])
+            made._replace(which, scaled(some, values[odd[frames.index]]))
+        return made
+
+    def _replace(self, which: NDArray[np.intp], other: Deviations) -> None:
+        """Put others in the place of some of the states."""
+        for name, column in other.fields().items():
+            self.fields()[name][which] = column
+
+    @classmethod
+    def read(cls, a: State) -> Deviations:
+        """The fields of states."""
+        fields: Mapping[str, Any] = a
+        return cls(**fields)
+
+    def fields(self) -> dict[str, NDArray[Any]]:
+        """The fields of states."""
+        return dict(vars(self))
+
+    def join(self, other: Deviations) -> Deviations:
+        """The deviations of both states' values, about the left one's centre."""
+        if loops is not None and not (self.level | other.level).any():
+            room = np.empty((5, len(self.count)))
+            made = Deviations(np.empty_like(self.count), room[0], room[1], room[2], room[3], room[4], self.level)
+            if loops.join_deviations(self._contiguous(), other._contiguous(), made._contiguous(), ORDINARY):
+                return made
+        if len(self.count) <= CACHED:
+            return self._join(other)
+        joined = Deviations(*map(np.empty_like, self.fields().values()))
+        for start in range(0, len(self.count), CACHED):
+            rows = slice(start, start + CACHED)
+            block = self.rows(rows)._join(other.rows(rows))
+            for name, column in block.fields().items():
+                joined.fields()[name][rows] = column
+        return joined
+
+    def _contiguous(self) -> list[NDArray[Any]]:
+        """The columns without their levels, each in one piece."""
+        return [np.ascontiguousarray(each) for each in (self.count, self.centre, *self._sums())]
+
+    def rows(self, rows: slice) -> Deviations:
+        """Some of the states."""
+        return Deviations(*(column[rows] for column in self.fields().values()))
+
+    def _join(self, other: Deviations) -> Deviations:
+        """The same for so few states that they stay in the cache."""
+        left = self
+        if not self.count.all():
+            centre = np.where(self.count == 0, other.centre, self.centre)
+            left = Deviations(self.count, centre, *self._sums(), self.level)
+        apart, low = difference(other.centre, left.centre)
+        size = np.abs(apart)
+        ordinary = size.max(initial=0.0) < ORDINARY and not (
+            size.min(initial=1.0) < 1 / ORDINARY and ((size < 1 / ORDINARY) & (size > 0)).any()
+        )
+        if ordinary and not (self.level | other.level).any():
+            return left._moved(other, apart, low)
+        return left._join_levels(other)
+
+    def _join_levels(self, other: Deviations) -> Deviations:
+        """The same where deviations are too huge or too tiny to have squares."""
+        half = np.where(other.count > 0, other.centre * 0.5 - self.centre * 0.5, 0.0)
+        level = np.maximum(np.maximum(self._filled(), other._filled()), level_of(half))
+        down = np.where(level > 0, 2.0**-UNIT, 1.0)
+        up = np.where(level < 0, 2.0**UNIT, 1.0)
+        apart, low = two_sum(np.where(other.count > 0, other.centre, self.centre) * down, -self.centre * down)
+        joined = self._at(level)._moved(other._at(level), apart * up, low * up)
+        return Deviations(
+            joined.count, joined.centre, *joined._sums(), np.where(joined.squares == 0, 0, level).astype(np.int8)
+        )
+
+    def _moved(self, other: Deviations, apart: Floats, low: Floats) -> Deviations:
+        """Joined with deviations of the same level, whose centre is ``apart`` (and ``low``) away.
+
+        A low float need only be right to some 26 bits, so that products of two low ones are left out.
+        """
+        count = other.count.astype(np.float64)
+        upper, lower = halves(apart)
+        lower += low
+        shift = count * apart
+        if count.max(initial=0.0) < FEW:
+            shift_low = count * upper
+            shift_low -= shift
+        else:
+            many, rest = halves(count)
+            shift_low = many * upper
+            shift_low -= shift
+            shift_low += rest * upper
+        shift_low += count * lower
+        moved, moved_low = add(other.sum, other.sum_low, shift, shift_low)
+        total, total_low = add(self.sum, self.sum_low, moved, moved_low)
+        twice, twice_low = add(moved, moved_low, other.sum, other.sum_low)
+        more = apart * twice
+        twice_upper, twice_lower = halves(twice)
+        twice_lower += twice_low
+        twice_lower *= upper
+        lower *= twice
+        more_low = upper * twice_upper
+        more_low -= more
+        more_low += twice_lower
+        more_low += lower
+        squares, squares_low = add(other.squares, other.squares_low, more, more_low)
+        squares, squares_low = add(self.squares, self.squares_low, squares, squares_low)
+        return Deviations(self.count + other.count, self.centre, total, total_low, squares, squares_low, self.level)
+
+    def variance(self, ddof: int) -> tuple[Floats, Floats]:
+        """The variances, never negative, in units of ``4**(UNIT * level)``, and what rounding lost of them."""
+        count = np.maximum(self.count, 1).astype(np.float64)
+        square, lost = product(self.sum, self.sum)
+        part, part_low = quotient(square, lost + 2 * self.sum * self.sum_low, count)
+        squares, lost = difference(self.squares, part)
+        high, low = quotient(squares, self.squares_low - part_low + lost, np.maximum(count - ddof, 1))
+        some = ~(high + low <= 0)
+        return np.where(some, high, 0.0), np.where(some, low, 0.0)
+
+    def _sums(self) -> tuple[Floats, Floats, Floats, Floats]:
+        return self.sum, self.sum_low, self.squares, self.squares_low
+
+    def _filled(self) -> NDArray[np.int8]:
+        """The levels; the least where there are no deviations, which are of any level."""
+        return np.where(self.squares == 0, -1, self.level).astype(np.int8)
+
+    def _at(self, level: NDArray[np.int8]) -> Deviations:
+        """The same of other levels."""
+        by = UNIT * (self.level.astype(np.int64) - level)
+        once, twice = (self.sum, self.sum_low), (self.squares, self.squares_low)
+        total, total_low = (np.ldexp(column, by) for column in once)
+        squares, squares_low = (np.ldexp(column, 2 * by) for column in twice)
+        return Deviations(self.count, self.centre, total, total_low, squares, squares_low, level)
+
+
+def about(frames: Frames, values: Floats, count: Ints, centre: Floats) -> Deviations:
+    """The deviations of each frame's values from its centre.
+
+    Each is cut into an upper part of so few bits that neither the sum of these nor that of their squares is rounded,
+    and a lower one (J. Demmel and H. D. Nguyen, "Fast Reproducible Floating-Point Summation", 2013). A frame's own sum
+    of squares says where to cut, so that huge values in another frame do no harm.
+    """
+    size = frames.size
+    blocks = [slice(start, start + BLOCK) for start in range(0, len(values), BLOCK)]
+    deviation, lost = np.empty_like(values), np.empty_like(values)
+    one, two, three = np.empty((3, min(BLOCK, len(values))))
+    rough, sums = np.zeros(size), np.zeros((4, size))
+    for rows in blocks:
+        index, high, low = frames.index[rows], deviation[rows], lost[rows]
+        base, virtual = one[: len(index)], two[: len(index)]
+        np.take(centre, index, out=base, mode="clip")
+        # As `difference` does it, in place: a new array for each of its steps would take longer than the step.
+        np.subtract(values[rows], base, out=high)
+        np.subtract(high, values[rows], out=virtual)
+        np.add(base, virtual, out=base)
+        np.subtract(high, virtual, out=virtual)
+        np.subtract(values[rows], virtual, out=virtual)
+        np.subtract(virtual, base, out=low)
+        np.multiply(high, high, out=virtual)
+        np.add.at(rough, index, virtual)
+    cut = np.ldexp(1.5, exponent_of(np.sqrt(rough)) + (52 - HALF))
+    for rows in blocks:
+        index, high, low = frames.index[rows], deviation[rows], lost[rows]
+        at, upper, both = one[: len(index)], two[: len(index)], three[: len(index)]
+        np.take(cut, index, out=at, mode="clip")
+        np.add(high, at, out=upper)
+        upper -= at
+        np.add.at(sums[0], index, upper)
+        high -= upper
+        low += high
+        np.add.at(sums[1], index, low)
+        np.multiply(upper, upper, out=at)
+        np.add.at(sums[2], index, at)
+        np.add(upper, upper, out=both)
+        both += low
+        both *= low
+        np.add.at(sums[3], index, both)
+    return Deviations(count, centre, *two_sum(sums[0], sums[1]), *two_sum(sums[2], sums[3]), np.zeros(size, np.int8))
+
+
+def scaled(frames: Frames, values: Floats) -> Deviations:
+    """The deviations of frames with values that are too huge, too tiny, infinite or NaN."""
+    count = frames.count()
+    finite = np.isfinite(values)
+    values = np.where(finite, values, 0.0)
+    level = level_of(frames.max(np.abs(values)))
+    unit = np.ldexp(1.0, UNIT * level.astype(np.int64))
+    values = values / unit[frames.index]
+    centre = np.clip(frames.sum(values) / count * unit, -LARGEST, LARGEST)
+    made = about(frames, values, count, centre / unit)
+    squares = np.where(frames.sum(~finite) > 0, np.nan, made.squares)
+    level = np.where(squares == 0, 0, level).astype(np.int8)
+    return Deviations(count, centre, made.sum, made.sum_low, squares, made.squares_low, level)
+
+
+def level_of(sizes: Floats) -> NDArray[np.int8]:
+    """The levels of deviations of these sizes; the least for 0."""
+    sizes = np.abs(sizes)
+    return np.where(sizes >= ORDINARY, 1, np.where(sizes < 1 / ORDINARY, -1, 0)).astype(np.int8)

@@ -1,0 +1,117 @@
+"""Variance and StdDev."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..contract.frames import Frames, Values
+from ..contract.operation import AggregateOperation, State
+from ..contract.sql_spec import InSql, Planes
+from ..errors import QueryError
+from ..states.double_double import root
+from ..sums.sums import floats, is_decimal, require_numbers
+from . import sql_squares
+from .deviations import CACHED, UNIT, Deviations, Floats
+
+
+class Variance(AggregateOperation):
+    """The variance of a column of numbers; null where a window has not more than ``ddof`` of them.
+
+    Rounded correctly, but for once in many thousand results: deviations and their squares are added up in two floats
+    each (see :mod:`framefold.aggregators.moments.deviations`, after T. Chan, G. Golub and R. LeVeque, "Algorithms for
+    Computing
+    the Sample Variance", 1983). Never negative; inf where it is too large for a float. NaN where a window has a NaN or
+    an infinite value. There is no deduct: it slides by two-stacks.
+
+    Parameters
+    ----------
+    column
+        Integers, floats or decimals.
+    ddof
+        What is taken off the count in the divisor: 1 for the sample variance, 0 for the population's.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 2], "x": [1e9 + 1, 1e9 + 2, 1e9 + 3]})
+    >>> ff.events(events, time="t").window(ff.tumbling(3)).aggregate(v=ff.Variance("x"))["v"].to_pylist()
+    [1.0]
+    """
+
+    state = {
+        "count": "int64",
+        "centre": "float64",
+        "sum": "float64",
+        "sum_low": "float64",
+        "squares": "float64",
+        "squares_low": "float64",
+        "level": "int8",
+    }
+    result = pa.float64()
+    commutative = True
+    takes_empty_frames = True
+
+    def __init__(self, column: str, *, ddof: int = 1) -> None:
+        super().__init__(column)
+        if not isinstance(ddof, int) or isinstance(ddof, bool) or ddof < 0:
+            raise QueryError(f"ddof= of {self!r} is {ddof!r}; expected an integer of 0 or more")
+        self.ddof = ddof
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        require_numbers(self, types[0])
+        return self
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        return Deviations.of(frames, floats(columns[0])).fields()
+
+    def in_sql(self, *types: pa.DataType) -> InSql | None:
+        # Spark makes floats of decimals in another way than Arrow.
+        return None if is_decimal(types[0]) else sql_squares.in_sql(types[0], read)
+
+    def combine(self, a: State, b: State) -> State:
+        return Deviations.read(a).join(Deviations.read(b)).fields()
+
+    def finish(self, a: State) -> Any:
+        states = Deviations.read(a)
+        values = np.empty(len(states.count))
+        for start in range(0, len(values), CACHED):
+            rows = slice(start, start + CACHED)
+            values[rows] = self.result_of(states.rows(rows))
+        return pa.array(values, mask=states.count <= self.ddof)
+
+    def result_of(self, states: Deviations) -> Floats:
+        """The results of states with more than ``ddof`` values."""
+        high, low = states.variance(self.ddof)
+        return in_units(high + low, states.level, 2)
+
+
+class StdDev(Variance):
+    """The standard deviation of a column of numbers: the square root of its :class:`Variance`.
+
+    Rounded once, from the variance before that is rounded. Values of 1e300 or 1e-300 are no harm, although no float
+    can hold their squares.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1], "x": [1.0, 3.0]})
+    >>> ff.events(events, time="t").window(ff.tumbling(2)).aggregate(s=ff.StdDev("x", ddof=0))["s"].to_pylist()
+    [1.0]
+    """
+
+    def result_of(self, states: Deviations) -> Floats:
+        return in_units(root(*states.variance(self.ddof)), states.level, 1)
+
+
+def read(planes: Planes) -> State:
+    """States of the sums that Spark has made."""
+    return sql_squares.read(planes).fields()
+
+
+def in_units(values: Floats, level: NDArray[np.int8], power: int) -> Floats:
+    """Values times ``2**(UNIT * level)`` to a power; inf where that is too large for a float64."""
+    return np.ldexp(values, power * UNIT * level.astype(np.int64)) if level.any() else values

@@ -1,0 +1,1 @@
+"""Operations on values in an order: by time or by value."""

@@ -1,0 +1,163 @@
+"""CollectList and Concat: the values of a column in time order."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..contract.frames import Frames, Values
+from ..contract.operation import AggregateOperation, State
+from ..errors import ColumnError, QueryError
+from ..states.ragged import Ragged
+from .multiset import items
+from .sort_keys import objects, restored
+from .sorted_merge import TIME, merge, rows_by_frame
+
+
+class CollectList(AggregateOperation):
+    """The values of a column in time order; an empty list where a window has none.
+
+    Those of one time are in input order: that of the rows of a table, or of the partitions and their rows on Spark.
+    Works on every type. There is no deduct: it slides by two-stacks, at the cost of copying each window's values.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [7, 3, 3, 1], "x": ["d", "b", "c", None]})
+    >>> ff.events(events, time="t").window(ff.tumbling(10)).aggregate(x=ff.CollectList("x"))["x"].to_pylist()
+    [['b', 'c', 'd']]
+    """
+
+    uses_order = True
+    commutative = True  # items carry their time, and merging keeps input order among equal times
+    type: pa.DataType
+
+    def __init__(self, column: str) -> None:
+        super().__init__(column)
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        return self.of_type(types[0])
+
+    def of_type(self, type: pa.DataType) -> Self:
+        """The operation for a column of a type."""
+        bound = copy.copy(self)
+        bound.type = type
+        bound.state = {"items": {"time": "int64", "value": type}}  # type: ignore[misc]  # by type of input
+        bound.result = bound.type_of_result(type)
+        return bound
+
+    def type_of_result(self, type: pa.DataType) -> pa.DataType:
+        """The type of the result for a column of a type."""
+        return pa.list_(type)
+
+    def keep(self, lists: Ragged) -> Ragged:
+        """What a state keeps of its items."""
+        return lists
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        rows = rows_by_frame(frames, frames.order)
+        planes = {"time": frames.order[rows], "value": objects(columns[0])[rows]}
+        return {"items": self.keep(Ragged(frames.count(), planes))}
+
+    def combine(self, a: State, b: State) -> State:
+        return {"items": self.keep(merge(items(a), items(b), TIME))}
+
+    def finish(self, a: State) -> Any:
+        return lists_of(items(a), restored(items(a).planes["value"], self.type), pa.list_(self.type))
+
+
+def lists_of(lists: Ragged, values: pa.Array, type: pa.DataType) -> pa.Array:
+    """The lists of states as a column, with these values as their items."""
+    return pa.ListArray.from_arrays(pa.array(lists.offsets).cast(pa.int32()), values, type=type)
+
+
+class Concat(CollectList):
+    """The strings of a column in time order, put together to one; null where a window has none.
+
+    Those of one time are in input order.
+
+    Parameters
+    ----------
+    column
+        Strings.
+    delimiter
+        What is put between two strings.
+    prefix, suffix
+        What is put before the first one and after the last one.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [2, 0, 1], "x": ["c", "a", "b"]})
+    >>> query = ff.events(events, time="t").window(ff.tumbling(3))
+    >>> query.aggregate(x=ff.Concat("x", ", ", prefix="<", suffix=">"))["x"].to_pylist()
+    ['<a, b, c>']
+    """
+
+    def __init__(self, column: str, delimiter: str = "", prefix: str = "", suffix: str = "") -> None:
+        super().__init__(column)
+        for name, text in {"delimiter": delimiter, "prefix": prefix, "suffix": suffix}.items():
+            if not isinstance(text, str):
+                raise QueryError(f"{name}= of {self!r} is {text!r}; expected a string")
+        self.delimiter, self.prefix, self.suffix = delimiter, prefix, suffix
+
+    def type_of_result(self, type: pa.DataType) -> pa.DataType:
+        if not (pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type)):
+            raise ColumnError(f"{self!r} needs a column of strings; {self.columns[0]!r} is {type}: cast it first")
+        return type
+
+    def finish(self, a: State) -> Any:
+        joined = pc.binary_join(super().finish(a).cast(pa.list_(pa.string())), self.delimiter)
+        if self.prefix or self.suffix:
+            joined = pc.binary_join_element_wise(self.prefix, joined, self.suffix, "")
+        filled = pa.array(items(a).lengths > 0)
+        return pc.if_else(filled, joined, pa.scalar(None, joined.type)).cast(self.result)
+
+
+class FirstN(CollectList):
+    """The values of the n earliest events whose column is not null, in time order; fewer where a window has fewer.
+
+    Of several events at one time those that came first are taken. Works on every type.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [7, 3, 3, 1], "x": ["d", "b", "c", None]})
+    >>> ff.events(events, time="t").window(ff.tumbling(10)).aggregate(x=ff.FirstN("x", 2))["x"].to_pylist()
+    [['b', 'c']]
+    """
+
+    def __init__(self, column: str, n: int) -> None:
+        super().__init__(column)
+        self.n = require_count(self, n)
+
+    def keep(self, lists: Ragged) -> Ragged:
+        return lists.head(self.n) if bool((lists.lengths > self.n).any()) else lists
+
+
+class LastN(FirstN):
+    """The values of the n latest events whose column is not null, in time order; fewer where a window has fewer.
+
+    Of several events at one time those that came last are taken. Works on every type.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [7, 3, 3, 1], "x": ["d", "b", "c", None]})
+    >>> ff.events(events, time="t").window(ff.tumbling(10)).aggregate(x=ff.LastN("x", 2))["x"].to_pylist()
+    [['c', 'd']]
+    """
+
+    def keep(self, lists: Ragged) -> Ragged:
+        return lists.tail(self.n) if bool((lists.lengths > self.n).any()) else lists
+
+
+def require_count(operation: AggregateOperation, n: int) -> int:
+    """The number of values an operation is asked for; QueryError unless it is a positive integer."""
+    if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
+        raise QueryError(f"n= of {operation!r} is {n!r}; expected an integer of 1 or more")
+    return int(n)

@@ -1,0 +1,116 @@
+"""First and Last, by event time."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..contract.frames import Frames, Values
+from ..contract.operation import AggregateOperation, State
+from ..states.fields import field
+from .pick import TIME, Pick
+from .sort_keys import Order
+
+
+class First(AggregateOperation):
+    """The value of the earliest event whose column is not null; of several at one time, the one that came first.
+
+    Works on every type. Input order is that of the rows of a table, or of the partitions and their rows on Spark.
+
+    Parameters
+    ----------
+    column
+        Any type.
+    ties
+        A column that says which of several events at one time is the first: the one where it is least. Any type that
+        has an order, NaN above all others; events where it is null are left out. Where it ties too, input order
+        decides.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [7, 3, 3, 1], "x": ["d", "b", "c", None], "id": [9, 8, 7, 6]})
+    >>> query = ff.events(events, time="t").window(ff.tumbling(10))
+    >>> query.aggregate(x=ff.First("x"), y=ff.First("x", ties="id")).select(["x", "y"]).to_pylist()
+    [{'x': 'b', 'y': 'c'}]
+    """
+
+    uses_order = True
+    commutative = True  # states carry their time, and merging keeps input order among equal times
+    earliest: ClassVar[bool] = True
+
+    def __init__(self, column: str, *, ties: str | None = None) -> None:
+        super().__init__(column, *() if ties is None else (ties,))
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        if len(types) == 1:
+            return Edge(self, types[0])
+        latest = not self.earliest
+        by = ((TIME, latest), (Order(self, self.columns[1], types[1]), latest))
+        return Pick(self, types[0], by, last=latest)
+
+
+class Last(First):
+    """The value of the latest event whose column is not null; of several at one time, the one that came last.
+
+    Parameters
+    ----------
+    column
+        Any type.
+    ties
+        A column that says which of several events at one time is the last: the one where it is greatest. As for
+        :class:`First`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [7, 3, 3, 1], "x": ["d", "b", "c", None]})
+    >>> ff.events(events, time="t").window(ff.tumbling(5)).aggregate(x=ff.Last("x"))["x"].to_pylist()
+    ['c', 'd']
+    """
+
+    earliest = False
+
+
+class Edge(AggregateOperation):
+    """The first or last value of a column of one type, together with its time."""
+
+    commutative = True
+
+    def __init__(self, asked: First, type: pa.DataType) -> None:
+        super().__init__(*asked.columns)
+        self.asked = asked
+        self.earliest = asked.earliest
+        self.result = type
+        self.state = {"time": "int64", "value": type, "seen": "bool"}  # type: ignore[misc]  # by type of input
+
+    def __repr__(self) -> str:
+        return repr(self.asked)
+
+    def create(self) -> Mapping[str, Any]:
+        neutral = None if field(self.result).full(None, 0).dtype == object else 0  # type: ignore[union-attr]
+        return {"time": 0, "value": neutral, "seen": False}
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        rows = frames.first_row if self.earliest else frames.last_row
+        value = frames.first(columns[0]) if self.earliest else frames.last(columns[0])
+        return {"time": frames.order[rows], "value": value, "seen": np.ones(frames.size, bool)}
+
+    def combine(self, a: State, b: State) -> State:
+        a_time, b_time = cast(NDArray[np.int64], a["time"]), cast(NDArray[np.int64], b["time"])
+        a_seen, b_seen = cast(NDArray[np.bool_], a["seen"]), cast(NDArray[np.bool_], b["seen"])
+        if self.earliest:
+            keep = a_seen & (~b_seen | (a_time <= b_time))
+        else:
+            keep = a_seen & (~b_seen | (a_time > b_time))
+        value = np.where(keep, cast(NDArray[Any], a["value"]), cast(NDArray[Any], b["value"]))
+        return {"time": np.where(keep, a_time, b_time), "value": value, "seen": a_seen | b_seen}
+
+    def finish(self, a: State) -> Any:
+        unseen = ~cast(NDArray[np.bool_], a["seen"])
+        values = cast(NDArray[Any], a["value"])
+        return pa.array(values.tolist() if values.dtype == object else values, type=self.result, mask=unseen)

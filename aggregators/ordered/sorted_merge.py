@@ -1,0 +1,105 @@
+"""Sorted lists merged: columns of states whose items are in order, joined so that they stay in it.
+
+What is short is looked up in what is long by bisection, in all states at once, so that a frame's few items are merged
+into a window's many at the cost of copying them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..contract.frames import Frames
+from ..states.ragged import Ragged
+
+Ints = NDArray[np.int64]
+Rows = NDArray[np.intp]
+By: TypeAlias = Sequence[tuple[str, bool]]
+"""What items are sorted by: planes, the first foremost, and whether the greatest comes first."""
+
+TIME: By = (("time", False),)
+VALUE: By = (("value", False),)
+
+
+def rows_by_frame(frames: Frames, *keys: Ints) -> Rows:
+    """The rows of a batch by frame, then by keys, then as they came."""
+    order: Rows | None = None
+    for key in reversed([_narrow(frames.index, frames.size), *keys]):
+        key = key if order is None else key[order]
+        if bool((key[1:] >= key[:-1]).all()):
+            continue
+        rows = np.argsort(key, kind="stable")
+        order = rows if order is None else order[rows]
+    return np.arange(len(frames.index)) if order is None else order
+
+
+def _narrow(index: Rows, size: int) -> NDArray[Any]:
+    """Frames of rows as 16-bit integers, which numpy sorts by radix, where there are few."""
+    return index.astype(np.uint16) if size <= 1 << 16 else index
+
+
+def precedes(a: Ragged, i: Rows, b: Ragged, j: Rows, by: By, equal: bool) -> NDArray[np.bool_]:
+    """Whether items ``i`` of ``a`` go before items ``j`` of ``b``; and what is said of those that are equal."""
+    before = np.zeros(len(i), bool)
+    tied = np.ones(len(i), bool)
+    for plane, descending in by:
+        x, y = a.planes[plane][i], b.planes[plane][j]
+        before |= tied & (x > y if descending else x < y).astype(bool)
+        tied &= (x == y).astype(bool)
+    return before | tied if equal else before
+
+
+def places(lists: Ragged, items: Ragged, by: By, equal: bool) -> Ints:
+    """How many items of its state's list each item comes after; those that are equal count if ``equal``."""
+    owner = items.owner
+    start = lists.offsets[:-1][owner]
+    low, high = start.copy(), lists.offsets[1:][owner]
+    open_ = np.flatnonzero(low < high)
+    while len(open_):
+        middle = (low[open_] + high[open_]) >> 1
+        passed = precedes(lists, middle, items, open_, by, equal)
+        low[open_[passed]] = middle[passed] + 1
+        high[open_[~passed]] = middle[~passed]
+        open_ = open_[low[open_] < high[open_]]
+    return cast(Ints, low - start)
+
+
+def find(lists: Ragged, others: Ragged) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+    """Where items of ``others`` belong in lists sorted by value: after how many, before which, whether equal to it."""
+    place = places(lists, others, VALUE, equal=False)
+    owner = others.owner
+    at = lists.offsets[:-1][owner] + place
+    equal = at < lists.offsets[1:][owner]
+    inside = np.flatnonzero(equal)
+    equal[inside] = lists.planes["value"][at[inside]] == others.planes["value"][inside]
+    return place, at, equal
+
+
+def insert(lists: Ragged, items: Ragged, places: Ints) -> Ragged:
+    """Lists with items put in after so many of their own."""
+    here = np.arange(len(places)) + np.repeat(lists.offsets[:-1], items.lengths) + places
+    there = np.ones(int(lists.offsets[-1]) + len(places), bool)
+    there[here] = False
+    planes = {}
+    for name, plane in lists.planes.items():
+        joined = np.empty(len(there), plane.dtype)
+        joined[here], joined[there] = items.planes[name], plane
+        planes[name] = joined
+    return Ragged(lists.lengths + items.lengths, planes)
+
+
+def merge(a: Ragged, b: Ragged, by: By) -> Ragged:
+    """Sorted lists of two columns joined state by state; of equal items those of ``a`` come first."""
+    if not b.offsets[-1]:
+        return a
+    if not a.offsets[-1]:
+        return b
+    both = np.flatnonzero((a.lengths > 0) & (b.lengths > 0))
+    if not precedes(b, b.offsets[both], a, a.offsets[both + 1] - 1, by, equal=False).any():
+        return a + b
+    if a.offsets[-1] >= b.offsets[-1]:
+        return insert(a, b, places(a, b, by, equal=True))
+    return insert(b, a, places(b, a, by, equal=False))

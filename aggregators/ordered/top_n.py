@@ -1,0 +1,173 @@
+"""ArgMin, ArgMax, TopN and BottomN: the greatest and the least values of a column, with what goes with them."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import numpy as np
+import pyarrow as pa
+
+from ..contract.frames import Frames, Values
+from ..contract.operation import AggregateOperation, State
+from ..errors import QueryError
+from ..states.ragged import Ragged
+from .collect import lists_of, require_count
+from .multiset import items
+from .pick import TIME, Pick
+from .sort_keys import Order, restored, stored
+from .sorted_merge import merge, rows_by_frame
+
+
+class ArgMin(AggregateOperation):
+    """The value of a column at the event where another column is least; null where that one has no values.
+
+    Of several such events the earliest is taken, of those at one time the one that came first. Events whose ``by`` is
+    null are left out; the value of the one taken may be null. As ``min_by`` in Spark SQL, with NaN above every other
+    value.
+
+    Parameters
+    ----------
+    column
+        What is returned: any type.
+    by
+        What is compared: any type that has an order.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 2], "who": ["a", "b", "c"], "x": [3, 2, 2]})
+    >>> ff.events(events, time="t").window(ff.tumbling(3)).aggregate(who=ff.ArgMin("who", "x"))["who"].to_pylist()
+    ['b']
+    """
+
+    uses_order = True
+    drops_nulls = False  # of the column; those of ``by`` are left out here
+    commutative = True
+    greatest: ClassVar[bool] = False
+
+    def __init__(self, column: str, by: str) -> None:
+        super().__init__(column, by)
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        by = ((Order(self, self.columns[1], types[1]), self.greatest), (TIME, False))
+        return Pick(self, types[0], by, last=False)
+
+
+class ArgMax(ArgMin):
+    """The value of a column at the event where another column is greatest; null where that one has no values.
+
+    Parameters and ties as for :class:`ArgMin`. As ``max_by`` in Spark SQL.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 2], "who": ["a", "b", "c"], "x": [3, 9, 9]})
+    >>> ff.events(events, time="t").window(ff.tumbling(3)).aggregate(who=ff.ArgMax("who", "x"))["who"].to_pylist()
+    ['b']
+    """
+
+    greatest = True
+
+
+class TopN(AggregateOperation):
+    """The n greatest values of a column, greatest first; an empty list where a window has none.
+
+    Of equal values the earlier event comes first, of events at one time the one that came first. Works on all types
+    that have an order; NaN is above every other value, as in Spark SQL.
+
+    Parameters
+    ----------
+    column
+        What is ranked. Events where it is null are left out.
+    n
+        How many values at most.
+    *companions
+        Other columns. The result is then a list of structs of the ranked column and these, null where they are null.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 2], "x": [3, 9, 5], "who": ["a", None, "c"]})
+    >>> query = ff.events(events, time="t").window(ff.tumbling(3))
+    >>> query.aggregate(x=ff.TopN("x", 2), y=ff.TopN("x", 2, "who")).select(["x", "y"]).to_pylist()
+    [{'x': [9, 5], 'y': [{'x': 9, 'who': None}, {'x': 5, 'who': 'c'}]}]
+    """
+
+    uses_order = True
+    drops_nulls = False  # of the companions; those of the ranked column are left out here
+    commutative = True
+    greatest: ClassVar[bool] = True
+
+    def __init__(self, column: str, n: int, *companions: str) -> None:
+        super().__init__(column, *companions)
+        self.n = require_count(self, n)
+        if len(set(self.columns)) < len(self.columns):
+            raise QueryError(f"{self!r} names a column twice; expected each once, as they are fields of a struct")
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        return Ranked(self, types)
+
+
+class BottomN(TopN):
+    """The n least values of a column, least first; an empty list where a window has none.
+
+    Parameters and ties as for :class:`TopN`.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 2], "x": [3, 9, 5]})
+    >>> ff.events(events, time="t").window(ff.tumbling(3)).aggregate(x=ff.BottomN("x", 2))["x"].to_pylist()
+    [[3, 5]]
+    """
+
+    greatest = False
+
+
+class Ranked(AggregateOperation):
+    """The first n events of columns of some types in the order of a value, then of time."""
+
+    commutative = True
+
+    def __init__(self, asked: TopN, types: tuple[pa.DataType, ...]) -> None:
+        super().__init__(*asked.columns)
+        self.asked = asked
+        self.n = asked.n
+        self.order = Order(asked, asked.columns[0], types[0])
+        self.types = types
+        self.by = (("rank", asked.greatest), ("time", False))
+        planes: dict[str, Any] = {"rank": self.order.plane, "time": "int64"}
+        for i, type in enumerate(types[1:]):
+            planes |= {f"value{i}": type, f"known{i}": "bool"}
+        self.state = {"items": planes}  # type: ignore[misc]  # by type of input
+        each = types[0] if len(types) == 1 else pa.struct(list(zip(asked.columns, types, strict=True)))
+        self.result = pa.list_(each)
+
+    def __repr__(self) -> str:
+        return repr(self.asked)
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        kept = np.flatnonzero(columns[0].is_valid().to_numpy(zero_copy_only=False))
+        ranked, ticks, index = columns[0].drop_null(), frames.order[kept], frames.index[kept]
+        ranks = self.order.ranks(ranked)
+        some = Frames(index, frames.size, ticks)
+        rows = rows_by_frame(some, ~ranks if self.asked.greatest else ranks, ticks)
+        lengths = np.bincount(index, minlength=frames.size)
+        rows = rows[Ragged(lengths, {}).place < self.n]
+        planes = {"rank": self.order.keys(ranked.take(pa.array(rows))), "time": ticks[rows]}
+        for i, column in enumerate(columns[1:]):
+            planes[f"value{i}"], planes[f"known{i}"] = stored(column.take(pa.array(kept[rows])))
+        return {"items": Ragged(np.minimum(lengths, self.n), planes)}
+
+    def combine(self, a: State, b: State) -> State:
+        return {"items": merge(items(a), items(b), self.by).head(self.n)}
+
+    def finish(self, a: State) -> Any:
+        planes = items(a).planes
+        values = self.order.values(planes["rank"])
+        if len(self.types) > 1:
+            companions = [
+                restored(planes[f"value{i}"], type, ~planes[f"known{i}"]) for i, type in enumerate(self.types[1:])
+            ]
+            values = pa.StructArray.from_arrays([values, *companions], fields=list(self.result.value_type))
+        return lists_of(items(a), values, self.result)

@@ -1,0 +1,1 @@
+"""Columns of states: the types a field can have."""

@@ -1,0 +1,1 @@
+"""Sums, counts, products and moving averages."""

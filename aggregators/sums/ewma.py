@@ -1,0 +1,148 @@
+"""Ewma: a mean in which an event weighs the less the longer it is past."""
+
+from __future__ import annotations
+
+import copy
+import datetime
+from collections.abc import Callable, Mapping
+from typing import Any, Self, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..contract.frames import Frames, Values
+from ..contract.operation import AggregateOperation, State
+from ..durations import Duration, microseconds
+from ..errors import QueryError
+from ..states.compensated import two_sum
+from .sums import Floats, Ints, floats, require_numbers
+
+
+class Ewma(AggregateOperation):
+    """The exponentially weighted mean of a column of numbers by event time; null where a window has none.
+
+    An event weighs ``0.5 ** ((t_last - t) / half_life)``, t_last being the time of the window's last event whose
+    column is not null (S. Müller, "Specially Weighted Moving Averages with Repeated Application of the EMA Operator",
+    2000). NaN where a window has a NaN, or infinite values of both signs, however little they weigh.
+
+    States are the time of the last event, the sum of the weights relative to it, and the mean (with what rounding
+    lost of it), which are combined by the shares of the weights as means of a variance are.
+
+    Parameters
+    ----------
+    column
+        Integers, floats or decimals.
+    half_life
+        The time after which an event weighs half as much: a duration such as ``"10 minutes"``, or an integer where the
+        time is an integer.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 10, 20], "x": [0.0, 0.0, 7.0]})
+    >>> ff.events(events, time="t").window(ff.tumbling(30)).aggregate(x=ff.Ewma("x", 10))["x"].to_pylist()
+    [4.0]
+    """
+
+    uses_order = True
+    state = {
+        "last": "int64",
+        "weight": "float64",
+        "mean": "float64",
+        "mean_low": "float64",
+        "nan": "bool",
+        "positive": "bool",
+        "negative": "bool",
+    }
+    result = pa.float64()
+    commutative = True
+
+    def __init__(self, column: str, half_life: Duration) -> None:
+        super().__init__(column)
+        self.half_life = half_life
+        self.ticks = self._in_ticks(_microseconds)
+
+    def __repr__(self) -> str:
+        return f"Ewma({self.columns[0]!r}, {self.half_life!r})" if hasattr(self, "half_life") else super().__repr__()
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        require_numbers(self, types[0])
+        return self
+
+    def at_times(self, duration: Callable[[Duration, str], int]) -> Self:
+        """The operation for a time column, whose ticks a duration is turned into by a function."""
+        bound = copy.copy(self)
+        bound.ticks = self._in_ticks(duration)
+        return bound
+
+    def _in_ticks(self, duration: Callable[[Duration, str], int]) -> int:
+        ticks = duration(self.half_life, f"half_life= of {self!r}")
+        if ticks <= 0:
+            raise QueryError(f"half_life= of {self!r} is {self.half_life!r}; expected a duration above 0")
+        return ticks
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        values = floats(columns[0])
+        finite = np.isfinite(values)
+        state: dict[str, Any] = dict.fromkeys(("nan", "positive", "negative"), np.zeros(frames.size, bool))
+        if not finite.all():
+            rare = {"nan": np.isnan(values), "positive": values == np.inf, "negative": values == -np.inf}
+            for name, rows in rare.items():
+                state[name] = np.bincount(frames.index[rows], minlength=frames.size) > 0
+            values = np.where(finite, values, 0.0)
+        last = frames.ticks[frames.last_row]
+        weights = self._decay(last[frames.index], frames.ticks)
+        weight = frames.sum(weights)
+        share = weights / weight[frames.index]
+        mean = frames.compensated_sum(values * share).value()
+        low = frames.sum((values - mean[frames.index]) * share)
+        low = np.where(np.isfinite(low), low, 0.0)
+        return state | {"last": last, "weight": weight, "mean": mean, "mean_low": low}
+
+    def combine(self, a: State, b: State) -> State:
+        a_last, a_weight, a_mean, a_low = _columns(a)
+        b_last, b_weight, b_mean, b_low = _columns(b)
+        last = np.where(a_weight == 0, b_last, np.where(b_weight == 0, a_last, np.maximum(a_last, b_last)))
+        a_weight, b_weight = a_weight * self._decay(last, a_last), b_weight * self._decay(last, b_last)
+        weight = a_weight + b_weight
+        # From the heavier mean towards the lighter: a large value that weighs next to nothing leaves nothing behind.
+        heavier = a_weight >= b_weight
+        near, near_low = np.where(heavier, a_mean, b_mean), np.where(heavier, a_low, b_low)
+        far, far_low = np.where(heavier, b_mean, a_mean), np.where(heavier, b_low, a_low)
+        share = np.minimum(a_weight, b_weight) / np.where(weight > 0, weight, 1.0)
+        mean, lost = two_sum(near, (far - near) * share)
+        low = near_low + (lost + (far_low - near_low) * share)
+        overflow = ~np.isfinite(mean)
+        if overflow.any():
+            mean = np.where(overflow, near * (1 - share) + far * share, mean)
+        low = np.where(np.isfinite(low), low, 0.0)
+        flags = {name: cast(Any, a[name]) | cast(Any, b[name]) for name in ("nan", "positive", "negative")}
+        return flags | {"last": last, "weight": weight, "mean": mean, "mean_low": low}
+
+    def finish(self, a: State) -> Any:
+        columns: Mapping[str, Any] = a
+        mean = columns["mean"] + columns["mean_low"]
+        mean = np.where(columns["positive"], np.inf, np.where(columns["negative"], -np.inf, mean))
+        mean[columns["nan"] | (columns["positive"] & columns["negative"])] = np.nan
+        return pa.array(mean, mask=columns["weight"] == 0)
+
+    def _decay(self, last: Ints, time: Ints) -> Floats:
+        """The weight at ``last`` of what weighed 1 at ``time``; of no use where that is no time of an event."""
+        return cast(Floats, np.exp2(-np.maximum(last - time, 0) / self.ticks))
+
+
+def _microseconds(duration: Duration, argument: str) -> int:
+    """Ticks of a duration where the time column is not known: those of a timestamp, or the integer itself."""
+    if isinstance(duration, datetime.timedelta):
+        return (duration.days * 86_400 + duration.seconds) * 1_000_000 + duration.microseconds
+    if isinstance(duration, str):
+        return microseconds(duration, argument)
+    if isinstance(duration, bool) or not isinstance(duration, (int, np.integer)):
+        raise QueryError(f"{argument} is {duration!r}; expected a duration such as '1 hour', a timedelta or an integer")
+    return int(duration)
+
+
+def _columns(a: State) -> tuple[Ints, NDArray[np.float64], Floats, Floats]:
+    columns: Mapping[str, Any] = a
+    return columns["last"], columns["weight"], columns["mean"], columns["mean_low"]

@@ -1,0 +1,157 @@
+"""Sums of floats without an error, by a database whose own sums of floats round.
+
+Each value is cut at fixed bit positions into integers, which are added up as such: J. Demmel and H. D. Nguyen, "Fast
+Reproducible Floating-Point Summation", 2013, with integers of 64 bits for the bins, since they hold ten bits more than
+a float does. No sum of them leaves 64 bits, however many rows there are (up to 2**30, or with an integer less 2**22)
+and in whatever order they come. That takes a bound on the values. Those that are of no ordinary size are put apart, in
+groups of their own, and are brought to ordinary size by a power of two there; so every group is exact, and what cannot
+be added up is counted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..contract.operation import State
+from ..contract.sql_spec import FEW_ROWS, MOST_ROWS, InSql, Planes
+from ..states.compensated import BIG, HUGE, NAN, NEGATIVE, POSITIVE, SHIFT, Compensated, two_sum
+from ..states.limbs import MASK
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+TOP = 18
+"""Values below 2**TOP are ordinary, ..."""
+WIDTH = 28
+"""... if they are at least 2**(TOP - WIDTH). The integers have room for a bit more at either end."""
+INTEGERS = {FEW_ROWS: 2, MOST_ROWS: 3}
+"""Into how many integers a value is cut, of so many rows."""
+
+HUGE_EXPONENT = int(np.log2(HUGE)) + WIDTH - TOP
+"""What the least huge values are divided by, as an exponent. Lesser values have lesser exponents."""
+NO_NUMBER = 1100
+"""Of these and greater exponents are NaN, inf and -inf, in the order of the columns of ``Compensated.rare``."""
+
+
+def bits(rows: int) -> int:
+    """How many bits an integer may have for so many to be added up in 64 bits, its sign apart."""
+    return 64 - rows.bit_length()
+
+
+def first_shift(rows: int) -> int:
+    """The power of two by which a value is multiplied before the first integer is cut off."""
+    return bits(rows) - (TOP + 1)
+
+
+def literal(value: float) -> str:
+    """A float in SQL."""
+    return f"{value!r}D"
+
+
+def power(exponent: int) -> str:
+    """A power of two in SQL."""
+    return literal(2.0**exponent)
+
+
+def exponents(value: str) -> str:
+    """The power of two that a value is divided by to be of ordinary size; most often 0.
+
+    A multiple of WIDTH, but of huge values. A logarithm may be rounded up or down to the next integer: for that there
+    is room. It takes long, and is left to values that are very far from ordinary.
+    """
+    size, top, bottom = f"abs({value})", TOP, TOP - WIDTH
+    huge = int(np.log2(HUGE))
+    return (
+        f"case when {size} >= {power(bottom)} and {size} < {power(top)} then 0 "
+        f"when {size} >= {power(top)} and {size} < {power(top + WIDTH)} then {WIDTH} "
+        f"when {size} >= {power(bottom - WIDTH)} and {size} < {power(bottom)} then -{WIDTH} "
+        f"when {size} < {power(huge)} then if({value} = 0, 0, {WIDTH} * ceil((log2({size}) - {TOP}) / {WIDTH})) "
+        f"when {size} < double('infinity') then {HUGE_EXPONENT} + "
+        f"if({size} < {power(huge + WIDTH)}, 0, if({size} < {power(huge + 2 * WIDTH)}, {WIDTH}, {2 * WIDTH})) "
+        f"when isnan({value}) then {NO_NUMBER + NAN} when {value} > 0 then {NO_NUMBER + POSITIVE} "
+        f"when {value} < 0 then {NO_NUMBER + NEGATIVE} else 0 end"
+    )
+
+
+def in_sql(type: pa.DataType, read: Callable[[Planes], State], **more: str) -> InSql:
+    """How states with the sum of a column ``{0}`` are built, next to other aggregates."""
+    few, most = (
+        InSql({**sums, **more}, read, steps, ("exponent",))
+        for steps, sums in (in_integers(type, rows) for rows in (FEW_ROWS, MOST_ROWS))
+    )
+    return replace(most, few=few)
+
+
+def in_integers(type: pa.DataType, rows: int) -> tuple[dict[str, str], dict[str, str]]:
+    """The steps before a column is cut, and the sums of the integers."""
+    value = "{0}" if type == pa.float64() else "cast({0} as double)"
+    shift = first_shift(rows)
+    # In two steps: no float is large enough to make the least one ordinary.
+    half = f"power(2D, ({shift} - {{exponent}}) / 2)"
+    shifted = (
+        f"case when {{exponent}} = 0 then {value} * {power(shift)} "
+        f"when {{exponent}} = {WIDTH} then {value} * {power(shift - WIDTH)} "
+        f"when {{exponent}} = -{WIDTH} then {value} * {power(shift + WIDTH)} "
+        f"when {{exponent}} >= {NO_NUMBER} then 0D else {value} * {half} * {half} end"
+    )
+    # The integers stand for themselves wherever they are needed: Spark computes what it finds twice once, and looks for
+    # it faster than it goes through another projection.
+    sums, rest = {}, "{shifted}"
+    for place in range(INTEGERS[rows]):
+        integer = f"cast({rest} as bigint)"
+        sums[f"sum{place}"] = f"sum({integer})"
+        rest = f"({rest} - {integer}) * {power(bits(rows))}"
+    return {"exponent": exponents(value), "shifted": shifted}, {**sums, "rows": "count(*)"}
+
+
+class FloatSums(NamedTuple):
+    """What has come of a column: its sums, and where there were any values."""
+
+    sums: Compensated
+    known: NDArray[np.bool_]
+
+
+def read(planes: Planes) -> FloatSums:
+    """The sums of the sums of integers."""
+    known = planes["sum0"].is_valid().to_numpy(zero_copy_only=False)
+    integers = [planes[name].fill_null(0).to_numpy() for name in sorted(planes) if name.startswith("sum")]
+    high, low = joined(integers, next(rows for rows, many in INTEGERS.items() if many == len(integers)))
+    exponent = planes["exponent"].to_numpy().astype(np.int64)
+    if not exponent.any():
+        return FloatSums(Compensated(high, low), known)
+    rare = np.zeros((len(high), 4))
+    huge = (exponent >= HUGE_EXPONENT) & (exponent < NO_NUMBER)
+    rare[huge, BIG] = np.ldexp(high[huge], exponent[huge] - SHIFT)
+    for kind in (NAN, POSITIVE, NEGATIVE):
+        rows = exponent == NO_NUMBER + kind
+        rare[rows, kind] = planes["rows"].to_numpy()[rows]
+    exponent = np.where(huge | (exponent >= NO_NUMBER), 0, exponent)
+    ordinary = np.where(huge, 0.0, 1.0)
+    sums = Compensated(np.ldexp(high * ordinary, exponent), np.ldexp(low * ordinary, exponent))
+    return FloatSums(Compensated(sums.high, sums.low, rare if rare.any() else None), known)
+
+
+def joined(integers: list[Ints], rows: int) -> tuple[Floats, Floats]:
+    """Sums of integers as the sum in two floats: the nearest float, and what it lacks."""
+    step = bits(rows)
+    for place in range(len(integers) - 1, 0, -1):  # all but the first have no more bits than a float
+        integers[place - 1] = integers[place - 1] + (integers[place] >> step)
+        integers[place] = integers[place] & ((1 << step) - 1)
+    first, *others = integers
+    parts = [(first & ~MASK).astype(np.float64), (first & MASK).astype(np.float64)]
+    parts += [np.ldexp(each.astype(np.float64), -step * place) for place, each in enumerate(others, 1)]
+    for _ in range(2):
+        for place in reversed(range(len(parts) - 1)):
+            parts[place], parts[place + 1] = two_sum(parts[place], parts[place + 1])
+    low = parts[-1]
+    for part in reversed(parts[1:-1]):
+        low = part + low
+    high, low = two_sum(parts[0], low)
+    unit = 2.0 ** -first_shift(rows)
+    return high * unit, low * unit

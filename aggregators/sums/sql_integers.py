@@ -1,0 +1,37 @@
+"""Sums of integers and decimals that do not wrap, by a database whose own sums are of 64 bits or of 38 digits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pyarrow as pa
+
+from ..contract.operation import State
+from ..contract.sql_spec import InSql, Planes
+from ..states.limbs import BITS, MASK, Exact
+
+ROOM = 10
+"""A sum of decimals in Spark has so many digits more than they have, as long as it has no more than 38."""
+
+
+def sums(type: pa.DataType) -> InSql | None:
+    """How the states of sums of a type are built, limb by limb for 64 bits; None where sums could be too long."""
+    count = {"count": "count({0})"}
+    if pa.types.is_decimal(type):
+        wide = type.precision + ROOM > 38
+        return None if wide else InSql({"total": "sum({0})", **count}, lambda of: states(of, Exact.of_decimals))
+    if type.bit_width < 64:
+        return InSql({"total": "sum({0})", **count}, lambda of: states(of, lambda total: Exact.of(total.to_numpy())))
+    return InSql({"low": f"sum({{0}} & {MASK})", "high": f"sum(shiftright({{0}}, {BITS}))", **count}, limbs)
+
+
+def states(planes: Planes, of: Callable[[pa.Array], Exact]) -> State:
+    """States of totals in one column."""
+    zero = pa.scalar(0).cast(planes["total"].type)
+    return {"total": of(planes["total"].fill_null(zero)).carried(), "count": planes["count"].to_numpy()}
+
+
+def limbs(planes: Planes) -> State:
+    """States of totals in two."""
+    both = [planes[name].fill_null(0).to_numpy() for name in ("low", "high")]
+    return {"total": Exact(both).carried(), "count": planes["count"].to_numpy()}

@@ -1,0 +1,292 @@
+"""Count, Sum and Average."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..contract.frames import Frames, Values
+from ..contract.operation import AggregateOperation, State
+from ..contract.sql_spec import InSql, Planes
+from ..errors import ColumnError, QueryError, SumOverflowError
+from ..states.compensated import Compensated
+from ..states.limbs import Exact
+from . import sql_floats, sql_integers
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
+
+
+def is_number(type: pa.DataType) -> bool:
+    """Whether values of a type can be added up: integers, floats, decimals up to 38 digits."""
+    return pa.types.is_integer(type) or pa.types.is_floating(type) or is_decimal(type)
+
+
+def is_decimal(type: pa.DataType) -> bool:
+    """Whether a type is a decimal that Spark has too: 38 digits at most."""
+    return bool(pa.types.is_decimal(type) and type.precision <= 38)
+
+
+def require_numbers(operation: AggregateOperation, type: pa.DataType) -> None:
+    """ColumnError unless the operation's column has numbers."""
+    if not is_number(type):
+        raise ColumnError(
+            f"{operation!r} needs a column of numbers (integers, floats or decimals); {operation.columns[0]!r} "
+            f"is {type}"
+        )
+
+
+def floats(values: Values) -> Floats:
+    """A column of numbers as float64."""
+    if isinstance(values, pa.Array):
+        values = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return np.asarray(values, dtype=np.float64)
+
+
+class Count(AggregateOperation):
+    """How many events there are: all of them, or those whose column is not null.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 1], "x": [5, None, 6]})
+    >>> counts = ff.events(events, time="t").window(ff.tumbling(2)).aggregate(rows=ff.Count(), known=ff.Count("x"))
+    >>> counts.select(["rows", "known"]).to_pylist()
+    [{'rows': 3, 'known': 2}]
+    """
+
+    state = {"count": "int64"}
+    joins = {"count": np.add}
+    result = pa.int64()
+    commutative = True
+    takes_empty_frames = True
+
+    def __init__(self, column: str | None = None) -> None:
+        super().__init__(*() if column is None else (column,))
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        return {"count": frames.count()}
+
+    def in_sql(self, *types: pa.DataType) -> InSql | None:
+        counts = {"count": "count({0})" if self.columns else "count(*)"}
+        return InSql(counts, lambda planes: {"count": planes["count"].to_numpy()})
+
+    def combine(self, a: State, b: State) -> State:
+        return {"count": cast(Ints, a["count"]) + cast(Ints, b["count"])}
+
+    def deduct(self, a: State, b: State) -> State:
+        return {"count": cast(Ints, a["count"]) - cast(Ints, b["count"])}
+
+    def finish(self, a: State) -> Any:
+        return a["count"]
+
+
+class Sum(AggregateOperation):
+    """The sum of a column of numbers; null where a window has none.
+
+    Integers and decimals are added up exactly; a sum that does not fit its type (int64; 10 digits more than the
+    column's for decimals, as in Spark) is an error, never a wrapped number. Floats are added up with compensation.
+
+    Parameters
+    ----------
+    column
+        Integers, floats or decimals.
+    empty
+        The sum of no values, None (null) unless given, as in SQL.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 2], "x": [1e16, 1.0, 1.0]})
+    >>> ff.events(events, time="t").window(ff.sliding(2, every=1)).aggregate(s=ff.Sum("x"))["s"].to_pylist()
+    [1e+16, 1e+16, 2.0, 1.0]
+    """
+
+    commutative = True
+    takes_empty_frames = True
+
+    def __init__(self, column: str, *, empty: float | None = None) -> None:
+        super().__init__(column)
+        if empty is not None and not isinstance(empty, (int, float)):
+            raise QueryError(f"empty= of {self!r} is {empty!r}; expected a number or None")
+        self.empty = empty
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        require_numbers(self, types[0])
+        bound = (SumOfFloats if pa.types.is_floating(types[0]) else SumOfIntegers)(self.columns[0], empty=self.empty)
+        return bound.of_type(types[0])
+
+    def value(self, a: State) -> tuple[Any, NDArray[np.bool_]]:
+        """The sums, and where there are any values."""
+        raise AssertionError("bound operations only")
+
+    def finish(self, a: State) -> Any:
+        values, known = self.value(a)
+        column = values if isinstance(values, pa.Array) else pa.array(values)
+        filler = pa.scalar(self.empty, pa.float64()).cast(column.type, safe=True)
+        return pa.compute.if_else(pa.array(known), column, filler)
+
+
+class SumOfIntegers(Sum):
+    """A sum of integers or decimals, exact."""
+
+    state = {"total": "exact", "count": "int64"}
+    joins = dict.fromkeys(state, np.add)
+
+    def of_type(self, type: pa.DataType) -> SumOfIntegers:
+        """The sum for a column of a type."""
+        self.result = pa.uint64() if type == pa.uint64() else pa.int64()
+        if is_decimal(type):
+            self.result = pa.decimal128(min(38, type.precision + 10), type.scale)
+            self.state = {"total": "exact128", "count": "int64"}  # type: ignore[misc]  # by type of input
+        if self.empty is not None:
+            try:
+                pa.scalar(self.empty, pa.float64()).cast(self.result)
+            except pa.ArrowInvalid as error:
+                raise QueryError(f"empty= of {self!r} is {self.empty!r}, which {self.result} cannot hold") from error
+        return self
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        return {"total": frames.exact_sum(columns[0]), "count": frames.count()}
+
+    def in_sql(self, *types: pa.DataType) -> InSql | None:
+        return sql_integers.sums(types[0])
+
+    def combine(self, a: State, b: State) -> State:
+        return {"total": total(a) + total(b), "count": cast(Ints, a["count"]) + cast(Ints, b["count"])}
+
+    def deduct(self, a: State, b: State) -> State:
+        return {"total": total(a) - total(b), "count": cast(Ints, a["count"]) - cast(Ints, b["count"])}
+
+    def value(self, a: State) -> tuple[Any, NDArray[np.bool_]]:
+        if isinstance(self.result, pa.Decimal128Type):
+            values, fits = total(a).decimals(self.result)
+        else:
+            values, fits = total(a).uint64() if self.result == pa.uint64() else total(a).int64()
+        if not fits.all():
+            raise SumOverflowError(
+                f"the sum of {self.columns[0]!r} does not fit {self.result} in {np.count_nonzero(~fits)} of "
+                f"{len(fits)} "
+                "windows; cast the column to a wider type (decimal(38, 0) or double) to go on"
+            )
+        return values, cast(Ints, a["count"]) > 0
+
+
+def total(a: State) -> Exact:
+    """The field ``total`` of states of integers."""
+    return cast(Exact, a["total"])
+
+
+class SumOfFloats(Sum):
+    """A sum of floats, compensated, with the number of frames that have a value: quicker to get than that of rows."""
+
+    state = {"total": "compensated", "frames": "int64"}
+    joins = dict.fromkeys(state, np.add)
+    counter: ClassVar[str] = "frames"
+    rounds: ClassVar[bool] = True
+    """Sums of windows are needed to the nearest float only: nothing but a result is made of them."""
+    result = pa.float64()
+
+    def of_type(self, type: pa.DataType) -> SumOfFloats:
+        """The sum for a column of a type."""
+        return self
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        return {"total": frames.compensated_sum(columns[0]), self.counter: np.ones(frames.size, np.int64)}
+
+    def in_sql(self, *types: pa.DataType) -> InSql | None:
+        return sql_floats.in_sql(types[0], self.read_sums)
+
+    def read_sums(self, planes: Planes) -> State:
+        """States of the sums of parts."""
+        read = sql_floats.read(planes)
+        return {"total": read.sums, self.counter: read.known.astype(np.int64)}
+
+    def combine(self, a: State, b: State) -> State:
+        return {
+            "total": cast(Compensated, a["total"]) + cast(Compensated, b["total"]),
+            self.counter: cast(Ints, a[self.counter]) + cast(Ints, b[self.counter]),
+        }
+
+    def deduct(self, a: State, b: State) -> State:
+        return {
+            "total": cast(Compensated, a["total"]) - cast(Compensated, b["total"]),
+            self.counter: cast(Ints, a[self.counter]) - cast(Ints, b[self.counter]),
+        }
+
+    def value(self, a: State) -> tuple[Any, NDArray[np.bool_]]:
+        return cast(Compensated, a["total"]).value(), cast(Ints, a[self.counter]) > 0
+
+
+class Average(Sum):
+    """The arithmetic mean of a column of numbers; null where a window has none.
+
+    A float64, or for decimals, as in Spark, a decimal with 4 digits more after the point.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 2], "x": [3, None, 4]})
+    >>> ff.events(events, time="t").window(ff.tumbling(3)).aggregate(mean=ff.Average("x"))["mean"].to_pylist()
+    [3.5]
+    """
+
+    def __init__(self, column: str) -> None:
+        super().__init__(column)
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        require_numbers(self, types[0])
+        if pa.types.is_floating(types[0]):
+            return AverageOfFloats(self.columns[0])
+        return AverageOfIntegers(self.columns[0]).of_type(types[0])
+
+
+class AverageOfFloats(SumOfFloats):
+    """A mean of floats: their sum and the number of rows."""
+
+    state = {"total": "compensated", "count": "int64"}
+    joins = dict.fromkeys(state, np.add)
+    counter = "count"
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        return {"total": frames.compensated_sum(columns[0]), "count": frames.count()}
+
+    def in_sql(self, *types: pa.DataType) -> InSql | None:
+        return sql_floats.in_sql(types[0], self.read_sums, count="count({0})")
+
+    def read_sums(self, planes: Planes) -> State:
+        return {"total": sql_floats.read(planes).sums, "count": planes["count"].to_numpy()}
+
+    def value(self, a: State) -> tuple[Any, NDArray[np.bool_]]:
+        count = cast(Ints, a["count"])
+        return cast(Compensated, a["total"]).value(divisor=np.maximum(count, 1)), count > 0
+
+
+class AverageOfIntegers(SumOfIntegers):
+    """A mean of integers or decimals."""
+
+    def of_type(self, type: pa.DataType) -> AverageOfIntegers:
+        super().of_type(type)
+        self.digits = 0
+        if is_decimal(type):
+            self.result = pa.decimal128(min(38, type.precision + 4), min(38, type.scale + 4))
+            self.digits = self.result.scale - type.scale
+        else:
+            self.result = pa.float64()
+        return self
+
+    def value(self, a: State) -> tuple[Any, NDArray[np.bool_]]:
+        count = cast(Ints, a["count"])
+        divisor = np.maximum(count, 1)
+        if not isinstance(self.result, pa.Decimal128Type):
+            return total(a).floats() / divisor, count > 0
+        values, fits = total(a).times(10**self.digits).divided(divisor).decimals(self.result)
+        if not fits.all():
+            raise SumOverflowError(
+                f"the mean of {self.columns[0]!r} does not fit {self.result} in {np.count_nonzero(~fits)} of "
+                f"{len(fits)} windows; cast the column to fewer digits or to double to go on"
+            )
+        return values, count > 0

@@ -1,0 +1,223 @@
+"""What the arguments of ``framefold run`` stand for."""
+
+from __future__ import annotations
+
+import datetime
+import inspect
+import re
+from collections.abc import Callable
+from contextlib import suppress
+from inspect import Parameter
+from typing import Any, cast
+
+from .. import aggregators
+from ..aggregators.contract.operation import AggregateOperation, Operation
+from ..aggregators.contract.python_operation import PythonOperation
+from ..aggregators.errors import QueryError, nearest
+
+
+def number(duration: str) -> int | str:
+    """A duration without a unit as the integer it is, for integer time columns.
+
+    >>> number("60"), number("1 hour")
+    (60, '1 hour')
+    """
+    return int(duration) if re.fullmatch(r"\s*[+-]?\d{1,18}\s*", duration) else duration
+
+
+def value(text: str) -> Any:
+    """A number, or a date or time in ISO format, from its text; the text itself where it is neither.
+
+    >>> value("3"), value("0.5"), value("2024-01-31"), value("red")
+    (3, 0.5, datetime.date(2024, 1, 31), 'red')
+    """
+    readers: tuple[Callable[[str], Any], ...]
+    readers = (int, float, datetime.date.fromisoformat, datetime.datetime.fromisoformat)
+    for reader in readers:
+        with suppress(ValueError):
+            return reader(text.strip())
+    return text
+
+
+def values(text: str) -> Any:
+    """One value, or a list of several.
+
+    >>> values("0.5"), values("0,10,20")
+    (0.5, [0, 10, 20])
+    """
+    several = [value(each) for each in text.split(",")]
+    return several if len(several) > 1 else several[0]
+
+
+def truth(text: str) -> Any:
+    """True or False from its text; the text itself where it is neither."""
+    return {"true": True, "false": False}.get(text.strip().lower(), text)
+
+
+READERS: dict[str, Callable[[str], Any]] = {
+    "Sequence": values,
+    "bool": truth,
+    "Duration": number,
+    "int": value,
+    "float": value,
+    "str": str,
+    "Literal": str,
+    "Output": str,
+}
+"""How the text of an option becomes a value, by a word in the type of the operation's parameter."""
+
+
+def is_column(parameter: Parameter) -> bool:
+    """Whether a parameter of an operation takes the name of a column, by its place."""
+    if parameter.kind is Parameter.VAR_POSITIONAL:
+        return True
+    named = parameter.annotation in ("str", "str | None") and parameter.default in (Parameter.empty, None)
+    return named and parameter.kind is Parameter.POSITIONAL_OR_KEYWORD
+
+
+def options_of(kind: type[Operation]) -> dict[str, Callable[[str], Any]]:
+    """The options of an operation that can be said in an argument, and how each is read."""
+    readers = {}
+    for name, parameter in inspect.signature(kind).parameters.items():
+        words = re.findall(r"\w+", str(parameter.annotation))
+        reader = next((READERS[word] for word in READERS if word in words), None)
+        if reader is not None and not is_column(parameter):
+            readers[name] = reader
+    return readers
+
+
+def can_be_said(kind: type[Operation]) -> bool:
+    """Whether columns and options are enough to make an operation: those made of others, or of functions, are not."""
+    readers = options_of(kind)
+    return kind not in (Operation, AggregateOperation, PythonOperation) and all(
+        name in readers or is_column(each) or each.default is not Parameter.empty
+        for name, each in inspect.signature(kind).parameters.items()
+    )
+
+
+def snake(name: str) -> str:
+    """The name of a class as a word of the command line.
+
+    >>> snake("CountDistinct")
+    'count_distinct'
+    """
+    return re.sub(r"(?<!^)(?=[A-Z])", "_", name).lower()
+
+
+def _exported() -> dict[str, type[Operation]]:
+    named = {name: getattr(aggregators, name) for name in aggregators.__all__}
+    kinds = {name: kind for name, kind in named.items() if inspect.isclass(kind) and issubclass(kind, Operation)}
+    return {snake(name): kind for name, kind in kinds.items() if can_be_said(kind)}
+
+
+OPERATIONS = _exported()
+"""The operations of ``--agg`` by their names: all that are exported and can be said in one argument."""
+
+ALIASES = {"avg": "average", "mean": "average", **{name.replace("_", ""): name for name in OPERATIONS if "_" in name}}
+"""Other names for some of them."""
+
+
+def split(names: str, known: list[str]) -> list[str]:
+    """Columns from a list with commas, unless it is the name of a column as it stands.
+
+    >>> split("a,b", ["a", "b"]), split("a,b", ["a,b"])
+    (['a', 'b'], ['a,b'])
+    """
+    return [names] if names in known else [name.strip() for name in names.split(",")]
+
+
+def read_aggregates(texts: list[str], known: list[str]) -> dict[str, Operation]:
+    """The operations that ``--agg`` asks for.
+
+    Parameters
+    ----------
+    texts
+        ``NAME=OP[:COLUMN,...[:OPTION=VALUE,...]]``.
+    known
+        The columns there are.
+
+    Raises
+    ------
+    QueryError
+        If one is put wrongly.
+
+    Examples
+    --------
+    >>> read_aggregates(["n=count", "speed=average:speed", "top=top_n:speed:n=3"], ["speed"])
+    {'n': Count(), 'speed': Average('speed'), 'top': TopN('speed')}
+    """
+    outputs: dict[str, Operation] = {}
+    for text in texts:
+        name, equals, rest = text.partition("=")
+        name, rest = name.strip(), rest.strip()
+        if not (name and equals and rest) or ":" in name:
+            raise QueryError(
+                f"--agg {text!r} is not an output; expected NAME=OP:COLUMN, such as speed=average:speed or n=count"
+            )
+        if name in outputs:
+            raise QueryError(f"--agg names the output {name!r} twice; expected another name for one of them")
+        outputs[name] = _operation(text, rest, known)
+    return outputs
+
+
+def _operation(text: str, rest: str, known: list[str]) -> Operation:
+    word, _, arguments = rest.partition(":")
+    name = word.strip().lower()
+    kind = OPERATIONS.get(ALIASES.get(name, name))
+    if kind is None:
+        offered = nearest(word, [*OPERATIONS, *ALIASES])
+        raise QueryError(f"--agg {text!r} asks for the unknown operation {word!r}; {offered}")
+    columns, given = arguments, ""
+    if arguments not in known and (found := re.fullmatch(r"(?:(.*?):)?(\w+=.*)", arguments)):
+        columns, given = found[1] or "", found[2]
+    options = {}
+    readers = options_of(kind)
+    for option in filter(None, re.split(r",(?=\s*\w+=)", given)):
+        key, _, said = option.partition("=")
+        key = key.strip()
+        if key not in readers:
+            allowed = nearest(key, readers) if readers else "it takes none"
+            raise QueryError(f"--agg {text!r} gives {word} the unknown option {key!r}; {allowed}")
+        options[key] = readers[key](said)
+    return _made(kind, split(columns, known) if columns else [], options, text, word)
+
+
+def _made(kind: type[Operation], columns: list[str], options: dict[str, Any], text: str, word: str) -> Operation:
+    """The operation, with its columns and options where its parameters want them."""
+    named, missing, left = dict(options), [], list(columns)
+    placed: list[Any] = []
+    for name, parameter in inspect.signature(kind).parameters.items():
+        if parameter.kind is Parameter.VAR_POSITIONAL:
+            placed += left
+            left = []
+        elif is_column(parameter) and left:
+            placed.append(left.pop(0))
+        elif parameter.default is Parameter.empty and name not in named:
+            missing.append(name)
+        elif parameter.kind is Parameter.POSITIONAL_OR_KEYWORD:
+            placed.append(named.pop(name, parameter.default))
+    if left or missing:
+        columns_said = "1 column" if len(columns) == 1 else f"{len(columns)} columns"
+        found = columns_said if left or not set(missing) & options_of(kind).keys() else f"no {missing[0]}="
+        raise QueryError(f"--agg {text!r} gives {word} {found}; expected {usage(kind, word)}")
+    return cast(Any, kind)(*placed, **named)  # type: ignore[no-any-return]
+
+
+def usage(kind: type[Operation], word: str) -> str:
+    """How an operation is said: its columns, and the options that it must have.
+
+    >>> usage(OPERATIONS["top_n"], "top_n"), usage(OPERATIONS["count"], "count")
+    ('top_n:COLUMN[,COMPANIONS...]:n=N', 'count or count:COLUMN')
+    """
+    columns, needed = "", []
+    parameters = inspect.signature(kind).parameters
+    for name, parameter in parameters.items():
+        if parameter.kind is Parameter.VAR_POSITIONAL:
+            columns += f"[,{name.upper()}...]"
+        elif is_column(parameter):
+            columns += f",{name.upper()}" if columns else name.upper()
+        elif parameter.default is Parameter.empty:
+            needed.append(f"{name}={name.upper()}")
+    said = ":".join(filter(None, [word, columns, ",".join(needed)]))
+    optional = any(is_column(each) and each.default is None for each in parameters.values())
+    return f"{word} or {said}" if optional else said

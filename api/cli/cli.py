@@ -1,0 +1,220 @@
+"""The command line: ``framefold run`` and ``framefold demo``."""
+
+from __future__ import annotations
+
+import enum
+import os
+import re
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Annotated, Any, cast
+
+import typer
+
+from .. import DroppedEventsWarning, FramefoldError, OperationError, QueryError, __version__
+from .arguments import OPERATIONS
+from .inputs import one_line
+
+Engine = enum.StrEnum("Engine", ["spark", "local"])
+Closed = enum.StrEnum("Closed", ["left", "right"])
+Empty = enum.StrEnum("Empty", ["skip", "emit"])
+Combine = enum.StrEnum("Combine", ["auto", "driver", "executors"])
+NullTime = enum.StrEnum("NullTime", ["error", "drop"])
+
+MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
+
+# What click raises for a mistake in the arguments; newer versions of typer bring a click of their own.
+_Usage = cast(type[Exception], next(each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException"))
+
+app = typer.Typer(add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
+
+
+@app.callback(invoke_without_command=True)
+def framefold(
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Print the version and leave.")] = False,
+) -> None:
+    """Sliding-window aggregates of files of events, on Apache Spark or without it."""
+    if version:
+        print(f"framefold {__version__}")
+    elif context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@app.command()
+def run(
+    events: Annotated[
+        list[str],
+        typer.Argument(metavar="EVENTS...", help="Parquet, CSV, JSON lines or Arrow files; folders, patterns."),
+    ],
+    time: Annotated[str, typer.Option(metavar="COLUMN", help="The time of each event.")],
+    window: Annotated[
+        str, typer.Option(metavar="LENGTH", help="How long windows are: '1 hour', or 60 for integer times.")
+    ],
+    agg: Annotated[
+        list[str],
+        typer.Option(
+            metavar="NAME=OP:COLUMN",
+            help="An output: n=count, speed=average:speed, r=correlation:delay,distance, p=quantile:delay:q=0.5,0.9. "
+            f"OP is one of {', '.join(OPERATIONS)}.",
+        ),
+    ],
+    by: Annotated[
+        list[str] | None, typer.Option(metavar="COLUMN", help="A key; several as K1,K2 or by several --by.")
+    ] = None,
+    every: Annotated[
+        str | None, typer.Option(metavar="STEP", help="From one window's start to the next; LENGTH if left out.")
+    ] = None,
+    offset: Annotated[str, typer.Option(metavar="SHIFT", help="Moves all windows, from 1970-01-01 or 0.")] = "0",
+    closed: Annotated[Closed, typer.Option(help="Which end belongs to a window.")] = Closed.left,
+    empty: Annotated[Empty, typer.Option(help="Leave out windows without an event, or give them too.")] = Empty.skip,
+    null_time: Annotated[NullTime, typer.Option(help="What events without a time are.")] = NullTime.error,
+    out: Annotated[
+        str | None,
+        typer.Option(
+            metavar="FILE",
+            help="Where the result goes: .parquet, .csv, .json or .arrow. The local engine writes one file, Spark a "
+            "folder of part files (but one .arrow file). An earlier result is replaced.",
+        ),
+    ] = None,
+    engine: Annotated[Engine | None, typer.Option(help="Spark, where it is installed, if left out.")] = None,
+    master: Annotated[str, typer.Option(metavar="URL", help="Where Spark runs.")] = "local[*]",
+    combine: Annotated[Combine, typer.Option(help="Where Spark combines partials.")] = Combine.auto,
+    explain: Annotated[bool, typer.Option("--explain", help="Say how it would be done; run nothing.")] = False,
+    preview: Annotated[int, typer.Option(min=0, metavar="N", help="How many rows of the result to show.")] = 10,
+) -> None:
+    """Aggregate events over sliding windows.
+
+    [bold]framefold run trips.parquet --time pickup --by zone --window "1 hour" --every "1 minute" --agg n=count[/bold]
+    """
+    from .job import Job
+
+    Job(
+        events=events,
+        time=time,
+        by=by or [],
+        size=window,
+        every=window if every is None else every,
+        offset=offset,
+        closed=closed.value,
+        empty=empty.value,
+        null_time=null_time.value,
+        agg=agg,
+        out=out,
+        engine=engine.value if engine else None,
+        master=master,
+        combine=combine.value,
+        preview=preview,
+    ).start(explain=explain)
+
+
+@app.command()
+def demo(
+    rows: Annotated[int, typer.Option(min=1000, max=100_000_000, help="How many trips to make.")] = 200_000,
+    seed: Annotated[int, typer.Option(min=0, help="Other trips for another seed.")] = 7,
+    keep: Annotated[str | None, typer.Option(metavar="DIR", help="A folder to keep the trips in.")] = None,
+    engine: Annotated[Engine, typer.Option(help="What to run it on.")] = Engine.spark,
+    master: Annotated[str, typer.Option(help="Where Spark runs.")] = "local[*]",
+) -> None:
+    """A day of made-up taxi trips in sliding windows: a table, a plot, and a check that both engines agree."""
+    from .demo import run_demo
+
+    run_demo(rows, seed, keep=keep, engine=engine.value, master=master)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line; the exit code is 2 for a mistake in the arguments, 1 for a failure.
+
+    Parameters
+    ----------
+    argv
+        The arguments; those of this process where None.
+
+    Examples
+    --------
+    >>> from framefold.cli.cli import main
+    >>> main(["--version"])  # doctest: +ELLIPSIS
+    framefold ...
+    0
+    """
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="replace")  # a terminal without Unicode shows question marks, not a traceback
+    try:
+        with _told_warnings():
+            code = app(args=list(sys.argv[1:] if argv is None else argv), prog_name="framefold", standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except _Usage as error:
+        return _say(cast(Any, error).format_message().replace("Value error, ", ""), MISTAKE)
+    except (QueryError, OperationError) as error:
+        return _say(_as_options(str(error)), MISTAKE)
+    except FramefoldError as error:
+        return _say(_as_options(str(error)), FAILURE)
+    except MemoryError:
+        return _say("there is not enough memory for this", FAILURE)
+    except (KeyboardInterrupt, typer.Abort):
+        return _say("interrupted", INTERRUPTED)
+    except BrokenPipeError:  # whoever read the output has seen enough
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 0
+    except Exception as error:
+        if not _from_spark(error):
+            raise
+        return _say(f"Spark failed: {_essence(str(error))}", FAILURE)
+
+
+def _say(message: str, code: int) -> int:
+    sentence = " ".join(message.split()).rstrip(".")
+    typer.echo(f"framefold: {sentence}", err=True)
+    return code
+
+
+@contextmanager
+def _told_warnings() -> Iterator[None]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("always", DroppedEventsWarning)
+        usual = warnings.showwarning
+
+        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
+            if issubclass(category, DroppedEventsWarning):
+                typer.echo(f"framefold: {message}", err=True)
+            else:
+                usual(message, category, *where, **more)
+
+        warnings.showwarning = show
+        yield
+
+
+def _as_options(message: str) -> str:
+    """A message of the Python API in the words of the command line.
+
+    >>> _as_options("time= names the unknown column 'pikup'; did you mean 'pickup'?")
+    "--time names the unknown column 'pikup'; did you mean 'pickup'?"
+    """
+    message = re.sub(r"^(time|by)= ", r"--\1 ", message)
+    message = re.sub(r"^size is ", "--window is ", message)
+    message = re.sub(r"^(every|offset) is ", r"--\1 is ", message)
+    return re.sub(
+        r"\b(null_time|empty|closed|combine)=['\"](\w+)['\"]",
+        lambda it: f"--{it[1].replace('_', '-')} {it[2]}",
+        message,
+    )
+
+
+def _from_spark(error: Exception) -> bool:
+    return any(each.__module__.split(".")[0] in ("pyspark", "py4j") for each in type(error).__mro__)
+
+
+def _essence(report: str) -> str:
+    r"""What matters of a report by Spark: what it was doing, and the first cause.
+
+    >>> _essence("Job aborted: [FAILED_READ] Error reading a.csv.  SQLSTATE: 1\nCaused by: a.B: it is torn")
+    'Error reading a.csv: it is torn'
+    """
+    named = re.search(r"\[[A-Z0-9_.]+\] (.*?)\.?(?:\s+SQLSTATE.*)?$", report, re.MULTILINE)
+    causes = re.findall(r"^\s*Caused by: [\w.$]+: (.*)$", report, re.MULTILINE)
+    lines = [line.strip() for line in report.splitlines() if line.strip()]
+    parts = [named[1] if named else lines[0] if lines else "it does not say why", *causes[-1:]]
+    return ": ".join(dict.fromkeys(one_line(Exception(part)) for part in parts))

@@ -1,0 +1,225 @@
+"""One ``framefold run``: what the arguments ask for, checked, then run on one of the engines."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import threading
+import time as clock
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+import pyarrow as pa
+from rich.console import Console
+from rich.markup import escape
+from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+from .. import QueryError, events, sliding
+from ..aggregators.contract.operation import Operation
+from ..aggregators.errors import EngineError
+from ..events import Windowed
+from .arguments import number, read_aggregates, split
+from .inputs import Files, open_files, time_hint
+from .output import check_out, preview, write_dataframe, write_table
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+
+MASTER = re.compile(
+    r"local(\[(\*|[1-9]\d*)(,\d+)?\])?|local-cluster\[\d+,\d+,\d+\]|(spark|k8s)://.+|yarn", re.ASCII | re.IGNORECASE
+)
+"""What Spark takes for a master; anything else makes its JVM print a traceback."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """The arguments of ``framefold run``."""
+
+    events: list[str]
+    time: str
+    by: list[str]
+    size: str
+    every: str
+    offset: str
+    closed: str
+    empty: str
+    null_time: str
+    agg: list[str]
+    out: str | None
+    engine: str | None
+    master: str
+    combine: str
+    preview: int
+
+    def start(self, *, explain: bool) -> None:
+        """Check everything that can be checked, then run the job, or explain it.
+
+        Raises
+        ------
+        QueryError
+            For a mistake in the arguments, before Spark starts.
+        FramefoldError
+            If the events do not allow an answer.
+        """
+        engine = self.engine or default_engine()
+        if engine == "spark" and not has_spark():
+            raise EngineError("Spark is not installed: pip install 'framefold[spark]', or use --engine local")
+        files = open_files(self.events)
+        keys = [key for each in self.by for key in split(each, files.schema.names)]
+        outputs = read_aggregates(self.agg, files.schema.names)
+        needed = list(
+            dict.fromkeys([self.time, *keys, *(column for each in outputs.values() for column in each.columns)])
+        )
+        if hint := time_hint(files, self.time):
+            raise QueryError(hint)
+        plan = self._query(files.schema.empty_table(), keys).explain(**outputs)
+        files.require(needed)
+        if self.out:
+            check_out(self.out, files.paths, [*keys, *outputs], spark=engine == "spark")
+        if engine == "spark":
+            self._on_spark(files, keys, outputs, needed, explain=explain)
+        elif explain:
+            print(plan)
+        else:
+            self._locally(files, keys, outputs, needed)
+
+    def _query(self, data: Any, keys: list[str]) -> Windowed:
+        closed, empty = cast(Any, self.closed), cast(Any, self.empty)
+        spec = sliding(number(self.size), number(self.every), offset=number(self.offset), closed=closed, empty=empty)
+        return events(data, self.time, keys, null_time=self.null_time).window(spec).options(combine=self.combine)
+
+    def _locally(self, files: Files, keys: list[str], outputs: dict[str, Operation], needed: list[str]) -> None:
+        began = clock.perf_counter()
+        schema = pa.schema([files.schema.field(name) for name in needed])
+        with _progress() as progress:
+            task = progress.add_task("reading events", total=files.rows())
+
+            def batches() -> Iterator[pa.RecordBatch]:
+                for batch in files.batches(needed):
+                    progress.update(task, advance=len(batch))
+                    yield batch
+                progress.update(task, description="sliding")
+
+            result = self._query(pa.RecordBatchReader.from_batches(schema, batches()), keys).aggregate(**outputs)
+        if self.out:
+            write_table(result, self.out)
+        self._report(result.slice(0, self.preview), len(result), clock.perf_counter() - began, "the local engine")
+
+    def _on_spark(
+        self, files: Files, keys: list[str], outputs: dict[str, Operation], needed: list[str], *, explain: bool
+    ) -> None:
+        with own_session("framefold run", self.master) as spark:
+            query = self._query(files.dataframe(spark, needed), keys)
+            if explain:
+                print(query.explain(**outputs))
+                return
+            began = clock.perf_counter()
+            with _progress() as progress, _tasks_shown(spark, progress):
+                # Cached, because the rows are counted, shown and written: three jobs.
+                result: DataFrame = query.aggregate(**outputs).cache()
+                total = result.count()
+                if self.out:
+                    write_dataframe(result, self.out)
+                rows = result.limit(self.preview).toArrow()
+            self._report(rows, total, clock.perf_counter() - began, f"Spark ({self.master})")
+
+    def _report(self, rows: pa.Table, total: int, seconds: float, engine: str) -> None:
+        if self.preview:
+            Console().print(preview(rows, total))
+        windows = "1 window" if total == 1 else f"{total:,} windows"
+        where = f", written to {self.out}" if self.out else ""
+        _note(f"{windows} in {seconds:.1f} s on {engine}{where}")
+
+
+def has_spark() -> bool:
+    """Whether pyspark is installed, found out without importing it."""
+    return importlib.util.find_spec("pyspark") is not None
+
+
+def default_engine() -> str:
+    """Spark where it is installed, else the local engine, with a note."""
+    if has_spark():
+        return "spark"
+    _note("Spark is not installed, so the local engine runs this; --engine local says so without this note")
+    return "local"
+
+
+def _note(message: str) -> None:
+    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[dim]{escape(message)}[/dim]")
+
+
+def _progress() -> Progress:
+    console = Console(stderr=True)
+    columns = (
+        SpinnerColumn(),
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed:,}"),
+        TimeElapsedColumn(),
+    )
+    return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
+
+
+@contextmanager
+def own_session(app: str, master: str) -> Iterator[SparkSession]:
+    """A Spark session that is stopped at the end, unless it was there before.
+
+    Its log is off: whatever fails is said in one sentence.
+    """
+    from pyspark.errors import PySparkException
+    from pyspark.sql import SparkSession
+
+    from ..spark.session.errors import framefolds_own
+    from ..spark.session.session import local_session
+
+    if not MASTER.fullmatch(master):
+        raise QueryError(
+            f"--master is {master!r}; expected local[*], local[N], spark://HOST:PORT, yarn or k8s://HOST:PORT"
+        )
+    if there := SparkSession.getActiveSession() is not None:
+        spark = local_session(app, master)
+    else:
+        # Spark's default is a type that Parquet has deprecated, and that others read without its zone.
+        spark = local_session(app, master, **{"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"})
+        spark.sparkContext.setLogLevel("OFF")
+    try:
+        yield spark
+    except PySparkException as error:
+        # Where the job is lazy, framefold's own errors come out of whatever asks for rows.
+        if own := framefolds_own(str(error)):
+            raise own from error
+        raise
+    finally:
+        if not there:
+            spark.stop()
+
+
+@contextmanager
+def _tasks_shown(spark: SparkSession, progress: Progress) -> Iterator[None]:
+    """Show how many tasks of Spark's running stages are done, while the body runs."""
+    if progress.disable:
+        yield
+        return
+    task = progress.add_task("Spark starts", total=None)
+    done = threading.Event()
+    tracker = spark.sparkContext.statusTracker()
+
+    def watch() -> None:
+        while not done.wait(0.2):
+            stages = [stage for stage in map(tracker.getStageInfo, tracker.getActiveStageIds()) if stage]
+            if stages:
+                total, completed = (
+                    sum(getattr(stage, name) for stage in stages) for name in ("numTasks", "numCompletedTasks")
+                )
+                progress.update(task, description="Spark tasks", total=total, completed=completed)
+
+    watcher = threading.Thread(target=watch, daemon=True)
+    watcher.start()
+    try:
+        yield
+    finally:
+        done.set()
+        watcher.join()

@@ -1,0 +1,221 @@
+"""The events of a batch put into groups, one for each (frame, key) among them.
+
+Few possible groups are counted in an array; of many, the codes are sorted. Rows are taken block by block, so that what
+is worked out on the way stays in the cache.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ...aggregators.numeric.cache_chunks import BLOCK
+from ..columns.key_codes import FEW, ROOM, Ints, dictionary, near, normalised, pack
+
+FEW_EMPTY = 4
+"""Groups without a row cost little where there are so many rows for each possible group."""
+
+RUN = 1 << 12
+"""Ascending runs of so many rows, such as the partials of a few tasks, are merged and not sorted anew."""
+
+
+class Codes(Protocol):
+    """Integers, some at a time."""
+
+    def __getitem__(self, rows: Any, /) -> NDArray[Any]: ...
+
+
+@dataclass(frozen=True)
+class Coded:
+    """A column of rows as integers.
+
+    Parameters
+    ----------
+    codes
+        One for each row.
+    least
+        What is taken off them.
+    count
+        What all of them are below then.
+    values
+        The values that some of them, with ``least`` taken off, stand for.
+    """
+
+    codes: Codes
+    least: int
+    count: int
+    values: Callable[[Ints], Any]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows in groups.
+
+    Parameters
+    ----------
+    index
+        The group of each row.
+    size
+        How many groups there are.
+    counts
+        How many rows each has; None where they were not counted, and some may have none.
+    values
+        The groups' values of each column.
+    """
+
+    index: NDArray[np.intp]
+    size: int
+    counts: Ints | None
+    values: list[Any]
+
+
+def assign(columns: Sequence[Coded], rows: int, *, counting: bool = True) -> Groups:
+    """Rows, at least one, that are equal in all columns into one group; groups sorted by the columns' codes.
+
+    Parameters
+    ----------
+    counting
+        Whether the rows of the groups must be counted, and every group have one. If not, that is done where it does
+        not take long to go without.
+    """
+    size = math.prod(column.count for column in columns)
+    if size > max(FEW, rows):
+        return by_sorting(columns, rows)
+    return counted(columns, rows, size) if counting or size > rows // FEW_EMPTY else packed(columns, rows, size)
+
+
+def packed(columns: Sequence[Coded], rows: int, size: int) -> Groups:
+    """Groups of all possible codes, whether they have a row or not."""
+    index = np.empty(rows, np.intp) if columns else np.zeros(rows, np.intp)
+    for start in range(0, rows, BLOCK):
+        fill(index, columns, start)
+    return Groups(index, size, None, unpacked(columns, np.arange(size)))
+
+
+def fill(index: NDArray[np.intp], columns: Sequence[Coded], start: int) -> NDArray[np.intp]:
+    """The codes of all columns in one, for a block of rows."""
+    block = slice(start, start + BLOCK)
+    part = index[block]
+    least = 0
+    factor = math.prod(column.count for column in columns)
+    for place, column in enumerate(columns):
+        factor //= column.count
+        least += column.least * factor
+        codes = column.codes[block]
+        if not place:
+            np.multiply(codes, factor, out=part, dtype=np.int64, casting="unsafe")
+        else:
+            own = codes if factor == 1 else np.multiply(codes, factor, dtype=np.int64, casting="unsafe")
+            np.add(part, own, out=part, dtype=np.int64, casting="unsafe")
+    part -= (least + (1 << 63)) % (1 << 64) - (1 << 63)  # what overflows on the way comes back when it is taken off
+    return part
+
+
+def counted(columns: Sequence[Coded], rows: int, size: int) -> Groups:
+    """The groups of :func:`assign` where there are at most ``size``."""
+    index = np.empty(rows, np.intp) if columns else np.zeros(rows, np.intp)
+    counts = np.zeros(size, np.int64)
+    for start in range(0, rows, BLOCK):
+        np.add.at(counts, fill(index, columns, start), 1)
+    codes = np.flatnonzero(counts)
+    if len(codes) < size:
+        places = np.zeros(size, np.intp)
+        places[codes] = np.arange(len(codes))
+        for start in range(0, rows, BLOCK):
+            part = index[start : start + BLOCK]
+            part[:] = places[part]
+        counts = counts[codes]
+    return Groups(index, len(codes), counts, unpacked(columns, codes))
+
+
+def unpacked(columns: Sequence[Coded], codes: Ints) -> list[Any]:
+    """The values of each column that codes of all of them stand for."""
+    values: list[Any] = []
+    for column in reversed(columns):
+        codes, own = np.divmod(codes, column.count)
+        values.append(column.values(own))
+    return values[::-1]
+
+
+def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
+    """The groups of :func:`assign`, however many there may be."""
+    codes, size = pack([(subtract(column.codes[:], column.least), column.count) for column in columns], rows)
+    order = sorting(codes, size)
+    codes = codes[order]
+    new = np.empty(rows, bool)
+    new[:1] = True
+    np.not_equal(codes[1:], codes[:-1], out=new[1:])
+    index = np.empty(rows, np.intp)
+    index[order] = np.cumsum(new) - 1
+    starts = np.flatnonzero(new)
+    first = order[starts]
+    values = [column.values(subtract(column.codes[first], column.least)) for column in columns]
+    return Groups(index, len(starts), np.diff(np.append(starts, rows)), values)
+
+
+def sorting(codes: Ints, size: int) -> NDArray[np.intp]:
+    """The stable order of codes from 0 to below ``size``.
+
+    Where they leave room for it, the rows' numbers are sorted with them in one integer: integers are sorted in
+    vectors, several times as fast as an order is found.
+    """
+    bits = max(len(codes) - 1, 1).bit_length()
+    if size << bits > 1 << 63:
+        return np.argsort(codes, kind="stable")
+    both = codes << bits
+    both |= np.arange(len(codes))
+    runs = 1 + np.count_nonzero(both[1:] < both[:-1])
+    both.sort(kind="stable" if runs * RUN <= len(codes) else None)
+    both &= (1 << bits) - 1
+    return both
+
+
+class InTime:
+    """The frames of ticks, worked out some at a time."""
+
+    def __init__(self, frames: Callable[[Ints], Ints], ticks: Ints) -> None:
+        self.frames = frames
+        self.ticks = ticks
+
+    def __getitem__(self, rows: Any, /) -> Ints:
+        return self.frames(self.ticks[rows])
+
+
+def numbers_of(codes: Ints | InTime, least: int, greatest: int) -> Coded:
+    """Numbers from ``least`` to ``greatest``."""
+    least, greatest = int(least), int(greatest)
+    if greatest - least < ROOM >> 8:
+        return Coded(codes, least, greatest - least + 1, lambda own: own + least)
+    values, inverse = np.unique(codes[:], return_inverse=True)
+    return Coded(inverse, 0, len(values), values.__getitem__)
+
+
+def key(column: pa.Array) -> Coded:
+    """A key column: integers and times in a small range as they are, other values by their dictionary."""
+    if (close := near(column)) is not None:
+        numbers, least, count = close
+        kind = numbers.dtype
+        return Coded(numbers, least, count, lambda own: pa.array((own + least).astype(kind)).view(column.type))
+    if not isinstance(column, pa.DictionaryArray):
+        codes, values = dictionary(normalised(column))
+        return Coded(codes, 0, max(len(values), 1), lambda own: values.take(pa.array(own)))
+    values = column.dictionary
+    if values.null_count or len(values.unique()) < len(values):
+        return key(values.take(column.indices))
+    if not column.null_count:
+        return Coded(column.indices.to_numpy(), 0, max(len(values), 1), lambda own: values.take(pa.array(own)))
+    null = len(values)  # a null is a key as any other
+    codes = pc.fill_null(column.indices.cast(pa.int64()), null).to_numpy()
+    return Coded(codes, 0, null + 1, lambda own: values.take(pa.array(own, mask=own == null)))
+
+
+def subtract(codes: NDArray[Any], least: int) -> Ints:
+    """Codes with the least taken off, whatever kind of integers they are."""
+    return cast(Ints, np.subtract(codes, least, dtype=np.int64))

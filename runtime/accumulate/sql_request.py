@@ -1,0 +1,222 @@
+"""Partials that a database makes: what it is asked for, as SQL, and how its answer becomes a partials table.
+
+Events come in under plain names (``c0``, ``c1``, ... as in ``query.columns``, and ``ticks``; the first steps find them
+under their own), steps are computed under ``v0``, ``v1``, ..., and what comes back has the keys ``k0``, ..., ``frame``,
+the steps that tell groups apart, and the aggregates ``a0``, .... The text is Spark's SQL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import pyarrow as pa
+
+from ...aggregators.contract.operation import State
+from ...aggregators.contract.sql_spec import FEW_ROWS, MOST_ROWS, PLACEHOLDER, InSql, put
+from ...aggregators.errors import EngineError, NullTimeError
+from ..columns.key_codes import Ints, normalised, one_array, plain
+from ..columns.ticks import LIMIT, null_times
+from ..frames.step_cut import Cut
+from ..partials.partials import to_table
+from ..plan.plan import Plan
+
+TICKS, FRAME = "ticks", "frame"
+ROWS = "count(*)"
+BITS = 12
+"""So many bits has a number that tells groups apart."""
+
+
+class TooManyRows(EngineError):
+    """There are more events of one key and frame than a database adds up exactly."""
+
+
+def why_not(plan: Plan) -> str | None:
+    """Why a database cannot make the partials of a query; None where it can."""
+    if plan.in_rows:
+        return "the windows are counted in rows"
+    if plan.until is not None:
+        return "the events have an end"
+    if plan.ordered:
+        return "the order of events matters to an operation"
+    for each in plan.line.windows:
+        if each.cuts is None:
+            return f"SQL has no simple number for the frames of {each.describe()}"
+    found = cuts(plan)
+    if (len(found) > 1 or found[0].first) and most_frames(plan) > LIMIT // 2:
+        return "the steps of the windows are so short that the numbers of frames may not fit"
+    for name, bound in plan.outputs.items():
+        if bound.in_sql is None:
+            return f"{name}={bound.asked!r} is not made of SQL aggregates"
+    return None
+
+
+def cuts(plan: Plan) -> list[Cut]:
+    """The cuts of a query's line."""
+    return [cut for each in plan.line.windows for cut in each.cuts or ()]
+
+
+def most_frames(plan: Plan) -> int:
+    """What no number of a frame is beyond, up or down."""
+    limit = 1 << 31 if pa.types.is_date(plan.times.type) else LIMIT
+    return sum(cut.parts * (limit // cut.width + 2) for cut in cuts(plan))
+
+
+def quoted(name: str) -> str:
+    """A column by its exact name, whatever characters it has."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+def step(cut: Cut) -> str:
+    """The step of a tick, rounded down, without a number on the way that does not fit."""
+    start, whole = cut.origin % cut.width, cut.origin // cut.width
+    if not start and not whole:
+        return f"if({TICKS} < 0, ({TICKS} + 1) div {cut.width} - 1, {TICKS} div {cut.width})"
+    below = [f"if({TICKS} % {cut.width} < 0, 1, 0)"] if cut.width > 1 else []
+    below += [f"if(pmod({TICKS}, {cut.width}) < {start}, 1, 0)"] if start else []
+    below += [f"({whole})"] if whole else []
+    return " - ".join([f"{TICKS} div {cut.width}", *below])
+
+
+def frame(cut: Cut) -> str:
+    """The number of a tick by one cut."""
+    return f"2 * ({step(cut)}) + if({second(cut)}, 1, 0)" if cut.first else step(cut)
+
+
+def second(cut: Cut) -> str:
+    """Whether a tick is in the second part of its step."""
+    start = cut.origin % cut.width
+    into = f"pmod({TICKS}, {cut.width})" if not start else f"pmod(pmod({TICKS}, {cut.width}) - {start}, {cut.width})"
+    return f"{into} >= {cut.first}"
+
+
+@dataclass
+class Request:
+    """What a database is asked for: the partials of a query for which :func:`why_not` is None."""
+
+    plan: Plan
+    few: bool = False
+    """Whether no more than ``FEW_ROWS`` events are expected to have one key and frame, which makes sums cheaper."""
+    steps: list[dict[str, str]] = field(default_factory=list)
+    """What to compute for each event by name: all of the first, of the events' own columns; then of these; ..."""
+    apart: list[str] = field(default_factory=list)
+    """The steps by which a frame's events are told apart."""
+    aggregates: dict[str, str] = field(default_factory=dict)
+    """What to compute for each group by name."""
+
+    def __post_init__(self) -> None:
+        self._names: dict[str, str] = {}
+        self._depths: dict[str, int] = {TICKS: 0}
+        self._planes: dict[str, dict[str, str]] = {}
+        self.rows = self._aggregate(ROWS)
+        for output, bound in self.plan.states.items():
+            built = bound.in_sql
+            assert built is not None
+            built = built.few if self.few and built.few is not None else built
+            self._planes[output] = self._added(built, bound.columns)
+
+    def _added(self, built: InSql, columns: Sequence[str]) -> dict[str, str]:
+        """The names under which the columns of one operation come back. What is asked twice is computed once."""
+        names = {TICKS: TICKS}
+        names |= {str(place): f"c{self.plan.columns.index(name)}" for place, name in enumerate(columns)}
+        own = {str(place): quoted(name) for place, name in enumerate(columns)}
+        for name, text in built.steps.items():
+            used = [names[word] for word in PLACEHOLDER.findall(text)]
+            depth = 1 + max((self._depths.get(each, -1) for each in used), default=-1)
+            names[name] = self._step(put(text, names if depth else own), depth)
+        self.apart += [names[name] for name in built.apart if names[name] not in self.apart]
+        planes = {name: self._aggregate(put(text, names)) for name, text in built.aggregates.items()}
+        return planes | {name: names[name] for name in built.apart}
+
+    def _step(self, text: str, depth: int) -> str:
+        if text not in self._names:
+            name = f"v{len(self._depths) - 1}"
+            self._names[text], self._depths[name] = name, depth
+            self.steps += [{} for _ in range(depth + 1 - len(self.steps))]
+            self.steps[depth][name] = text
+        return self._names[text]
+
+    def _aggregate(self, text: str) -> str:
+        if text not in self._names:
+            self._names[text] = f"a{len(self.aggregates)}"
+            self.aggregates[self._names[text]] = text
+        return self._names[text]
+
+    @cached_property
+    def folded(self) -> list[str]:
+        """Those of ``apart`` that go into one number with the frame: a column less to group by saves time."""
+        room = (LIMIT // most_frames(self.plan)).bit_length() - 1
+        return self.apart[: max(room - 1, 0) // BITS]
+
+    @cached_property
+    def groups(self) -> dict[str, str]:
+        """What to group by besides the keys, by name."""
+        number = " + ".join(f"({frame(cut)})" for cut in cuts(self.plan))
+        for name in self.folded:
+            number = f"({number}) * {1 << BITS} + ({name} + {1 << BITS - 1})"
+        return {FRAME: number, **{name: name for name in self.apart if name not in self.folded}}
+
+    def _unfolded(self, numbers: Ints) -> dict[str, Ints]:
+        """The frame and what was put into one number with it."""
+        found = {}
+        for name in reversed(self.folded):
+            found[name] = (numbers & ((1 << BITS) - 1)) - (1 << BITS - 1)
+            numbers = numbers >> BITS
+        return {FRAME: numbers, **found}
+
+    @cached_property
+    def inside(self) -> str | None:
+        """Whether a tick is in any window; None where all are."""
+        found = cuts(self.plan)
+        return None if any(cut.second for cut in found) else " or ".join(f"not ({second(cut)})" for cut in found)
+
+    def partials(self, answer: pa.Table) -> pa.Table:
+        """What came back as partials; several of one key and frame where groups were told apart, to be merged.
+
+        Raises
+        ------
+        NullTimeError
+            If there is an event without a time.
+        TooManyRows
+            If a frame has so many events that sums may not be exact.
+        """
+        plan, columns = self.plan, {name: one_array(answer.column(name)) for name in answer.column_names}
+        if not len(answer):
+            return plan.partials_schema.empty_table()
+        rows = columns[self.rows].to_numpy()
+        if columns[FRAME].null_count:
+            without = rows[columns[FRAME].is_null().to_numpy(False)]
+            raise NullTimeError(null_times(plan.time, int(without.sum()), int(rows.sum())))
+        most = FEW_ROWS if self.few else MOST_ROWS
+        if rows.max() > most:
+            raise TooManyRows(
+                f"a frame has {rows.max():,} events of one key, and Spark's sums are exact for {most:,}; "
+                "expected shorter steps, or .options(accumulate='python')"
+            )
+        columns |= {name: pa.array(of) for name, of in self._unfolded(columns[FRAME].to_numpy()).items()}
+        frames = columns[FRAME].to_numpy()
+        keys = [
+            normalised(plain(columns[f"k{place}"], plan.partials_schema.types[place])) for place in range(len(plan.by))
+        ]
+        part = np.zeros(len(frames), np.int64)
+        for name in self.apart:
+            part = (part << BITS) + columns[name].to_numpy()
+        states = {
+            output: bound.read({name: columns[column] for name, column in self._planes[output].items()})
+            for output, bound in plan.states.items()
+        }
+        self._guard(frames, states)
+        return to_table(plan.partials_schema, keys, [frames, part], plan.states, states)
+
+    def _guard(self, frames: Ints, states: dict[str, State]) -> None:
+        """Refuse times so near the ends of their type that a window would reach beyond, as ``frames`` does."""
+        if "#first" in states:
+            first, last = (np.asarray(states.get(name, states["#first"])["tick"]) for name in ("#first", "#last"))
+            ends = [first.min(), last.max()]
+        else:
+            (cut,) = cuts(self.plan)
+            ends = [max(cut.ends(int(frames.min()))[0], -LIMIT), min(cut.ends(int(frames.max()))[1], LIMIT - 1)]
+        for windows in self.plan.line.windows:
+            windows.frames(np.array(ends, np.int64), None)

@@ -1,0 +1,1 @@
+"""Arrow columns as numbers: times as ticks, keys as codes."""

@@ -1,0 +1,180 @@
+"""Key columns as integers: equal keys, equal codes, as Spark SQL groups and orders them.
+
+A null is a key of its own and comes first; all NaN are one key and come last; -0.0 is 0.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ...aggregators.errors import ColumnError
+from ...aggregators.numeric.cache_chunks import extremes
+
+Ints = NDArray[np.int64]
+
+ROOM = 1 << 62
+"""Codes of several columns are packed into one integer below this."""
+
+
+FEW = 1 << 18
+"""Codes may have holes where there are no more possible ones than this, or than a few a row."""
+
+
+def plain_type(type: pa.DataType) -> pa.DataType:
+    """The type a column is worked on as: dictionaries and views unpacked."""
+    if pa.types.is_dictionary(type):
+        return plain_type(type.value_type)
+    if pa.types.is_string_view(type):
+        return pa.large_string()
+    if pa.types.is_binary_view(type):
+        return pa.large_binary()
+    if pa.types.is_decimal(type) and type.precision <= 38:
+        return pa.decimal128(type.precision, type.scale)
+    if isinstance(type, pa.BaseExtensionType):
+        return plain_type(type.storage_type)
+    return type
+
+
+def plain(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.Array:
+    """A column as one array of its plain type."""
+    column = one_array(column)
+    if isinstance(column, pa.ExtensionArray):
+        column = column.storage
+    if isinstance(column, pa.DictionaryArray):
+        return column.dictionary.cast(type).take(column.indices)
+    return column if column.type == type else column.cast(type)
+
+
+def coded_or_plain(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.Array:
+    """A column as :func:`plain` has it, but left in its dictionary where it has one, of values that need no care."""
+    column = one_array(column)
+    if not isinstance(column, pa.DictionaryArray) or pa.types.is_floating(type):
+        return plain(column, type)
+    return pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(type))
+
+
+def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """A column as one array; it is not copied where it is one."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    whole = column.combine_chunks()
+    return whole if isinstance(whole, pa.Array) else pa.concat_arrays(whole.chunks)  # too large for one array
+
+
+def require_key(name: str, type: pa.DataType) -> None:
+    """ColumnError unless values of a type can be keys."""
+    if pa.types.is_nested(type) or pa.types.is_union(type) or pa.types.is_interval(type):
+        raise ColumnError(
+            f"by= names {name!r}, which is {type}; expected numbers, strings, binaries, booleans, dates, "
+            "timestamps or decimals"
+        )
+
+
+def normalised(column: pa.Array) -> pa.Array:
+    """A key column with one zero and one NaN."""
+    if not pa.types.is_floating(column.type):
+        return column
+    if pa.types.is_float16(column.type):
+        return normalised(column.cast(pa.float32())).cast(column.type)
+    zero, nan = pa.scalar(0.0, column.type), pa.scalar(float("nan"), column.type)
+    return pc.if_else(pc.is_nan(column), nan, pc.add(column, zero))
+
+
+def encode(column: pa.Array, ordered: bool) -> tuple[Ints, int]:
+    """A code for each value of a normalised column, and how many codes there are.
+
+    ``ordered`` codes compare as the values do.
+    """
+    if (close := near(column)) is not None:
+        numbers, least, count = close
+        return np.subtract(numbers, least, dtype=np.int64), count
+    codes, values = dictionary(column.cast(pa.float32()) if pa.types.is_float16(column.type) else column)
+    if ordered and len(values) > 1:
+        nan = np.zeros(len(values), bool)
+        if pa.types.is_floating(values.type):
+            nan = pc.fill_null(pc.is_nan(values), False).to_numpy(zero_copy_only=False)
+        null = values.is_null().to_numpy(zero_copy_only=False)
+        by_value = pc.array_sort_indices(values).to_numpy()
+        group = np.where(null, 0, np.where(nan, 2, 1))[by_value]
+        rank = np.empty(len(values), np.int64)
+        rank[by_value[np.argsort(group, kind="stable")]] = np.arange(len(values))
+        codes = rank[codes]
+    return codes, len(values)
+
+
+def near(column: pa.Array) -> tuple[NDArray[Any], int, int] | None:
+    """The numbers of a column of integers or times with no null and a small range, their least, and how many it spans.
+
+    None for any other column.
+    """
+    kind = column.type
+    if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
+        column = column.view(pa.int32() if kind.bit_width == 32 else pa.int64())
+    if not pa.types.is_integer(column.type) or kind == pa.uint64() or column.null_count or not len(column):
+        return None
+    numbers: NDArray[Any] = column.to_numpy()
+    room = max(FEW, 4 * len(numbers))
+    greatest = int(numbers.view(f"u{numbers.dtype.itemsize}").max())  # a negative number is a great one here
+    if greatest < min(room, 1 << 8 * numbers.dtype.itemsize - 1):
+        return numbers, 0, greatest + 1
+    least, greatest = edges(numbers)
+    return (numbers, least, greatest - least + 1) if greatest - least < room else None
+
+
+def edges(numbers: NDArray[Any]) -> tuple[int, int]:
+    """The least and the greatest of some integers."""
+    least, greatest = extremes(numbers)
+    return int(least), int(greatest)
+
+
+def dictionary(column: pa.Array) -> tuple[Ints, pa.Array]:
+    """A code for each value of a normalised column, in order of appearance, and the value of each code."""
+    if pa.types.is_null(column.type):
+        return np.zeros(len(column), np.int64), column[:1]
+    half = pa.types.is_float16(column.type)  # which pyarrow cannot encode
+    coded = (column.cast(pa.float32()) if half else column).dictionary_encode(null_encoding="encode")
+    values = coded.dictionary
+    codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
+    return codes, values.cast(column.type) if half else values
+
+
+def pack(codes: Sequence[tuple[Ints, int]], rows: int) -> tuple[Ints, int]:
+    """Several columns' codes as one code that compares as they do one after the other."""
+    packed, size = np.zeros(rows, np.int64), 1
+    for column, count in codes:
+        if size * max(count, 1) > ROOM:
+            packed, size = dense(packed)
+            if size * max(count, 1) > ROOM:
+                column, count = dense(column)
+        packed = column if size == 1 else packed * count + column
+        size *= max(count, 1)
+    return packed, size
+
+
+def dense(codes: Ints) -> tuple[Ints, int]:
+    """The same order in codes without holes."""
+    values, inverse = np.unique(codes, return_inverse=True)
+    return inverse.astype(np.int64, copy=False), len(values)
+
+
+def key_codes(columns: Sequence[pa.Array], rows: int, ordered: bool) -> tuple[Ints, int]:
+    """One code for each row's key; ``ordered`` as in :func:`encode`."""
+    return pack([encode(column, ordered) for column in columns], rows)
+
+
+def span(values: Ints) -> tuple[Ints, int]:
+    """Integers as codes from 0, in their order; with holes, unless their range is too wide to pack."""
+    if not len(values):
+        return values, 1
+    least, greatest = int(values.min()), int(values.max())
+    if greatest - least >= ROOM >> 8:
+        return dense(values)
+    return values - least, greatest - least + 1

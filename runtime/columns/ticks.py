@@ -1,0 +1,228 @@
+"""Time columns and durations as integers: inside, time is int64 ticks.
+
+A tick is a microsecond since the epoch in UTC for timestamps, a day for dates, and 1 for integers.
+"""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ...aggregators.durations import MICROSECONDS
+from ...aggregators.durations import Duration as Duration
+from ...aggregators.durations import microseconds as microseconds
+from ...aggregators.errors import ColumnError, DurationError, NullTimeError
+
+Ints = NDArray[np.int64]
+Instant = datetime.datetime | datetime.date | int | str
+"""A point in time as a user writes it: as the time column has it, or as an ISO string."""
+
+DAY = MICROSECONDS["day"]
+LIMIT = 1 << 63
+
+
+@dataclass(frozen=True)
+class TimeColumn:
+    """The time column of a query: its name and Arrow type.
+
+    Raises
+    ------
+    ColumnError
+        If the type is neither a timestamp nor a date nor an integer.
+    """
+
+    name: str
+    type: pa.DataType
+
+    def __post_init__(self) -> None:
+        if not (pa.types.is_timestamp(self.type) or pa.types.is_date(self.type) or pa.types.is_integer(self.type)):
+            hint = "; parse it into a timestamp first" if pa.types.is_string(self.type) else ""
+            raise ColumnError(
+                f"time= needs a column of timestamps, dates or integers; {self.name!r} is {self.type}{hint}"
+            )
+
+    @property
+    def kind(self) -> str:
+        """How messages call its type."""
+        if pa.types.is_integer(self.type):
+            return f"an integer column ({self.type})"
+        return f"a date column ({self.type})" if pa.types.is_date(self.type) else f"a timestamp column ({self.type})"
+
+    @property
+    def bound_type(self) -> pa.DataType:
+        """The type of the bounds of windows: int64, date32, or timestamps in microseconds with the column's zone."""
+        if pa.types.is_integer(self.type):
+            return pa.int64()
+        return pa.date32() if pa.types.is_date(self.type) else pa.timestamp("us", tz=self.type.tz)
+
+    def duration(self, value: Duration, argument: str) -> int:
+        """The ticks of a duration; DurationError where it does not parse or does not fit the column."""
+        if isinstance(value, np.timedelta64):
+            fixed = np.datetime_data(value.dtype)[0] not in ("Y", "M", "generic")
+            if not fixed or value.astype("timedelta64[us]") != value:
+                raise DurationError(f"{argument} is {value!r}; expected a fixed number of whole microseconds")
+            value = datetime.timedelta(microseconds=int(value.astype("timedelta64[us]").astype(np.int64)))
+        if isinstance(value, np.integer):
+            value = int(value)
+        if isinstance(value, bool) or not isinstance(value, (str, datetime.timedelta, int)):
+            raise DurationError(
+                f"{argument} is {value!r}; expected a duration such as '1 hour', a timedelta or an integer"
+            )
+        if pa.types.is_integer(self.type):
+            if not isinstance(value, int):
+                raise DurationError(
+                    f"{argument} is {value!r}, but the time {self.name!r} is {self.kind}; expected an integer "
+                    "such as 60"
+                )
+            return value
+        if isinstance(value, int) and not (value == 0 and argument == "offset"):
+            raise DurationError(
+                f"{argument} is {value!r}, but the time {self.name!r} is {self.kind}; expected a duration such "
+                "as '1 hour'"
+            )
+        if isinstance(value, datetime.timedelta):
+            micros = (value.days * 86_400 + value.seconds) * 1_000_000 + value.microseconds
+        else:
+            micros = microseconds(value, argument) if isinstance(value, str) else 0
+        if not pa.types.is_date(self.type):
+            return micros
+        days, rest = divmod(micros, DAY)
+        if rest:
+            raise DurationError(
+                f"{argument} is {str(value)!r}, but the time {self.name!r} is {self.kind}; expected whole days, "
+                "such as '7 days'"
+            )
+        return days
+
+    def instant(self, value: Instant, argument: str) -> int:
+        """The tick of a point in time; ColumnError where it is not one of this column's."""
+        found: Any = value
+        if isinstance(value, str) and not pa.types.is_integer(self.type):
+            try:
+                found = datetime.datetime.fromisoformat(value)
+                found = found.date() if pa.types.is_date(self.type) and found.time() == datetime.time() else found
+            except ValueError:
+                found = value
+        if pa.types.is_integer(self.type):
+            expected = "an integer"
+            if isinstance(found, (int, np.integer)) and not isinstance(found, bool):
+                return int(found)
+        elif pa.types.is_date(self.type):
+            expected = "a date such as '2026-01-31'"
+            if isinstance(found, datetime.date) and not isinstance(found, datetime.datetime):
+                return found.toordinal() - datetime.date(1970, 1, 1).toordinal()
+        else:
+            zoned = self.type.tz is not None
+            expected = "a time with a zone such as '2026-01-31T09:00Z'" if zoned else "a time without a zone"
+            if isinstance(found, datetime.datetime) and (found.utcoffset() is not None) == zoned:
+                epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC if zoned else None)
+                return (found - epoch) // datetime.timedelta(microseconds=1)
+        raise ColumnError(f"{argument} is {value!r}, but the time {self.name!r} is {self.kind}; expected {expected}")
+
+    def word(self, tick: int) -> str:
+        """A tick as a point in time, in words."""
+        return str(self.bounds(np.array([tick], np.int64))[0])
+
+    def ticks(self, column: pa.Array) -> Ints:
+        """The ticks of a column of events.
+
+        Raises
+        ------
+        NullTimeError
+            If an event has no time.
+        ColumnError
+            If a time does not fit: beyond int64, or with digits below a microsecond.
+        """
+        if column.null_count:
+            raise NullTimeError(null_times(self.name, column.null_count, len(column)))
+        try:
+            if pa.types.is_integer(self.type):
+                whole = column.cast(pa.int64())
+            elif pa.types.is_date(self.type):
+                whole = column.cast(pa.date32()).view(pa.int32()).cast(pa.int64())
+            else:
+                whole = column.cast(pa.timestamp("us", tz=self.type.tz)).view(pa.int64())
+        except pa.ArrowInvalid as error:
+            found = "digits below a microsecond" if "lose data" in str(error) else "values beyond the range of int64"
+            raise ColumnError(
+                f"the time {self.name!r} ({self.type}) has {found}; expected whole microseconds (or integers) "
+                "that fit int64: "
+                "round or cast it first"
+            ) from error
+        return cast(Ints, whole.to_numpy(zero_copy_only=False))
+
+    def bounds(self, ticks: Ints) -> pa.Array:
+        """Ticks as bounds of windows."""
+        column = pa.array(ticks, pa.int64())
+        if pa.types.is_integer(self.type):
+            return column
+        if not pa.types.is_date(self.type):
+            return column.view(self.bound_type)
+        return column.cast(pa.int32()).view(pa.date32())
+
+
+def null_times(name: str, nulls: int, events: int | None = None) -> str:
+    """The sentence for events without a time."""
+    of = "" if events is None else f" of {events}"
+    return (
+        f"the time {name!r} is null in {nulls}{of} events; expected a time for every event: "
+        "null_time='drop' leaves them out"
+    )
+
+
+def drop_null_times(table: pa.Table, name: str) -> pa.Table:
+    """The events that have a time."""
+    column = table.column(name)
+    return table.filter(pc.is_valid(column)) if column.null_count else table
+
+
+def ends_of(time: TimeColumn, until: TimeColumn, ticks: Ints, column: pa.Array) -> Ints:
+    """The ends of interval events; ColumnError where one has none, or does not live for a tick."""
+    if column.null_count:
+        raise ColumnError(
+            f"the end {until.name!r} is null in {column.null_count} of {len(column)} events; expected an end for each"
+        )
+    ends = until.ticks(column)
+    wrong = np.flatnonzero(ends <= ticks)
+    if len(wrong):
+        row = int(wrong[0])
+        raise ColumnError(
+            f"{len(wrong)} of {len(column)} events end no later than they start, the first from "
+            f"{time.word(int(ticks[row]))} to {time.word(int(ends[row]))}; expected {until.name!r} after {time.name!r}"
+        )
+    return ends
+
+
+def overflow_guard(least: int, greatest: int, time: TimeColumn) -> None:
+    """ColumnError where a bound of a window would leave the range of its type."""
+    limit = 1 << 31 if pa.types.is_date(time.type) else LIMIT
+    if least < -limit or greatest >= limit:
+        raise ColumnError(
+            f"a window around the time {time.name!r} would start at {least} or end at {greatest}, beyond the range "
+            f"of {time.bound_type}; expected times further from its ends"
+        )
+
+
+def describe(ticks: int, type: pa.DataType) -> Any:
+    """Ticks in words, for explanations.
+
+    >>> describe(5_400_000_000, pa.timestamp("us")), describe(7, pa.date32()), describe(60, pa.int64())
+    ('1 hour 30 minutes', '7 days', '60')
+    """
+    if pa.types.is_integer(type):
+        return str(ticks)
+    left = ticks * DAY if pa.types.is_date(type) else ticks
+    words = []
+    for unit, length in sorted(MICROSECONDS.items(), key=lambda item: -item[1]):
+        count, left = divmod(left, length)
+        if count and unit != "week":
+            words.append(f"{count} {unit}{'' if count == 1 else 's'}")
+        elif unit == "week":
+            left += count * length
+    return " ".join(words) or "0"

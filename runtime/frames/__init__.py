@@ -1,0 +1,1 @@
+"""How the time line is cut into frames, and which frames make up a window."""

@@ -1,0 +1,148 @@
+"""Interval events: one state for each window, from states that belong to a run of windows each.
+
+An event that lives for a while is in all windows that it overlaps, however many. It is not copied into them, unless the
+order of events matters: a running state takes it in and gives it back, or a few nodes of a tree over the windows do.
+"""
+
+from __future__ import annotations
+
+import itertools
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...aggregators.contract.bound import BoundAggregate
+from ...aggregators.contract.operation import State
+from ...aggregators.intervals.time_weighted import OverLifetimes
+from ..sliding.scan import join, take
+from .segment_tree import by_tree, reduced
+from .sweep import by_deduct
+
+Ints = NDArray[np.int64]
+Way = Literal["deduct", "tree", "copies"]
+
+COPIES = 1 << 20
+"""States are copied into so many windows at a time."""
+
+
+def way_of(operation: BoundAggregate) -> Way:
+    """How the windows of interval events are put together."""
+    if not operation.commutative:
+        return "copies"
+    return "deduct" if operation.deducts[0] else "tree"
+
+
+def cover(
+    operation: BoundAggregate, states: State, first: Ints, last: Ints, windows: int, way: Way | None = None
+) -> State:
+    """The states of windows, each from all states whose run takes it in.
+
+    With s windows in which any run begins and e windows after which any ended (each at most ``windows``):
+
+    - ``"deduct"``: n - s and n - e combines reduce n rows to one state a beginning and one an end. Then s combines and
+      e deducts: 2 element operations a window at most, however long the runs are. What is deducted was combined before,
+      so a state never stands for less than nothing, and any exact deduct will do, also one that takes out of a state
+      only what it contains. Where more than three times ``sweep.STEPS`` such windows hang together, the running state
+      is started anew after about so many of them, at what a cover of those windows alone gives: that is 2 operations
+      more for each row whose run crosses one. A window whose compensated sums may have lost what could be seen is
+      put together by the tree.
+    - ``"tree"``: a run is at most 2 log2(length) nodes, which are reduced by at most one combine each to one state a
+      node; on the way down from the root there are less than 2 combines a window. O(log(rows) log(windows)) calls.
+    - ``"copies"``: one combine for each row of each window, in the order of rows: linear in the length of the runs.
+      What two windows share need not be neighbours in time, so there is no part that both could be put together from.
+
+    Parameters
+    ----------
+    operation
+        What combines and deducts.
+    states
+        One state a row, shape (rows,). Where the order of events matters each is of one event, and they are in time
+        order within each key.
+    first, last
+        The first and the last window of each row's run, both inclusive, shape (rows,). A run stays within its key.
+    windows
+        How many windows there are: those of all keys in one list, sorted by key, then by window.
+    way
+        ``"deduct"`` (for commutative operations), ``"tree"`` (for commutative operations) or ``"copies"``; what
+        :func:`way_of` says where None.
+
+    Returns
+    -------
+    One state for each window, shape (windows,); the identity where no run takes it in.
+
+    Examples
+    --------
+    >>> import framefold as ff
+    >>> import pyarrow as pa
+    >>> most = BoundAggregate("most", ff.Max("x"), [pa.int64()])
+    >>> states = {"value": np.array([3, 1, 4]), "seen": np.ones(3, bool)}
+    >>> cover(most, states, np.array([0, 0, 2]), np.array([1, 3, 3]), 4)["value"].tolist()
+    [3, 3, 4, 4]
+    """
+    if not len(first):
+        return operation.scatter(windows, np.empty(0, np.intp), states)
+    by = {"deduct": by_deduct, "tree": by_tree, "copies": _by_copies}
+    return by[way or way_of(operation)](operation, states, first, last, windows)
+
+
+def over_frames(operation: OverLifetimes, states: State, first: Ints, last: Ints, ticks: Ints) -> State:
+    """The states of frames from partials of lifetimes, which are clipped to each frame. Windows slide over them.
+
+    A frame has what its events come to while they live in it: those that live all through it, held for its ticks, and
+    the heads and tails of those that start or end in it. The cost does not depend on how long events live: that of a
+    cover by deduct with the frames for windows, one combine for each further head or tail of a frame, and one a frame.
+
+    Parameters
+    ----------
+    operation
+        What :func:`~framefold.aggregators.intervals.time_weighted.lifetimes_of` finds in an output.
+    states
+        Its partials: a state each of events that start in one frame and end in one, shape (rows,).
+    first, last
+        These frames, shape (rows,), by their numbers in one list of the frames of all keys, sorted by key, then by
+        time. It has all frames in which any event lives.
+    ticks
+        How long each frame is, int64 of shape (frames,).
+
+    Returns
+    -------
+    One state for each frame, shape (frames,), of the operation ``operation.clipped``.
+
+    Examples
+    --------
+    Two events, [1, 9) with the value 2.0 and [8, 13) with 5.0, in frames of 4 ticks from 0 on:
+
+    >>> import framefold as ff
+    >>> import pyarrow as pa
+    >>> from framefold.aggregators.intervals.time_weighted import Lifetimes, TimeWeightedAverage, lifetimes_of
+    >>> bound = BoundAggregate("x", TimeWeightedAverage("x"), [pa.float64()])
+    >>> lives = Lifetimes(np.array([0, 1]), 2, np.array([1, 8]), head=np.array([3, 4]), tail=np.array([1, 1]))
+    >>> partials = bound.accumulate(lives, [pa.array([2.0, 5.0])])
+    >>> first, last, ticks = np.array([0, 2]), np.array([2, 3]), np.full(4, 4)
+    >>> bound.finish(over_frames(lifetimes_of(bound), partials, first, last, ticks)).to_pylist()
+    [2.0, 2.0, 4.4, 5.0]
+    """
+    frames, clipped = len(ticks), operation.clipped
+    through, several = np.flatnonzero(last - first > 1), np.flatnonzero(last > first)
+    level = take(operation.part("level", states), through)
+    alive = cover(clipped, level, first[through] + 1, last[through] - 1, frames)
+    edges = join([operation.part("head", states), operation.part("tail", states)])
+    rows = np.concatenate([np.arange(len(first)), len(first) + several])
+    edges, present = reduced(clipped, edges, rows, np.concatenate([first, last[several]]))
+    return clipped.combine(operation.held(alive, ticks), clipped.scatter(frames, present, edges))
+
+
+def _by_copies(operation: BoundAggregate, states: State, first: Ints, last: Ints, windows: int) -> State:
+    """Copy each state into its windows, some windows at a time, and combine those of each in the order of rows."""
+    change = np.bincount(first, minlength=windows) - np.bincount(last + 1, minlength=windows + 1)[:windows]
+    counts = np.cumsum(change)
+    cuts = np.flatnonzero(np.diff(np.cumsum(counts) // COPIES, prepend=-1))
+    pieces = []
+    for begin, end in itertools.pairwise([*cuts.tolist(), windows]):
+        rows = np.flatnonzero((first < end) & (last >= begin))
+        left = np.maximum(first[rows], begin)
+        lengths = np.minimum(last[rows], end - 1) - left + 1
+        place = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+        pieces.append(reduced(operation, states, np.repeat(rows, lengths), np.repeat(left, lengths) + place)[0])
+    return operation.scatter(windows, np.flatnonzero(counts), join(pieces))

@@ -1,0 +1,86 @@
+"""Interval events: which windows they live in, and the states of these windows."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import NamedTuple
+
+import numpy as np
+
+from ...aggregators.contract.bound import BoundAggregate
+from ...aggregators.contract.operation import State
+from ...aggregators.intervals.time_weighted import lifetimes_of
+from ..frames.partials_view import changed
+from ..sliding.scan import take
+from ..sliding.slide import slide
+from ..windows import Alive, Ints, Pieces, Ranges, Windows
+from .coverage import cover, over_frames
+
+
+class Lives(NamedTuple):
+    """Windows of interval events.
+
+    ``first`` and ``last`` bound the run of windows that each partial's events live in, by their places among all;
+    ``ranges`` are the windows over the frames in which any event lives; its ``row`` is a partial of the window's key.
+    """
+
+    first: Ints
+    last: Ints
+    ranges: Ranges
+    alive: Alive
+
+
+def lives(windows: Windows, pieces: Pieces, first: Ints, until: Ints) -> Lives:
+    """The windows that interval events live in.
+
+    Parameters
+    ----------
+    windows
+        One kind of windows.
+    pieces
+        Partials of events that start in one frame and end in one, sorted by key and start.
+    first, until
+        A tick in the frame in which each partial's events start, and one in that in which they end.
+    """
+    alive = windows.alive(pieces, first, until)
+    found = replace(windows, emit="every").ranges(alive.frames)
+    assert isinstance(found, Ranges)
+    found = found._replace(row=pieces.starts[alive.frames.key[found.row]])
+    begin, end = _runs(found, alive)
+    if windows.emit == "on_change" and len(found.row):
+        found = found.where(changed(begin, end, pieces.key[found.row]))
+        begin, end = _runs(found, alive)
+    return Lives(begin, end, found, alive)
+
+
+def _runs(found: Ranges, alive: Alive) -> tuple[Ints, Ints]:
+    """The first and the last window whose frames meet those of each partial."""
+    # Windows without a frame are in no run: they would seem to lie in the midst of one where there are gaps.
+    filled = np.flatnonzero(found.high > found.low)
+    first = np.searchsorted(found.high[filled], alive.first, side="right")
+    last = np.searchsorted(found.low[filled], alive.last, side="right") - 1
+    if not len(filled):
+        return np.ones_like(first), np.zeros_like(last)
+    some = first <= last
+    return np.where(some, filled[np.minimum(first, len(filled) - 1)], 1), np.where(some, filled[last], 0)
+
+
+def states_of_lives(bound: BoundAggregate, states: State, found: Lives, whole: bool) -> State:
+    """The state of each window: of all events that live in it, or of their lives as far as they are in it.
+
+    ``whole`` says that events live all through every frame they are in.
+    """
+    inside = np.flatnonzero(found.first <= found.last)
+    operation = lifetimes_of(bound)
+    if operation is None:
+        return cover(bound, take(states, inside), found.first[inside], found.last[inside], len(found.ranges.row))
+    alive = found.alive
+    assert alive.ticks is not None
+    if whole:
+        level = operation.part("level", states)
+        clipped = operation.held(
+            cover(operation.clipped, level, alive.first, alive.last, len(alive.ticks)), alive.ticks
+        )
+    else:
+        clipped = over_frames(operation, states, alive.first, alive.last, alive.ticks)
+    return slide(operation.clipped, clipped, found.ranges.low, found.ranges.high)

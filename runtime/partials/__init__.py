@@ -1,0 +1,1 @@
+"""The state of each key and frame, as an Arrow table."""

@@ -1,0 +1,1 @@
+"""What is asked: a query checked against the schema of its events."""

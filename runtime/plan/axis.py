@@ -1,0 +1,141 @@
+"""The line of a query: time, or the rows of each key, cut into frames that all its windows share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ...aggregators.errors import ColumnError
+from ..frames.partials_view import Mask
+from ..windows import Ints, Pieces, Ranges, Runs, Windows
+from ..windows.from_table import Anchored
+
+
+@dataclass(frozen=True)
+class Line:
+    """The windows of a query on one line.
+
+    One kind of windows cuts it by itself. Several cut it together wherever any of them does: the number of a shared
+    frame is the sum of the numbers that each of them gives, which changes exactly where one of these does, because none
+    ever falls. Each finds its own frames again by the first event of every partial.
+    """
+
+    windows: tuple[Windows, ...]
+    intervals: bool = False
+    in_order: bool = False
+
+    @property
+    def each_row(self) -> bool:
+        """Whether every row is a frame: interval events overlap, and may have to be combined in their order."""
+        return self.intervals and self.in_order
+
+    @property
+    def axis(self) -> str:
+        """What frames are stretches of: ``"rows"`` as soon as some windows are counted in rows, else ``"time"``."""
+        return "rows" if self.each_row or any(each.axis == "rows" for each in self.windows) else "time"
+
+    @cached_property
+    def facts(self) -> tuple[str, ...]:
+        """What must be known of every partial."""
+        facts = {fact for each in self.windows for fact in each.facts}
+        if len(self.windows) > 1:
+            facts |= {"first", *(["rank"] if self.axis == "rows" else [])}
+        if self.intervals:
+            facts |= {"first", "until"}
+        return tuple(sorted(facts))
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The input columns that windows are made by."""
+        return tuple(dict.fromkeys(column for each in self.windows for column in each.columns))
+
+    @property
+    def block(self) -> tuple[int, int] | None:
+        """(origin, width) in ticks: no frame straddles two of ``(ticks - origin) // width``; None: unknown."""
+        return next((each.block for each in self.windows if each.block is not None), None)
+
+    @property
+    def reach(self) -> tuple[int, int] | None:
+        """How many rows before and after its own a window takes in; None: any number."""
+        reaches = [each.reach for each in self.windows if each.reach is not None]
+        if len(reaches) < len(self.windows):
+            return None
+        return max(before for before, _ in reaches), max(after for _, after in reaches)
+
+    @property
+    def stamped(self) -> bool:
+        """Whether results of any of the windows have a time ``at``."""
+        return any(each.stamped for each in self.windows)
+
+    def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
+        """The frame of each event, and which events are in any window (None: all)."""
+        if self.each_row:
+            assert ranks is not None
+            return ranks, None
+        frames, inside = self.windows[0].frames(ticks, ranks)
+        for each in self.windows[1:]:
+            more, also = each.frames(ticks, ranks)
+            if len(frames) and max(map(abs, _ends(frames))) + max(map(abs, _ends(more))) >= 1 << 62:
+                raise ColumnError(
+                    f"the times {each.time.name!r} are too large for several windows in one pass; expected times "
+                    "nearer to zero, or a query for each"
+                )
+            frames = frames + more
+            inside = None if inside is None or also is None else inside | also
+        return frames, inside
+
+    def between(self, ticks: Ints) -> Ints:
+        """The frames of times between two whose frames are known."""
+        return self.windows[0].between(ticks) if len(self.windows) == 1 else self.frames(ticks, None)[0]
+
+    def ranges(
+        self,
+        number: int,
+        frames: Ints,
+        starts: Ints,
+        facts: Mapping[str, NDArray[Any]],
+        keys: tuple[pa.Array, ...] = (),
+        within: tuple[int, int] | None = None,
+    ) -> Ranges | Runs:
+        """The windows of one kind over partials sorted by key and frame; of one alone, maybe those of some numbers."""
+        windows = self.windows[number]
+        if len(self.windows) == 1:
+            return windows.ranges(Pieces(frames, starts, facts, keys, within))
+        own, inside = windows.frames(facts["first"], facts.get("rank"))
+        if "rows" in facts and not isinstance(windows, Anchored):  # what has no event is there for given windows only
+            inside = facts["rows"] > 0 if inside is None else inside & (facts["rows"] > 0)
+        if inside is None or inside.all():
+            return windows.ranges(Pieces(own, starts, facts, keys))
+        # Partials that are in no window of this kind must not be in the midst of one.
+        rows = np.flatnonzero(inside)
+        key = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(frames))))[rows]
+        anew = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])[: len(key)])
+        kept = {name: values[rows] for name, values in facts.items()}
+        some = tuple(column.take(pa.array(key[anew])) for column in keys)
+        found = windows.ranges(Pieces(own[rows], anew, kept, some))
+        if isinstance(found, Runs):
+            first, last = np.ones(len(frames), np.int64), np.zeros(len(frames), np.int64)
+            first[rows], last[rows] = found.first, found.last
+            return found._replace(first=first, last=last, row=rows[found.row])
+        rows = np.append(rows, len(frames))
+        filled = found.high > found.low
+        low = rows[found.low]
+        high = np.where(filled, rows[found.high - 1] + 1, low)
+        return found._replace(low=low, high=high, row=rows[found.row])
+
+    def describe_frames(self) -> str:
+        """How the line is cut, in words."""
+        if len(self.windows) == 1:
+            return self.windows[0].describe_frames()
+        cuts = "; ".join(dict.fromkeys(each.describe_frames() for each in self.windows))
+        return f"cut wherever any of {len(self.windows)} kinds of windows is, and shared by them: {cuts}"
+
+
+def _ends(values: Ints) -> tuple[int, int]:
+    return int(values.min()), int(values.max())

@@ -1,0 +1,112 @@
+"""What windows may ask to know of every partial, kept as states next to those of the outputs."""
+
+from __future__ import annotations
+
+from typing import Any, cast
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ...aggregators.contract.bound import BoundAggregate
+from ...aggregators.contract.frames import Frames, Values
+from ...aggregators.contract.operation import AggregateOperation, State
+from ...aggregators.errors import ColumnError
+from ...aggregators.sums.sums import Count, floats, is_number
+
+Ints = NDArray[np.int64]
+RANK = "#rank"
+"""The column of row numbers, which an engine adds to the events where windows are counted in rows."""
+UNTIL_TICK = "#until"
+"""The column of the last ticks of interval events, which a query adds to them."""
+
+
+class Earliest(AggregateOperation):
+    """The least tick of a partial's events, or the least value of a column of integers."""
+
+    state = {"tick": "int64"}
+    sql = {"tick": "min({ticks})"}
+    result = pa.int64()
+    commutative = True
+
+    def create(self) -> Any:
+        return {"tick": np.iinfo(np.int64).max}
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        return {"tick": frames.min(columns[0] if columns else frames.ticks)}
+
+    def combine(self, a: State, b: State) -> State:
+        return {"tick": np.minimum(cast(Ints, a["tick"]), cast(Ints, b["tick"]))}
+
+    def finish(self, a: State) -> Any:
+        return a["tick"]
+
+
+class Latest(Earliest):
+    """The greatest tick of a partial's events, or the greatest value of a column of integers."""
+
+    sql = {"tick": "max({ticks})"}
+
+    def create(self) -> Any:
+        return {"tick": np.iinfo(np.int64).min}
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        return {"tick": frames.max(columns[0] if columns else frames.ticks)}
+
+    def combine(self, a: State, b: State) -> State:
+        return {"tick": np.maximum(cast(Ints, a["tick"]), cast(Ints, b["tick"]))}
+
+
+class Value(AggregateOperation):
+    """The value of a partial that is one row: an integer as it is, any other number as float64."""
+
+    commutative = True
+    drops_nulls = False
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        kind = types[0]
+        if not (is_number(kind) or pa.types.is_temporal(kind)) or pa.types.is_duration(kind) or pa.types.is_time(kind):
+            raise ColumnError(f"the windows need a column of numbers or times; {self.columns[0]!r} is {kind}")
+        bound = Value(*self.columns)
+        exact = (pa.types.is_integer(kind) and kind != pa.uint64()) or pa.types.is_temporal(kind)
+        bound.state = {"value": "int64" if exact else "float64"}  # type: ignore[misc]  # by type of input
+        bound.result = pa.int64() if exact else pa.float64()
+        return bound
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        column = columns[0]
+        if column.null_count:
+            raise ColumnError(
+                f"{self.columns[0]!r}, which the windows are made by, is null in {column.null_count} of {len(column)} "
+                "events; expected a value for every event: leave the others out first"
+            )
+        if self.state["value"] == "float64":
+            values: NDArray[Any] = floats(column)
+        else:
+            if pa.types.is_timestamp(column.type):
+                column = column.cast(pa.timestamp("us", tz=column.type.tz), safe=False).view(pa.int64())
+            elif pa.types.is_date(column.type):
+                column = column.cast(pa.date32()).view(pa.int32())
+            values = column.cast(pa.int64()).to_numpy(zero_copy_only=False)
+        return {"value": frames.first(values)}
+
+    def combine(self, a: State, b: State) -> State:
+        raise AssertionError("a partial that is one row has nothing to be combined with")
+
+    def finish(self, a: State) -> Any:
+        return a["value"]
+
+
+def fact(name: str, type: pa.DataType | None = None) -> BoundAggregate:
+    """A fact's operation, by its name; ``type`` where it is the value of a column."""
+    if type is not None:
+        return BoundAggregate(f"#{name}", Value(name), [type])
+    operations: dict[str, tuple[AggregateOperation, list[pa.DataType]]] = {
+        "rows": (Count(), []),
+        "first": (Earliest(), []),
+        "last": (Latest(), []),
+        "rank": (Earliest(RANK), [pa.int64()]),
+        "until": (Earliest(UNTIL_TICK), [pa.int64()]),
+    }
+    operation, types = operations[name]
+    return BoundAggregate(f"#{name}", operation, types)

@@ -1,0 +1,262 @@
+"""Two-stacks for long runs of windows that begin a row after one another and are of one width, side by side.
+
+The block scan of M. van Herk (1992) and of J. Gil and M. Werman (1993): blocks of as many rows as a window has, and for
+each the states of its ends and of the beginnings of the rows after it; one combine of both is a window. Step by step,
+one call goes over thousands of blocks, no more than the cache holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+from typing import Any, NamedTuple, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...aggregators.contract.bound import BoundAggregate
+from ...aggregators.contract.operation import State
+from ...aggregators.states.fields import Plain
+from .native import loops
+from .range_blocks import Workspace
+
+Ints = NDArray[np.int64]
+Columns = dict[str, NDArray[Any]]
+
+BLOCKS = (1 << 12) - 8
+"""So many blocks go on side by side: enough for calls to cost little, and few enough for the cache.
+
+Rows of so many numbers are an odd number of the cache's lines apart, and so do not share a few places in it."""
+
+ALONE = 1 << 9
+"""So many blocks of a run are worth calls of their own."""
+
+JOINED = 1 << 16
+"""So many rows are read, joined and written at a time, while the cache holds them: some steps of all blocks."""
+
+WORDS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
+"""What the compiled loop takes elements of so many bytes for."""
+
+LINE = 64
+"""The bytes of a line of the cache."""
+
+LEAST = 1 << 15
+"""Fewer windows are slid in the general way."""
+
+BLOCKS_OF_A_RUN = 8
+"""So many blocks a run has at least; the windows that are left of it, less than a block, slide in the general way."""
+
+
+class SideBySide(NamedTuple):
+    """Blocks of windows: their first windows, these windows' first rows, the width of all; the other windows."""
+
+    window: Ints
+    row: Ints
+    width: int
+    others: Ints
+
+
+def has_columns(operation: BoundAggregate) -> bool:
+    """Whether all fields of an operation are numpy arrays, so that it can slide side by side."""
+    return all(isinstance(kind, Plain) for kind in operation.fields.values())
+
+
+def side_by_side(
+    operation: BoundAggregate, low: Ints, high: Ints, first: Ints, least: int = LEAST
+) -> SideBySide | None:
+    """The blocks of long runs of ascending ranges, of the width that has most of them; None where they are too few.
+
+    Runs are those of :func:`framefold.runtime.sliding.range_blocks.runs_by_a_row`, of which the first windows are
+    given.
+    """
+    if len(low) < least or not has_columns(operation):
+        return None
+    lengths = np.diff(np.append(first, len(low)))
+    widths = high[first] - low[first]
+    long = (lengths >= BLOCKS_OF_A_RUN * widths) & (widths > 1)
+    if lengths[long].sum() < max(least, len(low) // 2):
+        return None
+    first, lengths, widths = first[long], lengths[long], widths[long]
+    each, which = np.unique(widths, return_inverse=True)
+    width = int(each[np.argmax(np.bincount(which, weights=lengths))])
+    first, blocks = first[widths == width], lengths[widths == width] // width
+    begin, end = np.append(0, first + blocks * width), np.append(first, len(low))
+    window = _counted(first, blocks, width)
+    return SideBySide(window, low[window], width, _counted(begin, end - begin, 1))
+
+
+def _counted(first: Ints, counts: Ints, step: int) -> Ints:
+    """From each first number on, so many in steps."""
+    before = np.cumsum(counts) - counts
+    counted: Ints = np.repeat(first - step * before, counts) + step * np.arange(counts.sum())
+    return counted
+
+
+def by_stacks_side_by_side(operation: BoundAggregate, states: State, of: SideBySide, slid: State) -> None:
+    """Write the windows of blocks into ``slid``; 3 - 4/width element operations a window.
+
+    Parameters
+    ----------
+    operation
+        What combines; all its fields are numpy arrays.
+    states
+        One state a row.
+    of
+        The blocks.
+    slid
+        Columns with room for all windows.
+    """
+    work = Workspace()
+    with np.errstate(all="ignore"):
+        for batch in _batches(of):
+            rows, windows = (
+                Steps(_columns(columns), first[batch], of.width)
+                for columns, first in ((states, of.row), (slid, of.window))
+            )
+            _slide_batch(operation, rows, windows, work)
+
+
+def _batches(of: SideBySide) -> Iterator[slice]:
+    """Blocks that slide side by side, in order: those of a long run by themselves, as they follow one another."""
+    edges = np.concatenate([[0], np.flatnonzero(np.diff(of.row) != of.width) + 1, [len(of.row)]])
+    long = np.diff(edges) >= ALONE
+    edges = edges[np.concatenate([[True], long[1:] | long[:-1], [True]])]
+    for first, last in pairwise(edges.tolist()):
+        for start in range(first, last, BLOCKS):
+            yield slice(start, min(start + BLOCKS, last))
+
+
+class Steps:
+    """The rows that lie 0, 1, 2, ... steps after each of several first ones, in columns that have all rows.
+
+    Where these are ``width`` rows apart the columns are matrices, of which steps are columns; otherwise rows are
+    looked up.
+    """
+
+    def __init__(self, columns: Columns, first: Ints, width: int) -> None:
+        self.columns = columns
+        self.first = first
+        self.width = width
+        self.following = bool((np.diff(first) == width).all())
+
+    def read(self, start: int, into: Columns) -> None:
+        """Copy the states from a step on, of as many steps as ``into`` has rows, a step a row."""
+        for key, room in into.items():
+            if self.following:
+                transpose(self._matrix(key, start, len(room)), room)
+            else:
+                room[:] = self.columns[key][self._rows(start, len(room))]
+
+    def write(self, start: int, states: Columns) -> None:
+        """Set the states from a step on, of as many steps as ``states`` has rows."""
+        for key, values in states.items():
+            if self.following:
+                transpose(values, self._matrix(key, start, len(values)))
+            else:
+                self.columns[key][self._rows(start, len(values))] = values
+
+    def _rows(self, start: int, count: int) -> Ints:
+        return cast(Ints, self.first + np.arange(start, start + count)[:, None])
+
+    def _matrix(self, key: str, start: int, count: int) -> NDArray[Any]:
+        column = self.columns[key][int(self.first[0]) + start :]
+        shape, strides = (len(self.first), count), (self.width * column.strides[0], column.strides[0])
+        return np.lib.stride_tricks.as_strided(column, shape, strides)
+
+
+def transpose(source: NDArray[Any], target: NDArray[Any]) -> None:
+    """Copy a matrix to one that has its columns as rows; in one of them these lie far apart."""
+    word = WORDS.get(source.itemsize)
+    if loops is not None and word is not None and not source.dtype.hasobject:
+        if source.strides[1] != source.itemsize:
+            source = np.ascontiguousarray(source)
+        loops.transpose(source.view(word), target.view(word))
+        return
+    # By way of rows that do not share a few places in the cache.
+    long, short = max(source.shape), min(source.shape)
+    turned = on_lines(long, short, source.dtype, Workspace(), "")
+    wide = source.shape == turned.shape
+    np.copyto(turned, source if wide else source.T)
+    np.copyto(target, turned.T if wide else turned)
+
+
+def on_lines(rows: int, columns: int, dtype: np.dtype[Any], work: Workspace, name: str) -> NDArray[Any]:
+    """A matrix whose rows begin where lines of the cache do, an odd number of lines apart; whatever is in it."""
+    if dtype.hasobject:
+        return np.empty((rows, columns), dtype)
+    apart = (-(-columns * dtype.itemsize // LINE) | 1) * LINE
+    room = work.column(name, np.int8, rows * apart + LINE)
+    start = -room.ctypes.data % LINE
+    lines = room[start : start + rows * apart].reshape(rows, apart)
+    return cast(NDArray[Any], lines[:, : columns * dtype.itemsize].view(dtype))
+
+
+class Grid:
+    """States of several steps of all blocks, a step a row; what an operation is given of them it cannot change."""
+
+    def __init__(self, columns: Columns) -> None:
+        self.columns = columns
+        self.locked = {key: column.view() for key, column in columns.items()}
+        for column in self.locked.values():
+            column.setflags(write=False)
+
+    def upto(self, count: int) -> Columns:
+        """The first steps."""
+        return {key: column[:count] for key, column in self.columns.items()}
+
+    def step(self, step: int) -> State:
+        """The states of a step."""
+        return {key: column[step] for key, column in self.locked.items()}
+
+    def steps(self, start: int, count: int) -> State:
+        """The states of some steps, one step after the other."""
+        found = {key: column[start : start + count].reshape(-1) for key, column in self.locked.items()}
+        for column in found.values():  # which may be copies
+            column.setflags(write=False)
+        return found
+
+    def keep(self, step: int, states: State) -> None:
+        """Copy states to the place of a step, where they are nobody's but ours."""
+        for key, column in self.columns.items():
+            column[step] = states[key]
+
+
+def _grid(steps: int, size: int, like: Columns, work: Workspace, name: str) -> Grid:
+    """Room for so many steps of so many states."""
+    return Grid({key: on_lines(steps, size, column.dtype, work, f"{name}: {key}") for key, column in like.items()})
+
+
+def _slide_batch(operation: BoundAggregate, states: Steps, slid: Steps, work: Workspace) -> None:
+    """Ends of blocks, from the last row on; then beginnings of what follows each block, and windows of both."""
+    size, width = len(slid.first), slid.width
+    some = min(max(1, JOINED // size), width)
+    ends, rows, beginnings = (
+        _grid(steps, size, slid.columns, work, name)
+        for steps, name in ((width, "ends"), (some, "rows"), (some, "beginnings"))
+    )
+    for start in reversed(range(0, width, some)):
+        count = min(some, width - start)
+        states.read(start, rows.upto(count))
+        for step in reversed(range(count)):
+            end = rows.step(step)
+            if start + step + 1 < width:
+                end = operation.combine_locked(end, ends.step(start + step + 1))
+            ends.keep(start + step, end)
+    slid.write(0, ends.upto(1))
+    # The last row of what follows a block is in none of its windows, and may not be there.
+    following = Steps(states.columns, states.first + width, width)
+    for start in range(1, width, some):
+        count = min(some, width - start)
+        following.read(start - 1, rows.upto(count))
+        for step in range(count):
+            beginning = rows.step(step)
+            if start + step > 1:  # the one before the first of some is the last of those before them
+                beginning = operation.combine_locked(beginnings.step(step - 1), beginning)
+            beginnings.keep(step, beginning)
+        joined = operation.combine_locked(ends.steps(start, count), beginnings.steps(0, count))
+        slid.write(start, {key: column.reshape(count, size) for key, column in _columns(joined).items()})
+
+
+def _columns(states: State) -> Columns:
+    """States all of whose fields are numpy arrays."""
+    return cast(Columns, states)

@@ -1,0 +1,1 @@
+"""What the local engine reads, and the readers of files that tasks use too."""

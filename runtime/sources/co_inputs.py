@@ -1,0 +1,120 @@
+"""Several inputs as one stream of events, so that their aggregates share windows: co-aggregation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from ...aggregators.errors import QueryError
+from ..columns.key_codes import plain, plain_type
+from .arrow import Source
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The columns of one input that all inputs have: its time, its keys, and the ends of interval events."""
+
+    time: str
+    by: tuple[str, ...]
+    until: str | None = None
+
+    @property
+    def shared(self) -> tuple[str, ...]:
+        """Their names, in one order for all inputs."""
+        return (self.time, *self.by, *(() if self.until is None else (self.until,)))
+
+    def names(self, name: str, columns: Sequence[str], common: Roles) -> dict[str, str]:
+        """What each column is called among those of all inputs: new name to old name.
+
+        Time, keys and ends go by the names that the first input has for them, and every column by its own, after its
+        input's name and a dot.
+        """
+        shared = dict(zip(common.shared, self.shared, strict=True))
+        return shared | {f"{name}.{column}": column for column in columns}
+
+
+def check_roles(inputs: Mapping[str, Roles]) -> Roles:
+    """The names for the time and keys of all inputs: those of the first.
+
+    Raises
+    ------
+    QueryError
+        If there are fewer than two inputs, they have different numbers of keys, or only some are interval events.
+    """
+    if len(inputs) < 2:
+        raise QueryError(f"together() is given {len(inputs)} inputs; expected two or more, by name")
+    (first, common), *others = inputs.items()
+    for name, roles in others:
+        if len(roles.by) != len(common.by):
+            raise QueryError(
+                f"the input {name!r} has {len(roles.by)} keys and {first!r} has {len(common.by)}; expected as many"
+            )
+        if (roles.until is None) != (common.until is None):
+            lasting, point = (name, first) if common.until is None else (first, name)
+            raise QueryError(
+                f"the input {lasting!r} has interval events (until=) and {point!r} has not; expected until= for both, "
+                "or for none"
+            )
+    return common
+
+
+class Together:
+    """Several sources of Arrow batches, one after the other; a column that an input lacks is null in its rows.
+
+    Parameters
+    ----------
+    sources
+        The inputs by their names.
+    roles
+        Their times and keys.
+
+    Raises
+    ------
+    QueryError
+        If times or keys have different types.
+    """
+
+    def __init__(self, sources: Mapping[str, Source], roles: Mapping[str, Roles]) -> None:
+        common = check_roles(roles)
+        self.sources = dict(sources)
+        self.names = {name: roles[name].names(name, source.schema.names, common) for name, source in sources.items()}
+        fields: dict[str, pa.DataType] = {}
+        for name, source in sources.items():
+            for new, old in self.names[name].items():
+                if old not in source.schema.names:
+                    raise QueryError(f"the input {name!r} has no column {old!r}, which is its time or a key")
+                type = plain_type(source.schema.field(old).type)
+                if fields.setdefault(new, type) != type:
+                    raise QueryError(
+                        f"the column {old!r} of the input {name!r} is {type}, and {new!r} of others is {fields[new]}; "
+                        "expected one type: cast one of them"
+                    )
+        self.schema = pa.schema(list(fields.items()))
+
+    def pieces(self, columns: Sequence[str], encoded: Sequence[str]) -> list[Callable[[], Iterator[pa.RecordBatch]]]:
+        """None: inputs are read one after the other."""
+        return []
+
+    def ahead(self, columns: Sequence[str]) -> None:
+        """None, for the same reason."""
+
+    def batches(self, columns: Sequence[str]) -> pa.RecordBatchReader:
+        """The events of all inputs, with some of the columns."""
+        schema = pa.schema([self.schema.field(column) for column in columns])
+        return pa.RecordBatchReader.from_batches(schema, self._batches(schema))
+
+    def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        for name, source in self.sources.items():
+            names = self.names[name]
+            wanted = list(dict.fromkeys(names[column] for column in schema.names if column in names))
+            for batch in source.batches(wanted):
+                columns = [
+                    plain(batch.column(names[field.name]), field.type)
+                    if field.name in names
+                    else pa.nulls(len(batch), field.type)
+                    for field in schema
+                ]
+                yield pa.RecordBatch.from_arrays(columns, schema=schema)
+                del batch, columns  # or they would be held while the next ones are read

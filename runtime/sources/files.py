@@ -1,0 +1,194 @@
+"""Files of events: where they are, on whatever file system, and which folders of hive they lie in."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+from urllib.parse import unquote
+
+import pyarrow as pa
+
+from ...aggregators.errors import QueryError
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
+    from pyarrow.fs import FileSystem
+
+FORMATS = ("parquet", "orc", "arrow", "csv")
+NULL = "__HIVE_DEFAULT_PARTITION__"
+"""What hive calls the folder of rows without a value."""
+
+
+@dataclass(frozen=True)
+class File:
+    """One file.
+
+    Parameters
+    ----------
+    path
+        As its file system takes it.
+    size
+        In bytes.
+    partition
+        The names and values of the hive folders it lies in, from the outermost on; None is null.
+    """
+
+    path: str
+    size: int
+    partition: tuple[tuple[str, str | None], ...] = ()
+
+
+@dataclass(frozen=True)
+class Files:
+    """Files of one format by their paths or addresses, or folders of them; made by ``ff.parquet`` and ``ff.files``.
+
+    Parameters
+    ----------
+    paths
+        Paths on this machine, or URIs such as ``s3://bucket/folder``.
+    format
+        ``"parquet"``, ``"orc"``, ``"arrow"`` (Arrow IPC or Feather) or ``"csv"``.
+    """
+
+    paths: tuple[str, ...]
+    format: str = "parquet"
+
+    def dataset(self) -> ds.Dataset:
+        """The files as one data set of pyarrow."""
+        import pyarrow.dataset as ds  # takes as long to import as all the rest, and executors do without it
+
+        system, paths = self.places
+        for path, given in zip(paths, self.paths, strict=True):
+            self._require(system, path, given)
+        try:
+            place = paths if len(paths) > 1 else paths[0]
+            return ds.dataset(place, format=self.dataset_format(), filesystem=system, partitioning="hive")
+        except (pa.ArrowException, OSError) as error:
+            raise QueryError(f"{self._place(self.paths[0])} cannot be read: {one_line(error)}") from error
+
+    def dataset_format(self) -> Any:
+        """The format as pyarrow's data sets take it."""
+        import pyarrow.csv as csv
+        import pyarrow.dataset as ds
+
+        if self.format == "csv":
+            return ds.CsvFileFormat(convert_options=csv.ConvertOptions(**CSV))
+        return self.format
+
+    @cached_property
+    def places(self) -> tuple[FileSystem, list[str]]:
+        """The file system of all paths, and the paths on it."""
+        from pyarrow.fs import FileSystem, LocalFileSystem
+
+        found: list[tuple[FileSystem, str]] = []
+        for path in self.paths:
+            if "://" not in path:
+                path = path.removeprefix("file:")
+                found += [(LocalFileSystem(), os.path.abspath(path))]
+                continue
+            scheme, _, rest = path.partition("://")
+            try:
+                found.append(FileSystem.from_uri(f"{'s3' if scheme in ('s3a', 's3n') else scheme}://{rest}"))
+            except (pa.ArrowException, OSError, ValueError) as error:
+                raise QueryError(f"{self._place(path)} cannot be opened: {one_line(error)}") from error
+        if any(system != found[0][0] for system, _ in found):
+            raise QueryError(f"the paths {self.paths[0]!r} and others are on several file systems; expected one")
+        return found[0][0], [path for _, path in found]
+
+    def listed(self) -> list[File]:
+        """All files, folders opened, in the order of their paths; hidden ones (``_...``, ``....``) left out.
+
+        Raises
+        ------
+        QueryError
+            If there is nothing under a path, or a folder in it that is not of the form ``name=value``.
+        """
+        system, places = self.places
+        try:
+            found = [file for at, path in enumerate(places) for file in self._in(system, path, self.paths[at])]
+        except OSError as error:
+            raise QueryError(f"{self._place(self.paths[0])} cannot be read: {one_line(error)}") from error
+        names = [tuple(name for name, _ in file.partition) for file in found]
+        for file, own in zip(found, names, strict=True):
+            if own != names[0]:
+                raise QueryError(
+                    f"{found[0].path!r} and {file.path!r} lie in folders by {list(names[0])} and by {list(own)}; "
+                    "expected the same for all files"
+                )
+        return found
+
+    def _in(self, system: FileSystem, path: str, given: str) -> list[File]:
+        from pyarrow.fs import FileSelector, FileType
+
+        info = system.get_file_info(path)
+        if info.type == FileType.NotFound and "://" not in given and (matching := sorted(glob.glob(path))):
+            return [file for each in matching for file in self._in(system, each, each)]
+        self._require(system, path, given)
+        if info.type == FileType.File:
+            return [File(path, info.size)]
+        files = []
+        for each in system.get_file_info(FileSelector(path, recursive=True)):
+            *folders, name = each.path[len(path.rstrip("/")) + 1 :].split("/")
+            if each.type == FileType.File and not any(map(_hidden, [*folders, name])) and each.size:
+                if not all("=" in folder for folder in folders):
+                    raise QueryError(
+                        f"{self._place(given)} has a folder {'/'.join(folders)!r} with files; expected folders of the "
+                        "form name=value, or the path of that folder"
+                    )
+                files.append(File(each.path, each.size, tuple(map(_key, folders))))
+        if not files:
+            raise QueryError(f"{self._place(given)} has no files in it")
+        return sorted(files, key=lambda file: file.path)
+
+    def _require(self, system: FileSystem, path: str, given: str) -> None:
+        from pyarrow.fs import FileType
+
+        try:
+            kind = system.get_file_info(path).type
+        except (pa.ArrowException, OSError) as error:
+            raise QueryError(f"{self._place(given)} cannot be reached: {one_line(error)}") from error
+        if kind == FileType.NotFound:
+            raise QueryError(f"{self._place(given)} does not exist")
+
+    def _place(self, path: str) -> str:
+        word = {"parquet": "Parquet", "orc": "ORC", "arrow": "Arrow", "csv": "CSV"}[self.format]
+        return f"the {word} path {path!r}"
+
+
+CSV: dict[str, Any] = {"null_values": [""], "strings_can_be_null": True, "quoted_strings_can_be_null": False}
+"""What is null in CSV, as Spark has it: an empty field that is not quoted, and nothing else."""
+
+
+def files_of(paths: Sequence[Any], format: str) -> Files:
+    """Files by what a user gave.
+
+    Raises
+    ------
+    QueryError
+        If the format is not one of :data:`FORMATS`, or a path is none.
+    """
+    if format not in FORMATS:
+        raise QueryError(f"format is {format!r}; expected one of {', '.join(map(repr, FORMATS))}")
+    for path in paths:
+        if not isinstance(path, (str, os.PathLike)):
+            raise QueryError(f"the path is {path!r}; expected a string or a path")
+    return Files(tuple(map(os.fspath, paths)), format)
+
+
+def one_line(error: BaseException) -> str:
+    """The message of an error as one line without its final full stop."""
+    return " ".join(str(error).split()).rstrip(".")
+
+
+def _hidden(name: str) -> bool:
+    return name.startswith(".") or (name.startswith("_") and "=" not in name)
+
+
+def _key(folder: str) -> tuple[str, str | None]:
+    # Byte by byte, as Spark has it, which does not escape other letters; UTF-8 that others escaped is not put together.
+    name, value = (unquote(part, encoding="latin-1") for part in folder.split("=", 1))
+    return name, None if value == NULL else value

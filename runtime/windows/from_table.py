@@ -1,0 +1,252 @@
+"""Windows from another data set: one for each of its rows, of any width, in any order."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from ...aggregators.errors import ColumnError, QueryError, nearest
+from ..columns.key_codes import key_codes, normalised, plain, plain_type
+from ..columns.ticks import TimeColumn
+from ..frames.partials_view import MOST, Ints, Mask, Pieces, Ranges
+from ..sources.arrow import Source
+from .landmark import BOUNDS
+from .sliding import EMPTY
+from .spec import Spec, TypeOf, Windows, one_of
+
+
+@dataclass(frozen=True, eq=False)
+class FromAnchors(Spec):
+    """One window for each row of another data set; made by :func:`windows_from`."""
+
+    anchors: pa.Table
+    start: str
+    end: str
+    by: tuple[str, ...]
+    at: str
+    obsolete: str | None
+    closed: str
+    empty: str
+
+    def __str__(self) -> str:
+        return f"{len(self.anchors)} windows from another data set, {self.start} to {self.end}"
+
+    def bind(self, time: TimeColumn, type_of: TypeOf) -> Anchored:
+        """The windows on a time column, in its ticks.
+
+        Raises
+        ------
+        ColumnError, QueryError
+            If a bound is null or of another type than the time, or a window ends before it starts.
+        """
+        start, end, at = (self._ticks(time, name) for name in (self.start, self.end, self.at))
+        backwards = np.flatnonzero(end < start)
+        if len(backwards):
+            row = int(backwards[0])
+            raise QueryError(
+                f"windows_from() has {len(backwards)} windows that end before they start, the first from "
+                f"{time.word(int(start[row]))} to {time.word(int(end[row]))}; expected no end before a start"
+            )
+        if self.obsolete is not None:
+            self._check_obsolete(self._ticks(time, self.obsolete), start)
+        keys = [
+            normalised(plain(self.anchors.column(name), plain_type(self.anchors.column(name).type))) for name in self.by
+        ]
+        return Anchored(
+            time=time, keys=tuple(keys), key_names=self.by, start=start, end=end, at=at, closed=self.closed,
+            empty=self.empty,
+        )  # fmt: skip
+
+    def _ticks(self, time: TimeColumn, name: str) -> Ints:
+        column = self.anchors.column(name)
+        kind = plain_type(column.type)
+        found = TimeColumn(name, kind)
+        zones = [type.tz is not None for type in (kind, time.type) if pa.types.is_timestamp(type)]
+        same = [pa.types.is_timestamp, pa.types.is_date, pa.types.is_integer]
+        if not any(test(kind) and test(time.type) for test in same) or len(set(zones)) > 1:
+            raise ColumnError(
+                f"the anchors' {name!r} is {kind}, and the time {time.name!r} is {time.kind}; expected one type"
+            )
+        if column.null_count:
+            raise ColumnError(
+                f"the anchors' {name!r} is null in {column.null_count} rows; expected a time in every row"
+            )
+        return found.ticks(plain(column, kind))
+
+    def _check_obsolete(self, obsolete: Ints, start: Ints) -> None:
+        """R44: what was said to be needed no more never comes back, and no window reaches before it."""
+        back = np.flatnonzero(obsolete[1:] < obsolete[:-1])
+        if len(back):
+            raise QueryError(
+                f"the anchors' {self.obsolete!r} falls in row {int(back[0]) + 1}; expected it never to fall"
+            )
+        early = np.flatnonzero(start[1:] < obsolete[:-1])
+        if len(early):
+            raise QueryError(
+                f"the window of the anchors' row {int(early[0]) + 1} starts before {self.obsolete!r} of the row before "
+                "it; expected windows that do not reach back beyond it"
+            )
+
+
+def windows_from(
+    anchors: Any,
+    *,
+    start: str,
+    end: str,
+    by: str | Sequence[str] | None = None,
+    at: str | None = None,
+    obsolete: str | None = None,
+    closed: str = "left",
+    empty: str = "emit",
+) -> FromAnchors:
+    """One window for each row of another data set: of any width, overlapping or not, in any order.
+
+    Parameters
+    ----------
+    anchors
+        Anything that speaks Arrow, or a Spark DataFrame, which is collected.
+    start, end
+        Its columns with the bounds of the windows, of the type of the events' time.
+    by
+        Its key columns, as many as the events have; then a window is for the events of its key. Where None, every
+        window is for every key that has events.
+    at
+        Its column with the time that results are stamped with; ``start`` where None.
+    obsolete
+        A column with a time before which no later row needs events any more, in the order of the rows: only checked.
+    closed
+        Which ends belong to a window: ``"left"``, ``"right"``, ``"both"`` or ``"neither"``.
+    empty
+        ``"emit"`` gives windows without an event too; ``"skip"`` leaves them out.
+
+    Raises
+    ------
+    QueryError
+        If a column is unknown; bounds are checked in ``.aggregate``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = ff.events(pa.table({"t": [1, 2, 4, 9], "x": [1, 2, 3, 4]}), time="t")
+    >>> anchors = pa.table({"from": [0, 3, 1], "to": [3, 10, 5]})
+    >>> windows = ff.windows_from(anchors, start="from", end="to")
+    >>> events.window(windows).aggregate(x=ff.Sum("x")).select(["at", "x"]).to_pydict()
+    {'at': [0, 1, 3], 'x': [3, 6, 7]}
+    """
+    source = Source(anchors)
+    keys = (by,) if isinstance(by, str) else tuple(by or ())
+    for argument, name in (
+        ("start", start),
+        ("end", end),
+        ("at", at),
+        ("obsolete", obsolete),
+        *(("by", k) for k in keys),
+    ):
+        if name is not None and name not in source.schema.names:
+            raise ColumnError(
+                f"{argument} names {name!r}, which the anchors lack; {nearest(str(name), source.schema.names)}"
+            )
+    one_of("closed", closed, BOUNDS)
+    one_of("empty", empty, EMPTY)
+    used = list(dict.fromkeys(name for name in (start, end, at, obsolete, *keys) if name is not None))
+    table = source.batches(used).read_all().select(used)
+    return FromAnchors(table, start, end, keys, at or start, obsolete, closed, empty)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Anchored(Windows):
+    """Given windows in ticks: the line is cut wherever any of them starts or ends."""
+
+    keys: tuple[pa.Array, ...]
+    key_names: tuple[str, ...]
+    start: Ints
+    end: Ints
+    at: Ints
+    closed: str
+    empty: str
+    facts = frozenset({"rows"})
+
+    @property
+    def stamped(self) -> bool:
+        """Results have the time of their anchor."""
+        return True
+
+    @property
+    def forward(self) -> bool:
+        """Windows may come in any order."""
+        return False
+
+    def check_keys(self, names: tuple[str, ...], types: list[pa.DataType]) -> None:
+        """QueryError unless the anchors' keys fit those of the events."""
+        if not self.keys:
+            return
+        if len(names) != len(self.keys):
+            raise QueryError(f"the anchors have {len(self.keys)} keys and the events {len(names)}; expected as many")
+        for name, key, own, type in zip(names, self.keys, self.key_names, types, strict=True):
+            if key.type != type:
+                raise ColumnError(f"the anchors' key {own!r} is {key.type}, and {name!r} is {type}; expected one type")
+
+    def keys_of_their_own(self, types: list[pa.DataType]) -> list[pa.Array] | None:
+        """The anchors' keys, or the only one where events have none."""
+        if not types:
+            return []
+        return list(self.keys) if self.keys else None
+
+    @cached_property
+    def _cuts(self) -> tuple[Ints, Ints, Ints]:
+        """The sorted cuts, and which of them each window starts and ends with."""
+        begin = self.start + (self.closed in ("right", "neither"))
+        stop = np.maximum(self.end + (self.closed in ("right", "both")), begin)
+        cuts = np.unique(np.concatenate([begin, stop]))
+        return cuts, np.searchsorted(cuts, begin), np.searchsorted(cuts, stop)
+
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
+        """The frame of each event, and which events are between the first cut and the last (None: all are wanted)."""
+        cuts = self._cuts[0]
+        frames = np.searchsorted(cuts, ticks, side="right") - 1
+        # Where every window is for every key, the keys of all events matter.
+        return frames, (frames >= 0) & (frames < len(cuts) - 1) if self.keys else None
+
+    def all_ranges(self, pieces: Pieces) -> Ranges:
+        """Every window over partials, sorted by key and the time it is stamped with."""
+        _, begin, stop = self._cuts
+        key, anchor = self._pairs(pieces)
+        order = np.lexsort((anchor, self.at[anchor], key))
+        key, anchor = key[order], anchor[order]
+        low, high = pieces.locate(key, begin[anchor]), pieces.locate(key, stop[anchor])
+        found = Ranges(low, high, pieces.starts[key], self.start[anchor], self.end[anchor], self.at[anchor])
+        if self.empty == "emit":
+            return found
+        rows = np.concatenate([[0], np.cumsum(pieces.facts["rows"])])
+        return found.where(rows[high] > rows[low])
+
+    def _pairs(self, pieces: Pieces) -> tuple[Ints, Ints]:
+        """The number of the key and that of the anchor of each window."""
+        keys, anchors = len(pieces.starts), len(self.start)
+        if not self.keys:
+            if keys * anchors > MOST:
+                raise QueryError(
+                    f"{anchors} anchors for each of {keys} keys are too many; expected anchors by key (by=)"
+                )
+            return np.repeat(np.arange(keys), anchors), np.tile(np.arange(anchors), keys)
+        both = [pa.concat_arrays([mine, theirs]) for mine, theirs in zip(pieces.keys, self.keys, strict=True)]
+        codes, size = key_codes([normalised(column) for column in both], keys + anchors, ordered=False)
+        of_key = np.full(size, -1, np.int64)
+        of_key[codes[:keys]] = np.arange(keys)
+        key = of_key[codes[keys:]]
+        found = np.flatnonzero(key >= 0)
+        return key[found], found
+
+    def describe(self) -> str:
+        """The windows in words."""
+        which = "of its key" if self.keys else "of every key"
+        return f"{len(self.start)} given windows {which}, closed={self.closed!r}"
+
+    def describe_frames(self) -> str:
+        """How the line is cut, in words."""
+        return f"{max(len(self._cuts[0]) - 1, 0)} frames between the bounds of the given windows"

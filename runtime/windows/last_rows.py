@@ -1,0 +1,202 @@
+"""Windows counted in rows: the last so many."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..columns.ticks import TimeColumn, overflow_guard
+from ..frames.paired_steps import Steps, describe_steps
+from ..frames.partials_view import Ints, Mask, Pieces, Ranges
+from .sliding import EMIT, MIN_FILL
+from .spec import Spec, TypeOf, Windows, one_of, whole
+
+TIES = {
+    "arrival": "for rows in their order",
+    "distinct_time": "for so many times with all their rows",
+    "strict": "for whole times that have at most so many rows",
+}
+
+
+@dataclass(frozen=True)
+class LastRows(Spec):
+    """The last so many rows of each key; made by :func:`last_rows`."""
+
+    n: int
+    every: int = 1
+    ties: str = "arrival"
+    min_fill: str = "partial"
+    emit: str = "every"
+
+    def __str__(self) -> str:
+        what = "times" if self.ties == "distinct_time" else "rows"
+        return f"the last {self.n} {what}" + ("" if self.every == 1 else f", every {self.every}")
+
+    def bind(self, time: TimeColumn, type_of: TypeOf) -> RowSteps | TimeCounts:
+        """The windows on a time column, in its ticks."""
+        if self.ties != "arrival":
+            return TimeCounts(
+                time=time, emit=self.emit, n=self.n, every=self.every, ties=self.ties, min_fill=self.min_fill
+            )
+        steps = Steps(self.n, self.every, -self.n % self.every)
+        return RowSteps(time=time, emit=self.emit, steps=steps, min_fill=self.min_fill)
+
+
+def last_rows(
+    n: int, every: int = 1, *, ties: str = "arrival", min_fill: str = "partial", emit: str = "every"
+) -> LastRows:
+    """The last so many rows: of each key, or of everything where there is none.
+
+    Rows are in the order of their time, then of the columns that ``ff.events(ties=)`` names, then as they came. Results
+    have the time ``at`` of the row that completes them, and the times of their first and last row as ``window``.
+
+    Parameters
+    ----------
+    n
+        How many rows.
+    every
+        After how many rows there is a result.
+    ties
+        What counts where several events have one time: ``"arrival"``, each row; ``"distinct_time"``, each time, with
+        all its rows (StreamInsight's count windows), ``window`` then being ``[first time, last time + 1 tick)``;
+        ``"strict"``, rows, but times only as a whole: one that would make it too many is left out (Patroumpas and
+        Sellis). The last two give a result a time.
+    min_fill
+        ``"full"`` leaves out the windows at the start that have fewer rows (or times).
+    emit
+        As for :func:`sliding`.
+
+    Raises
+    ------
+    QueryError
+        If a number is not above zero, or a word unknown.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = ff.events(pa.table({"t": [1, 2, 2, 5], "x": [1, 2, 3, 4]}), time="t")
+    >>> events.window(ff.last_rows(2)).aggregate(x=ff.Sum("x")).select(["at", "x"]).to_pydict()
+    {'at': [1, 2, 2, 5], 'x': [1, 3, 5, 7]}
+    """
+    n, every = whole("n", n, 1), whole("every", every, 1)
+    one_of("ties", ties, TIES)
+    one_of("min_fill", min_fill, MIN_FILL)
+    one_of("emit", emit, EMIT)
+    return LastRows(n, every, ties, min_fill, emit)
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowSteps(Windows):
+    """The last n rows of each key, every so many: a grid of windows on the axis of its rows."""
+
+    steps: Steps
+    min_fill: str
+    axis = "rows"
+    facts = frozenset({"rank", "rows", "first", "last"})
+
+    @property
+    def stamped(self) -> bool:
+        """Results have the time of the row that completes them."""
+        return True
+
+    @property
+    def reach(self) -> tuple[int, int]:
+        """How many rows before a window's last one it takes in."""
+        return self.steps.size - 1, 0
+
+    @property
+    def step(self) -> int:
+        """Frames never straddle a multiple of so many rows."""
+        return self.steps.every
+
+    def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
+        """The frame of each event."""
+        assert ranks is not None
+        return self.steps.frames(ranks)[0], None
+
+    def all_ranges(self, pieces: Pieces) -> Ranges:
+        """Every window over partials that is complete at its end."""
+        found = self.steps.numbered(self.describe(), pieces, "skip", "partial")
+        start, end = self.steps.bounds(found.number)
+        last = pieces.ends - 1
+        rows = (pieces.facts["rank"][last] + pieces.facts["rows"][last])[pieces.key[found.row]]
+        kept = end <= rows
+        if self.min_fill == "full":
+            kept &= start >= 0
+        low, high, _, _ = found.where(kept)
+        at = pieces.facts["last"][high - 1]
+        return Ranges(low, high, high - 1, pieces.facts["first"][low], at, at)
+
+    def describe(self) -> str:
+        """The windows in words."""
+        every = "" if self.steps.every == 1 else f" every {self.steps.every}"
+        return f"the last {self.steps.size} rows{every}"
+
+    def describe_frames(self) -> str:
+        """How the line is cut, in words."""
+        return describe_steps(self.steps, lambda rows: f"{rows} row{'' if rows == 1 else 's'}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeCounts(Windows):
+    """The last n times, or the last whole times with at most n rows: a frame a time."""
+
+    n: int
+    every: int
+    ties: str
+    min_fill: str
+    facts = frozenset({"rows"})
+
+    @property
+    def stamped(self) -> bool:
+        """Results have their last time."""
+        return True
+
+    @property
+    def block(self) -> tuple[int, int]:
+        """(origin, width) in ticks: no frame straddles two of ``(ticks - origin) // width``."""
+        return 0, 1
+
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
+        """The frame of each event."""
+        if len(ticks):
+            overflow_guard(int(ticks.min()), int(ticks.max()) + 1, self.time)
+        return ticks, None
+
+    def all_ranges(self, pieces: Pieces) -> Ranges:
+        """Every window over partials."""
+        times = pieces.frames
+        fresh = np.ones(len(times), bool)
+        fresh[1:] = times[1:] != times[:-1]
+        fresh[pieces.starts] = True
+        first = np.flatnonzero(fresh)  # the first row of each time
+        edges = np.append(first, len(times))
+        key = pieces.key[first]
+        begins = np.searchsorted(first, pieces.starts)
+        place = np.arange(len(first)) - begins[key]  # the how manieth time of its key
+        if self.ties == "distinct_time":
+            low = np.maximum(place - self.n + 1, 0) + begins[key]
+            full = place >= self.n - 1
+        else:
+            rows = np.concatenate([[0], np.cumsum(pieces.facts["rows"])])[edges]
+            low = np.maximum(np.searchsorted(rows[:-1], rows[1:] - self.n), begins[key])
+            full = rows[1:] - rows[low] == self.n
+        wanted = ((place + 1) % self.every == 0) & (low <= np.arange(len(first)))
+        if self.min_fill == "full":
+            wanted &= full
+        ends = np.flatnonzero(wanted)
+        low, high = first[low[ends]], edges[ends + 1]
+        at = times[first[ends]]
+        return Ranges(low, high, low, times[low], at + (self.ties == "distinct_time"), at)
+
+    def describe(self) -> str:
+        """The windows in words."""
+        every = "" if self.every == 1 else f" every {self.every}"
+        if self.ties == "distinct_time":
+            return f"the last {self.n} times with all their rows{every}"
+        return f"the last {self.n} rows, of whole times only{every}"
+
+    def describe_frames(self) -> str:
+        """How the line is cut, in words."""
+        return "one frame a time"

@@ -1,0 +1,273 @@
+"""Sliding and tumbling windows: of one size, at a constant step."""
+
+from __future__ import annotations
+
+import datetime
+from dataclasses import dataclass
+from functools import cached_property
+
+import pyarrow as pa
+
+from ...aggregators.errors import DurationError, QueryError
+from ..columns.ticks import LIMIT, Duration, TimeColumn, describe, overflow_guard
+from ..frames.paired_steps import Steps, describe_ends, describe_steps
+from ..frames.partials_view import Ints, Mask, Numbers, Pieces, Ranges
+from ..frames.step_cut import Cut
+from .calendar import Calendar, calendar
+from .spec import Spec, TypeOf, Windows, one_of
+
+Offset = Duration | datetime.datetime
+
+CLOSED = {"left": "for [start, end)", "right": "for (start, end]"}
+EMPTY = ("skip", "emit")
+MIN_FILL = ("partial", "full")
+EMIT = ("every", "on_change")
+STAMP = ("interval", "end", "start")
+
+
+@dataclass(frozen=True)
+class Sliding(Spec):
+    """Windows of one size at a constant step; made by :func:`sliding` and :func:`tumbling`."""
+
+    size: Duration
+    every: Duration
+    offset: Offset = 0
+    closed: str = "left"
+    timezone: str | None = None
+    empty: str = "skip"
+    min_fill: str = "partial"
+    emit: str = "every"
+    stamp: str = "interval"
+    intervals = "also"
+
+    def __str__(self) -> str:
+        words = (
+            f"tumbling windows of {self.size}"
+            if self.size == self.every
+            else f"windows of {self.size} every {self.every}"
+        )
+        words += f", offset by {self.offset}" if self.offset else ""
+        return words + (f", in {self.timezone}" if self.timezone else "")
+
+    def bind(self, time: TimeColumn, type_of: TypeOf) -> Grid | Calendar:
+        """The windows on a time column, in its ticks.
+
+        Raises
+        ------
+        DurationError
+            If a duration does not fit the column, or is not above zero.
+        """
+        choices = {"emit": self.emit, "stamp": self.stamp, "min_fill": self.min_fill, "empty": self.empty}
+        of_calendar = calendar(time, self.size, self.every, self.offset, self.timezone)
+        if of_calendar:
+            unit, steps, clock = of_calendar
+            return Calendar(
+                time=time, unit=unit, steps=steps, clock=clock, closed=self.closed, zone=self.timezone, **choices
+            )
+        size, every = above_zero(time, self.size, "size"), above_zero(time, self.every, "every")
+        steps = Steps(size, every, offset_ticks(time, self.offset) % every)
+        return Grid(time=time, steps=steps, closed=self.closed, **choices)
+
+
+def above_zero(time: TimeColumn, value: Duration, argument: str) -> int:
+    """The ticks of a duration; DurationError unless there are some, and not too many."""
+    ticks = time.duration(value, argument)
+    if ticks <= 0:
+        raise DurationError(f"{argument} is {value!r}; expected a duration above zero")
+    if ticks >= LIMIT:
+        raise DurationError(f"{argument} is {value!r}; expected a duration that fits int64")
+    return ticks
+
+
+def offset_ticks(time: TimeColumn, offset: Offset) -> int:
+    """The ticks of an offset: a duration since the epoch, or a time in UTC, of which only the phase matters."""
+    if not isinstance(offset, datetime.datetime):
+        return time.duration(offset, "offset")
+    if not pa.types.is_timestamp(time.type):
+        raise DurationError(
+            f"offset is {offset!r}, but the time {time.name!r} is {time.kind}; expected a duration since the epoch"
+        )
+    if offset.utcoffset() != datetime.timedelta(0):
+        raise QueryError(f"offset is {offset!r}, which is not in UTC; expected a time in UTC, or a duration")
+    since = offset - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
+    return since // datetime.timedelta(microseconds=1)
+
+
+def sliding(
+    size: Duration,
+    every: Duration,
+    *,
+    offset: Offset = 0,
+    closed: str = "left",
+    timezone: str | None = None,
+    empty: str = "skip",
+    min_fill: str = "partial",
+    emit: str = "every",
+    stamp: str = "interval",
+) -> Sliding:
+    """Windows of one size at a constant step, also called hopping windows.
+
+    Window k is ``[offset + k * every, offset + k * every + size)``. Steps above the size leave gaps, whose events
+    are in no window.
+
+    Parameters
+    ----------
+    size, every
+        Durations: a string as Spark writes them (``"1 hour"``), a timedelta, or an integer where the time is an
+        integer. Both may be calendar units: months, quarters and years, or, in a time zone, days and weeks.
+    offset
+        Where the grid of windows starts, counted from the epoch in UTC; or a time in UTC at which some window starts.
+        Calendar windows count from the beginning of 1970 (weeks from a Monday) in their time zone: ``"9 hours"`` is
+        nine o'clock there on every day, whether clocks change or not.
+    closed
+        Which end belongs to a window: ``"left"`` for ``[start, end)``, ``"right"`` for ``(start, end]``.
+    timezone
+        The zone whose days, weeks and months calendar windows are, such as ``"Europe/Berlin"``: a day there has 23 or
+        25 hours when clocks change. UTC where None.
+    empty
+        ``"skip"`` leaves out windows without an event; ``"emit"`` gives each key every window from its first event's
+        to its last one's.
+    min_fill
+        ``"full"`` leaves out the half-filled windows at the start, which begin before the step of the key's first
+        event; ``"partial"`` gives them as they are.
+    emit
+        ``"on_change"`` leaves out a window with the same events as the one before it; ``"every"`` repeats the result.
+    stamp
+        ``"end"`` (or ``"start"``) adds a column ``at`` with that end of the window: the result as a point in time.
+        With ``"interval"`` it lives as long as the window.
+
+    Raises
+    ------
+    QueryError
+        If one of these words is unknown. Durations are checked against the time column, in ``.aggregate``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [1, 2, 4]})
+    >>> windows = ff.events(events, time="t").window(ff.sliding(4, every=2)).aggregate(n=ff.Count())
+    >>> [(w["window"]["start"], w["window"]["end"], w["n"]) for w in windows.to_pylist()]
+    [(-2, 2, 1), (0, 4, 2), (2, 6, 2), (4, 8, 1)]
+    """
+    for argument, value, choices in (
+        ("closed", closed, CLOSED),
+        ("empty", empty, EMPTY),
+        ("min_fill", min_fill, MIN_FILL),
+        ("emit", emit, EMIT),
+        ("stamp", stamp, STAMP),
+    ):
+        one_of(argument, value, choices)
+    return Sliding(size, every, offset, closed, timezone, empty, min_fill, emit, stamp)
+
+
+def tumbling(
+    size: Duration,
+    *,
+    offset: Offset = 0,
+    closed: str = "left",
+    timezone: str | None = None,
+    empty: str = "skip",
+    min_fill: str = "partial",
+    emit: str = "every",
+    stamp: str = "interval",
+) -> Sliding:
+    """Windows of one size, each starting where the one before ends: :func:`sliding` with a step as long as the size.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 3, 4, 9]})
+    >>> ff.events(events, time="t").window(ff.tumbling(4)).aggregate(n=ff.Count())["n"].to_pylist()
+    [2, 1, 1]
+    """
+    return sliding(
+        size,
+        size,
+        offset=offset,
+        closed=closed,
+        timezone=timezone,
+        empty=empty,
+        min_fill=min_fill,
+        emit=emit,
+        stamp=stamp,
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grid(Windows):
+    """Sliding windows in ticks of a time column."""
+
+    steps: Steps
+    closed: str = "left"
+    empty: str = "skip"
+    min_fill: str = "partial"
+
+    @cached_property
+    def _shift(self) -> int:
+        return int(self.closed == "right")
+
+    @property
+    def block(self) -> tuple[int, int]:
+        """(origin, width) in ticks: no frame straddles two of ``(ticks - origin) // width``."""
+        return self.steps.offset + self._shift, self.steps.every
+
+    @property
+    def cuts(self) -> tuple[Cut, ...]:
+        """One cut: a frame a step, or two."""
+        return (Cut(*self.block, self.steps.rest, self.steps.steps > 0),)
+
+    @property
+    def frames_in_window(self) -> int:
+        """How many frames a window has."""
+        return self.steps.frames_in_window
+
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
+        """The frame of each event, and which events are in any window (None: all)."""
+        if not len(ticks):
+            return ticks, None
+        reach = self.steps.size + 2 * self.steps.every
+        overflow_guard(int(ticks.min()) - reach, int(ticks.max()) + reach, self.time)
+        return self._frames(ticks)
+
+    def between(self, ticks: Ints) -> Ints:
+        """The frames of times between two whose frames are known: these are in range as well."""
+        return self._frames(ticks)[0]
+
+    def _frames(self, ticks: Ints) -> tuple[Ints, Mask | None]:
+        return self.steps.frames(ticks - self._shift if self._shift else ticks)
+
+    def stretch(self, frames: Ints) -> tuple[Ints, Ints]:
+        """The first tick of each frame and the first after it."""
+        start, end = self.steps.stretch(frames)
+        return start + self._shift, end + self._shift
+
+    def numbers(self, pieces: Pieces) -> Numbers:
+        """The first and the last window of each row."""
+        return self.steps.windows_of(pieces.frames)
+
+    @property
+    def separable(self) -> bool:
+        """Whether windows depend on nothing but the rows in them."""
+        return self.emit == "every" and self.min_fill == "partial"
+
+    def all_ranges(self, pieces: Pieces) -> Ranges:
+        """Every window over partials."""
+        low, high, row, number = self.steps.numbered(self._words, pieces, self.empty, self.min_fill)
+        return Ranges(low, high, row, *self.steps.bounds(number))
+
+    @property
+    def _words(self) -> str:
+        size, every = (describe(ticks, self.time.type) for ticks in (self.steps.size, self.steps.every))
+        return f"windows of {size} every {every}"
+
+    def describe_ends(self) -> str:
+        """Which end belongs to a window, and what becomes of empty ones, in words."""
+        return describe_ends(self.closed, self.empty, self.min_fill)
+
+    def describe(self) -> str:
+        """The windows in words."""
+        return f"{self._words.removeprefix('windows of ')}, {self.describe_ends()}"
+
+    def describe_frames(self) -> str:
+        """How the line is cut, in words."""
+        return describe_steps(self.steps, lambda ticks: str(describe(ticks, self.time.type)))

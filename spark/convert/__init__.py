@@ -1,0 +1,1 @@
+"""Types and tables between Arrow and Spark."""

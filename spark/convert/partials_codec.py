@@ -1,0 +1,129 @@
+"""Partials on their way through the JVM: plain columns under plain names, and back again unchanged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import pyarrow as pa
+from pyspark.sql import types as t
+
+from ...aggregators.errors import QueryError
+from .types import arrow_schema, to_spark
+
+BATCH_ROWS = 65_536
+BATCH_BYTES = 16 << 20
+
+
+@dataclass(frozen=True)
+class PartialsCodec:
+    """How one query's partials are written for Spark.
+
+    Names are positions (``k0``, ``k1``, ..., ``frame``, ``part``, ``s0``, ...), so that no name of the user's can
+    meet another; times are int64, so that no session's time zone can touch them; types Spark does not have
+    (unsigned integers) travel as ones it has.
+
+    Parameters
+    ----------
+    partials
+        ``query.partials_schema``: the keys, ``frame``, ``part``, the states' fields.
+    keys
+        How many of the columns are keys.
+    """
+
+    partials: pa.Schema
+    keys: int
+
+    @property
+    def key_names(self) -> list[str]:
+        """The names under which the key columns travel."""
+        return [f"k{position}" for position in range(self.keys)]
+
+    @property
+    def spark_schema(self) -> t.StructType:
+        """The schema of the partials in Spark, every column nullable.
+
+        Raises
+        ------
+        QueryError
+            If a state's field has an Arrow type that Spark cannot carry.
+        """
+        fields = []
+        for name, field in zip(self._names(), self.partials, strict=True):
+            spark = _carrier(field.type)
+            if spark is None:
+                raise QueryError(f"state {field.name!r} has the Arrow type {field.type}, for which Spark has no type")
+            fields.append(t.StructField(name, spark))
+        return t.StructType(fields)
+
+    def encode(self, partials: pa.Table) -> Iterator[pa.RecordBatch]:
+        """Write partials as batches Spark can take."""
+        schema = arrow_schema(self.spark_schema)
+        columns = [_recast(column, field.type) for column, field in zip(partials.columns, schema, strict=True)]
+        return batches(pa.Table.from_arrays(columns, schema=schema))
+
+    def decode(self, rows: Iterable[pa.RecordBatch] | pa.Table) -> pa.Table:
+        """Read batches from Spark back as partials."""
+        if not isinstance(rows, pa.Table):
+            kept = list(rows)
+            rows = pa.Table.from_batches(kept) if kept else arrow_schema(self.spark_schema).empty_table()
+        columns = [_recast(column, field.type) for column, field in zip(rows.columns, self.partials, strict=True)]
+        return pa.Table.from_arrays(columns, schema=self.partials)
+
+    def _names(self) -> list[str]:
+        states = [f"s{position}" for position in range(len(self.partials) - self.keys - 2)]
+        return [*self.key_names, "frame", "part", *states]
+
+
+def _carrier(arrow: pa.DataType) -> t.DataType | None:
+    return t.LongType() if _as_bits(arrow) else to_spark(arrow)
+
+
+def _as_bits(arrow: pa.DataType) -> bool:
+    """Whether a type travels as the int64 that has the same bits."""
+    return bool(pa.types.is_timestamp(arrow) or pa.types.is_duration(arrow) or pa.types.is_uint64(arrow))
+
+
+def _recast(column: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
+    """Change a column's type without changing what it says."""
+    if column.type == target:
+        return column
+    if _as_bits(column.type) or _as_bits(target):
+        return pa.chunked_array([chunk.view(target) for chunk in column.chunks], target)
+    return column.cast(target)
+
+
+def cast_to(rows: pa.Table | pa.RecordBatch, schema: pa.Schema, *, coded: bool = False) -> pa.Table:
+    """Rows with the types of a schema, column by column in order, under the schema's names.
+
+    A timestamp keeps its instant whatever zone its label names.
+
+    Parameters
+    ----------
+    rows
+        As many columns as the schema has.
+    schema
+        What they are to be.
+    coded
+        Whether columns may keep their dictionaries.
+    """
+    table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
+    columns = [
+        column if coded and _is_coded(column.type, field.type) else column.cast(field.type)
+        for column, field in zip(table.columns, schema, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema.names) if coded else pa.Table.from_arrays(columns, schema=schema)
+
+
+def _is_coded(found: pa.DataType, wanted: pa.DataType) -> bool:
+    return bool(pa.types.is_dictionary(found) and found.value_type == wanted)
+
+
+def batches(table: pa.Table) -> Iterator[pa.RecordBatch]:
+    """A table as record batches small enough for the JVM to take one at a time, none of them empty."""
+    if table.num_rows == 0:
+        return
+    per_row = max(1, table.nbytes // table.num_rows)
+    for batch in table.to_batches(max_chunksize=max(1, min(BATCH_ROWS, BATCH_BYTES // per_row))):
+        if batch.num_rows:
+            yield batch

@@ -1,0 +1,193 @@
+"""Between Spark's types and Arrow's: which columns a query can use, and what its result looks like in Spark."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Collection, Sequence
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+from pyspark.sql import types as t
+
+from ...aggregators.errors import ColumnError, QueryError
+
+# Instants travel as microseconds since the epoch; the zone is a label that nothing reads. It is always this one,
+# because the JVM labels columns with the session's zone and a cast between labels leaves the number alone.
+ZONE = "UTC"
+
+_TO_ARROW: dict[type[t.DataType], pa.DataType] = {
+    t.BooleanType: pa.bool_(),
+    t.ByteType: pa.int8(),
+    t.ShortType: pa.int16(),
+    t.IntegerType: pa.int32(),
+    t.LongType: pa.int64(),
+    t.FloatType: pa.float32(),
+    t.DoubleType: pa.float64(),
+    t.BinaryType: pa.binary(),
+    t.DateType: pa.date32(),
+    t.TimestampType: pa.timestamp("us", tz=ZONE),
+    t.TimestampNTZType: pa.timestamp("us"),
+    t.DayTimeIntervalType: pa.duration("us"),
+}
+
+
+def to_arrow(spark: t.DataType) -> pa.DataType | None:
+    """The Arrow type that carries a Spark type, or None if framefold cannot use the type.
+
+    Examples
+    --------
+    >>> to_arrow(t.ArrayType(t.DoubleType()))
+    ListType(list<element: double>)
+    """
+    if isinstance(spark, t.StringType):
+        # Under a collation strings that differ can be equal, and only the JVM knows which.
+        return pa.string() if spark.isUTF8BinaryCollation() else None
+    if isinstance(spark, t.DecimalType):
+        return pa.decimal128(spark.precision, spark.scale)
+    if isinstance(spark, t.ArrayType):
+        element = to_arrow(spark.elementType)
+        return None if element is None else pa.list_(pa.field("element", element))
+    if isinstance(spark, t.MapType):
+        key, value = to_arrow(spark.keyType), to_arrow(spark.valueType)
+        return None if key is None or value is None else pa.map_(key, value)
+    if isinstance(spark, t.StructType):
+        children = [(field.name, to_arrow(field.dataType)) for field in spark.fields]
+        usable = [pa.field(name, child) for name, child in children if child is not None]
+        return pa.struct(usable) if len(usable) == len(children) else None
+    return _TO_ARROW.get(type(spark))
+
+
+def to_spark(arrow: pa.DataType) -> t.DataType | None:
+    """The Spark type for an Arrow type that an operation returns, or None if Spark has none.
+
+    Examples
+    --------
+    >>> to_spark(pa.uint32())
+    LongType()
+    """
+    kinds = pa.types
+    if kinds.is_dictionary(arrow):
+        return to_spark(arrow.value_type)
+    if kinds.is_decimal(arrow):
+        fits = arrow.precision <= 38 and 0 <= arrow.scale <= arrow.precision
+        return t.DecimalType(arrow.precision, arrow.scale) if fits else None
+    if kinds.is_timestamp(arrow):
+        return t.TimestampNTZType() if arrow.tz is None else t.TimestampType()
+    if kinds.is_list(arrow) or kinds.is_large_list(arrow) or kinds.is_fixed_size_list(arrow):
+        element = to_spark(arrow.value_type)
+        return None if element is None else t.ArrayType(element)
+    if kinds.is_map(arrow):
+        key, value = to_spark(arrow.key_type), to_spark(arrow.item_type)
+        return None if key is None or value is None else t.MapType(key, value)
+    if kinds.is_struct(arrow):
+        children = [(field.name, to_spark(field.type)) for field in arrow]
+        usable = [t.StructField(name, child) for name, child in children if child is not None]
+        return t.StructType(usable) if len(usable) == len(children) else None
+    if kinds.is_duration(arrow):
+        return t.DayTimeIntervalType()
+    return _plain(arrow)
+
+
+def _plain(arrow: pa.DataType) -> t.DataType | None:
+    kinds = pa.types
+    if kinds.is_string(arrow) or kinds.is_large_string(arrow) or kinds.is_string_view(arrow):
+        return t.StringType()
+    if kinds.is_binary(arrow) or kinds.is_large_binary(arrow) or kinds.is_fixed_size_binary(arrow):
+        return t.BinaryType()
+    wider: dict[pa.DataType, t.DataType] = {  # Spark has no unsigned integers: the next type that holds them all
+        pa.uint8(): t.ShortType(),
+        pa.uint16(): t.IntegerType(),
+        pa.uint32(): t.LongType(),
+        pa.uint64(): t.DecimalType(20, 0),
+        pa.float16(): t.FloatType(),
+        pa.date64(): t.DateType(),
+    }
+    same = {arrow_type: spark() for spark, arrow_type in _TO_ARROW.items()}
+    return wider.get(arrow) or same.get(arrow)
+
+
+def input_schema(df: DataFrame, used: Collection[str]) -> pa.Schema:
+    """The Arrow schema of a DataFrame, as ``bind`` takes it.
+
+    Parameters
+    ----------
+    df
+        The events.
+    used
+        The columns that the query names. Only these must have a type framefold can use; the others are there so
+        that a misspelt name can be answered with the nearest one.
+
+    Returns
+    -------
+    pyarrow.Schema
+        One field for each column, timestamps in microseconds. A column of ``used`` that Spark would find under
+        another spelling (its names are not case-sensitive unless the session says so) has a field under the
+        spelling of ``used`` too.
+
+    Raises
+    ------
+    ColumnError
+        If a used column has a type that cannot be used, or two columns go by its name.
+    """
+    fields = {field.name: field for field in df.schema.fields}
+    copies = Counter(field.name for field in df.schema.fields)
+    missing = [name for name in used if name not in fields]
+    if missing and not _case_sensitive(df):
+        folded = Counter(name.lower() for name in df.columns)
+        spellings = {name.lower(): name for name in fields}
+        for name in missing:
+            if name.lower() in spellings:
+                fields[name] = fields[spellings[name.lower()]]
+                copies[name] = folded[name.lower()]
+    for name in used:
+        if copies[name] > 1:
+            raise ColumnError(f"column {name!r} is ambiguous: {copies[name]} columns of the DataFrame go by that name")
+        if name in fields and to_arrow(fields[name].dataType) is None:
+            found = fields[name].dataType.simpleString()
+            raise ColumnError(f"column {name!r} has the type {found}, which framefold cannot use")
+    return pa.schema([pa.field(name, to_arrow(field.dataType) or pa.null()) for name, field in fields.items()])
+
+
+def _case_sensitive(df: DataFrame) -> bool:
+    return str(df.sparkSession.conf.get("spark.sql.caseSensitive", "false")).lower() == "true"
+
+
+def output_schema(results: pa.Schema, keys: Sequence[t.DataType]) -> t.StructType:
+    """The Spark schema of a query's result.
+
+    Parameters
+    ----------
+    results
+        ``query.result_schema``: the keys, ``window``, the outputs.
+    keys
+        The types the key columns have in the events, which they keep.
+
+    Raises
+    ------
+    QueryError
+        If Spark has no type for what an operation returns.
+    """
+    fields = []
+    for position, field in enumerate(results):
+        spark = keys[position] if position < len(keys) else to_spark(field.type)
+        if spark is None:
+            raise QueryError(f"output {field.name!r} has the Arrow type {field.type}, for which Spark has no type")
+        fields.append(t.StructField(field.name, spark, nullable=True))
+    return t.StructType(fields)
+
+
+def arrow_schema(spark: t.StructType) -> pa.Schema:
+    """The Arrow schema in which rows of a Spark schema are handed to the JVM.
+
+    Raises
+    ------
+    ColumnError
+        If a column has a type that cannot be used.
+    """
+    fields = []
+    for field in spark.fields:
+        arrow = to_arrow(field.dataType)
+        if arrow is None:
+            raise ColumnError(f"column {field.name!r} has the type {field.dataType.simpleString()}, not usable")
+        fields.append(pa.field(field.name, arrow))
+    return pa.schema(fields)

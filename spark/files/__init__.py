@@ -1,0 +1,1 @@
+"""Files that tasks read by themselves."""

@@ -1,0 +1,82 @@
+"""DataFrames that are nothing but Parquet files."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import unquote
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from ...aggregators.errors import QueryError
+from ...runtime.sources.files import File, Files
+from ...runtime.sources.formats import READERS
+from ..input.ordering import column
+
+
+def paths_of(df: Any) -> list[str]:
+    """The paths of a DataFrame that is a plain scan of Parquet files.
+
+    Raises
+    ------
+    QueryError
+        If it is not, as far as Spark can tell.
+    """
+    if not isinstance(df, DataFrame):
+        raise QueryError(f"from_dataframe() is given a {type(df).__module__}.{type(df).__name__}; expected a DataFrame")
+    files = df.inputFiles()
+    for paths in spellings(files) if files and is_parquet(files[0]) else ():
+        try:
+            plain = df.sparkSession.read.parquet(*paths)
+            if set(df.columns) < set(plain.columns):
+                plain = plain.select([column(name) for name in df.columns])
+            if df.sameSemantics(plain):
+                return paths
+        except PySparkException:  # a way to write the path that Spark does not take
+            continue
+    found = f"reads {len(files)} files" if files else "reads no files"
+    raise QueryError(
+        f"the DataFrame {found} and is more than Parquet files read as they are (it may be filtered, computed, joined, "
+        "a table of a catalog, or read with options); expected spark.read.parquet(path), maybe with fewer columns"
+    )
+
+
+def is_parquet(file: str) -> bool:
+    """Whether a file is one of Parquet."""
+    try:
+        system, (place,) = Files((file,)).places
+        READERS["parquet"].layout(system, File(place, 0))
+    except (QueryError, ValueError):
+        return False
+    return True
+
+
+def spellings(files: list[str]) -> Iterator[list[str]]:
+    """What may have been read to find some files: themselves, their folders, and those above folders of hive.
+
+    Spark takes two scans for one only if their paths were written in the same way, where there was one path.
+    """
+    places = sorted(files)
+    while places == sorted(files) or len(Files(tuple(places)).listed()) == len(files):
+        yield places
+        if len(places) == 1:
+            yield from ([spelt] for spelt in spelt_otherwise(places[0]))
+        if places != sorted(files) and not all("=" in os.path.basename(place) for place in places):
+            return
+        places = sorted({os.path.dirname(place) for place in places})
+
+
+def spelt_otherwise(place: str) -> Iterator[str]:
+    """Other ways to write the address of a place.
+
+    >>> list(spelt_otherwise("s3a://bucket/trips"))
+    ['s3a://bucket/trips/']
+    """
+    ways = [place]
+    if place.startswith("file:"):
+        path = unquote(place.removeprefix("file:").removeprefix("//"))
+        ways += [path, f"file:{path}", os.path.relpath(path), f"./{os.path.relpath(path)}"]
+    yield from ways[1:]
+    yield from (f"{way}/" for way in ways)

@@ -1,0 +1,292 @@
+"""Files as Spark would read them, and the tasks in which executors read them without it."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+from urllib.parse import unquote
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as t
+
+from ...aggregators.errors import QueryError
+from ...runtime.sources.arrow import both, checked, named
+from ...runtime.sources.files import File, Files, one_line
+from ...runtime.sources.formats import READERS, Layout
+from ...runtime.sources.pruning import all_of, equal, possible
+from ..convert.types import input_schema, to_arrow, to_spark
+from ..session.parallelism import parallelism, runs
+from . import parquet_types
+
+# Footers are small and may be far away: most of the time goes into waiting for them.
+FOOTER_THREADS = 16
+
+
+@dataclass(frozen=True)
+class Part:
+    """Pieces of one file, and the values of the columns that are in the names of its folders."""
+
+    file: File
+    pieces: tuple[int, ...]
+    partition: Mapping[str, pa.Scalar]
+
+
+@dataclass(frozen=True)
+class ReadPlan:
+    """All that executors must know to read events.
+
+    Parameters
+    ----------
+    format, system
+        How files are read, and from where.
+    schema
+        The columns that are read, with the types that carry Spark's.
+    columns
+        Those of them that are handed on.
+    condition
+        What must be true of an event.
+    tasks
+        What each task reads, in the order of the files.
+    found
+        How many pieces are read of how many, and about how many bytes.
+    """
+
+    format: str
+    system: Any
+    schema: pa.Schema
+    columns: tuple[str, ...]
+    condition: pc.Expression | None
+    tasks: tuple[tuple[Part, ...], ...]
+    found: str
+
+    def with_dictionaries(self, names: Sequence[str]) -> ReadPlan:
+        """The same with some columns, where they are text of Parquet, in the dictionaries that the files keep."""
+        if self.format != "parquet" or self.condition is not None:
+            return self
+        coded = pa.dictionary(pa.int32(), pa.string())
+        fields = [
+            field.with_type(coded) if field.name in names and field.type == pa.string() else field
+            for field in self.schema
+        ]
+        return replace(self, schema=pa.schema(fields))
+
+
+class Scan:
+    """Files on a session of Spark.
+
+    Parameters
+    ----------
+    spark
+        The session.
+    files
+        Where they are: this process must reach them, and the executors, at the same paths.
+
+    Raises
+    ------
+    QueryError
+        If a path does not exist or cannot be read.
+    """
+
+    def __init__(self, spark: SparkSession, files: Files) -> None:
+        self.spark = spark
+        self.files = files
+        self.listed = files.listed()
+        self.condition: pc.Expression | None = None
+
+    def where(self, condition: Any) -> Scan:
+        """The same with those events only for which a condition is true as well."""
+        schema = self.schema
+        if any(pa.types.is_null(field.type) for field in schema) and self.files.format not in ("arrow", "csv"):
+            schema = input_schema(self.by_spark, [])
+        added = checked(condition, schema, "of files")
+        kept = Scan.__new__(Scan)
+        kept.__dict__.update(self.__dict__)  # what was read of the files need not be read again
+        kept.__dict__.pop("conditioned", None)
+        kept.condition = both(self.condition, added)
+        return kept
+
+    @cached_property
+    def layouts(self) -> list[Layout]:
+        """What each file says about itself."""
+        system, _ = self.files.places
+        reader = READERS[self.files.format]
+        with ThreadPoolExecutor(min(FOOTER_THREADS, len(self.listed))) as threads:
+            return list(threads.map(lambda file: reader.layout(system, file), self.listed))
+
+    @cached_property
+    def kinds(self) -> Mapping[str, t.DataType | None]:
+        """The columns of files and folders as Spark has them; None for types that are not certain, or unusable."""
+        if self.files.format in ("arrow", "csv"):
+            return self._arrow_kinds()
+        if self.files.format == "parquet" and not self.listed[0].partition and self.unusual is None:
+            first, *others = [parquet_types.kinds(layout.metadata) for layout in self.layouts]
+            if all(list(each.items()) == list(first.items()) for each in others):
+                return first
+        return {field.name: field.dataType for field in self.by_spark.schema.fields}
+
+    @cached_property
+    def unusual(self) -> str | None:
+        """A setting of the session that changes how Spark reads the files."""
+        return parquet_types.unusual_setting(self.spark) if self.files.format == "parquet" else None
+
+    @cached_property
+    def by_spark(self) -> DataFrame:
+        """The files as Spark itself reads them, without the condition."""
+        return self.spark.read.format(self.files.format).load(list(map(spark_path, self.files.paths)))
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The columns with the Arrow types that carry Spark's; null for types that are not certain, or unusable."""
+        return pa.schema([(name, (kind and to_arrow(kind)) or pa.null()) for name, kind in self.kinds.items()])
+
+    @cached_property
+    def conditioned(self) -> list[str]:
+        """The columns that the condition names."""
+        return named(self.condition, self.schema)
+
+    def why_not(self, columns: Sequence[str]) -> str | None:
+        """Why some columns cannot be read here as Spark reads them; None where they can be, or do not exist."""
+        if self.unusual is not None:
+            return self.unusual
+        spelt = {name.lower(): name for name in self.kinds}
+        for name in dict.fromkeys([*columns, *self.conditioned]):
+            if name not in self.kinds and name.lower() in spelt:
+                return f"the column {name!r} is {spelt[name.lower()]!r} in the files"
+            reason = self._misfit(name) if name in self.kinds else None
+            if reason is not None:
+                return reason
+        return None
+
+    def _misfit(self, name: str) -> str | None:
+        kind = self.kinds[name]
+        if self.files.format in ("arrow", "csv"):
+            return None
+        if name in dict(self.listed[0].partition):
+            return self._partition_misfit(name)
+        if kind is None or to_arrow(kind) is None:
+            return f"the column {name!r} has a type that only Spark knows how to read"
+        for file, layout in zip(self.listed, self.layouts, strict=True):
+            if self.files.format == "parquet":
+                reason = parquet_types.misfit(layout.metadata, name, kind)
+            else:
+                reason = orc_misfit(layout.schema, name, kind)
+            if reason is not None:
+                return f"{file.path!r}: {reason}"
+        return None
+
+    def _partition_misfit(self, name: str) -> str | None:
+        if any(name in layout.schema.names for layout in self.layouts):
+            return f"the column {name!r} is in the files and in the names of folders"
+        if not isinstance(self.kinds[name], (t.IntegerType, t.LongType, t.DateType, t.StringType)):
+            return f"the column {name!r} is in the names of folders, and only Spark knows how to read it there"
+        try:
+            for file in self.listed:
+                self._partition(file)
+        except pa.ArrowException as error:
+            return f"the column {name!r} is in the names of folders, and {one_line(error)}"
+        return None
+
+    def _partition(self, file: File) -> dict[str, pa.Scalar]:
+        values = {name: pa.scalar(text, pa.string()) for name, text in file.partition}
+        return {name: text.cast(self.schema.field(name).type) for name, text in values.items()}
+
+    def _arrow_kinds(self) -> Mapping[str, t.DataType | None]:
+        try:
+            schema = pa.unify_schemas([layout.schema for layout in self.layouts], promote_options="permissive")
+        except pa.ArrowException as error:
+            raise QueryError(f"the files do not fit together: {one_line(error)}") from error
+        found = {field.name: to_spark(in_microseconds(field.type)) for field in schema}
+        for at, (name, _) in enumerate(self.listed[0].partition):
+            texts = [file.partition[at][1] or "0" for file in self.listed]
+            found[name] = t.LongType() if all(re.fullmatch(r"-?\d{1,18}", text) for text in texts) else t.StringType()
+        return found
+
+    def read_plan(self, columns: Sequence[str]) -> ReadPlan:
+        """The tasks that read some columns: runs of pieces in the order of the files, of about equal bytes."""
+        wanted = list(dict.fromkeys([*columns, *self.conditioned]))
+        kept = [
+            (place, piece, weight)
+            for place, (file, layout) in enumerate(zip(self.listed, self.layouts, strict=True))
+            for piece, weight in self._kept(file, layout, wanted)
+        ]
+        sizes = np.array([weight for _, _, weight in kept], np.int64)
+        tasks = []
+        for run in runs(sizes, parallelism(self.spark) if len(kept) > 1 else 1):
+            pieces: dict[int, list[int]] = {}
+            for place, piece, _ in kept[run]:
+                pieces.setdefault(place, []).append(piece)
+            files = [(self.listed[place], some) for place, some in pieces.items()]
+            tasks.append(tuple(Part(file, tuple(some), self._partition(file)) for file, some in files))
+        word, every = READERS[self.files.format].piece, sum(len(layout.weights([])) for layout in self.layouts)
+        found = (
+            f"{len(kept)} of {counted(every, word)} of {counted(len(self.listed), 'file')}, "
+            f"{int(sizes.sum()) / 1e6:.1f} MB of the columns, in {counted(len(tasks), 'task')}"
+        )
+        schema = pa.schema([self.schema.field(name) for name in wanted])
+        return ReadPlan(
+            self.files.format, self.files.places[0], schema, tuple(columns), self.condition, tuple(tasks), found
+        )
+
+    def _kept(self, file: File, layout: Layout, wanted: Sequence[str]) -> list[tuple[int, int]]:
+        """The pieces of a file in which an event may meet the condition, with their bytes."""
+        weights = layout.weights(wanted)
+        if self.condition is None:
+            return list(enumerate(weights))
+        folders = [equal(self.schema.field(name), value) for name, value in self._partition(file).items()]
+        inside = pa.schema([self.schema.field(name) for name in self.conditioned if name in layout.schema.names])
+        known = [all_of([*folders, bounds]) for bounds in layout.guarantees(inside)]
+        return [(piece, weights[piece]) for piece in possible(self.condition, self.schema, known)]
+
+
+def spark_path(path: str) -> str:
+    """A path as Spark takes it, which would see patterns or another file system in some."""
+    if path.startswith("file://"):
+        path = unquote(path.removeprefix("file://"))
+    if "://" in path:
+        return path
+    path = path.removeprefix("file:")
+    if not os.path.exists(path):  # a pattern
+        return "file:" + os.path.abspath(path)
+    return "file:" + re.sub(r"([][{}*?\\])", r"\\\1", os.path.abspath(path))
+
+
+def orc_misfit(schema: pa.Schema, name: str, wanted: t.DataType) -> str | None:
+    """Why a column of an ORC file cannot be read here as Spark reads it; None where it can be."""
+    alike = [each for each in schema.names if each.lower() == name.lower()]
+    if not alike:
+        return None
+    if alike != [name]:
+        return f"the column {name!r} goes by {', '.join(map(repr, alike))} in it"
+    found = schema.field(name).type
+    if pa.types.is_timestamp(found):
+        return f"the column {name!r} has times that Spark shifts by the zones of the writer's machine and its own"
+    if pa.types.is_nested(found) or to_spark(found) != wanted:
+        return f"the column {name!r} is {found} in it, and {wanted.simpleString()} for Spark"
+    return None
+
+
+def in_microseconds(type: pa.DataType) -> pa.DataType:
+    """A type as Spark can have it: times in microseconds, and text where there are nulls only."""
+    if pa.types.is_null(type):
+        return pa.string()
+    if pa.types.is_timestamp(type):
+        return pa.timestamp("us", type.tz)
+    return pa.duration("us") if pa.types.is_duration(type) else type
+
+
+def counted(count: int, word: str) -> str:
+    """A number of things in words.
+
+    >>> counted(1, "task"), counted(2, "record batch")
+    ('1 task', '2 record batches')
+    """
+    ending = "" if count == 1 else "es" if word.endswith("ch") else "s"
+    return f"{count} {word}{ending}"

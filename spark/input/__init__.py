@@ -1,0 +1,1 @@
+"""Events of a DataFrame made ready: ordered, numbered, filtered, joined."""

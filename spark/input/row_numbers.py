@@ -1,0 +1,159 @@
+"""The row numbers of events that lie in order over many tasks: each counts its rows, then numbers them from an offset.
+
+A prefix sum in two passes (G. Blelloch, "Prefix sums and their applications", 1990). What travels to the driver is two
+rows a task, however many keys and events there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+from pyspark import TaskContext
+from pyspark.sql import types as t
+
+from ...aggregators.errors import EngineError
+from ...runtime.columns.key_codes import key_codes, normalised, plain, plain_type
+
+Ints = NDArray[np.int64]
+
+
+@dataclass(frozen=True)
+class Offsets:
+    """How rows are numbered in each piece of the events.
+
+    Parameters
+    ----------
+    before
+        How many rows of its first key come in earlier pieces.
+    rows
+        How many rows it has.
+    """
+
+    before: Ints
+    rows: Ints
+
+
+def ends_schema(keys: Sequence[t.StructField]) -> t.StructType:
+    """The schema of what each task counts: its first key and its last, in rows of their own if they differ."""
+    counts = ("piece", "place", "count", "rows")
+    return t.StructType([*keys, *(t.StructField(name, t.LongType()) for name in counts)])
+
+
+def ends(batches: Iterable[pa.RecordBatch], keys: int) -> Iterator[pa.RecordBatch]:
+    """Count the rows of a task's first key, of its last key, and of all.
+
+    Parameters
+    ----------
+    batches
+        Sorted by key: the first columns.
+    keys
+        How many columns are keys.
+    """
+    found: list[pa.RecordBatch] = []  # a row of the first key, and one of the last
+    counts: list[int] = []
+    before, rows = None, 0
+    for batch in filled(batches):
+        starts = np.flatnonzero(begins(before, batch, range(keys)))
+        edges = np.append(starts, batch.num_rows)
+        if counts:
+            counts[-1] += int(edges[0])
+        for at in sorted({0, len(starts) - 1}) if len(starts) else ():
+            del found[1:], counts[1:]
+            found.append(batch.slice(int(starts[at]), 1))
+            counts.append(int(edges[at + 1] - edges[at]))
+        before, rows = batch, rows + batch.num_rows
+    for place, (row, count) in enumerate(zip(found, counts, strict=True)):
+        numbers = [pa.array([number], pa.int64()) for number in (piece(), place, count, rows)]
+        names = [*row.schema.names[:keys], "piece", "place", "count", "rows"]
+        yield pa.RecordBatch.from_arrays([*row.columns[:keys], *numbers], names=names)
+
+
+def offsets(counted: pa.Table) -> Offsets:
+    """What each task has to know to number its rows, from what all of them counted."""
+    counted = counted.sort_by([("piece", "ascending"), ("place", "ascending")])
+    keys = [normalised(plain(column, plain_type(column.type))) for column in counted.columns[:-4]]
+    codes, _ = key_codes(keys, len(counted), ordered=False)
+    pieces, places, counts, rows = (column.to_numpy() for column in counted.columns[-4:])
+    sums = np.cumsum(counts) - counts  # rows of one key follow one another, over however many pieces
+    fresh = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]])[: len(codes)])
+    sums -= np.repeat(sums[fresh], np.diff(np.append(fresh, len(codes))))
+    first = places == 0
+    result = Offsets(*np.zeros((2, int(pieces.max(initial=-1)) + 1), np.int64))
+    result.before[pieces[first]] = sums[first]
+    result.rows[pieces[first]] = rows[first]
+    return result
+
+
+def numbered(batches: Iterable[pa.RecordBatch], keys: Sequence[int], given: Offsets) -> Iterator[pa.RecordBatch]:
+    """A task's events with one more column, the last: the number of each row among those of its key.
+
+    Parameters
+    ----------
+    batches
+        The same as those that were counted.
+    keys
+        The positions of the key columns.
+    given
+        What all tasks counted.
+
+    Raises
+    ------
+    EngineError
+        If they are not the same: an input that gives other rows each time it is read.
+    """
+    here = piece()
+    known = here < len(given.rows)
+    number, expected = (int(given.before[here]), int(given.rows[here])) if known else (0, 0)
+    before, rows = None, 0
+    for batch in filled(batches):
+        fresh = begins(before, batch, keys)
+        fresh[0] &= before is not None  # the first key may have begun in an earlier task
+        places = np.arange(batch.num_rows)
+        numbers = places - np.maximum.accumulate(np.where(fresh, places, -number))
+        number, before, rows = int(numbers[-1]) + 1, batch, rows + batch.num_rows
+        yield pa.RecordBatch.from_arrays([*batch.columns, pa.array(numbers)], names=[*batch.schema.names, "number"])
+    if rows != expected:
+        raise EngineError(
+            f"task {here} counted {expected} events and was then given {rows}; expected the same both times: an input "
+            "that depends on chance has to be saved first"
+        )
+
+
+def piece() -> int:
+    """The number of the task among those of its stage."""
+    context = TaskContext.get()
+    return context.partitionId() if context else 0
+
+
+def filled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches that have rows."""
+    # Not a generator: it would hold a batch while the next one is read, and those of files are large.
+    return filter(len, batches)
+
+
+def begins(before: pa.RecordBatch | None, batch: pa.RecordBatch, columns: Iterable[int]) -> NDArray[np.bool_]:
+    """Which rows of a batch differ from the row before in some columns; the first one of all does."""
+    differs = np.zeros(batch.num_rows, dtype=bool)
+    differs[0] = before is None
+    for position in columns:
+        column = batch.column(position)
+        if before is not None:
+            last = before.column(position).slice(before.num_rows - 1)
+            differs[0] |= bool(_unlike(last, column.slice(0, 1))[0])
+        differs[1:] |= _unlike(column.slice(0, batch.num_rows - 1), column.slice(1))
+    return differs
+
+
+def _unlike(left: pa.Array, right: pa.Array) -> NDArray[np.bool_]:
+    """Where two columns differ as Spark groups: null equals null, NaN equals NaN, -0.0 equals 0.0."""
+    unlike = pc.fill_null(pc.not_equal(left, right), False)
+    if pa.types.is_floating(left.type):
+        both = pc.and_(pc.fill_null(pc.is_nan(left), False), pc.fill_null(pc.is_nan(right), False))
+        unlike = pc.and_not(unlike, both)
+    unlike = pc.or_(unlike, pc.xor(left.is_null(), right.is_null()))
+    return np.asarray(unlike.to_numpy(zero_copy_only=False), dtype=bool)

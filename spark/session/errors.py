@@ -1,0 +1,81 @@
+"""Errors on their way back from the executors: framefold's own come out as what they were raised as."""
+
+from __future__ import annotations
+
+import re
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
+
+from ...aggregators import errors
+from ...runtime.columns.ticks import null_times
+from ...runtime.plan.plan import Plan
+from ..input.ordering import column
+
+# The last line of a Python traceback, as it stands in the message of Spark's exception.
+_RAISED = re.compile(rf"^\s*{re.escape(errors.__name__)}\.(\w+): (.*)$", re.MULTILINE)
+
+
+@contextmanager
+def reraise(df: DataFrame, plan: Plan) -> Iterator[None]:
+    """Raise framefold's own errors from a task again, as they were, with the executor's traceback as a note.
+
+    Anything else, a user's own exception among it, passes as Spark reports it, with its traceback.
+
+    Parameters
+    ----------
+    df
+        The events, to count null times over all tasks; the one that failed saw only its own.
+    query
+        What was run.
+    """
+    try:
+        yield
+    except errors.NullTimeError:
+        raise _counted(df, plan) from None
+    except PySparkException as error:
+        own = framefolds_own(str(error))
+        if own is None:
+            raise
+        if isinstance(own, errors.NullTimeError):
+            own = _counted(df, plan)
+        own.add_note(str(error))
+        raise own from None
+
+
+@contextmanager
+def causes_noted() -> Iterator[None]:
+    """In a task: Spark reports an error without what caused it, so a user's own traceback goes along as a note."""
+    try:
+        yield
+    except errors.FramefoldError as error:
+        if error.__cause__ is not None:
+            error.add_note("".join(traceback.format_exception(error.__cause__)))
+        raise
+
+
+def framefolds_own(report: str) -> errors.FramefoldError | None:
+    """The framefold error that a task's report ends in, or None if it was something else.
+
+    Examples
+    --------
+    >>> framefolds_own("framefold.aggregators.errors.SumOverflowError: it does not fit")
+    SumOverflowError('it does not fit')
+    """
+    found = _RAISED.findall(report)
+    if not found:
+        return None
+    name, sentence = found[-1]
+    kind = getattr(errors, name, None)
+    if not (isinstance(kind, type) and issubclass(kind, errors.FramefoldError)):
+        return None
+    return kind(sentence)
+
+
+def _counted(df: DataFrame, plan: Plan) -> errors.FramefoldError:
+    found = df.agg(f.count_if(column(plan.time).isNull()), f.count("*")).collect()[0]
+    return errors.NullTimeError(null_times(plan.time, *found))

