@@ -25,7 +25,7 @@ from framefold.spark.convert.partials_codec import PartialsCodec, batches
 from framefold.spark.convert.types import arrow_schema, output_schema, to_spark
 from framefold.spark.engine import tasks
 from framefold.spark.files import task_reader
-from framefold.spark.files.scan import Part, Plan
+from framefold.spark.files.scan import Part, ReadPlan
 
 KEYS = st.tuples(st.sampled_from([None, -0.0, 0.0, 1.5, float("nan")]), st.sampled_from([None, "", "a", "b"]))
 
@@ -53,10 +53,10 @@ def sliced(table: pa.Table, size: int) -> Iterator[pa.RecordBatch]:
 def test_bounds_change_nothing(by: list[str], bound: int, monkeypatch: pytest.MonkeyPatch) -> None:
     table = events(2_000, 11)
     work = job(table.schema, by)
-    expected = work.query.results(work.query.accumulate(table, 0))
+    expected = work.plan.results(work.plan.accumulate(table, 0))
     for room, name in ((batching, "LEAST"), (batching, "MOST"), (tasks, "HOLD_ROWS"), (tasks, "CHUNK_ROWS")):
         monkeypatch.setattr(room, name, bound)
-    partials = pa.Table.from_batches(list(tasks.accumulate(work, sliced(table.select(work.query.columns), 37))))
+    partials = pa.Table.from_batches(list(tasks.accumulate(work, sliced(table.select(work.plan.columns), 37))))
     order = [(name, "ascending", "at_start") for name in (*work.wire.key_names, "frame", "part")]
     merged = pa.Table.from_batches(list(tasks.merge(work, sliced(partials.sort_by(order), 13))))
     assert merged.num_rows <= partials.num_rows
@@ -93,7 +93,7 @@ def test_a_batch_of_a_file_is_let_go_of_before_the_next_is_read(
 
     monkeypatch.setitem(task_reader.READERS, "watched", Watched())
     work = job(events(1, 1).schema, ["k"])
-    plan = Plan("watched", None, work.query.input_schema, tuple(work.query.columns), condition, (), "")
+    plan = ReadPlan("watched", None, work.plan.input_schema, tuple(work.plan.columns), condition, (), "")
     part = Part(File("of no path", 0), (0,), {})
     assert [batch["rows"].to_pylist() for batch in tasks.accumulate_packed(work, task_reader.read(plan, [part]))] == [
         [8]
