@@ -27,7 +27,7 @@ from ..input import row_numbers
 from ..input.ordering import column, in_row_order, in_time_order
 from ..options import Options
 from ..session import errors
-from ..session.conf_overrides import QUICKER, handed_back, held
+from ..session.conf_overrides import FASTER_GROUPING, conf_overrides, to_dataframe
 from ..session.packaging import pack, ship, task
 from ..session.unpersist import keep
 from . import result_limits, slide_tasks, tasks
@@ -35,7 +35,7 @@ from .explain import by_spark
 from .sql_accumulate import aggregated
 
 # Partials on their way to the driver: how many, and themselves as an Arrow stream.
-PACKET = t.StructType([t.StructField("rows", t.LongType()), t.StructField("packet", t.BinaryType())])
+BLOBS = t.StructType([t.StructField("rows", t.LongType()), t.StructField("ipc", t.BinaryType())])
 
 
 def run(df: DataFrame, plan: Plan, options: Options) -> DataFrame:
@@ -127,7 +127,7 @@ class Pipeline:
 
     def packed(self) -> DataFrame:
         """The same in packets: few rows, which Spark carries without looking into them."""
-        return self._stage(self._in_order(), "accumulate_packed", PACKET)
+        return self._stage(self._in_order(), "accumulate_to_ipc", BLOBS)
 
     def _in_order(self) -> DataFrame:
         if self.plan.in_rows or not self.plan.ordered:
@@ -155,10 +155,12 @@ class Pipeline:
 
     def on_driver(self, packed: DataFrame) -> DataFrame:
         """Collect the partials, slide them, and hand the results back to the session."""
-        results = result_limits.results(self.plan, *self._merged(self._collected(packed)), result_limits.MOST_BYTES)
+        results = result_limits.results(
+            self.plan, *self._merged(self._collected(packed)), result_limits.DRIVER_RESULT_BYTES
+        )
         if results is None:
             raise EngineError(
-                f"the results take more than the {result_limits.MOST_BYTES >> 20:,} MiB that combine='driver' "
+                f"the results take more than the {result_limits.DRIVER_RESULT_BYTES >> 20:,} MiB that combine='driver' "
                 f"makes on the "
                 "driver; expected combine='executors' or 'auto' for as many"
             )
@@ -221,15 +223,15 @@ class Pipeline:
 
     def _opened(self, packed: pa.Table) -> pa.Table:
         """The partials in what ``packed`` gives."""
-        return ipc.opened(packed, self.plan.partials_schema)
+        return ipc.from_ipc(packed, self.plan.partials_schema)
 
     def of_driver(self, packed: pa.Table) -> DataFrame | None:
         """Results that the driver makes, or tasks that it sends the partials to; None if there are too many of both."""
         partials, starts = self._merged(packed)
-        results = result_limits.fitting(self.plan, partials, starts)
+        results = result_limits.within_budget(self.plan, partials, starts)
         if results is not None:
             return self._hand_back(results)
-        if self.plan.in_rows or partials.nbytes > slide_tasks.MOST_BYTES:
+        if self.plan.in_rows or partials.nbytes > slide_tasks.SENT_PARTIALS_BYTES:
             return None
         return slide_tasks.sent(self.spark, self.job, partials, starts, self.schema)
 
@@ -239,7 +241,7 @@ class Pipeline:
         return self.plan.by_key(pa.concat_tables([self.plan.empty_key_partials(), self._opened(packed)]))
 
     def _hand_back(self, results: pa.Table) -> DataFrame:
-        return handed_back(self.spark, cast_to(results, self.job.results), self.schema)
+        return to_dataframe(self.spark, cast_to(results, self.job.results), self.schema)
 
     def _stage(self, rows: DataFrame, name: str, schema: t.StructType) -> DataFrame:
         ship(self.spark)
@@ -298,5 +300,5 @@ class BuiltPipeline(Pipeline):
         return self._quickly(self.packed())
 
     def _quickly(self, packed: DataFrame) -> pa.Table:
-        with held(self.spark, QUICKER):
+        with conf_overrides(self.spark, FASTER_GROUPING):
             return packed.toArrow()

@@ -9,15 +9,15 @@ from numpy.typing import NDArray
 from ...runtime.plan.plan import Plan
 from ...runtime.results.chunks import bytes_of_results, results_in_pieces
 
-RESULT_BYTES = 256 << 20
+AUTO_RESULT_BYTES = 256 << 20
 """Results beyond this are not sent from the driver to the JVM when the choice is ours: its heap may be 1 GB."""
 
-MOST_BYTES = 1 << 30
+DRIVER_RESULT_BYTES = 1 << 30
 """Beyond this they are not even made there, whoever chooses: rather an error than a driver that is killed."""
 
 
-def fitting(plan: Plan, partials: pa.Table, starts: NDArray[np.intp]) -> pa.Table | None:
-    """All results of merged partials, unless they take more than ``RESULT_BYTES``: as a rule that is seen beforehand.
+def within_budget(plan: Plan, partials: pa.Table, starts: NDArray[np.intp]) -> pa.Table | None:
+    """All results of merged partials, unless they take more than ``AUTO_RESULT_BYTES``.
 
     Parameters
     ----------
@@ -26,9 +26,9 @@ def fitting(plan: Plan, partials: pa.Table, starts: NDArray[np.intp]) -> pa.Tabl
     partials, starts
         As ``Plan.by_key`` gives them.
     """
-    if bytes_of_results(plan, partials, starts) > RESULT_BYTES:
+    if bytes_of_results(plan, partials, starts) > AUTO_RESULT_BYTES:
         return None
-    return results(plan, partials, starts, RESULT_BYTES)
+    return results(plan, partials, starts, AUTO_RESULT_BYTES)
 
 
 def results(plan: Plan, partials: pa.Table, starts: NDArray[np.intp], most: int) -> pa.Table | None:

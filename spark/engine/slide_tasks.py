@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
-from ..convert.ipc import opened, packet
+from ..convert.ipc import from_ipc, to_ipc
 from ..convert.partials_codec import batches, cast_to
 from ..session.conf_overrides import as_batches
 from ..session.packaging import pack, ship, task
@@ -22,10 +22,10 @@ from . import tasks
 SENDING = "engine.slide_tasks"
 """The module with the function of the tasks."""
 
-PACKET = t.StructType([t.StructField("packet", t.BinaryType())])
+BLOBS = t.StructType([t.StructField("ipc", t.BinaryType())])
 """Partials of whole keys, sorted by key and frame, as an Arrow stream."""
 
-MOST_BYTES = 256 << 20
+SENT_PARTIALS_BYTES = 256 << 20
 """Partials beyond this are not sent from the driver to the JVM, whose heap may be 1 GB."""
 
 
@@ -49,25 +49,25 @@ def sent(
     """
     ship(spark)
     # Each a task of its own, but through Connect, where the server shares them out.
-    packets = pa.table({"packet": pa.array(packed(partials, starts), pa.binary())})
+    packets = pa.table({"ipc": pa.array(blobs_of(partials, starts), pa.binary())})
     with as_batches(spark, 1) if isinstance(spark, SparkSession) else nullcontext():
-        rows = spark.createDataFrame(packets, schema=PACKET)
+        rows = spark.createDataFrame(packets, schema=BLOBS)
     return rows.mapInArrow(task("slide", pack(job), SENDING), schema)
 
 
-def packed(partials: pa.Table, starts: NDArray[np.intp], rows: int = tasks.CHUNK_ROWS) -> list[bytes]:
+def blobs_of(partials: pa.Table, starts: NDArray[np.intp], rows: int = tasks.CHUNK_ROWS) -> list[bytes]:
     """Packets of about so many rows; of a key that has more, all of them."""
     edges = starts[np.searchsorted(starts, np.arange(0, len(partials), rows), side="left").clip(max=len(starts) - 1)]
     cuts = [*np.unique(np.append(edges, 0)).tolist(), len(partials)]
-    return [packet(partials.slice(first, last - first)) for first, last in itertools.pairwise(cuts)]
+    return [to_ipc(partials.slice(first, last - first)) for first, last in itertools.pairwise(cuts)]
 
 
 def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The one stage there is: packets to results; see ``tasks.run``."""
-    job = tasks.opened(payload)
+    job = tasks.job_in(payload)
     with worker_context():
         for batch in rows:
             for start in range(len(batch)):
-                partials = opened(batch.slice(start, 1), job.plan.partials_schema)
+                partials = from_ipc(batch.slice(start, 1), job.plan.partials_schema)
                 for found in job.plan.results_in_pieces(partials):
                     yield from batches(cast_to(found, job.results))

@@ -20,7 +20,7 @@ from ...runtime.plan.plan import Plan
 from ...runtime.results.row_blocks import with_neighbours
 from ..convert import ipc
 from ..convert.partials_codec import PartialsCodec, batches, cast_to
-from ..input.row_numbers import Offsets, begins, ends, filled, numbered, piece
+from ..input.row_numbers import Offsets, begins, ends, filled, numbered, partition_id
 from ..session.packaging import unpack
 from ..session.worker import worker_context
 
@@ -67,7 +67,7 @@ class Job:
 
 
 @lru_cache(maxsize=8)
-def opened(payload: bytes) -> Job:
+def job_in(payload: bytes) -> Job:
     """The job in a payload; a worker that is used for many tasks opens it once."""
     job: Job = unpack(payload)
     return job
@@ -78,7 +78,7 @@ def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[
     stages = {
         "count": count,
         "accumulate": accumulate,
-        "accumulate_packed": accumulate_packed,
+        "accumulate_to_ipc": accumulate_to_ipc,
         "unpacked": unpacked,
         "built": built,
         "built_results": built_results,
@@ -86,7 +86,7 @@ def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[
         "results": results,
     }
     with worker_context():
-        yield from stages[stage](opened(payload), rows)
+        yield from stages[stage](job_in(payload), rows)
 
 
 def count(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -103,7 +103,7 @@ def accumulate(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBa
     yield from _sent(job, _accumulated(job, rows))
 
 
-def accumulate_packed(job: Job, rows: Iterator[pa.RecordBatch], most: int | None = None) -> Iterator[pa.RecordBatch]:
+def accumulate_to_ipc(job: Job, rows: Iterator[pa.RecordBatch], most: int | None = None) -> Iterator[pa.RecordBatch]:
     """Events to partials in packets: for the driver, which reads them as they are.
 
     Spark turns every row of a task into its own format and back. A packet is one row to it.
@@ -117,16 +117,16 @@ def accumulate_packed(job: Job, rows: Iterator[pa.RecordBatch], most: int | None
     for partials in _accumulated(job, rows):
         count += len(partials)
         if most is not None and count > most:
-            yield pa.RecordBatch.from_pydict({"rows": [count], "packet": pa.array([None], pa.binary())})
+            yield pa.RecordBatch.from_pydict({"rows": [count], "ipc": pa.array([None], pa.binary())})
             return
         for start in range(0, len(partials), PACKET_ROWS):
             part = partials.slice(start, PACKET_ROWS)
-            yield pa.RecordBatch.from_pydict({"rows": [len(part)], "packet": [ipc.packet(part)]})
+            yield pa.RecordBatch.from_pydict({"rows": [len(part)], "ipc": [ipc.to_ipc(part)]})
 
 
 def unpacked(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Packets to rows that Spark can shuffle, where the driver has no room for them."""
-    yield from _sent(job, (ipc.opened(batch, job.plan.partials_schema) for batch in rows))
+    yield from _sent(job, (ipc.from_ipc(batch, job.plan.partials_schema) for batch in rows))
 
 
 def built(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -139,7 +139,7 @@ def _accumulated(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]
     plan, schema = job.plan, job.plan.input_schema
     if job.offsets is not None:
         rows = numbered(rows, [plan.columns.index(name) for name in plan.by], job.offsets)
-    parts = itertools.count(piece() << 32)
+    parts = itertools.count(partition_id() << 32)
 
     def accumulated(events: pa.Table) -> pa.Table:
         return plan.accumulate(cast_to(events, schema, coded=True), next(parts))

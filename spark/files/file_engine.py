@@ -94,13 +94,13 @@ class FilePipeline(engine.Pipeline):
     def packed(self, most: int | None = None) -> DataFrame:
         """The same in packets; a task that has more than its share of ``most`` sends an empty one and stops."""
         share = None if most is None else most // max(1, len(self.read_plan.tasks))
-        return started(self.spark, self.read_plan, "accumulate_packed", engine.PACKET, self.job, share)
+        return started(self.spark, self.read_plan, "accumulate_to_ipc", engine.BLOBS, self.job, share)
 
     def where_they_fit(self, bound: int) -> DataFrame:
         """Collect the partials if there is room for them, in one job; else read the files again on executors."""
         # Counting before collecting would be a job more, and what was read would have to be kept meanwhile.
         packets = self.packed(bound).toArrow()
-        if not packets.column("packet").null_count:
+        if not packets.column("ipc").null_count:
             result = self.of_driver(packets)
             if result is not None:
                 return result

@@ -16,7 +16,7 @@ from ...runtime.sources.files import one_line
 from ...runtime.sources.formats import READERS
 from ..convert.partials_codec import batches
 from ..engine import tasks
-from ..input.row_numbers import piece
+from ..input.row_numbers import partition_id
 from ..session.packaging import unpack
 from ..session.worker import worker_context
 from .scan import Part, ReadPlan
@@ -33,7 +33,7 @@ class Reading:
     job
         What they are accumulated for, or None.
     most
-        How many partials a task sends to the driver at most; see ``tasks.accumulate_packed``.
+        How many partials a task sends to the driver at most; see ``tasks.accumulate_to_ipc``.
     """
 
     read_plan: ReadPlan
@@ -42,7 +42,7 @@ class Reading:
 
 
 @lru_cache(maxsize=8)
-def opened(payload: bytes) -> Reading:
+def reading_in(payload: bytes) -> Reading:
     """What is in a payload; a worker that is used for many tasks opens it once."""
     reading: Reading = unpack(payload)
     return reading
@@ -50,7 +50,7 @@ def opened(payload: bytes) -> Reading:
 
 def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """A stage by its name; see ``tasks.run``."""
-    reading = opened(payload)
+    reading = reading_in(payload)
     with worker_context(), threads_of_the_task():
         if stage == "keep":
             yield from kept(reading.read_plan, rows)
@@ -59,14 +59,14 @@ def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[
             yield from handed_over(reading.read_plan, rows)
             return
         # Tasks have pieces in the order of the files, and so parts are numbered in it.
-        number = piece()
+        number = partition_id()
         parts = itertools.chain.from_iterable(reading.read_plan.tasks[number : number + 1])
         events = read(reading.read_plan, parts)
         assert reading.job is not None
         if stage == "accumulate":
             yield from tasks.accumulate(reading.job, events)
         else:
-            yield from tasks.accumulate_packed(reading.job, events, reading.most)
+            yield from tasks.accumulate_to_ipc(reading.job, events, reading.most)
         # What Spark hands to a task arrives up to 40 ms after it has started (TCP holds small packets back), so the
         # task begins with the number it must have, and looks at what it was given when all is done.
         given = [each for batch in rows for each in batch.column(0).to_pylist()]

@@ -40,7 +40,7 @@ class Offsets:
 
 def ends_schema(keys: Sequence[t.StructField]) -> t.StructType:
     """The schema of what each task counts: its first key and its last, in rows of their own if they differ."""
-    counts = ("piece", "place", "count", "rows")
+    counts = ("partition", "place", "count", "rows")
     return t.StructType([*keys, *(t.StructField(name, t.LongType()) for name in counts)])
 
 
@@ -68,14 +68,14 @@ def ends(batches: Iterable[pa.RecordBatch], keys: int) -> Iterator[pa.RecordBatc
             counts.append(int(edges[at + 1] - edges[at]))
         before, rows = batch, rows + batch.num_rows
     for place, (row, count) in enumerate(zip(found, counts, strict=True)):
-        numbers = [pa.array([number], pa.int64()) for number in (piece(), place, count, rows)]
-        names = [*row.schema.names[:keys], "piece", "place", "count", "rows"]
+        numbers = [pa.array([number], pa.int64()) for number in (partition_id(), place, count, rows)]
+        names = [*row.schema.names[:keys], "partition", "place", "count", "rows"]
         yield pa.RecordBatch.from_arrays([*row.columns[:keys], *numbers], names=names)
 
 
 def offsets(counted: pa.Table) -> Offsets:
     """What each task has to know to number its rows, from what all of them counted."""
-    counted = counted.sort_by([("piece", "ascending"), ("place", "ascending")])
+    counted = counted.sort_by([("partition", "ascending"), ("place", "ascending")])
     keys = [normalised(plain(column, plain_type(column.type))) for column in counted.columns[:-4]]
     codes, _ = key_codes(keys, len(counted), ordered=False)
     pieces, places, counts, rows = (column.to_numpy() for column in counted.columns[-4:])
@@ -106,7 +106,7 @@ def numbered(batches: Iterable[pa.RecordBatch], keys: Sequence[int], given: Offs
     EngineError
         If they are not the same: an input that gives other rows each time it is read.
     """
-    here = piece()
+    here = partition_id()
     known = here < len(given.rows)
     number, expected = (int(given.before[here]), int(given.rows[here])) if known else (0, 0)
     before, rows = None, 0
@@ -124,7 +124,7 @@ def numbered(batches: Iterable[pa.RecordBatch], keys: Sequence[int], given: Offs
         )
 
 
-def piece() -> int:
+def partition_id() -> int:
     """The number of the task among those of its stage."""
     context = TaskContext.get()
     return context.partitionId() if context else 0

@@ -15,7 +15,7 @@ from pyspark.sql import types as t
 # Up to THRESHOLD (48 MB unless the user says otherwise) createDataFrame makes every row an object on the driver and
 # sends it out as one; beyond it sends batches out as they are, which takes a third of the time. Below this there is
 # nothing to gain, and rows that are on the driver can be collected without a job.
-LEAST_BYTES = 1 << 16
+LOCAL_RELATION_BYTES = 1 << 16
 THRESHOLD = "spark.sql.execution.arrow.localRelationThreshold"
 
 # Each batch is a task, of 10,000 rows unless the user says otherwise: too few for what a task costs.
@@ -24,7 +24,7 @@ TASK_ROWS = 1 << 17
 TASK_BYTES = 16 << 20
 
 # What makes the aggregation quicker whose groups are collected.
-QUICKER = {
+FASTER_GROUPING = {
     # A task's groups go into a table of Java longs first, of 65,536 rows unless the user says otherwise; those that
     # find no room there take several times as long. It is 2 MB for each task.
     "spark.sql.codegen.aggregate.fastHashMap.capacityBit": "18",
@@ -37,7 +37,7 @@ _setting = threading.Lock()
 _held: Counter[tuple[int, str]] = Counter()
 
 
-def handed_back(spark: SparkSession, results: pa.Table, schema: t.StructType) -> DataFrame:
+def to_dataframe(spark: SparkSession, results: pa.Table, schema: t.StructType) -> DataFrame:
     """A table as a DataFrame, its rows in their order.
 
     Parameters
@@ -50,7 +50,7 @@ def handed_back(spark: SparkSession, results: pa.Table, schema: t.StructType) ->
         What the DataFrame is to have.
     """
     # Through Connect, whose sessions are of another class, a table goes to the server as it is.
-    if results.nbytes < LEAST_BYTES or not isinstance(spark, SparkSession):
+    if results.nbytes < LOCAL_RELATION_BYTES or not isinstance(spark, SparkSession):
         return spark.createDataFrame(results, schema=schema)
     tasks = math.ceil(max(len(results) / TASK_ROWS, results.nbytes / TASK_BYTES))
     with as_batches(spark, -(-len(results) // tasks)):
@@ -73,7 +73,7 @@ def as_batches(spark: SparkSession, rows: int) -> Iterator[None]:
 
 
 @contextmanager
-def held(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+def conf_overrides(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
     """While this is open, a session has some settings, but for those that its user has made himself.
 
     They say how quickly something is computed, and never what.

@@ -16,7 +16,7 @@ from .session import cores
 # each (then a core that is done early has something to do), and fewer where there is next to nothing to read.
 TASK_BYTES = 64 << 20
 TASKS_A_CORE = 4
-LEAST_BYTES = 1 << 20
+MIN_TASK_BYTES = 1 << 20
 
 _parallelism: WeakKeyDictionary[SparkSession, int] = WeakKeyDictionary()
 
@@ -33,7 +33,7 @@ def runs(sizes: NDArray[np.int64], cores: int) -> list[slice]:
         return []
     weights = np.maximum(sizes, 1)
     total = int(weights.sum())
-    count = min(max(cores, total // TASK_BYTES), TASKS_A_CORE * cores, total // LEAST_BYTES, len(sizes))
+    count = min(max(cores, total // TASK_BYTES), TASKS_A_CORE * cores, total // MIN_TASK_BYTES, len(sizes))
     middle = np.cumsum(weights) - weights / 2
     starts = np.flatnonzero(np.diff(np.floor(middle * max(1, count) / total), prepend=-1))
     return [slice(int(start), int(end)) for start, end in zip(starts, [*starts[1:], len(sizes)], strict=True)]

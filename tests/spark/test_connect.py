@@ -18,8 +18,8 @@ from unittest import mock
 
 warnings.simplefilter("ignore")
 import framefold as ff
-from framefold.spark import room
-from framefold.spark.java import ensure_java
+from framefold.spark.engine import result_limits
+from framefold.spark.session.java import ensure_java
 
 ensure_java()
 from helpers import Tally
@@ -86,7 +86,7 @@ for choice in choices:
     del result
     gc.collect()
 
-with mock.patch.object(room, "RESULT_BYTES", 0):
+with mock.patch.object(result_limits, "AUTO_RESULT_BYTES", 0):
     sent = events.aggregate(total=ff.Sum("x"), n=ff.Count())
 assert repr(sent.toArrow().to_pylist()) == repr(theirs.to_pylist())
 

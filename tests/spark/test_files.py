@@ -150,7 +150,7 @@ def test_tasks_are_balanced_runs_in_the_order_of_the_files(spark: SparkSession, 
     assert parallelism.runs(np.array([], np.int64), 8) == []
     for number in range(3):
         pq.write_table(table(600, number), tmp_path / f"{number}.parquet", row_group_size=200)
-    with mock.patch.object(parallelism, "LEAST_BYTES", 1):
+    with mock.patch.object(parallelism, "MIN_TASK_BYTES", 1):
         (scan,) = [ff.events(ff.parquet(tmp_path, spark=spark), time="ts", by="k").engine.scan]  # type: ignore[attr-defined]
         plan = scan.plan(["ts", "k", "x"])
         assert len(plan.tasks) == 2
@@ -556,8 +556,8 @@ def test_results_are_handed_back_whole_and_in_order(spark: SparkSession, least: 
     )
     schema = spark.createDataFrame(some.slice(0, 1)).schema
     before = spark.conf.get(conf_overrides.THRESHOLD)
-    with mock.patch.object(conf_overrides, "LEAST_BYTES", least):
-        df = conf_overrides.handed_back(spark, some, schema)
+    with mock.patch.object(conf_overrides, "LOCAL_RELATION_BYTES", least):
+        df = conf_overrides.to_dataframe(spark, some, schema)
         assert df.schema == schema
         assert [row for batch in df.toArrow().to_batches() for row in batch.to_pylist()] == some.to_pylist()
     assert spark.conf.get(conf_overrides.THRESHOLD) == before

@@ -13,7 +13,7 @@ from pyspark.sql import types as t
 from pyspark.sql.classic.dataframe import DataFrame
 
 import framefold as ff
-from framefold.spark.session.conf_overrides import QUICKER, handed_back, held
+from framefold.spark.session.conf_overrides import FASTER_GROUPING, conf_overrides, to_dataframe
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -23,12 +23,12 @@ TASKS = "spark.sql.shuffle.partitions"
 
 
 def test_settings_last_as_long_as_the_last_query_that_needs_them(spark: SparkSession) -> None:
-    with held(spark, QUICKER):
-        with held(spark, QUICKER):
-            assert spark.conf.get(NAME) == QUICKER[NAME]
-        assert spark.conf.get(NAME) == QUICKER[NAME]
+    with conf_overrides(spark, FASTER_GROUPING):
+        with conf_overrides(spark, FASTER_GROUPING):
+            assert spark.conf.get(NAME) == FASTER_GROUPING[NAME]
+        assert spark.conf.get(NAME) == FASTER_GROUPING[NAME]
     assert spark.conf.get(NAME, None) is None
-    with pytest.raises(ZeroDivisionError), held(spark, QUICKER):
+    with pytest.raises(ZeroDivisionError), conf_overrides(spark, FASTER_GROUPING):
         raise ZeroDivisionError
     assert spark.conf.get(NAME, None) is None
 
@@ -36,7 +36,7 @@ def test_settings_last_as_long_as_the_last_query_that_needs_them(spark: SparkSes
 def test_what_a_user_has_set_stays(spark: SparkSession) -> None:
     spark.conf.set(NAME, "17")
     try:
-        with held(spark, QUICKER):
+        with conf_overrides(spark, FASTER_GROUPING):
             assert spark.conf.get(NAME) == "17"
         assert spark.conf.get(NAME) == "17"
     finally:
@@ -53,7 +53,7 @@ def test_a_query_leaves_no_setting_behind(spark: SparkSession, monkeypatch: pyte
 
     monkeypatch.setattr(DataFrame, "toArrow", noted)
     ff.events(spark.range(9), time="id").window(ff.tumbling(3)).aggregate(n=ff.Count())
-    assert seen == [QUICKER[NAME]]
+    assert seen == [FASTER_GROUPING[NAME]]
     assert spark.conf.get(NAME, None) is None
 
 
@@ -78,14 +78,14 @@ def test_tasks_do_not_open_a_file_for_each_of_spark_s_200_tasks(
         assert spark.conf.get(TASKS, None) is None
     finally:
         spark.conf.set(TASKS, before)
-    assert seen == [before, QUICKER[TASKS]]
+    assert seen == [before, FASTER_GROUPING[TASKS]]
 
 
 def test_what_is_more_than_a_few_rows_is_not_made_of_java_objects(spark: SparkSession) -> None:
     rows = pa.table({"n": pa.array(range(20_000))})
     schema = t.StructType([t.StructField("n", t.LongType())])
-    found = handed_back(spark, rows, schema)
+    found = to_dataframe(spark, rows, schema)
     assert found.rdd.getNumPartitions() == 1
     assert found.toArrow().equals(rows)
-    few = handed_back(spark, rows.slice(0, 100), schema)
+    few = to_dataframe(spark, rows.slice(0, 100), schema)
     assert few.toArrow().equals(rows.slice(0, 100))

@@ -55,7 +55,7 @@ def test_rows_are_numbered_over_all_tasks(keys: list[Any], cuts: list[int], size
     at = [1, 2][:columns]
     counted = []
     for number, batches in enumerate(pieces):
-        with patch.object(row_numbers, "piece", lambda number=number: number):
+        with patch.object(row_numbers, "partition_id", lambda number=number: number):
             counted += list(row_numbers.ends((batch.select(at or [0]) for batch in batches), columns))
     random.Random(size).shuffle(counted)
     given = (
@@ -65,7 +65,7 @@ def test_rows_are_numbered_over_all_tasks(keys: list[Any], cuts: list[int], size
     )
     found = []
     for number, batches in enumerate(pieces):
-        with patch.object(row_numbers, "piece", lambda number=number: number):
+        with patch.object(row_numbers, "partition_id", lambda number=number: number):
             found += [
                 each for batch in row_numbers.numbered(batches, at, given) for each in batch.column(3).to_pylist()
             ]
@@ -80,7 +80,7 @@ def test_other_events_than_were_counted_are_an_error() -> None:
     for some in (batches[:-1], [*batches, batches[0]]):
         with pytest.raises(ff.EngineError, match="counted 5 events"):
             list(row_numbers.numbered(some, [1, 2], given))
-    with patch.object(row_numbers, "piece", lambda: 3), pytest.raises(ff.EngineError, match="counted 0 events"):
+    with patch.object(row_numbers, "partition_id", lambda: 3), pytest.raises(ff.EngineError, match="counted 0 events"):
         list(row_numbers.numbered(batches, [1, 2], given))
 
 

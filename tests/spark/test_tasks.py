@@ -95,7 +95,7 @@ def test_a_batch_of_a_file_is_let_go_of_before_the_next_is_read(
     work = job(events(1, 1).schema, ["k"])
     plan = ReadPlan("watched", None, work.plan.input_schema, tuple(work.plan.columns), condition, (), "")
     part = Part(File("of no path", 0), (0,), {})
-    assert [batch["rows"].to_pylist() for batch in tasks.accumulate_packed(work, task_reader.read(plan, [part]))] == [
+    assert [batch["rows"].to_pylist() for batch in tasks.accumulate_to_ipc(work, task_reader.read(plan, [part]))] == [
         [8]
     ]
     assert (len(held), held[0]) == (4, 0)

@@ -12,7 +12,7 @@ pytest.importorskip("pyspark")
 ASIDE = """
 import gc
 import weakref
-from framefold.spark.worker import freeze_gc
+from framefold.spark.session.worker import freeze_gc
 
 class Knot:
     pass
