@@ -155,7 +155,7 @@ class Picture:
         if windows.axis == "time" and not plan.line.each_row:
             frames, inside = windows.frames(events, None)
             frames = np.unique(frames if inside is None else frames[inside])
-            found = windows.stretch(frames)
+            found = windows.frame_bounds(frames)
         self._label("frames", self.top)
         if found is None:
             for tick in np.unique(events).tolist():

@@ -19,7 +19,7 @@ from ...aggregators.contract.sql_spec import FEW_ROWS, MOST_ROWS, PLACEHOLDER, I
 from ...aggregators.errors import EngineError, NullTimeError
 from ..columns.key_codes import Ints, normalised, one_array, plain
 from ..columns.ticks import LIMIT, null_times
-from ..frames.step_cut import Cut
+from ..frames.numbering import Numbering
 from ..partials.partials import to_table
 from ..plan.plan import Plan
 
@@ -42,9 +42,9 @@ def why_not(plan: Plan) -> str | None:
     if plan.ordered:
         return "the order of events matters to an operation"
     for each in plan.line.windows:
-        if each.cuts is None:
+        if each.numberings is None:
             return f"SQL has no simple number for the frames of {each.describe()}"
-    found = cuts(plan)
+    found = numberings(plan)
     if (len(found) > 1 or found[0].first) and most_frames(plan) > LIMIT // 2:
         return "the steps of the windows are so short that the numbers of frames may not fit"
     for name, bound in plan.outputs.items():
@@ -53,15 +53,15 @@ def why_not(plan: Plan) -> str | None:
     return None
 
 
-def cuts(plan: Plan) -> list[Cut]:
-    """The cuts of a query's line."""
-    return [cut for each in plan.line.windows for cut in each.cuts or ()]
+def numberings(plan: Plan) -> list[Numbering]:
+    """How the frames of a plan are numbered."""
+    return [by for each in plan.line.windows for by in each.numberings or ()]
 
 
 def most_frames(plan: Plan) -> int:
     """What no number of a frame is beyond, up or down."""
     limit = 1 << 31 if pa.types.is_date(plan.times.type) else LIMIT
-    return sum(cut.parts * (limit // cut.width + 2) for cut in cuts(plan))
+    return sum(by.parts * (limit // by.width + 2) for by in numberings(plan))
 
 
 def quoted(name: str) -> str:
@@ -69,27 +69,27 @@ def quoted(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
-def step(cut: Cut) -> str:
+def step(by: Numbering) -> str:
     """The step of a tick, rounded down, without a number on the way that does not fit."""
-    start, whole = cut.origin % cut.width, cut.origin // cut.width
+    start, whole = by.origin % by.width, by.origin // by.width
     if not start and not whole:
-        return f"if({TICKS} < 0, ({TICKS} + 1) div {cut.width} - 1, {TICKS} div {cut.width})"
-    below = [f"if({TICKS} % {cut.width} < 0, 1, 0)"] if cut.width > 1 else []
-    below += [f"if(pmod({TICKS}, {cut.width}) < {start}, 1, 0)"] if start else []
+        return f"if({TICKS} < 0, ({TICKS} + 1) div {by.width} - 1, {TICKS} div {by.width})"
+    below = [f"if({TICKS} % {by.width} < 0, 1, 0)"] if by.width > 1 else []
+    below += [f"if(pmod({TICKS}, {by.width}) < {start}, 1, 0)"] if start else []
     below += [f"({whole})"] if whole else []
-    return " - ".join([f"{TICKS} div {cut.width}", *below])
+    return " - ".join([f"{TICKS} div {by.width}", *below])
 
 
-def frame(cut: Cut) -> str:
-    """The number of a tick by one cut."""
-    return f"2 * ({step(cut)}) + if({second(cut)}, 1, 0)" if cut.first else step(cut)
+def frame(by: Numbering) -> str:
+    """The frame of a tick by one numbering."""
+    return f"2 * ({step(by)}) + if({second(by)}, 1, 0)" if by.first else step(by)
 
 
-def second(cut: Cut) -> str:
+def second(by: Numbering) -> str:
     """Whether a tick is in the second part of its step."""
-    start = cut.origin % cut.width
-    into = f"pmod({TICKS}, {cut.width})" if not start else f"pmod(pmod({TICKS}, {cut.width}) - {start}, {cut.width})"
-    return f"{into} >= {cut.first}"
+    start = by.origin % by.width
+    into = f"pmod({TICKS}, {by.width})" if not start else f"pmod(pmod({TICKS}, {by.width}) - {start}, {by.width})"
+    return f"{into} >= {by.first}"
 
 
 @dataclass
@@ -153,7 +153,7 @@ class Request:
     @cached_property
     def groups(self) -> dict[str, str]:
         """What to group by besides the keys, by name."""
-        number = " + ".join(f"({frame(cut)})" for cut in cuts(self.plan))
+        number = " + ".join(f"({frame(by)})" for by in numberings(self.plan))
         for name in self.folded:
             number = f"({number}) * {1 << BITS} + ({name} + {1 << BITS - 1})"
         return {FRAME: number, **{name: name for name in self.apart if name not in self.folded}}
@@ -169,8 +169,8 @@ class Request:
     @cached_property
     def inside(self) -> str | None:
         """Whether a tick is in any window; None where all are."""
-        found = cuts(self.plan)
-        return None if any(cut.second for cut in found) else " or ".join(f"not ({second(cut)})" for cut in found)
+        found = numberings(self.plan)
+        return None if any(by.second for by in found) else " or ".join(f"not ({second(by)})" for by in found)
 
     def partials(self, answer: pa.Table) -> pa.Table:
         """What came back as partials; several of one key and frame where groups were told apart, to be merged.
@@ -216,7 +216,7 @@ class Request:
             first, last = (np.asarray(states.get(name, states["#first"])["tick"]) for name in ("#first", "#last"))
             ends = [first.min(), last.max()]
         else:
-            (cut,) = cuts(self.plan)
-            ends = [max(cut.ends(int(frames.min()))[0], -LIMIT), min(cut.ends(int(frames.max()))[1], LIMIT - 1)]
+            (by,) = numberings(self.plan)
+            ends = [max(by.ends(int(frames.min()))[0], -LIMIT), min(by.ends(int(frames.max()))[1], LIMIT - 1)]
         for windows in self.plan.line.windows:
             windows.frames(np.array(ends, np.int64), None)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .partials_view import Ints, Mask, Numbered, Numbers, Pieces, numbered
+from .partials_view import Ints, Mask, PartialsView, RangesById, WindowIds, ranges_by_id
 
 
 @dataclass(frozen=True)
@@ -51,7 +51,7 @@ class Steps:
         """The step that each frame is in."""
         return frames >> 1 if self.rest else frames
 
-    def stretch(self, frames: Ints) -> tuple[Ints, Ints]:
+    def frame_bounds(self, frames: Ints) -> tuple[Ints, Ints]:
         """Where each frame starts and ends."""
         if not self.rest:
             start = frames * self.every + self.offset
@@ -60,19 +60,19 @@ class Steps:
         start = step * self.every + self.offset + second * self.rest
         return start, np.where(second, (step + 1) * self.every + self.offset, start + self.rest)
 
-    def windows_of(self, frames: Ints) -> Numbers:
+    def windows_of(self, frames: Ints) -> WindowIds:
         """The numbers of the first and the last window that take in each frame."""
         if not self.rest:
-            return Numbers(frames - self.steps + 1, frames)
+            return WindowIds(frames - self.steps + 1, frames)
         step, second = frames >> 1, frames & 1
-        return Numbers(step - self.steps + second, step)
+        return WindowIds(step - self.steps + second, step)
 
-    def numbered(self, windows: str, pieces: Pieces, empty: str, min_fill: str) -> Numbered:
+    def ranges_by_id(self, windows: str, partials: PartialsView, empty: str, min_fill: str) -> RangesById:
         """The windows over partials; with ``min_fill="full"`` those that begin with the key's first step or later."""
-        found = numbered(windows, pieces, *self.windows_of(pieces.frames), empty)
+        found = ranges_by_id(windows, partials, *self.windows_of(partials.frames), empty)
         if min_fill == "full" and len(found.number):
-            first = self.step_of(pieces.frames[pieces.starts])
-            found = found.where(found.number >= first[pieces.key[found.row]])
+            first = self.step_of(partials.frames[partials.starts])
+            found = found.where(found.number >= first[partials.key[found.row]])
         return found
 
     def bounds(self, number: Ints) -> tuple[Ints, Ints]:

@@ -17,16 +17,15 @@ from ..columns.key_codes import pack, span
 Ints = NDArray[np.int64]
 Mask = NDArray[np.bool_]
 
-MOST = 1 << 29
+MAX_WINDOWS = 1 << 29
 """More windows than this do not fit one process's memory; the query is refused instead."""
 
 
 class Ranges(NamedTuple):
     """The windows of a partials table, sorted by key and window (or by ``at``): half-open ranges of its rows.
 
-    ``low`` and ``high`` bound the rows of each window, ``row`` is some row of its key (the one it belongs to, where the
-    windows have a reach), ``start`` and ``end`` are its bounds in ticks, and ``at`` is the time its result is stamped
-    with, where the windows have one.
+    ``low`` and ``high`` bound the rows of each window. ``row`` is a row of its key (its own row, where windows have a
+    row span). ``start`` and ``end`` are its bounds in ticks, ``at`` is the time of its result, where results have one.
     """
 
     low: Ints
@@ -42,7 +41,7 @@ class Ranges(NamedTuple):
         return Ranges(low, high, row, start, end, None if self.at is None else self.at[kept])
 
 
-class Runs(NamedTuple):
+class Coverage(NamedTuple):
     """Windows that are no ranges of rows: each row is in a run of windows.
 
     ``first`` and ``last`` are the first and the last window of each row's run, by their place among all of them; where
@@ -56,16 +55,16 @@ class Runs(NamedTuple):
     end: Ints
     at: Ints | None = None
 
-    def where(self, kept: Ints) -> Runs:
+    def where(self, kept: Ints) -> Coverage:
         """Some of the windows, by their places in ascending order."""
         first = np.searchsorted(kept, self.first)
         last = np.searchsorted(kept, self.last, side="right") - 1
         row, start, end = (column[kept] for column in self[2:5])
-        return Runs(first, last, row, start, end, None if self.at is None else self.at[kept])
+        return Coverage(first, last, row, start, end, None if self.at is None else self.at[kept])
 
 
 @dataclass(frozen=True)
-class Pieces:
+class PartialsView:
     """Partials as windows see them, sorted by key and frame.
 
     Parameters
@@ -80,7 +79,7 @@ class Pieces:
         The key columns, with one value for each key.
     within
         The first and the last window that are wanted, by their numbers, where these are not all; see
-        :meth:`Windows.numbers`.
+        :meth:`Windows.window_ids`.
     """
 
     frames: Ints
@@ -107,7 +106,7 @@ class Pieces:
         return np.searchsorted(packed[: len(rows)], packed[len(rows) :], side="left").astype(np.int64)
 
 
-class Alive(NamedTuple):
+class LiveFrames(NamedTuple):
     """The frames in which interval events live, in one list sorted by key and time, and the events' places in it.
 
     ``first`` and ``last`` are the frames in which the events of each partial start and end, ``frames`` are these frames
@@ -116,7 +115,7 @@ class Alive(NamedTuple):
 
     first: Ints
     last: Ints
-    frames: Pieces
+    frames: PartialsView
     ticks: Ints | None
 
 
@@ -133,14 +132,14 @@ def changed(first: Ints, last: Ints, key: Ints) -> Ints:
     return np.flatnonzero(fresh[:-1])
 
 
-class Numbers(NamedTuple):
+class WindowIds(NamedTuple):
     """The numbers of the first and the last window that take in each frame."""
 
     first: Ints
     last: Ints
 
 
-class Numbered(NamedTuple):
+class RangesById(NamedTuple):
     """Windows by their numbers: ranges of rows, some row of the key, the number."""
 
     low: Ints
@@ -148,12 +147,12 @@ class Numbered(NamedTuple):
     row: Ints
     number: Ints
 
-    def where(self, kept: Any) -> Numbered:
+    def where(self, kept: Any) -> RangesById:
         """Some of the windows."""
-        return Numbered(*(column[kept] for column in self))
+        return RangesById(*(column[kept] for column in self))
 
 
-def numbered(windows: str, pieces: Pieces, first: Ints, last: Ints, empty: str = "skip") -> Numbered:
+def ranges_by_id(windows: str, partials: PartialsView, first: Ints, last: Ints, empty: str = "skip") -> RangesById:
     """The windows over partials, where each frame is in a run of windows of consecutive numbers.
 
     Both ends of all ranges come from counting, without any search: a frame is the first one in the windows that
@@ -163,7 +162,7 @@ def numbered(windows: str, pieces: Pieces, first: Ints, last: Ints, empty: str =
     ----------
     windows
         What they are, for a message.
-    pieces
+    partials
         The partials.
     first, last
         The first and the last window that take in each row's frame, both ascending in each key; where none does,
@@ -173,21 +172,21 @@ def numbered(windows: str, pieces: Pieces, first: Ints, last: Ints, empty: str =
     """
     covered = np.flatnonzero(first <= last)
     if len(covered) == len(first):
-        return _numbered(windows, Numbers(first, last), pieces.starts, empty, pieces.within)
-    key = pieces.key[covered]
+        return _ranges_by_id(windows, WindowIds(first, last), partials.starts, empty, partials.within)
+    key = partials.key[covered]
     anew = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])[: len(key)])
-    found = _numbered(windows, Numbers(first[covered], last[covered]), anew, empty, pieces.within)
+    found = _ranges_by_id(windows, WindowIds(first[covered], last[covered]), anew, empty, partials.within)
     rows = np.append(covered, len(first))
     low, filled = rows[found.low], found.high > found.low
     high = np.where(filled, rows[found.high - 1] + 1, low)
-    return Numbered(low, high, rows[found.row], found.number)
+    return RangesById(low, high, rows[found.row], found.number)
 
 
-def _numbered(windows: str, of: Numbers, starts: Ints, empty: str, within: tuple[int, int] | None) -> Numbered:
+def _ranges_by_id(windows: str, of: WindowIds, starts: Ints, empty: str, within: tuple[int, int] | None) -> RangesById:
     rows = len(of.first)
     if not rows:
         none = np.empty(0, np.int64)
-        return Numbered(none, none, none, none)
+        return RangesById(none, none, none, none)
     first, last, begin = of.first, of.last, entering(of, starts, empty)
     ends = np.append(starts[1:], rows) - 1
     stop = np.empty_like(last)  # the first window that a later frame is in
@@ -199,7 +198,7 @@ def _numbered(windows: str, of: Numbers, starts: Ints, empty: str, within: tuple
         begin, first = np.maximum(begin, within[0]), np.maximum(first, within[0])
         last, stop = np.minimum(last, within[1]), np.minimum(stop, within[1] + 1)
     total = float((last.astype(np.float64) + 1 - begin).clip(0).sum())  # int64 may wrap where it is far too much
-    if total > MOST:
+    if total > MAX_WINDOWS:
         raise QueryError(
             f"{windows} are {total:.2g} over {rows} frames, more than one process can hold; expected a longer step, or "
             "empty='skip' where it is 'emit'"
@@ -209,10 +208,10 @@ def _numbered(windows: str, of: Numbers, starts: Ints, empty: str, within: tuple
     high = np.repeat(np.arange(1, rows + 1), leaving)
     before = np.cumsum(count) - count
     number = np.arange(len(low)) - np.repeat(before - begin, count)
-    return Numbered(np.minimum(low, high), high, low, number)
+    return RangesById(np.minimum(low, high), high, low, number)
 
 
-def entering(of: Numbers, starts: Ints, empty: str) -> Ints:
+def entering(of: WindowIds, starts: Ints, empty: str) -> Ints:
     """The first window that takes in each row's frame and no earlier one; above the row's last where there is none.
 
     With ``empty="emit"`` the windows between two frames, which take in neither, go with the later one.
@@ -223,24 +222,24 @@ def entering(of: Numbers, starts: Ints, empty: str) -> Ints:
     return np.maximum(begin, of.first) if empty == "skip" else begin
 
 
-def join_stretches(windows: str, pieces: Pieces, begin: Ints, end: Ints) -> Alive:
+def join_intervals(windows: str, partials: PartialsView, begin: Ints, end: Ints) -> LiveFrames:
     """The frames that stretches of consecutive frames take in together; ``begin`` ascends in each key."""
-    key = pieces.key
-    packed, _ = pack([(key, len(pieces.starts)), span(end)], len(end))
+    key = partials.key
+    packed, _ = pack([(key, len(partials.starts)), span(end)], len(end))
     longest = np.maximum.accumulate(packed)
     fresh = np.ones(len(begin), bool)
     reached = end[np.maximum.accumulate(np.where(packed == longest, np.arange(len(end)), 0))]
     fresh[1:] = (key[1:] != key[:-1]) | (begin[1:] > reached[:-1])
     heads = np.flatnonzero(fresh)
     lengths = reached[np.append(heads[1:], len(end))[: len(heads)] - 1] - begin[heads] + 1
-    if float(lengths.astype(np.float64).sum()) > MOST:
+    if float(lengths.astype(np.float64).sum()) > MAX_WINDOWS:
         raise QueryError(
             f"{windows}: the events live in {float(lengths.astype(np.float64).sum()):.2g} frames, more than one "
             "process can hold; expected a longer step, or shorter lives"
         )
     offsets = np.cumsum(lengths) - lengths
     frames = np.repeat(begin[heads] - offsets, lengths) + np.arange(int(lengths.sum()))
-    starts = offsets[np.searchsorted(key[heads], np.arange(len(pieces.starts)))].astype(np.int64)
+    starts = offsets[np.searchsorted(key[heads], np.arange(len(partials.starts)))].astype(np.int64)
     stretch = np.cumsum(fresh) - 1
     shift = (offsets - begin[heads])[stretch]
-    return Alive(begin + shift, end + shift, Pieces(frames, starts, {}, pieces.keys), None)
+    return LiveFrames(begin + shift, end + shift, PartialsView(frames, starts, {}, partials.keys), None)

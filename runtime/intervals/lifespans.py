@@ -13,11 +13,11 @@ from ...aggregators.intervals.time_weighted import lifetimes_of
 from ..frames.partials_view import changed
 from ..sliding.scan import take
 from ..sliding.slide import slide
-from ..windows import Alive, Ints, Pieces, Ranges, Windows
+from ..windows import Ints, LiveFrames, PartialsView, Ranges, Windows
 from .coverage import cover, over_frames
 
 
-class Lives(NamedTuple):
+class Lifespans(NamedTuple):
     """Windows of interval events.
 
     ``first`` and ``last`` bound the run of windows that each partial's events live in, by their places among all;
@@ -27,33 +27,33 @@ class Lives(NamedTuple):
     first: Ints
     last: Ints
     ranges: Ranges
-    alive: Alive
+    alive: LiveFrames
 
 
-def lives(windows: Windows, pieces: Pieces, first: Ints, until: Ints) -> Lives:
+def lifespans(windows: Windows, partials: PartialsView, first: Ints, until: Ints) -> Lifespans:
     """The windows that interval events live in.
 
     Parameters
     ----------
     windows
         One kind of windows.
-    pieces
+    partials
         Partials of events that start in one frame and end in one, sorted by key and start.
     first, until
         A tick in the frame in which each partial's events start, and one in that in which they end.
     """
-    alive = windows.alive(pieces, first, until)
+    alive = windows.live_frames(partials, first, until)
     found = replace(windows, emit="every").ranges(alive.frames)
     assert isinstance(found, Ranges)
-    found = found._replace(row=pieces.starts[alive.frames.key[found.row]])
+    found = found._replace(row=partials.starts[alive.frames.key[found.row]])
     begin, end = _runs(found, alive)
     if windows.emit == "on_change" and len(found.row):
-        found = found.where(changed(begin, end, pieces.key[found.row]))
+        found = found.where(changed(begin, end, partials.key[found.row]))
         begin, end = _runs(found, alive)
-    return Lives(begin, end, found, alive)
+    return Lifespans(begin, end, found, alive)
 
 
-def _runs(found: Ranges, alive: Alive) -> tuple[Ints, Ints]:
+def _runs(found: Ranges, alive: LiveFrames) -> tuple[Ints, Ints]:
     """The first and the last window whose frames meet those of each partial."""
     # Windows without a frame are in no run: they would seem to lie in the midst of one where there are gaps.
     filled = np.flatnonzero(found.high > found.low)
@@ -65,7 +65,7 @@ def _runs(found: Ranges, alive: Alive) -> tuple[Ints, Ints]:
     return np.where(some, filled[np.minimum(first, len(filled) - 1)], 1), np.where(some, filled[last], 0)
 
 
-def states_of_lives(bound: BoundAggregate, states: State, found: Lives, whole: bool) -> State:
+def states_of_lifespans(bound: BoundAggregate, states: State, found: Lifespans, whole: bool) -> State:
     """The state of each window: of all events that live in it, or of their lives as far as they are in it.
 
     ``whole`` says that events live all through every frame they are in.

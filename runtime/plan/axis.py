@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ...aggregators.errors import ColumnError
 from ..frames.partials_view import Mask
-from ..windows import Ints, Pieces, Ranges, Runs, Windows
+from ..windows import Coverage, Ints, PartialsView, Ranges, Windows
 from ..windows.from_table import Anchored
 
 
@@ -61,12 +61,12 @@ class Line:
         return next((each.block for each in self.windows if each.block is not None), None)
 
     @property
-    def reach(self) -> tuple[int, int] | None:
-        """How many rows before and after its own a window takes in; None: any number."""
-        reaches = [each.reach for each in self.windows if each.reach is not None]
-        if len(reaches) < len(self.windows):
+    def row_span(self) -> tuple[int, int] | None:
+        """(lookback, lookahead): how many rows before and after its own a window takes in; None: any number."""
+        spans = [each.row_span for each in self.windows if each.row_span is not None]
+        if len(spans) < len(self.windows):
             return None
-        return max(before for before, _ in reaches), max(after for _, after in reaches)
+        return max(before for before, _ in spans), max(after for _, after in spans)
 
     @property
     def stamped(self) -> bool:
@@ -90,9 +90,9 @@ class Line:
             inside = None if inside is None or also is None else inside | also
         return frames, inside
 
-    def between(self, ticks: Ints) -> Ints:
+    def frames_unchecked(self, ticks: Ints) -> Ints:
         """The frames of times between two whose frames are known."""
-        return self.windows[0].between(ticks) if len(self.windows) == 1 else self.frames(ticks, None)[0]
+        return self.windows[0].frames_unchecked(ticks) if len(self.windows) == 1 else self.frames(ticks, None)[0]
 
     def ranges(
         self,
@@ -102,24 +102,24 @@ class Line:
         facts: Mapping[str, NDArray[Any]],
         keys: tuple[pa.Array, ...] = (),
         within: tuple[int, int] | None = None,
-    ) -> Ranges | Runs:
+    ) -> Ranges | Coverage:
         """The windows of one kind over partials sorted by key and frame; of one alone, maybe those of some numbers."""
         windows = self.windows[number]
         if len(self.windows) == 1:
-            return windows.ranges(Pieces(frames, starts, facts, keys, within))
+            return windows.ranges(PartialsView(frames, starts, facts, keys, within))
         own, inside = windows.frames(facts["first"], facts.get("rank"))
         if "rows" in facts and not isinstance(windows, Anchored):  # what has no event is there for given windows only
             inside = facts["rows"] > 0 if inside is None else inside & (facts["rows"] > 0)
         if inside is None or inside.all():
-            return windows.ranges(Pieces(own, starts, facts, keys))
+            return windows.ranges(PartialsView(own, starts, facts, keys))
         # Partials that are in no window of this kind must not be in the midst of one.
         rows = np.flatnonzero(inside)
         key = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(frames))))[rows]
         anew = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])[: len(key)])
         kept = {name: values[rows] for name, values in facts.items()}
         some = tuple(column.take(pa.array(key[anew])) for column in keys)
-        found = windows.ranges(Pieces(own[rows], anew, kept, some))
-        if isinstance(found, Runs):
+        found = windows.ranges(PartialsView(own[rows], anew, kept, some))
+        if isinstance(found, Coverage):
             first, last = np.ones(len(frames), np.int64), np.zeros(len(frames), np.int64)
             first[rows], last[rows] = found.first, found.last
             return found._replace(first=first, last=last, row=rows[found.row])

@@ -160,7 +160,7 @@ class Plan:
         if self.line.axis == "time":  # frames follow the order of ticks: the edges tell which there may be
             (least, greatest), inside = self.line.frames(np.array(edges(ticks)), None)
             if inside is None:
-                return numbers_of(InTime(self.line.between, ticks), least, greatest), None
+                return numbers_of(InTime(self.line.frames_unchecked, ticks), least, greatest), None
         frames, inside = self.line.frames(ticks, ranks)
         return numbers_of(frames, frames.min(), frames.max()), inside
 
@@ -169,7 +169,7 @@ class Plan:
         if ends is None or not self.clips:
             return Frames(groups.index, groups.size, ticks, ranks, groups.counts)
         (windows,) = self.line.windows
-        stretches = [windows.stretch(windows.frames(each, None)[0]) for each in (ticks, ends - 1)]
+        stretches = [windows.frame_bounds(windows.frames(each, None)[0]) for each in (ticks, ends - 1)]
         if windows.whole_frames or stretches[0] is None or stretches[1] is None:
             head = tail = np.zeros(len(ticks), np.int64)
         else:

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 
 from ...aggregators.states.fields import Objects, RaggedField
 from ..columns.key_codes import one_array
-from ..frames.partials_view import Numbers, entering
+from ..frames.partials_view import WindowIds, entering
 from ..partials.partials import FRAME
-from ..windows import MOST, Ints, Pieces
+from ..windows import MAX_WINDOWS, Ints, PartialsView
 from ..windows.spec import Windows
 from .layout import facts_of, results_of_keys
 
@@ -62,15 +62,15 @@ def results_in_pieces(
     for first, last in itertools.pairwise([*groups.tolist(), len(starts)]):
         begin, end = int(starts[first]), int(ends[last - 1])
         some = partials.slice(begin, end - begin)
-        if most < counts[first] <= MOST and separable(plan):
+        if most < counts[first] <= MAX_WINDOWS and chunkable(plan):
             yield from _results_of_one_key(plan, some, most)
         else:
             yield results_of_keys(plan, some, starts[first:last] - begin)
 
 
-def separable(plan: Plan) -> bool:
+def chunkable(plan: Plan) -> bool:
     """Whether the windows of one key can be had some at a time."""
-    return plan.until is None and len(plan.line.windows) == 1 and plan.line.windows[0].separable
+    return plan.until is None and len(plan.line.windows) == 1 and plan.line.windows[0].chunkable
 
 
 def windows_of_keys(plan: Plan, partials: pa.Table, starts: Ints) -> NDArray[np.float64]:
@@ -83,7 +83,7 @@ def windows_of_keys(plan: Plan, partials: pa.Table, starts: Ints) -> NDArray[np.
     total = np.zeros(len(starts))
     for each in plan.line.windows:
         own = each.frames(facts["first"], facts.get("rank"))[0] if facts else frames
-        numbers = each.numbers(Pieces(own, starts))
+        numbers = each.window_ids(PartialsView(own, starts))
         total += sizes if numbers is None else np.add.reduceat(_counts(each, numbers, starts)[1], starts)
     return total
 
@@ -108,7 +108,7 @@ def width(kind: pa.DataType) -> float:
         return 0.0
 
 
-def _counts(windows: Windows, numbers: Numbers, starts: Ints) -> tuple[Ints, NDArray[np.float64]]:
+def _counts(windows: Windows, numbers: WindowIds, starts: Ints) -> tuple[Ints, NDArray[np.float64]]:
     """The first window that each row brings, and how many it brings."""
     begin = entering(numbers, starts, getattr(windows, "empty", "skip"))
     return begin, (numbers.last.astype(np.float64) + 1 - begin).clip(0)
@@ -118,7 +118,7 @@ def _results_of_one_key(plan: Plan, partials: pa.Table, most: int) -> Iterator[p
     """The windows of one key by their numbers, so many at a time, from the rows around them."""
     windows, one = plan.line.windows[0], np.zeros(1, np.intp)
     frames = one_array(partials.column(FRAME)).to_numpy()
-    numbers = cast(Numbers, windows.numbers(Pieces(frames, one)))
+    numbers = cast(WindowIds, windows.window_ids(PartialsView(frames, one)))
     begin, counts = _counts(windows, numbers, one)
     reached = np.cumsum(counts)
     cuts = np.arange(most, reached[-1], most)

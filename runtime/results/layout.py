@@ -14,11 +14,11 @@ from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
 from ..columns.key_codes import one_array
 from ..intervals.coverage import cover
-from ..intervals.lifespans import Lives, lives, states_of_lives
+from ..intervals.lifespans import Lifespans, lifespans, states_of_lifespans
 from ..partials.partials import FRAME, states_of
 from ..sliding.scan import take
 from ..sliding.slide import slide
-from ..windows import Ints, Pieces, Ranges, Runs
+from ..windows import Coverage, Ints, PartialsView, Ranges
 
 if TYPE_CHECKING:
     from ..plan.plan import Plan
@@ -49,7 +49,7 @@ def results_of_keys(
     starts
         The first row of each key.
     within
-        The first and the last window that are wanted, where not all are; see ``Windows.numbers``.
+        The first and the last window that are wanted, where not all are; see ``Windows.window_ids``.
 
     Returns
     -------
@@ -60,14 +60,14 @@ def results_of_keys(
     columns = [one_array(partials.column(name)) for name in partials.column_names[: len(plan.by)]]
     keys = tuple(column.take(first) for column in columns)
     facts = facts_of(plan, partials)
-    windows: list[Ranges | Runs | Lives]
+    windows: list[Ranges | Coverage | Lifespans]
     if plan.until is not None:
-        pieces = Pieces(frames, starts, facts, keys)
-        windows = [lives(each, pieces, facts["first"], facts["until"]) for each in plan.line.windows]
+        view = PartialsView(frames, starts, facts, keys)
+        windows = [lifespans(each, view, facts["first"], facts["until"]) for each in plan.line.windows]
     else:
         numbers = range(len(plan.line.windows))
         windows = [plan.line.ranges(number, frames, starts, facts, keys, within) for number in numbers]
-    rows = lay_out([each.ranges if isinstance(each, Lives) else each for each in windows], starts)
+    rows = lay_out([each.ranges if isinstance(each, Lifespans) else each for each in windows], starts)
     taken = pa.array(rows.row)
     bounds = pa.StructArray.from_arrays(
         [plan.times.bounds(ticks) for ticks in (rows.start, rows.end)],
@@ -92,17 +92,17 @@ def facts_of(plan: Plan, partials: pa.Table) -> dict[str, NDArray[Any]]:
     return {name[1:]: bound.finish(states_of(partials, name, bound)).to_numpy() for name, bound in plan.facts.items()}
 
 
-def states_over(bound: BoundAggregate, states: State, windows: Ranges | Runs | Lives, whole: bool) -> State:
+def states_over(bound: BoundAggregate, states: State, windows: Ranges | Coverage | Lifespans, whole: bool) -> State:
     """The state of each window: slid over ranges of rows, or covered by the rows whose runs take it in."""
-    if isinstance(windows, Lives):
-        return states_of_lives(bound, states, windows, whole)
+    if isinstance(windows, Lifespans):
+        return states_of_lifespans(bound, states, windows, whole)
     if isinstance(windows, Ranges):
         return slide(bound, states, windows.low, windows.high)
     rows = np.flatnonzero(windows.first <= windows.last)
     return cover(bound, take(states, rows), windows.first[rows], windows.last[rows], len(windows.row))
 
 
-def lay_out(ranges: list[Ranges | Runs], starts: Ints) -> Rows:
+def lay_out(ranges: list[Ranges | Coverage], starts: Ints) -> Rows:
     """The windows of all kinds, each once, sorted by key, the time they are stamped with, start and end."""
     if len(ranges) == 1:
         each = ranges[0]
@@ -124,7 +124,7 @@ def lay_out(ranges: list[Ranges | Runs], starts: Ints) -> Rows:
     return Rows(row[kept], start[kept], end[kept], at[kept], stamped[kept], list(of))
 
 
-def parts(ranges: list[Ranges | Runs]) -> list[slice]:
+def parts(ranges: list[Ranges | Coverage]) -> list[slice]:
     """Where each kind's windows are among those of all kinds, one kind after the other."""
     cuts = np.cumsum([0, *(len(each.row) for each in ranges)]).tolist()
     return [slice(first, last) for first, last in itertools.pairwise(cuts)]

@@ -14,7 +14,7 @@ from ..columns.key_codes import one_array
 from ..partials.partials import FRAME, states_of
 from ..plan.axis import Line
 from ..plan.plan import Plan
-from ..windows import Ints, Ranges, Runs
+from ..windows import Coverage, Ints, Ranges
 
 BLOCK = "#block"
 """The column of partials with the number of their block, which is a key like the others."""
@@ -41,7 +41,7 @@ class Blocks(Line):
         facts: Mapping[str, NDArray[Any]],
         keys: tuple[pa.Array, ...] = (),
         within: tuple[int, int] | None = None,
-    ) -> Ranges | Runs:
+    ) -> Ranges | Coverage:
         """The windows of one kind that belong to the blocks of partials sorted by key, block and frame."""
         found = super().ranges(number, frames, starts, facts, keys, within)
         assert isinstance(found, Ranges)
@@ -64,11 +64,11 @@ def in_blocks(plan: Plan) -> Plan | None:
     -------
     A query with one more key, the last: the number of the block.
     """
-    reach = plan.line.reach
-    if reach is None or len(plan.line.windows) > 1:
+    span = plan.line.row_span
+    if span is None or len(plan.line.windows) > 1:
         return None
     step = plan.line.windows[0].step
-    width = -(-max(*reach, WIDTH * step) // step) * step
+    width = -(-max(*span, WIDTH * step) // step) * step
     if width >= 1 << 62:
         return None
     name = BLOCK
@@ -96,16 +96,16 @@ def with_neighbours(plan: Plan, partials: pa.Table) -> pa.Table:
     """
     line = plan.line
     assert isinstance(line, Blocks)
-    assert line.reach is not None
-    (before, after), width = line.reach, line.width
+    assert line.row_span is not None
+    (lookback, lookahead), width = line.row_span, line.width
     rank = plan.facts.get("#rank")
     if rank is None:  # a frame is a row
         rows = one_array(partials.column(FRAME)).to_numpy()
     else:
         rows = rank.finish(states_of(partials, "#rank", rank)).to_numpy()
     block = rows // width
-    next_too = np.flatnonzero(rows >= (block + 1) * width - before)
-    previous_too = np.flatnonzero((rows < block * width + after) & (block > 0))
+    next_too = np.flatnonzero(rows >= (block + 1) * width - lookback)
+    previous_too = np.flatnonzero((rows < block * width + lookahead) & (block > 0))
     blocks = np.concatenate([block, block[next_too] + 1, block[previous_too] - 1])
     if len(blocks) > len(block):
         partials = partials.take(pa.array(np.concatenate([np.arange(len(block)), next_too, previous_too])))

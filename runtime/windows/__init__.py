@@ -1,6 +1,6 @@
 """The kinds of windows, each in a file of its own."""
 
-from ..frames.partials_view import MOST, Alive, Ints, Pieces, Ranges, Runs
+from ..frames.partials_view import MAX_WINDOWS, Coverage, Ints, LiveFrames, PartialsView, Ranges
 from .around import Around, around
 from .cumulating import Cumulating, cumulating
 from .from_table import FromAnchors, windows_from
@@ -9,24 +9,24 @@ from .last_rows import LastRows, last_rows
 from .policy import Policy, policy
 from .policy_rules import by_count, by_delta, by_time
 from .session import Session, session
-from .sliding import Grid, Sliding, sliding, tumbling
+from .sliding import Sliding, TickSteps, sliding, tumbling
 from .snapshot import Snapshot, snapshot
 from .spec import Spec, Windows
 
 __all__ = [
-    "MOST",
-    "Alive",
+    "MAX_WINDOWS",
+    "LiveFrames",
     "Around",
     "Cumulating",
     "FromAnchors",
-    "Grid",
+    "TickSteps",
     "Ints",
     "Landmark",
     "LastRows",
-    "Pieces",
+    "PartialsView",
     "Policy",
     "Ranges",
-    "Runs",
+    "Coverage",
     "Session",
     "Snapshot",
     "Sliding",

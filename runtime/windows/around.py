@@ -10,7 +10,7 @@ import numpy as np
 
 from ...aggregators.errors import QueryError
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
-from ..frames.partials_view import Ints, Mask, Pieces, Ranges
+from ..frames.partials_view import Ints, Mask, PartialsView, Ranges
 from .landmark import BOUNDS
 from .sliding import MIN_FILL
 from .spec import Spec, TypeOf, Windows, one_of
@@ -116,8 +116,8 @@ class AroundRows(Windows):
         return True
 
     @property
-    def reach(self) -> tuple[int, int]:
-        """How many rows before and after its own a window takes in."""
+    def row_span(self) -> tuple[int, int]:
+        """(lookback, lookahead) of a window, in rows."""
         return max(-self.first, 0), max(self.last, 0)
 
     def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
@@ -125,11 +125,11 @@ class AroundRows(Windows):
         assert ranks is not None
         return ranks, None
 
-    def all_ranges(self, pieces: Pieces) -> Ranges:
+    def all_ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials."""
-        at = pieces.facts["first"]
+        at = partials.facts["first"]
         row = np.arange(len(at))
-        least, most = pieces.starts[pieces.key], pieces.ends[pieces.key]
+        least, most = partials.starts[partials.key], partials.ends[partials.key]
         low, high = row + self.first, row + self.last + 1
         if self.partial:
             low, high = np.clip(low, least, most), np.clip(high, least, most)
@@ -175,12 +175,12 @@ class AroundTime(Windows):
             overflow_guard(least - 1, most + 1, self.time)
         return ticks, None
 
-    def all_ranges(self, pieces: Pieces) -> Ranges:
+    def all_ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials, as often as events share its time."""
-        row = np.repeat(np.arange(len(pieces.frames)), pieces.facts["rows"])
-        at, key = pieces.frames, pieces.key
-        low = pieces.locate(key, at + self.start + (self.closed in ("right", "neither")))
-        high = pieces.locate(key, at + self.end + (self.closed in ("right", "both")))
+        row = np.repeat(np.arange(len(partials.frames)), partials.facts["rows"])
+        at, key = partials.frames, partials.key
+        low = partials.locate(key, at + self.start + (self.closed in ("right", "neither")))
+        high = partials.locate(key, at + self.end + (self.closed in ("right", "both")))
         low, high = low[row], np.maximum(low, high)[row]
         return Ranges(low, high, row, (at + self.start)[row], (at + self.end)[row], at[row])
 

@@ -15,7 +15,7 @@ from ...aggregators.durations import PART
 from ...aggregators.errors import DurationError, QueryError
 from ..columns.ticks import DAY, Duration, TimeColumn, overflow_guard
 from ..frames.paired_steps import Steps, describe_ends, describe_steps
-from ..frames.partials_view import Ints, Mask, Numbers, Pieces, Ranges
+from ..frames.partials_view import Ints, Mask, PartialsView, Ranges, WindowIds
 from .spec import Windows
 
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
@@ -130,9 +130,9 @@ class Calendar(Windows):
         """The frame of each event, and which events are in any window (None: all)."""
         if not len(ticks):
             return ticks, None
-        reach = (self.steps.size + 2 * self.steps.every) * (31 if self.unit == "month" else 1) + 2
-        reach *= 1 if pa.types.is_date(self.time.type) else DAY
-        overflow_guard(int(ticks.min()) - reach, int(ticks.max()) + reach, self.time)
+        margin = (self.steps.size + 2 * self.steps.every) * (31 if self.unit == "month" else 1) + 2
+        margin *= 1 if pa.types.is_date(self.time.type) else DAY
+        overflow_guard(int(ticks.min()) - margin, int(ticks.max()) + margin, self.time)
         return self.steps.frames(self.units(ticks - (self.closed == "right")))
 
     def units(self, ticks: Ints) -> Ints:
@@ -171,24 +171,24 @@ class Calendar(Windows):
         instants = pc.assume_timezone(local, self.zone, ambiguous="earliest", nonexistent="latest")
         return instants.view(pa.int64()).to_numpy()  # type: ignore[no-any-return]
 
-    def stretch(self, frames: Ints) -> tuple[Ints, Ints]:
+    def frame_bounds(self, frames: Ints) -> tuple[Ints, Ints]:
         """The first tick of each frame and the first after it."""
-        start, end = self.steps.stretch(frames)
+        start, end = self.steps.frame_bounds(frames)
         shift = self.closed == "right"
         return self.begins(start) + shift, self.begins(end) + shift
 
-    def numbers(self, pieces: Pieces) -> Numbers:
+    def window_ids(self, partials: PartialsView) -> WindowIds:
         """The first and the last window of each row."""
-        return self.steps.windows_of(pieces.frames)
+        return self.steps.windows_of(partials.frames)
 
     @property
-    def separable(self) -> bool:
+    def chunkable(self) -> bool:
         """Whether windows depend on nothing but the rows in them."""
         return self.emit == "every" and self.min_fill == "partial"
 
-    def all_ranges(self, pieces: Pieces) -> Ranges:
+    def all_ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials."""
-        low, high, row, number = self.steps.numbered(self._words, pieces, self.empty, self.min_fill)
+        low, high, row, number = self.steps.ranges_by_id(self._words, partials, self.empty, self.min_fill)
         start, end = self.steps.bounds(number)
         return Ranges(low, high, row, self.begins(start), self.begins(end))
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from ...aggregators.errors import DurationError
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
-from ..frames.partials_view import Ints, Mask, Numbers, Pieces, Ranges, numbered
-from ..frames.step_cut import Cut
+from ..frames.numbering import Numbering
+from ..frames.partials_view import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
 from .sliding import CLOSED, EMIT, EMPTY, STAMP, Offset, above_zero, offset_ticks
 from .spec import Spec, TypeOf, Windows, one_of
 
@@ -105,9 +105,9 @@ class Cycles(Windows):
         return self.offset + (self.closed == "right"), self.every
 
     @property
-    def cuts(self) -> tuple[Cut, ...]:
+    def numberings(self) -> tuple[Numbering, ...]:
         """One cut: a frame a step."""
-        return (Cut(*self.block),)
+        return (Numbering(*self.block),)
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
         """The frame of each event."""
@@ -115,25 +115,25 @@ class Cycles(Windows):
             overflow_guard(int(ticks.min()) - 2 * self.size, int(ticks.max()) + 2 * self.size, self.time)
         return (ticks - self.block[0]) // self.every, None
 
-    def stretch(self, frames: Ints) -> tuple[Ints, Ints]:
+    def frame_bounds(self, frames: Ints) -> tuple[Ints, Ints]:
         """The first tick of each frame and the first after it."""
         start = frames * self.every + self.block[0]
         return start, start + self.every
 
-    def numbers(self, pieces: Pieces) -> Numbers:
+    def window_ids(self, partials: PartialsView) -> WindowIds:
         """The first and the last window of each row."""
         steps = self.size // self.every
-        return Numbers(pieces.frames, (pieces.frames // steps + 1) * steps - 1)
+        return WindowIds(partials.frames, (partials.frames // steps + 1) * steps - 1)
 
     @property
-    def separable(self) -> bool:
+    def chunkable(self) -> bool:
         """Whether windows depend on nothing but the rows in them."""
         return self.emit == "every"
 
-    def all_ranges(self, pieces: Pieces) -> Ranges:
+    def all_ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials: window k ends with step k."""
         steps = self.size // self.every
-        low, high, row, number = numbered(str(self.describe()), pieces, *self.numbers(pieces), self.empty)
+        low, high, row, number = ranges_by_id(str(self.describe()), partials, *self.window_ids(partials), self.empty)
         start = number // steps * self.size + self.offset
         return Ranges(low, high, row, start, (number + 1) * self.every + self.offset)
 

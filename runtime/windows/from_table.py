@@ -13,7 +13,7 @@ import pyarrow as pa
 from ...aggregators.errors import ColumnError, QueryError, nearest
 from ..columns.key_codes import key_codes, normalised, plain, plain_type
 from ..columns.ticks import TimeColumn
-from ..frames.partials_view import MOST, Ints, Mask, Pieces, Ranges
+from ..frames.partials_view import MAX_WINDOWS, Ints, Mask, PartialsView, Ranges
 from ..sources.arrow import Source
 from .landmark import BOUNDS
 from .sliding import EMPTY
@@ -198,7 +198,7 @@ class Anchored(Windows):
         return list(self.keys) if self.keys else None
 
     @cached_property
-    def _cuts(self) -> tuple[Ints, Ints, Ints]:
+    def _edges(self) -> tuple[Ints, Ints, Ints]:
         """The sorted cuts, and which of them each window starts and ends with."""
         begin = self.start + (self.closed in ("right", "neither"))
         stop = np.maximum(self.end + (self.closed in ("right", "both")), begin)
@@ -207,34 +207,34 @@ class Anchored(Windows):
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
         """The frame of each event, and which events are between the first cut and the last (None: all are wanted)."""
-        cuts = self._cuts[0]
+        cuts = self._edges[0]
         frames = np.searchsorted(cuts, ticks, side="right") - 1
         # Where every window is for every key, the keys of all events matter.
         return frames, (frames >= 0) & (frames < len(cuts) - 1) if self.keys else None
 
-    def all_ranges(self, pieces: Pieces) -> Ranges:
+    def all_ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials, sorted by key and the time it is stamped with."""
-        _, begin, stop = self._cuts
-        key, anchor = self._pairs(pieces)
+        _, begin, stop = self._edges
+        key, anchor = self._pairs(partials)
         order = np.lexsort((anchor, self.at[anchor], key))
         key, anchor = key[order], anchor[order]
-        low, high = pieces.locate(key, begin[anchor]), pieces.locate(key, stop[anchor])
-        found = Ranges(low, high, pieces.starts[key], self.start[anchor], self.end[anchor], self.at[anchor])
+        low, high = partials.locate(key, begin[anchor]), partials.locate(key, stop[anchor])
+        found = Ranges(low, high, partials.starts[key], self.start[anchor], self.end[anchor], self.at[anchor])
         if self.empty == "emit":
             return found
-        rows = np.concatenate([[0], np.cumsum(pieces.facts["rows"])])
+        rows = np.concatenate([[0], np.cumsum(partials.facts["rows"])])
         return found.where(rows[high] > rows[low])
 
-    def _pairs(self, pieces: Pieces) -> tuple[Ints, Ints]:
+    def _pairs(self, partials: PartialsView) -> tuple[Ints, Ints]:
         """The number of the key and that of the anchor of each window."""
-        keys, anchors = len(pieces.starts), len(self.start)
+        keys, anchors = len(partials.starts), len(self.start)
         if not self.keys:
-            if keys * anchors > MOST:
+            if keys * anchors > MAX_WINDOWS:
                 raise QueryError(
                     f"{anchors} anchors for each of {keys} keys are too many; expected anchors by key (by=)"
                 )
             return np.repeat(np.arange(keys), anchors), np.tile(np.arange(anchors), keys)
-        both = [pa.concat_arrays([mine, theirs]) for mine, theirs in zip(pieces.keys, self.keys, strict=True)]
+        both = [pa.concat_arrays([mine, theirs]) for mine, theirs in zip(partials.keys, self.keys, strict=True)]
         codes, size = key_codes([normalised(column) for column in both], keys + anchors, ordered=False)
         of_key = np.full(size, -1, np.int64)
         of_key[codes[:keys]] = np.arange(keys)
@@ -249,4 +249,4 @@ class Anchored(Windows):
 
     def describe_frames(self) -> str:
         """How the line is cut, in words."""
-        return f"{max(len(self._cuts[0]) - 1, 0)} frames between the bounds of the given windows"
+        return f"{max(len(self._edges[0]) - 1, 0)} frames between the bounds of the given windows"

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...aggregators.errors import QueryError
 from ..columns.ticks import Duration, Instant, TimeColumn, describe, overflow_guard
-from ..frames.partials_view import Ints, Mask, Numbers, Pieces, Ranges, numbered
+from ..frames.partials_view import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
 from .sliding import EMIT, STAMP, Offset, above_zero, offset_ticks
 from .spec import Spec, TypeOf, Windows, one_of
 
@@ -129,11 +129,11 @@ class Bounded(Windows):
     def _inside(self, ticks: Ints) -> Mask | None:
         return None if self.least is None else ticks >= self.least
 
-    def starts_of(self, pieces: Pieces, row: Ints) -> Ints:
+    def starts_of(self, partials: PartialsView, row: Ints) -> Ints:
         """Where windows start: at the landmark, or with the first event of their key."""
         if self.since is not None:
             return np.full(len(row), self.since, np.int64)
-        return pieces.facts["first"][pieces.starts][pieces.key[row]]
+        return partials.facts["first"][partials.starts][partials.key[row]]
 
     def describe(self) -> str:
         """The windows in words."""
@@ -166,24 +166,24 @@ class LandmarkEvery(Bounded):
             frames = frames + (ticks >= self.beyond)
         return frames, self._inside(ticks)
 
-    def numbers(self, pieces: Pieces) -> Numbers:
+    def window_ids(self, partials: PartialsView) -> WindowIds:
         """The first and the last window of each row."""
-        return Numbers(pieces.frames, pieces.frames[pieces.ends - 1][pieces.key])
+        return WindowIds(partials.frames, partials.frames[partials.ends - 1][partials.key])
 
-    def all_ranges(self, pieces: Pieces) -> Ranges:
+    def all_ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials."""
-        steps, frozen = pieces.frames, np.zeros(len(pieces.frames), bool)
+        steps, frozen = partials.frames, np.zeros(len(partials.frames), bool)
         if self.beyond is not None:
             frozen = steps > (self.beyond - 1 - self.origin - self._shift) // self.every
             steps = steps - frozen
-        last = steps[pieces.ends - 1][pieces.key]
-        low, high, row, number = numbered(self.describe(), pieces, steps, last)
-        open_until = pieces.ends - np.add.reduceat(frozen, pieces.starts) if len(pieces.starts) else pieces.ends
-        key = pieces.key[row]
-        low, high = pieces.starts[key], np.minimum(high, open_until[key])
+        last = steps[partials.ends - 1][partials.key]
+        low, high, row, number = ranges_by_id(self.describe(), partials, steps, last)
+        open_until = partials.ends - np.add.reduceat(frozen, partials.starts) if len(partials.starts) else partials.ends
+        key = partials.key[row]
+        low, high = partials.starts[key], np.minimum(high, open_until[key])
         end = self.origin + (number + 1) * self.every
         cut = end if self.until is None else np.minimum(end, self.until)
-        found = Ranges(low, high, row, self.starts_of(pieces, row), cut, end if self.stamp == "end" else None)
+        found = Ranges(low, high, row, self.starts_of(partials, row), cut, end if self.stamp == "end" else None)
         return found.where(high > low)
 
     def describe_frames(self) -> str:
@@ -208,16 +208,16 @@ class LandmarkEach(Bounded):
         assert ranks is not None
         return ranks, self._inside(ticks)
 
-    def all_ranges(self, pieces: Pieces) -> Ranges:
+    def all_ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials."""
-        at = pieces.facts["first"]
+        at = partials.facts["first"]
         row = np.arange(len(at))
         high = row + 1
         if self.beyond is not None and len(row):
-            opened = np.add.reduceat((at < self.beyond).astype(np.int64), pieces.starts) + pieces.starts
-            high = np.minimum(high, opened[pieces.key])
+            opened = np.add.reduceat((at < self.beyond).astype(np.int64), partials.starts) + partials.starts
+            high = np.minimum(high, opened[partials.key])
         end = at if self.until is None else np.minimum(at, self.until)
-        found = Ranges(pieces.starts[pieces.key], high, row, self.starts_of(pieces, row), end, at)
+        found = Ranges(partials.starts[partials.key], high, row, self.starts_of(partials, row), end, at)
         return found.where(found.high > found.low)
 
     def describe_frames(self) -> str:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..columns.ticks import TimeColumn, overflow_guard
 from ..frames.paired_steps import Steps, describe_steps
-from ..frames.partials_view import Ints, Mask, Pieces, Ranges
+from ..frames.partials_view import Ints, Mask, PartialsView, Ranges
 from .sliding import EMIT, MIN_FILL
 from .spec import Spec, TypeOf, Windows, one_of, whole
 
@@ -101,8 +101,8 @@ class RowSteps(Windows):
         return True
 
     @property
-    def reach(self) -> tuple[int, int]:
-        """How many rows before a window's last one it takes in."""
+    def row_span(self) -> tuple[int, int]:
+        """(lookback, lookahead) of a window, in rows."""
         return self.steps.size - 1, 0
 
     @property
@@ -115,18 +115,18 @@ class RowSteps(Windows):
         assert ranks is not None
         return self.steps.frames(ranks)[0], None
 
-    def all_ranges(self, pieces: Pieces) -> Ranges:
+    def all_ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials that is complete at its end."""
-        found = self.steps.numbered(self.describe(), pieces, "skip", "partial")
+        found = self.steps.ranges_by_id(self.describe(), partials, "skip", "partial")
         start, end = self.steps.bounds(found.number)
-        last = pieces.ends - 1
-        rows = (pieces.facts["rank"][last] + pieces.facts["rows"][last])[pieces.key[found.row]]
+        last = partials.ends - 1
+        rows = (partials.facts["rank"][last] + partials.facts["rows"][last])[partials.key[found.row]]
         kept = end <= rows
         if self.min_fill == "full":
             kept &= start >= 0
         low, high, _, _ = found.where(kept)
-        at = pieces.facts["last"][high - 1]
-        return Ranges(low, high, high - 1, pieces.facts["first"][low], at, at)
+        at = partials.facts["last"][high - 1]
+        return Ranges(low, high, high - 1, partials.facts["first"][low], at, at)
 
     def describe(self) -> str:
         """The windows in words."""
@@ -164,22 +164,22 @@ class TimeCounts(Windows):
             overflow_guard(int(ticks.min()), int(ticks.max()) + 1, self.time)
         return ticks, None
 
-    def all_ranges(self, pieces: Pieces) -> Ranges:
+    def all_ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials."""
-        times = pieces.frames
+        times = partials.frames
         fresh = np.ones(len(times), bool)
         fresh[1:] = times[1:] != times[:-1]
-        fresh[pieces.starts] = True
+        fresh[partials.starts] = True
         first = np.flatnonzero(fresh)  # the first row of each time
         edges = np.append(first, len(times))
-        key = pieces.key[first]
-        begins = np.searchsorted(first, pieces.starts)
+        key = partials.key[first]
+        begins = np.searchsorted(first, partials.starts)
         place = np.arange(len(first)) - begins[key]  # the how manieth time of its key
         if self.ties == "distinct_time":
             low = np.maximum(place - self.n + 1, 0) + begins[key]
             full = place >= self.n - 1
         else:
-            rows = np.concatenate([[0], np.cumsum(pieces.facts["rows"])])[edges]
+            rows = np.concatenate([[0], np.cumsum(partials.facts["rows"])])[edges]
             low = np.maximum(np.searchsorted(rows[:-1], rows[1:] - self.n), begins[key])
             full = rows[1:] - rows[low] == self.n
         wanted = ((place + 1) % self.every == 0) & (low <= np.arange(len(first)))

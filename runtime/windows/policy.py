@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ...aggregators.errors import QueryError
 from ..columns.ticks import Instant, TimeColumn, describe, overflow_guard
 from ..frames.next_greater import chain, first_above
-from ..frames.partials_view import MOST, Ints, Mask, Pieces, Ranges, Runs
+from ..frames.partials_view import MAX_WINDOWS, Coverage, Ints, Mask, PartialsView, Ranges
 from .policy_rules import Rule, by_count
 from .sliding import EMIT, EMPTY, MIN_FILL
 from .spec import Spec, TypeOf, Windows, one_of
@@ -157,79 +157,79 @@ class Triggered(Windows):
             overflow_guard(int(ticks.min()) - self.evict_by, int(ticks.max()) + 1, self.time)
         return ranks, None
 
-    def all_ranges(self, pieces: Pieces) -> Ranges | Runs:
+    def all_ranges(self, partials: PartialsView) -> Ranges | Coverage:
         """Every window over partials."""
-        triggers = self._triggers(pieces)
+        triggers = self._triggers(partials)
         if self.evict.kind == "delta":
-            return self._by_delta(pieces, triggers)
-        begin = pieces.starts[triggers.key]
+            return self._by_delta(partials, triggers)
+        begin = partials.starts[triggers.key]
         if self.evict.kind == "count":
             low = np.maximum(triggers.row - self.evict_by, begin)
             if self.min_fill == "full":
                 kept = triggers.row - begin >= self.evict_by
                 triggers, low = Triggers(*(column[kept] for column in triggers)), low[kept]
         else:
-            low = pieces.locate(triggers.key, triggers.at - self.evict_by, pieces.facts["first"])
-        return self._ranges(pieces, triggers, low)
+            low = partials.locate(triggers.key, triggers.at - self.evict_by, partials.facts["first"])
+        return self._ranges(partials, triggers, low)
 
-    def _ranges(self, pieces: Pieces, triggers: Triggers, low: Ints) -> Ranges:
+    def _ranges(self, partials: PartialsView, triggers: Triggers, low: Ints) -> Ranges:
         high = triggers.row
         low = np.minimum(low, high)
         kept = np.flatnonzero(high > low) if self.empty == "skip" else np.arange(len(low))
         low, high, at = low[kept], high[kept], triggers.at[kept]
-        ticks = pieces.facts["first"]
+        ticks = partials.facts["first"]
         filled = high > low
         start = np.where(filled, ticks[np.minimum(low, len(ticks) - 1)], at) if len(ticks) else at
         end = np.where(filled, ticks[high - 1], at) if len(ticks) else at
-        return Ranges(low, high, pieces.starts[triggers.key[kept]], start, end, at)
+        return Ranges(low, high, partials.starts[triggers.key[kept]], start, end, at)
 
-    def _triggers(self, pieces: Pieces) -> Triggers:
-        ticks = pieces.facts["first"]
+    def _triggers(self, partials: PartialsView) -> Triggers:
+        ticks = partials.facts["first"]
         rows = np.arange(len(ticks))
         if self.trigger.kind == "count":
-            rows = rows[(rows - pieces.starts[pieces.key] + 1) % self.trigger_by == 0]
-            return Triggers(rows + 1, ticks[rows], pieces.key[rows])
+            rows = rows[(rows - partials.starts[partials.key] + 1) % self.trigger_by == 0]
+            return Triggers(rows + 1, ticks[rows], partials.key[rows])
         if self.trigger.kind == "delta":
-            following = first_above(self._values(pieces, self.trigger), pieces.starts, self.trigger_by)
-            reached = chain(following, pieces.starts)
-            reached[pieces.starts] = False  # the first row is only what others are compared with
+            following = first_above(self._values(partials, self.trigger), partials.starts, self.trigger_by)
+            reached = chain(following, partials.starts)
+            reached[partials.starts] = False  # the first row is only what others are compared with
             rows = np.flatnonzero(reached)
-            return Triggers(rows, ticks[rows], pieces.key[rows])
+            return Triggers(rows, ticks[rows], partials.key[rows])
         period = self.trigger_by
-        first = ticks[pieces.starts] // period + 1
-        last = ticks[pieces.ends - 1] if self.until is None else np.full(len(first), self.until, np.int64)
+        first = ticks[partials.starts] // period + 1
+        last = ticks[partials.ends - 1] if self.until is None else np.full(len(first), self.until, np.int64)
         count = np.maximum(last // period - first + 1, 0)
-        if float(count.astype(np.float64).sum()) > MOST:
+        if float(count.astype(np.float64).sum()) > MAX_WINDOWS:
             raise QueryError(
                 f"the trigger {self.trigger} fires {float(count.astype(np.float64).sum()):.2g} times, more than one "
                 "process can hold; expected a longer duration"
             )
         key = np.repeat(np.arange(len(first)), count)
         at = (first[key] + np.arange(len(key)) - np.repeat(np.cumsum(count) - count, count)) * period
-        return Triggers(pieces.locate(key, at + 1, ticks), at, key)
+        return Triggers(partials.locate(key, at + 1, ticks), at, key)
 
-    def _values(self, pieces: Pieces, rule: Rule) -> NDArray[Any]:
+    def _values(self, partials: PartialsView, rule: Rule) -> NDArray[Any]:
         assert rule.column is not None
-        return pieces.facts[rule.column]
+        return partials.facts[rule.column]
 
-    def _by_delta(self, pieces: Pieces, triggers: Triggers) -> Ranges | Runs:
+    def _by_delta(self, partials: PartialsView, triggers: Triggers) -> Ranges | Coverage:
         """Each row is in from its arrival to that of the first row too far above it."""
-        until = first_above(self._values(pieces, self.evict), pieces.starts, self.evict_by)
-        if self.min_fill == "full" and len(pieces.starts):
-            full = np.minimum.reduceat(until, pieces.starts)
+        until = first_above(self._values(partials, self.evict), partials.starts, self.evict_by)
+        if self.min_fill == "full" and len(partials.starts):
+            full = np.minimum.reduceat(until, partials.starts)
             triggers = Triggers(*(column[triggers.row > full[triggers.key]] for column in triggers))
         longest = np.maximum.accumulate(until)
         low = np.searchsorted(longest, triggers.row)  # the first row that is still in
         if (longest == until).all():
-            return self._ranges(pieces, triggers, np.maximum(low, pieces.starts[triggers.key]))
-        filled = triggers.row > pieces.starts[triggers.key]
+            return self._ranges(partials, triggers, np.maximum(low, partials.starts[triggers.key]))
+        filled = triggers.row > partials.starts[triggers.key]
         triggers, low = Triggers(*(column[filled] for column in triggers)), low[filled]
         # Triggers of one key come in the order of their rows, and keys one after the other.
         first = np.searchsorted(triggers.row, np.arange(len(until)) + 1)
         last = np.searchsorted(triggers.row, until, side="right") - 1
-        ticks = pieces.facts["first"]
+        ticks = partials.facts["first"]
         start, end = ticks[low], ticks[triggers.row - 1]
-        return Runs(first, last, pieces.starts[triggers.key], start, end, triggers.at)
+        return Coverage(first, last, partials.starts[triggers.key], start, end, triggers.at)
 
     def describe(self) -> str:
         """The windows in words."""

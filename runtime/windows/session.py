@@ -9,8 +9,8 @@ import numpy as np
 from ...aggregators.errors import QueryError
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.next_greater import chain
-from ..frames.partials_view import Ints, Mask, Pieces, Ranges
-from ..frames.step_cut import Cut
+from ..frames.numbering import Numbering
+from ..frames.partials_view import Ints, Mask, PartialsView, Ranges
 from .sliding import STAMP, above_zero
 from .spec import Spec, TypeOf, Windows, one_of
 
@@ -92,38 +92,38 @@ class Sessions(Windows):
         return 0, self.gap
 
     @property
-    def cuts(self) -> tuple[Cut, ...]:
+    def numberings(self) -> tuple[Numbering, ...]:
         """A cut a gap, and one wherever sessions may be ended."""
-        return (Cut(*self.block), *(() if self.longest is None else (Cut(0, self.longest),)))
+        return (Numbering(*self.block), *(() if self.longest is None else (Numbering(0, self.longest),)))
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
         """The frame of each event."""
         if len(ticks):
-            reach = self.gap + 2 * (self.longest or 0)
-            overflow_guard(int(ticks.min()), int(ticks.max()) + reach, self.time)
+            margin = self.gap + 2 * (self.longest or 0)
+            overflow_guard(int(ticks.min()), int(ticks.max()) + margin, self.time)
         frames = ticks // self.gap
         return frames if self.longest is None else frames + ticks // self.longest, None
 
-    def all_ranges(self, pieces: Pieces) -> Ranges:
+    def all_ranges(self, partials: PartialsView) -> Ranges:
         """Every session over partials."""
-        first, last = pieces.facts["first"], pieces.facts["last"]
+        first, last = partials.facts["first"], partials.facts["last"]
         begins = np.ones(len(first), bool)
         apart = first[1:] - last[:-1]
         begins[1:] = apart > self.gap if self.merge_touching else apart >= self.gap
-        begins[pieces.starts] = True
+        begins[partials.starts] = True
         if self.longest is not None:
-            return self._no_longer(pieces, begins, self.longest)
+            return self._no_longer(partials, begins, self.longest)
         low = np.flatnonzero(begins)
         high = np.append(low[1:], len(first))[: len(low)].astype(np.int64)
         return Ranges(low, high, low, first[low], last[high - 1] + self.gap)
 
-    def _no_longer(self, pieces: Pieces, begins: Mask, longest: int) -> Ranges:
+    def _no_longer(self, partials: PartialsView, begins: Mask, longest: int) -> Ranges:
         """Sessions that are ended at multiples of a duration, which no frame straddles.
 
         Where a session ends depends on where it starts and on whether it follows on one that was ended: from each
         partial there are two possible sessions, and those that happen are reached one from the other.
         """
-        first, last = pieces.facts["first"], pieces.facts["last"]
+        first, last = partials.facts["first"], partials.facts["last"]
         count = len(first)
         row = np.repeat(np.arange(count), 2)
         follows = np.tile([False, True], count)
@@ -131,8 +131,8 @@ class Sessions(Windows):
         end = first[row] - into + np.where(follows | (into == 0), longest, 2 * longest)
         heads = np.append(np.flatnonzero(begins), count)
         gap = heads[np.searchsorted(heads, row, side="right")]
-        cut = np.minimum(pieces.locate(pieces.key[row], end, first), gap)
-        reached = np.flatnonzero(chain(2 * cut + (cut < gap), 2 * pieces.starts))
+        cut = np.minimum(partials.locate(partials.key[row], end, first), gap)
+        reached = np.flatnonzero(chain(2 * cut + (cut < gap), 2 * partials.starts))
         low, high = row[reached], cut[reached]
         return Ranges(low, high, low, first[low], np.minimum(last[high - 1] + self.gap, end[reached]))
 

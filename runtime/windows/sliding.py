@@ -10,9 +10,9 @@ import pyarrow as pa
 
 from ...aggregators.errors import DurationError, QueryError
 from ..columns.ticks import LIMIT, Duration, TimeColumn, describe, overflow_guard
+from ..frames.numbering import Numbering
 from ..frames.paired_steps import Steps, describe_ends, describe_steps
-from ..frames.partials_view import Ints, Mask, Numbers, Pieces, Ranges
-from ..frames.step_cut import Cut
+from ..frames.partials_view import Ints, Mask, PartialsView, Ranges, WindowIds
 from .calendar import Calendar, calendar
 from .spec import Spec, TypeOf, Windows, one_of
 
@@ -49,7 +49,7 @@ class Sliding(Spec):
         words += f", offset by {self.offset}" if self.offset else ""
         return words + (f", in {self.timezone}" if self.timezone else "")
 
-    def bind(self, time: TimeColumn, type_of: TypeOf) -> Grid | Calendar:
+    def bind(self, time: TimeColumn, type_of: TypeOf) -> TickSteps | Calendar:
         """The windows on a time column, in its ticks.
 
         Raises
@@ -66,7 +66,7 @@ class Sliding(Spec):
             )
         size, every = above_zero(time, self.size, "size"), above_zero(time, self.every, "every")
         steps = Steps(size, every, offset_ticks(time, self.offset) % every)
-        return Grid(time=time, steps=steps, closed=self.closed, **choices)
+        return TickSteps(time=time, steps=steps, closed=self.closed, **choices)
 
 
 def above_zero(time: TimeColumn, value: Duration, argument: str) -> int:
@@ -194,7 +194,7 @@ def tumbling(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Grid(Windows):
+class TickSteps(Windows):
     """Sliding windows in ticks of a time column."""
 
     steps: Steps
@@ -212,9 +212,9 @@ class Grid(Windows):
         return self.steps.offset + self._shift, self.steps.every
 
     @property
-    def cuts(self) -> tuple[Cut, ...]:
+    def numberings(self) -> tuple[Numbering, ...]:
         """One cut: a frame a step, or two."""
-        return (Cut(*self.block, self.steps.rest, self.steps.steps > 0),)
+        return (Numbering(*self.block, self.steps.rest, self.steps.steps > 0),)
 
     @property
     def frames_in_window(self) -> int:
@@ -225,34 +225,34 @@ class Grid(Windows):
         """The frame of each event, and which events are in any window (None: all)."""
         if not len(ticks):
             return ticks, None
-        reach = self.steps.size + 2 * self.steps.every
-        overflow_guard(int(ticks.min()) - reach, int(ticks.max()) + reach, self.time)
+        margin = self.steps.size + 2 * self.steps.every
+        overflow_guard(int(ticks.min()) - margin, int(ticks.max()) + margin, self.time)
         return self._frames(ticks)
 
-    def between(self, ticks: Ints) -> Ints:
+    def frames_unchecked(self, ticks: Ints) -> Ints:
         """The frames of times between two whose frames are known: these are in range as well."""
         return self._frames(ticks)[0]
 
     def _frames(self, ticks: Ints) -> tuple[Ints, Mask | None]:
         return self.steps.frames(ticks - self._shift if self._shift else ticks)
 
-    def stretch(self, frames: Ints) -> tuple[Ints, Ints]:
+    def frame_bounds(self, frames: Ints) -> tuple[Ints, Ints]:
         """The first tick of each frame and the first after it."""
-        start, end = self.steps.stretch(frames)
+        start, end = self.steps.frame_bounds(frames)
         return start + self._shift, end + self._shift
 
-    def numbers(self, pieces: Pieces) -> Numbers:
+    def window_ids(self, partials: PartialsView) -> WindowIds:
         """The first and the last window of each row."""
-        return self.steps.windows_of(pieces.frames)
+        return self.steps.windows_of(partials.frames)
 
     @property
-    def separable(self) -> bool:
+    def chunkable(self) -> bool:
         """Whether windows depend on nothing but the rows in them."""
         return self.emit == "every" and self.min_fill == "partial"
 
-    def all_ranges(self, pieces: Pieces) -> Ranges:
+    def all_ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials."""
-        low, high, row, number = self.steps.numbered(self._words, pieces, self.empty, self.min_fill)
+        low, high, row, number = self.steps.ranges_by_id(self._words, partials, self.empty, self.min_fill)
         return Ranges(low, high, row, *self.steps.bounds(number))
 
     @property

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..columns.ticks import TimeColumn
-from ..frames.partials_view import Alive, Ints, Mask, Pieces, Ranges
+from ..frames.partials_view import Ints, LiveFrames, Mask, PartialsView, Ranges
 from .sliding import EMIT
 from .spec import Spec, TypeOf, Windows, one_of
 
@@ -64,10 +64,10 @@ class Snapshots(Windows):
         """The frame of each event's start, or of its last tick: that tick."""
         return ticks, None
 
-    def alive(self, pieces: Pieces, first: Ints, until: Ints) -> Alive:
+    def live_frames(self, partials: PartialsView, first: Ints, until: Ints) -> LiveFrames:
         """The frames in which events live: from one change to the next."""
         rows = len(first)
-        key = np.concatenate([pieces.key, pieces.key])
+        key = np.concatenate([partials.key, partials.key])
         ticks = np.concatenate([first, until + 1])
         order = np.lexsort((ticks, key))
         fresh = np.ones(len(order), bool)
@@ -79,15 +79,15 @@ class Snapshots(Windows):
         living = np.cumsum(np.bincount(begins, minlength=len(change)) - np.bincount(stops, minlength=len(change))) > 0
         number = np.cumsum(living) - 1
         frame = np.flatnonzero(living)
-        starts = np.searchsorted(key[change[frame]], np.arange(len(pieces.starts)))
+        starts = np.searchsorted(key[change[frame]], np.arange(len(partials.starts)))
         start, end = ticks[change[frame]], ticks[change[np.minimum(frame + 1, len(change) - 1)]]
-        found = Pieces(np.arange(len(frame)), starts, {"first": start, "last": end}, pieces.keys)
-        return Alive(number[begins], number[stops - 1], found, end - start)
+        found = PartialsView(np.arange(len(frame)), starts, {"first": start, "last": end}, partials.keys)
+        return LiveFrames(number[begins], number[stops - 1], found, end - start)
 
-    def all_ranges(self, pieces: Pieces) -> Ranges:
+    def all_ranges(self, partials: PartialsView) -> Ranges:
         """Every window over frames in which events live: each of them by itself."""
-        row = np.arange(len(pieces.frames))
-        return Ranges(row, row + 1, row, pieces.facts["first"], pieces.facts["last"])
+        row = np.arange(len(partials.frames))
+        return Ranges(row, row + 1, row, partials.facts["first"], partials.facts["last"])
 
     def describe(self) -> str:
         """The windows in words."""

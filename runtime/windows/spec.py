@@ -12,8 +12,18 @@ import pyarrow as pa
 
 from ...aggregators.errors import EngineError, QueryError
 from ..columns.ticks import TimeColumn
-from ..frames.partials_view import Alive, Ints, Mask, Numbers, Pieces, Ranges, Runs, changed, join_stretches
-from ..frames.step_cut import Cut
+from ..frames.numbering import Numbering
+from ..frames.partials_view import (
+    Coverage,
+    Ints,
+    LiveFrames,
+    Mask,
+    PartialsView,
+    Ranges,
+    WindowIds,
+    changed,
+    join_intervals,
+)
 
 TypeOf = Callable[[str, str], pa.DataType]
 """The type of a column by its name, for an argument that messages name."""
@@ -115,13 +125,13 @@ class Windows(ABC):
         return ()
 
     @property
-    def reach(self) -> tuple[int, int] | None:
-        """How many rows of its key a window takes in before and after the one it belongs to; None: any number."""
+    def row_span(self) -> tuple[int, int] | None:
+        """(lookback, lookahead): the rows a window takes in before and after its own; None: any number."""
         return None
 
     @property
     def step(self) -> int:
-        """Where windows have a reach: no frame straddles a multiple of so many rows."""
+        """Where windows have a row span: no frame straddles a multiple of so many rows."""
         return 1
 
     def check_keys(self, names: tuple[str, ...], types: list[pa.DataType]) -> None:  # noqa: B027  # most fit any
@@ -152,7 +162,7 @@ class Windows(ABC):
         return None
 
     @property
-    def cuts(self) -> tuple[Cut, ...] | None:
+    def numberings(self) -> tuple[Numbering, ...] | None:
         """Cuts of the line the sum of whose numbers is the number of a frame; None: frames are not so simple."""
         return None
 
@@ -165,20 +175,20 @@ class Windows(ABC):
     def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
         """The frame of each event, never falling with time, and which events are in any window (None: all)."""
 
-    def between(self, ticks: Ints) -> Ints:
+    def frames_unchecked(self, ticks: Ints) -> Ints:
         """The frames of times between two whose frames are known."""
         return self.frames(ticks, None)[0]
 
     @abstractmethod
-    def all_ranges(self, pieces: Pieces) -> Ranges | Runs:
+    def all_ranges(self, partials: PartialsView) -> Ranges | Coverage:
         """Every window over partials."""
 
-    def numbers(self, pieces: Pieces) -> Numbers | None:
+    def window_ids(self, partials: PartialsView) -> WindowIds | None:
         """The first and the last window of each row, where they have consecutive numbers; None: about one a row."""
         return None
 
     @property
-    def separable(self) -> bool:
+    def chunkable(self) -> bool:
         """Whether the windows of some numbers can be had from the rows in them, and those just before and after."""
         return False
 
@@ -186,13 +196,13 @@ class Windows(ABC):
     def _on_change(self) -> bool:
         return self.emit == "on_change"
 
-    def ranges(self, pieces: Pieces) -> Ranges | Runs:
+    def ranges(self, partials: PartialsView) -> Ranges | Coverage:
         """The windows over partials whose results are wanted."""
-        found = self.all_ranges(pieces)
-        if isinstance(found, Runs):
-            return found.where(changed(found.first, found.last, pieces.key[found.row])) if self._on_change else found
+        found = self.all_ranges(partials)
+        if isinstance(found, Coverage):
+            return found.where(changed(found.first, found.last, partials.key[found.row])) if self._on_change else found
         if self._on_change and len(found.low):
-            key, empty = pieces.key[found.row], found.high == found.low
+            key, empty = partials.key[found.row], found.high == found.low
             same = (found.low[1:] == found.low[:-1]) & (found.high[1:] == found.high[:-1])
             same = (same | (empty[1:] & empty[:-1])) & (key[1:] == key[:-1])
             found = found.where(np.concatenate([[True], ~same]))
@@ -200,23 +210,23 @@ class Windows(ABC):
             found = found._replace(at=found.end if self.stamp == "end" else found.start)
         return found
 
-    def stretch(self, frames: Ints) -> tuple[Ints, Ints] | None:
+    def frame_bounds(self, frames: Ints) -> tuple[Ints, Ints] | None:
         """The first tick of each frame and the first after it; None where frames have no bounds by themselves."""
         return None
 
-    def alive(self, pieces: Pieces, first: Ints, until: Ints) -> Alive:
+    def live_frames(self, partials: PartialsView, first: Ints, until: Ints) -> LiveFrames:
         """The frames in which interval events live.
 
         Parameters
         ----------
-        pieces
+        partials
             Their partials.
         first, until
             A tick in the frame in which the events of each partial start, and one in that in which they end.
         """
         begin, end = self.frames(first, None)[0], self.frames(until, None)[0]
-        stretches = join_stretches(self.describe(), pieces, begin, end)
-        bounds = self.stretch(stretches.frames.frames)
+        stretches = join_intervals(self.describe(), partials, begin, end)
+        bounds = self.frame_bounds(stretches.frames.frames)
         return stretches if bounds is None else stretches._replace(ticks=bounds[1] - bounds[0])
 
     @abstractmethod

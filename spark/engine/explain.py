@@ -74,8 +74,8 @@ def in_python(plan: Plan) -> str:
 def gathered(plan: Plan) -> str:
     """Where partials meet if not on the driver."""
     blocks = in_blocks(plan) if plan.in_rows else None
-    if blocks is not None and isinstance(blocks.line, Blocks) and blocks.line.reach is not None:
-        before, after = blocks.line.reach
+    if blocks is not None and isinstance(blocks.line, Blocks) and blocks.line.row_span is not None:
+        before, after = blocks.line.row_span
         near = [f"{rows:,} rows {word} it" for rows, word in ((before, "before"), (after, "after")) if rows]
         by = "key and block" if plan.by else "block"
         more = f", each with the {' and '.join(near)}" if near else ""

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import framefold as ff
 from framefold import DurationError, QueryError
 from framefold.runtime.columns.ticks import TimeColumn
-from framefold.runtime.windows import Grid, Pieces, Ranges
+from framefold.runtime.windows import PartialsView, Ranges, TickSteps
 
 TIME = TimeColumn("t", pa.int64())
 
@@ -63,7 +63,7 @@ def expected(spec: Any, events: Events) -> list[tuple[int, int, list[int]]]:
     return rows
 
 
-def framed(grid: Grid, events: Events) -> tuple[np.ndarray, np.ndarray, list[list[int]]]:
+def framed(grid: TickSteps, events: Events) -> tuple[np.ndarray, np.ndarray, list[list[int]]]:
     """The frames of all keys, each key's first row, and the times in each row."""
     frames: list[int] = []
     starts: list[int] = []
@@ -85,7 +85,7 @@ def framed(grid: Grid, events: Events) -> tuple[np.ndarray, np.ndarray, list[lis
 def test_ranges_are_the_windows(spec: Any, events: Events) -> None:
     grid = spec.bind(TIME, no_columns)
     frames, starts, times_of = framed(grid, events)
-    ranges = grid.ranges(Pieces(frames, starts))
+    ranges = grid.ranges(PartialsView(frames, starts))
     rows = expected(spec, events)
     assert [list(chain(*times_of[a:b])) for a, b in zip(ranges.low.tolist(), ranges.high.tolist(), strict=True)] == [
         times for *_, times in rows
@@ -166,7 +166,7 @@ def test_too_many_empty_windows_are_refused(far: int) -> None:
 
 def test_no_frames_no_windows() -> None:
     empty = np.array([], np.int64)
-    ranges = ff.sliding(3, 1).bind(TIME, no_columns).ranges(Pieces(empty, empty))
+    ranges = ff.sliding(3, 1).bind(TIME, no_columns).ranges(PartialsView(empty, empty))
     assert ranges == Ranges(*ranges)
     assert [len(column) for column in ranges[:5]] == [0] * 5
 

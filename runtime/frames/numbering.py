@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 
-class Cut(NamedTuple):
+class Numbering(NamedTuple):
     """Stretches of a line of ticks, numbered in their order.
 
     Attributes
@@ -32,7 +32,7 @@ class Cut(NamedTuple):
     def ends(self, number: int) -> tuple[int, int]:
         """The first and the last tick of the step that a number is in.
 
-        >>> Cut(1, 10, 4).ends(3)
+        >>> Numbering(1, 10, 4).ends(3)
         (11, 20)
         """
         start = number // self.parts * self.width + self.origin
