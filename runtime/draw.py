@@ -150,9 +150,9 @@ class Picture:
 
     def _frames(self, plan: Plan, events: Ints) -> None:
         """The frames that have events, where they have bounds of their own; else where each is."""
-        (windows,) = plan.line.windows
+        (windows,) = plan.axis.windows
         found = None
-        if windows.axis == "time" and not plan.line.each_row:
+        if windows.unit == "time" and not plan.axis.each_row:
             frames, inside = windows.frames(events, None)
             frames = np.unique(frames if inside is None else frames[inside])
             found = windows.frame_bounds(frames)

@@ -49,7 +49,7 @@ def explain(plan: Plan, engine: str, stages: Sequence[tuple[str, str]]) -> Expla
     stages
         Pairs of a stage's name and where it runs, from the engine.
     """
-    windows, frames = plan.line.windows, plan.line.describe_frames()
+    windows, frames = plan.axis.windows, plan.axis.describe_frames()
     by = f"key {', '.join(plan.by)}" if plan.by else "one key: everything"
     rows = [
         ("events", f"time {plan.time} ({plan.times.type}), {by}; columns read: {', '.join(plan.columns)}"),
@@ -74,7 +74,7 @@ def way(plan: Plan, bound: BoundAggregate, windows: Windows) -> str:
             "tree": f"covers by a tree over the windows (O(log n) element operations a window): {why}",
             "copies": "covers by copies (an element operation for each window of each event): order matters",
         }[way_of(bound)]
-    if windows.frames_in_window == 1 and len(plan.line.windows) == 1:
+    if windows.frames_in_window == 1 and len(plan.axis.windows) == 1:
         return "slides by nothing to slide (no element operations): a window is one frame"
     if windows.runs:
         cost = "2" if deducts else "O(log n)"

@@ -41,7 +41,7 @@ def why_not(plan: Plan) -> str | None:
         return "the events have an end"
     if plan.ordered:
         return "the order of events matters to an operation"
-    for each in plan.line.windows:
+    for each in plan.axis.windows:
         if each.numberings is None:
             return f"SQL has no simple number for the frames of {each.describe()}"
     found = numberings(plan)
@@ -55,7 +55,7 @@ def why_not(plan: Plan) -> str | None:
 
 def numberings(plan: Plan) -> list[Numbering]:
     """How the frames of a plan are numbered."""
-    return [by for each in plan.line.windows for by in each.numberings or ()]
+    return [by for each in plan.axis.windows for by in each.numberings or ()]
 
 
 def most_frames(plan: Plan) -> int:
@@ -218,5 +218,5 @@ class Request:
         else:
             (by,) = numberings(self.plan)
             ends = [max(by.ends(int(frames.min()))[0], -LIMIT), min(by.ends(int(frames.max()))[1], LIMIT - 1)]
-        for windows in self.plan.line.windows:
+        for windows in self.plan.axis.windows:
             windows.frames(np.array(ends, np.int64), None)

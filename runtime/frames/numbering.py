@@ -1,4 +1,4 @@
-"""A line cut at a constant step, as numbers that integer division gives."""
+"""An axis cut at a constant step, as numbers that integer division gives."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Numbering(NamedTuple):
-    """Stretches of a line of ticks, numbered in their order.
+    """Stretches of an axis of ticks, numbered in their order.
 
     Attributes
     ----------

@@ -73,8 +73,8 @@ class PartialsView:
         The frame of each row; a row may be only a part of its frame, so numbers can repeat.
     starts
         The first row of each key.
-    facts
-        What the windows asked to know of each row, by name; see :attr:`Windows.facts`.
+    window_inputs
+        What the windows asked to know of each row, by name; see :attr:`Windows.window_inputs`.
     keys
         The key columns, with one value for each key.
     within
@@ -84,7 +84,7 @@ class PartialsView:
 
     frames: Ints
     starts: Ints
-    facts: Mapping[str, NDArray[Any]] = field(default_factory=dict)
+    window_inputs: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     keys: tuple[pa.Array, ...] = ()
     within: tuple[int, int] | None = None
 

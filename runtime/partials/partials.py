@@ -19,7 +19,7 @@ from ..columns.key_codes import Ints, key_codes, one_array, pack, span
 from ..sliding.scan import take
 from ..sliding.slide import replace
 
-FRAME, PART, UNTIL = "frame", "part", "until"
+FRAME, BATCH_RANK, UNTIL = "frame", "batch_rank", "until"
 PIECE = 1 << 18
 """So many (key, frame)s are merged at a time: what that takes meanwhile is memory that is used again."""
 
@@ -33,7 +33,7 @@ def plane_names(output: str, bound: BoundAggregate) -> dict[str, list[str]]:
 
 
 def schema(keys: list[pa.Field], outputs: dict[str, BoundAggregate], until: bool = False) -> pa.Schema:
-    """The schema of a partials table: keys, frame, part (the rank of its batch in input order), state fields.
+    """The schema of a partials table: keys, frame, batch rank (of its batch in input order), state fields.
 
     Partials of interval events also have the frame in which these end.
     """
@@ -44,13 +44,13 @@ def schema(keys: list[pa.Field], outputs: dict[str, BoundAggregate], until: bool
         for key, names in plane_names(output, bound).items()
         for name, type in zip(names, bound.fields[key].planes.values(), strict=True)
     ]
-    taken = {FRAME, PART, UNTIL, *(state.name for state in states)}
+    taken = {FRAME, BATCH_RANK, UNTIL, *(state.name for state in states)}
     for position, key in enumerate(keys):
         while key.name in taken:  # a key may be called as a column of ours
             key = key.with_name(f"{key.name}_")
         keys[position] = key
         taken.add(key.name)
-    numbers = [pa.field(name, pa.int64(), False) for name in (FRAME, PART, *([UNTIL] if until else []))]
+    numbers = [pa.field(name, pa.int64(), False) for name in (FRAME, BATCH_RANK, *([UNTIL] if until else []))]
     return pa.schema([*keys, *numbers, *states])
 
 
@@ -61,7 +61,7 @@ def to_table(
     outputs: dict[str, BoundAggregate],
     states: dict[str, State],
 ) -> pa.Table:
-    """A partials table of its columns; ``numbers`` are frames, parts and, for interval events, their last frames."""
+    """A partials table of its columns; ``numbers`` are frames, ranks and, for interval events, their last frames."""
     planes: list[pa.Array] = []
     for output, bound in outputs.items():
         for key, kind in bound.fields.items():
@@ -91,12 +91,12 @@ def merge(table: pa.Table, keys: Sequence[str], outputs: dict[str, BoundAggregat
     """
     codes, count = key_codes([one_array(table.column(name)) for name in keys], len(table), ordered=True)
     frames = one_array(table.column(FRAME)).to_numpy()
-    parts = one_array(table.column(PART)).to_numpy()
+    ranks = one_array(table.column(BATCH_RANK)).to_numpy()
     numbers = [frames] if UNTIL not in table.column_names else [frames, one_array(table.column(UNTIL)).to_numpy()]
     packed, size = pack([(codes, count), *map(span, numbers)], len(table))
-    if (parts[1:] < parts[:-1]).any():
-        by_part = np.argsort(parts, kind="stable")
-        order = by_part[sorting(packed[by_part], size)]
+    if (ranks[1:] < ranks[:-1]).any():
+        by_rank = np.argsort(ranks, kind="stable")
+        order = by_rank[sorting(packed[by_rank], size)]
     else:
         order = sorting(packed, size)
     packed, codes = packed[order], codes[order]
@@ -110,7 +110,9 @@ def merge(table: pa.Table, keys: Sequence[str], outputs: dict[str, BoundAggregat
         whole = {name: states_of(table, name, bound) for name, bound in outputs.items()}
         columns = [one_array(table.column(name)) for name in keys]
         plain = [
-            one_array(table.column(name)).to_numpy() for name in (FRAME, PART, UNTIL) if name in table.column_names
+            one_array(table.column(name)).to_numpy()
+            for name in (FRAME, BATCH_RANK, UNTIL)
+            if name in table.column_names
         ]
         tables = []
         for at in range(0, len(starts), PIECE):

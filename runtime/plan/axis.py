@@ -1,4 +1,4 @@
-"""The line of a query: time, or the rows of each key, cut into frames that all its windows share."""
+"""The axis of a plan: time, or the rows of each key, cut into frames that all its windows share."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from ..windows.from_table import Anchored
 
 
 @dataclass(frozen=True)
-class Line:
-    """The windows of a query on one line.
+class Axis:
+    """The windows of a plan on one axis.
 
     One kind of windows cuts it by itself. Several cut it together wherever any of them does: the number of a shared
     frame is the sum of the numbers that each of them gives, which changes exactly where one of these does, because none
@@ -36,19 +36,19 @@ class Line:
         return self.intervals and self.in_order
 
     @property
-    def axis(self) -> str:
+    def unit(self) -> str:
         """What frames are stretches of: ``"rows"`` as soon as some windows are counted in rows, else ``"time"``."""
-        return "rows" if self.each_row or any(each.axis == "rows" for each in self.windows) else "time"
+        return "rows" if self.each_row or any(each.unit == "rows" for each in self.windows) else "time"
 
     @cached_property
-    def facts(self) -> tuple[str, ...]:
+    def window_inputs(self) -> tuple[str, ...]:
         """What must be known of every partial."""
-        facts = {fact for each in self.windows for fact in each.facts}
+        window_inputs = {name for each in self.windows for name in each.window_inputs}
         if len(self.windows) > 1:
-            facts |= {"first", *(["rank"] if self.axis == "rows" else [])}
+            window_inputs |= {"first", *(["rank"] if self.unit == "rows" else [])}
         if self.intervals:
-            facts |= {"first", "until"}
-        return tuple(sorted(facts))
+            window_inputs |= {"first", "until"}
+        return tuple(sorted(window_inputs))
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -99,24 +99,24 @@ class Line:
         number: int,
         frames: Ints,
         starts: Ints,
-        facts: Mapping[str, NDArray[Any]],
+        window_inputs: Mapping[str, NDArray[Any]],
         keys: tuple[pa.Array, ...] = (),
         within: tuple[int, int] | None = None,
     ) -> Ranges | Coverage:
         """The windows of one kind over partials sorted by key and frame; of one alone, maybe those of some numbers."""
         windows = self.windows[number]
         if len(self.windows) == 1:
-            return windows.ranges(PartialsView(frames, starts, facts, keys, within))
-        own, inside = windows.frames(facts["first"], facts.get("rank"))
-        if "rows" in facts and not isinstance(windows, Anchored):  # what has no event is there for given windows only
-            inside = facts["rows"] > 0 if inside is None else inside & (facts["rows"] > 0)
+            return windows.ranges(PartialsView(frames, starts, window_inputs, keys, within))
+        own, inside = windows.frames(window_inputs["first"], window_inputs.get("rank"))
+        if "rows" in window_inputs and not isinstance(windows, Anchored):  # partials without events: of those
+            inside = window_inputs["rows"] > 0 if inside is None else inside & (window_inputs["rows"] > 0)
         if inside is None or inside.all():
-            return windows.ranges(PartialsView(own, starts, facts, keys))
+            return windows.ranges(PartialsView(own, starts, window_inputs, keys))
         # Partials that are in no window of this kind must not be in the midst of one.
         rows = np.flatnonzero(inside)
         key = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(frames))))[rows]
         anew = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])[: len(key)])
-        kept = {name: values[rows] for name, values in facts.items()}
+        kept = {name: values[rows] for name, values in window_inputs.items()}
         some = tuple(column.take(pa.array(key[anew])) for column in keys)
         found = windows.ranges(PartialsView(own[rows], anew, kept, some))
         if isinstance(found, Coverage):
@@ -130,7 +130,7 @@ class Line:
         return found._replace(low=low, high=high, row=rows[found.row])
 
     def describe_frames(self) -> str:
-        """How the line is cut, in words."""
+        """How the axis is cut, in words."""
         if len(self.windows) == 1:
             return self.windows[0].describe_frames()
         cuts = "; ".join(dict.fromkeys(each.describe_frames() for each in self.windows))

@@ -14,10 +14,10 @@ from ..columns.key_codes import require_key
 from ..columns.ticks import Duration, TimeColumn
 from ..partials.partials import schema
 from ..windows import Spec
-from .axis import Line
+from .axis import Axis
 from .plan import Plan
 from .validate import AT, WINDOW, check_intervals, check_outputs, require_order, type_of, windows_of
-from .window_inputs import RANK, fact
+from .window_inputs import RANK, window_input
 
 
 def bind(
@@ -82,34 +82,34 @@ def bind(
             f"{clips[0]}={outputs[clips[0]]!r} is given {len(windows)} kinds of windows; expected a query for each"
         )
     in_order = any(not operation.commutative or operation.asked.in_order for operation in bound.values())
-    line = Line(windows, ends is not None, in_order)
-    facts = {f"#{name}": fact(name) for name in line.facts}
-    facts |= {f"#{name}": fact(name, type_of(events, name, "the windows")) for name in line.columns}
+    axis = Axis(windows, ends is not None, in_order)
+    window_inputs = {f"#{name}": window_input(name) for name in axis.window_inputs}
+    window_inputs |= {f"#{name}": window_input(name, type_of(events, name, "the windows")) for name in axis.columns}
     for name in ties:
         require_order(name, type_of(events, name, "ties="))
     inputs = (column for operation in outputs.values() for column in operation.columns)
     needed = [
         pa.field(name, type_of(events, name, "columns"))
-        for name in dict.fromkeys([time, *([until] if until else []), *by, *ties, *line.columns, *inputs])
+        for name in dict.fromkeys([time, *([until] if until else []), *by, *ties, *axis.columns, *inputs])
     ]
-    if line.axis == "rows":
+    if axis.unit == "rows":
         needed.append(pa.field(RANK, pa.int64()))
     keys = [pa.field(name, type_of(events, name, "by=")) for name in by]
     bounds = pa.struct([pa.field("start", time_column.bound_type), pa.field("end", time_column.bound_type)])
-    at = [pa.field(AT, time_column.bound_type)] if line.stamped else []
+    at = [pa.field(AT, time_column.bound_type)] if axis.stamped else []
     results = [pa.field(name, operation.result) for name, operation in bound.items()]
     return Plan(
         time_column,
         tuple(by),
         tuple(ties),
-        line,
-        facts,
+        axis,
+        window_inputs,
         ends,
         most,
         bound,
         over,
         null_time,
         pa.schema(needed),
-        schema(keys, facts | bound, ends is not None),
+        schema(keys, window_inputs | bound, ends is not None),
         pa.schema([*keys, pa.field(WINDOW, bounds, False), *at, *results]),
     )

@@ -22,7 +22,7 @@ from ..frames.partials_view import Mask
 from ..partials.partials import merge, to_table
 from ..results.chunks import results_in_pieces
 from ..windows import Ints
-from .axis import Line
+from .axis import Axis
 from .window_inputs import RANK, UNTIL_TICK
 
 
@@ -36,9 +36,9 @@ class Plan:
     ----------
     ties
         The columns that order events of one time.
-    line
-        The windows, on one line.
-    facts
+    axis
+        The windows, on one axis.
+    window_inputs
         What the windows must know of every partial.
     until
         The column of the ends of interval events.
@@ -53,8 +53,8 @@ class Plan:
     times: TimeColumn
     by: tuple[str, ...]
     ties: tuple[str, ...]
-    line: Line
-    facts: dict[str, BoundAggregate]
+    axis: Axis
+    window_inputs: dict[str, BoundAggregate]
     until: TimeColumn | None
     longest: int | None
     outputs: dict[str, BoundAggregate]
@@ -76,8 +76,8 @@ class Plan:
 
     @property
     def states(self) -> dict[str, BoundAggregate]:
-        """Whatever has a state in partials: facts for the windows, and the outputs."""
-        return self.facts | self.outputs
+        """Whatever has a state in partials: the window inputs, and the outputs."""
+        return self.window_inputs | self.outputs
 
     @property
     def clips(self) -> bool:
@@ -87,7 +87,7 @@ class Plan:
     @property
     def in_rows(self) -> bool:
         """Whether the events must come with their row numbers in :data:`RANK`, sorted by key and row."""
-        return self.line.axis == "rows"
+        return self.axis.unit == "rows"
 
     @property
     def _keys(self) -> list[str]:
@@ -99,14 +99,14 @@ class Plan:
         """Whether some operation needs all events of one (key, frame) together and in time order."""
         return bool(self.ties) or not all(bound.commutative for bound in self.outputs.values())
 
-    def accumulate(self, events: pa.Table | pa.RecordBatch, part: int) -> pa.Table:
+    def accumulate(self, events: pa.Table | pa.RecordBatch, batch_rank: int) -> pa.Table:
         """A batch of events as partials: one row for each (key, frame) in it.
 
         Parameters
         ----------
         events
             Events with at least the query's columns, and :data:`RANK` where windows are counted in rows.
-        part
+        batch_rank
             The rank of the batch in input order.
 
         Raises
@@ -132,7 +132,7 @@ class Plan:
         ranks = columns[RANK].to_numpy() if self.in_rows else None
         frames, inside = self._numbers(ticks, ranks)
         if ends is None and inside is not None and not inside.all():
-            return self.accumulate(events.filter(pa.array(inside)), part)
+            return self.accumulate(events.filter(pa.array(inside)), batch_rank)
         # Frame by frame and not key by key: events that follow one another in time then add to neighbouring states.
         numbers = [frames] if ends is None else [frames, self._numbers(ends - 1, ranks)[0]]
         keys = [key(coded_or_plain(events.column(name), types.field(name).type)) for name in self.by]
@@ -145,7 +145,7 @@ class Plan:
             for name, bound in sorted(self.states.items(), key=lambda state: not state[1].columns)  # sums count rows
         }
         first, *more = groups.values[: len(numbers)]
-        parts = np.full(len(first), part, np.int64)
+        parts = np.full(len(first), batch_rank, np.int64)
         made = to_table(self.partials_schema, groups.values[len(numbers) :], [first, parts, *more], self.states, states)
         if groups.counts is not None or (counts := shared.count()).all():
             return made
@@ -157,18 +157,18 @@ class Plan:
 
     def _numbers(self, ticks: Ints, ranks: Ints | None) -> tuple[Coded, Mask | None]:
         """The frames of events, and which events are in any window (None: all)."""
-        if self.line.axis == "time":  # frames follow the order of ticks: the edges tell which there may be
-            (least, greatest), inside = self.line.frames(np.array(edges(ticks)), None)
+        if self.axis.unit == "time":  # frames follow the order of ticks: the edges tell which there may be
+            (least, greatest), inside = self.axis.frames(np.array(edges(ticks)), None)
             if inside is None:
-                return numbers_of(InTime(self.line.frames_unchecked, ticks), least, greatest), None
-        frames, inside = self.line.frames(ticks, ranks)
+                return numbers_of(InTime(self.axis.frames_unchecked, ticks), least, greatest), None
+        frames, inside = self.axis.frames(ticks, ranks)
         return numbers_of(frames, frames.min(), frames.max()), inside
 
     def _frames(self, groups: Groups, ticks: Ints, ends: Ints | None, ranks: Ints | None) -> Frames:
         """The rows of a batch in their frames; with their lives there, where an output asks for them."""
         if ends is None or not self.clips:
             return Frames(groups.index, groups.size, ticks, ranks, groups.counts)
-        (windows,) = self.line.windows
+        (windows,) = self.axis.windows
         stretches = [windows.frame_bounds(windows.frames(each, None)[0]) for each in (ticks, ends - 1)]
         if windows.whole_frames or stretches[0] is None or stretches[1] is None:
             head = tail = np.zeros(len(ticks), np.int64)
@@ -181,7 +181,7 @@ class Plan:
         """Partials without an event for the keys that have windows of their own; to be merged with the others."""
         types = [self.partials_schema.field(name).type for name in self._keys]
         tables = [self.partials_schema.empty_table()]
-        for windows in self.line.windows:
+        for windows in self.axis.windows:
             keys = windows.keys_of_their_own(types)
             if keys is None:
                 continue

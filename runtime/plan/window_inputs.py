@@ -97,8 +97,8 @@ class Value(AggregateOperation):
         return a["value"]
 
 
-def fact(name: str, type: pa.DataType | None = None) -> BoundAggregate:
-    """A fact's operation, by its name; ``type`` where it is the value of a column."""
+def window_input(name: str, type: pa.DataType | None = None) -> BoundAggregate:
+    """The operation of a window input, by its name; ``type`` where it is the value of a column."""
     if type is not None:
         return BoundAggregate(f"#{name}", Value(name), [type])
     operations: dict[str, tuple[AggregateOperation, list[pa.DataType]]] = {

@@ -16,7 +16,7 @@ from ..frames.partials_view import WindowIds, entering
 from ..partials.partials import FRAME
 from ..windows import MAX_WINDOWS, Ints, PartialsView
 from ..windows.spec import Windows
-from .layout import facts_of, results_of_keys
+from .layout import results_of_keys, window_inputs_of
 
 if TYPE_CHECKING:
     from ..plan.plan import Plan
@@ -70,7 +70,7 @@ def results_in_pieces(
 
 def chunkable(plan: Plan) -> bool:
     """Whether the windows of one key can be had some at a time."""
-    return plan.until is None and len(plan.line.windows) == 1 and plan.line.windows[0].chunkable
+    return plan.until is None and len(plan.axis.windows) == 1 and plan.axis.windows[0].chunkable
 
 
 def windows_of_keys(plan: Plan, partials: pa.Table, starts: Ints) -> NDArray[np.float64]:
@@ -79,10 +79,10 @@ def windows_of_keys(plan: Plan, partials: pa.Table, starts: Ints) -> NDArray[np.
     sizes = np.diff(np.append(starts, len(frames))).astype(np.float64)
     if plan.until is not None:
         return sizes
-    facts = facts_of(plan, partials) if len(plan.line.windows) > 1 else {}
+    window_inputs = window_inputs_of(plan, partials) if len(plan.axis.windows) > 1 else {}
     total = np.zeros(len(starts))
-    for each in plan.line.windows:
-        own = each.frames(facts["first"], facts.get("rank"))[0] if facts else frames
+    for each in plan.axis.windows:
+        own = each.frames(window_inputs["first"], window_inputs.get("rank"))[0] if window_inputs else frames
         numbers = each.window_ids(PartialsView(own, starts))
         total += sizes if numbers is None else np.add.reduceat(_counts(each, numbers, starts)[1], starts)
     return total
@@ -116,7 +116,7 @@ def _counts(windows: Windows, numbers: WindowIds, starts: Ints) -> tuple[Ints, N
 
 def _results_of_one_key(plan: Plan, partials: pa.Table, most: int) -> Iterator[pa.Table]:
     """The windows of one key by their numbers, so many at a time, from the rows around them."""
-    windows, one = plan.line.windows[0], np.zeros(1, np.intp)
+    windows, one = plan.axis.windows[0], np.zeros(1, np.intp)
     frames = one_array(partials.column(FRAME)).to_numpy()
     numbers = cast(WindowIds, windows.window_ids(PartialsView(frames, one)))
     begin, counts = _counts(windows, numbers, one)

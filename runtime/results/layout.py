@@ -59,14 +59,14 @@ def results_of_keys(
     first = pa.array(starts)
     columns = [one_array(partials.column(name)) for name in partials.column_names[: len(plan.by)]]
     keys = tuple(column.take(first) for column in columns)
-    facts = facts_of(plan, partials)
+    window_inputs = window_inputs_of(plan, partials)
     windows: list[Ranges | Coverage | Lifespans]
     if plan.until is not None:
-        view = PartialsView(frames, starts, facts, keys)
-        windows = [lifespans(each, view, facts["first"], facts["until"]) for each in plan.line.windows]
+        view = PartialsView(frames, starts, window_inputs, keys)
+        windows = [lifespans(each, view, window_inputs["first"], window_inputs["until"]) for each in plan.axis.windows]
     else:
-        numbers = range(len(plan.line.windows))
-        windows = [plan.line.ranges(number, frames, starts, facts, keys, within) for number in numbers]
+        numbers = range(len(plan.axis.windows))
+        windows = [plan.axis.ranges(number, frames, starts, window_inputs, keys, within) for number in numbers]
     rows = lay_out([each.ranges if isinstance(each, Lifespans) else each for each in windows], starts)
     taken = pa.array(rows.row)
     bounds = pa.StructArray.from_arrays(
@@ -74,22 +74,25 @@ def results_of_keys(
         fields=list(plan.result_schema.field("window").type),
     )
     answer = [*(column.take(taken) for column in columns), bounds]
-    if plan.line.stamped:
+    if plan.axis.stamped:
         assert rows.at is not None
         at = plan.times.bounds(rows.at)
         answer.append(at if rows.stamped is None else pc.if_else(pa.array(rows.stamped), at, pa.scalar(None, at.type)))
     for name, bound in plan.outputs.items():
         states = states_of(partials, name, bound)
         over = plan.over[name]
-        slid = [states_over(bound, states, windows[each], plan.line.windows[each].whole_frames) for each in over]
+        slid = [states_over(bound, states, windows[each], plan.axis.windows[each].whole_frames) for each in over]
         finished = [bound.finish(each) for each in slid]
         answer.append(spread(finished, [rows.of_windows[each] for each in over], len(rows.row)))
     return pa.Table.from_arrays(answer, schema=plan.result_schema)
 
 
-def facts_of(plan: Plan, partials: pa.Table) -> dict[str, NDArray[Any]]:
+def window_inputs_of(plan: Plan, partials: pa.Table) -> dict[str, NDArray[Any]]:
     """What the windows must know of each partial."""
-    return {name[1:]: bound.finish(states_of(partials, name, bound)).to_numpy() for name, bound in plan.facts.items()}
+    return {
+        name[1:]: bound.finish(states_of(partials, name, bound)).to_numpy()
+        for name, bound in plan.window_inputs.items()
+    }
 
 
 def states_over(bound: BoundAggregate, states: State, windows: Ranges | Coverage | Lifespans, whole: bool) -> State:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..columns.key_codes import one_array
 from ..partials.partials import FRAME, states_of
-from ..plan.axis import Line
+from ..plan.axis import Axis
 from ..plan.plan import Plan
 from ..windows import Coverage, Ints, Ranges
 
@@ -24,8 +24,8 @@ WIDTH = 1 << 17
 
 
 @dataclass(frozen=True, kw_only=True)
-class Blocks(Line):
-    """A line in blocks of so many rows, each with copies of the partials next to it that its windows take in.
+class Blocks(Axis):
+    """An axis in blocks of so many rows, each with copies of the partials next to it that its windows take in.
 
     A window belongs to the block of its own row: the one that completes it, or the one it is around. Only there are all
     of its partials, so only there is it given.
@@ -38,15 +38,15 @@ class Blocks(Line):
         number: int,
         frames: Ints,
         starts: Ints,
-        facts: Mapping[str, NDArray[Any]],
+        window_inputs: Mapping[str, NDArray[Any]],
         keys: tuple[pa.Array, ...] = (),
         within: tuple[int, int] | None = None,
     ) -> Ranges | Coverage:
         """The windows of one kind that belong to the blocks of partials sorted by key, block and frame."""
-        found = super().ranges(number, frames, starts, facts, keys, within)
+        found = super().ranges(number, frames, starts, window_inputs, keys, within)
         assert isinstance(found, Ranges)
         blocks = keys[-1].to_numpy()[np.searchsorted(starts, found.row, side="right") - 1]
-        return found.where(facts.get("rank", frames)[found.row] // self.width == blocks)
+        return found.where(window_inputs.get("rank", frames)[found.row] // self.width == blocks)
 
 
 def in_blocks(plan: Plan) -> Plan | None:
@@ -64,10 +64,10 @@ def in_blocks(plan: Plan) -> Plan | None:
     -------
     A query with one more key, the last: the number of the block.
     """
-    span = plan.line.row_span
-    if span is None or len(plan.line.windows) > 1:
+    span = plan.axis.row_span
+    if span is None or len(plan.axis.windows) > 1:
         return None
-    step = plan.line.windows[0].step
+    step = plan.axis.windows[0].step
     width = -(-max(*span, WIDTH * step) // step) * step
     if width >= 1 << 62:
         return None
@@ -78,7 +78,7 @@ def in_blocks(plan: Plan) -> Plan | None:
     return replace(
         plan,
         by=(*plan.by, name),
-        line=Blocks(**{each.name: getattr(plan.line, each.name) for each in fields(plan.line)}, width=width),
+        axis=Blocks(**{each.name: getattr(plan.axis, each.name) for each in fields(plan.axis)}, width=width),
         partials_schema=plan.partials_schema.insert(place, block),
         result_schema=plan.result_schema.insert(place, block),
     )
@@ -94,11 +94,11 @@ def with_neighbours(plan: Plan, partials: pa.Table) -> pa.Table:
     partials
         Those of the query that it is made from.
     """
-    line = plan.line
-    assert isinstance(line, Blocks)
-    assert line.row_span is not None
-    (lookback, lookahead), width = line.row_span, line.width
-    rank = plan.facts.get("#rank")
+    axis = plan.axis
+    assert isinstance(axis, Blocks)
+    assert axis.row_span is not None
+    (lookback, lookahead), width = axis.row_span, axis.width
+    rank = plan.window_inputs.get("#rank")
     if rank is None:  # a frame is a row
         rows = one_array(partials.column(FRAME)).to_numpy()
     else:

@@ -107,8 +107,8 @@ class AroundRows(Windows):
     first: int
     last: int
     partial: bool
-    axis = "rows"
-    facts = frozenset({"first"})
+    unit = "rows"
+    window_inputs = frozenset({"first"})
 
     @property
     def stamped(self) -> bool:
@@ -127,7 +127,7 @@ class AroundRows(Windows):
 
     def all_ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials."""
-        at = partials.facts["first"]
+        at = partials.window_inputs["first"]
         row = np.arange(len(at))
         least, most = partials.starts[partials.key], partials.ends[partials.key]
         low, high = row + self.first, row + self.last + 1
@@ -145,7 +145,7 @@ class AroundRows(Windows):
         return f"rows {self.first} to {self.last} around each row, {fill}"
 
     def describe_frames(self) -> str:
-        """How the line is cut, in words."""
+        """How the axis is cut, in words."""
         return "one frame a row"
 
 
@@ -156,7 +156,7 @@ class AroundTime(Windows):
     start: int
     end: int
     closed: str
-    facts = frozenset({"rows"})
+    window_inputs = frozenset({"rows"})
 
     @property
     def stamped(self) -> bool:
@@ -177,7 +177,7 @@ class AroundTime(Windows):
 
     def all_ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials, as often as events share its time."""
-        row = np.repeat(np.arange(len(partials.frames)), partials.facts["rows"])
+        row = np.repeat(np.arange(len(partials.frames)), partials.window_inputs["rows"])
         at, key = partials.frames, partials.key
         low = partials.locate(key, at + self.start + (self.closed in ("right", "neither")))
         high = partials.locate(key, at + self.end + (self.closed in ("right", "both")))
@@ -193,5 +193,5 @@ class AroundTime(Windows):
         return ("-" if ticks < 0 else "") + str(describe(abs(ticks), self.time.type))
 
     def describe_frames(self) -> str:
-        """How the line is cut, in words."""
+        """How the axis is cut, in words."""
         return "one frame a time"

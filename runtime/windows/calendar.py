@@ -113,7 +113,7 @@ def require_zone(time: TimeColumn, zone: str) -> None:
 class Calendar(Windows):
     """Windows of so many months, or of so many days of a zone; ``clock`` is when in the day these start, in ticks."""
 
-    unit: str
+    calendar_unit: str
     steps: Steps
     clock: int = 0
     closed: str = "left"
@@ -130,7 +130,7 @@ class Calendar(Windows):
         """The frame of each event, and which events are in any window (None: all)."""
         if not len(ticks):
             return ticks, None
-        margin = (self.steps.size + 2 * self.steps.every) * (31 if self.unit == "month" else 1) + 2
+        margin = (self.steps.size + 2 * self.steps.every) * (31 if self.calendar_unit == "month" else 1) + 2
         margin *= 1 if pa.types.is_date(self.time.type) else DAY
         overflow_guard(int(ticks.min()) - margin, int(ticks.max()) + margin, self.time)
         return self.steps.frames(self.units(ticks - (self.closed == "right")))
@@ -154,14 +154,14 @@ class Calendar(Windows):
                 instants = pa.array(ticks).view(pa.timestamp("us", tz=self.zone))
                 local = pc.local_timestamp(instants).view(pa.int64()).to_numpy()
             days = (local - self.clock) // DAY
-        if self.unit == "day":
+        if self.calendar_unit == "day":
             return days
         return days.astype("datetime64[D]").astype("datetime64[M]").astype(np.int64)
 
     def begins(self, numbers: Ints) -> Ints:
         """The tick at which each month or day begins."""
         days = numbers
-        if self.unit == "month":
+        if self.calendar_unit == "month":
             days = numbers.astype("datetime64[M]").astype("datetime64[D]").astype(np.int64)
         if pa.types.is_date(self.time.type):
             return days
@@ -193,7 +193,7 @@ class Calendar(Windows):
         return Ranges(low, high, row, self.begins(start), self.begins(end))
 
     def _length(self, count: int) -> str:
-        return f"{count} {self.unit}{'' if count == 1 else 's'}"
+        return f"{count} {self.calendar_unit}{'' if count == 1 else 's'}"
 
     @property
     def _words(self) -> str:
@@ -206,5 +206,5 @@ class Calendar(Windows):
         return f"{self._words.removeprefix('windows of ')}{zone}, {ends}"
 
     def describe_frames(self) -> str:
-        """How the line is cut, in words."""
+        """How the axis is cut, in words."""
         return describe_steps(self.steps, self._length)

@@ -144,5 +144,5 @@ class Cycles(Windows):
         return f"windows that grow by {every} up to {size}, {ends}"
 
     def describe_frames(self) -> str:
-        """How the line is cut, in words."""
+        """How the axis is cut, in words."""
         return f"one frame every {describe(self.every, self.time.type)}; up to {self.size // self.every} to a window"

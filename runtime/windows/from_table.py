@@ -160,7 +160,7 @@ def windows_from(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Anchored(Windows):
-    """Given windows in ticks: the line is cut wherever any of them starts or ends."""
+    """Given windows in ticks: the axis is cut wherever any of them starts or ends."""
 
     keys: tuple[pa.Array, ...]
     key_names: tuple[str, ...]
@@ -169,7 +169,7 @@ class Anchored(Windows):
     at: Ints
     closed: str
     empty: str
-    facts = frozenset({"rows"})
+    window_inputs = frozenset({"rows"})
 
     @property
     def stamped(self) -> bool:
@@ -222,7 +222,7 @@ class Anchored(Windows):
         found = Ranges(low, high, partials.starts[key], self.start[anchor], self.end[anchor], self.at[anchor])
         if self.empty == "emit":
             return found
-        rows = np.concatenate([[0], np.cumsum(partials.facts["rows"])])
+        rows = np.concatenate([[0], np.cumsum(partials.window_inputs["rows"])])
         return found.where(rows[high] > rows[low])
 
     def _pairs(self, partials: PartialsView) -> tuple[Ints, Ints]:
@@ -248,5 +248,5 @@ class Anchored(Windows):
         return f"{len(self.start)} given windows {which}, closed={self.closed!r}"
 
     def describe_frames(self) -> str:
-        """How the line is cut, in words."""
+        """How the axis is cut, in words."""
         return f"{max(len(self._edges[0]) - 1, 0)} frames between the bounds of the given windows"

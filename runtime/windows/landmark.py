@@ -133,7 +133,7 @@ class Bounded(Windows):
         """Where windows start: at the landmark, or with the first event of their key."""
         if self.since is not None:
             return np.full(len(row), self.since, np.int64)
-        return partials.facts["first"][partials.starts][partials.key[row]]
+        return partials.window_inputs["first"][partials.starts][partials.key[row]]
 
     def describe(self) -> str:
         """The windows in words."""
@@ -151,7 +151,7 @@ class LandmarkEvery(Bounded):
 
     every: int
     origin: int
-    facts = frozenset({"first"})
+    window_inputs = frozenset({"first"})
 
     @property
     def _shift(self) -> int:
@@ -187,7 +187,7 @@ class LandmarkEvery(Bounded):
         return found.where(high > low)
 
     def describe_frames(self) -> str:
-        """How the line is cut, in words."""
+        """How the axis is cut, in words."""
         return f"one frame every {describe(self.every, self.time.type)}"
 
 
@@ -195,8 +195,8 @@ class LandmarkEvery(Bounded):
 class LandmarkEach(Bounded):
     """Landmark windows for each event: a frame a row."""
 
-    axis = "rows"
-    facts = frozenset({"first"})
+    unit = "rows"
+    window_inputs = frozenset({"first"})
 
     @property
     def stamped(self) -> bool:
@@ -210,7 +210,7 @@ class LandmarkEach(Bounded):
 
     def all_ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials."""
-        at = partials.facts["first"]
+        at = partials.window_inputs["first"]
         row = np.arange(len(at))
         high = row + 1
         if self.beyond is not None and len(row):
@@ -221,5 +221,5 @@ class LandmarkEach(Bounded):
         return found.where(found.high > found.low)
 
     def describe_frames(self) -> str:
-        """How the line is cut, in words."""
+        """How the axis is cut, in words."""
         return "one frame a row"

@@ -92,8 +92,8 @@ class RowSteps(Windows):
 
     steps: Steps
     min_fill: str
-    axis = "rows"
-    facts = frozenset({"rank", "rows", "first", "last"})
+    unit = "rows"
+    window_inputs = frozenset({"rank", "rows", "first", "last"})
 
     @property
     def stamped(self) -> bool:
@@ -120,13 +120,13 @@ class RowSteps(Windows):
         found = self.steps.ranges_by_id(self.describe(), partials, "skip", "partial")
         start, end = self.steps.bounds(found.number)
         last = partials.ends - 1
-        rows = (partials.facts["rank"][last] + partials.facts["rows"][last])[partials.key[found.row]]
+        rows = (partials.window_inputs["rank"][last] + partials.window_inputs["rows"][last])[partials.key[found.row]]
         kept = end <= rows
         if self.min_fill == "full":
             kept &= start >= 0
         low, high, _, _ = found.where(kept)
-        at = partials.facts["last"][high - 1]
-        return Ranges(low, high, high - 1, partials.facts["first"][low], at, at)
+        at = partials.window_inputs["last"][high - 1]
+        return Ranges(low, high, high - 1, partials.window_inputs["first"][low], at, at)
 
     def describe(self) -> str:
         """The windows in words."""
@@ -134,7 +134,7 @@ class RowSteps(Windows):
         return f"the last {self.steps.size} rows{every}"
 
     def describe_frames(self) -> str:
-        """How the line is cut, in words."""
+        """How the axis is cut, in words."""
         return describe_steps(self.steps, lambda rows: f"{rows} row{'' if rows == 1 else 's'}")
 
 
@@ -146,7 +146,7 @@ class TimeCounts(Windows):
     every: int
     ties: str
     min_fill: str
-    facts = frozenset({"rows"})
+    window_inputs = frozenset({"rows"})
 
     @property
     def stamped(self) -> bool:
@@ -179,7 +179,7 @@ class TimeCounts(Windows):
             low = np.maximum(place - self.n + 1, 0) + begins[key]
             full = place >= self.n - 1
         else:
-            rows = np.concatenate([[0], np.cumsum(partials.facts["rows"])])[edges]
+            rows = np.concatenate([[0], np.cumsum(partials.window_inputs["rows"])])[edges]
             low = np.maximum(np.searchsorted(rows[:-1], rows[1:] - self.n), begins[key])
             full = rows[1:] - rows[low] == self.n
         wanted = ((place + 1) % self.every == 0) & (low <= np.arange(len(first)))
@@ -198,5 +198,5 @@ class TimeCounts(Windows):
         return f"the last {self.n} rows, of whole times only{every}"
 
     def describe_frames(self) -> str:
-        """How the line is cut, in words."""
+        """How the axis is cut, in words."""
         return "one frame a time"

@@ -132,8 +132,8 @@ class Triggered(Windows):
     min_fill: str
     until: int | None
     empty: str
-    axis = "rows"
-    facts = frozenset({"first"})
+    unit = "rows"
+    window_inputs = frozenset({"first"})
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -169,7 +169,7 @@ class Triggered(Windows):
                 kept = triggers.row - begin >= self.evict_by
                 triggers, low = Triggers(*(column[kept] for column in triggers)), low[kept]
         else:
-            low = partials.locate(triggers.key, triggers.at - self.evict_by, partials.facts["first"])
+            low = partials.locate(triggers.key, triggers.at - self.evict_by, partials.window_inputs["first"])
         return self._ranges(partials, triggers, low)
 
     def _ranges(self, partials: PartialsView, triggers: Triggers, low: Ints) -> Ranges:
@@ -177,14 +177,14 @@ class Triggered(Windows):
         low = np.minimum(low, high)
         kept = np.flatnonzero(high > low) if self.empty == "skip" else np.arange(len(low))
         low, high, at = low[kept], high[kept], triggers.at[kept]
-        ticks = partials.facts["first"]
+        ticks = partials.window_inputs["first"]
         filled = high > low
         start = np.where(filled, ticks[np.minimum(low, len(ticks) - 1)], at) if len(ticks) else at
         end = np.where(filled, ticks[high - 1], at) if len(ticks) else at
         return Ranges(low, high, partials.starts[triggers.key[kept]], start, end, at)
 
     def _triggers(self, partials: PartialsView) -> Triggers:
-        ticks = partials.facts["first"]
+        ticks = partials.window_inputs["first"]
         rows = np.arange(len(ticks))
         if self.trigger.kind == "count":
             rows = rows[(rows - partials.starts[partials.key] + 1) % self.trigger_by == 0]
@@ -210,7 +210,7 @@ class Triggered(Windows):
 
     def _values(self, partials: PartialsView, rule: Rule) -> NDArray[Any]:
         assert rule.column is not None
-        return partials.facts[rule.column]
+        return partials.window_inputs[rule.column]
 
     def _by_delta(self, partials: PartialsView, triggers: Triggers) -> Ranges | Coverage:
         """Each row is in from its arrival to that of the first row too far above it."""
@@ -227,7 +227,7 @@ class Triggered(Windows):
         # Triggers of one key come in the order of their rows, and keys one after the other.
         first = np.searchsorted(triggers.row, np.arange(len(until)) + 1)
         last = np.searchsorted(triggers.row, until, side="right") - 1
-        ticks = partials.facts["first"]
+        ticks = partials.window_inputs["first"]
         start, end = ticks[low], ticks[triggers.row - 1]
         return Coverage(first, last, partials.starts[triggers.key], start, end, triggers.at)
 
@@ -241,5 +241,5 @@ class Triggered(Windows):
         return f"evict {evict}, trigger {trigger}"
 
     def describe_frames(self) -> str:
-        """How the line is cut, in words."""
+        """How the axis is cut, in words."""
         return "one frame a row"

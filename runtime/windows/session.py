@@ -84,7 +84,7 @@ class Sessions(Windows):
     gap: int
     merge_touching: bool
     longest: int | None = None
-    facts = frozenset({"first", "last"})
+    window_inputs = frozenset({"first", "last"})
 
     @property
     def block(self) -> tuple[int, int]:
@@ -106,7 +106,7 @@ class Sessions(Windows):
 
     def all_ranges(self, partials: PartialsView) -> Ranges:
         """Every session over partials."""
-        first, last = partials.facts["first"], partials.facts["last"]
+        first, last = partials.window_inputs["first"], partials.window_inputs["last"]
         begins = np.ones(len(first), bool)
         apart = first[1:] - last[:-1]
         begins[1:] = apart > self.gap if self.merge_touching else apart >= self.gap
@@ -123,7 +123,7 @@ class Sessions(Windows):
         Where a session ends depends on where it starts and on whether it follows on one that was ended: from each
         partial there are two possible sessions, and those that happen are reached one from the other.
         """
-        first, last = partials.facts["first"], partials.facts["last"]
+        first, last = partials.window_inputs["first"], partials.window_inputs["last"]
         count = len(first)
         row = np.repeat(np.arange(count), 2)
         follows = np.tile([False, True], count)
@@ -144,5 +144,5 @@ class Sessions(Windows):
         return f"sessions, [first event, last event + {gap}); those that touch {touching}{ended}"
 
     def describe_frames(self) -> str:
-        """How the line is cut, in words."""
+        """How the axis is cut, in words."""
         return f"one frame every {describe(self.gap, self.time.type)}, the gap between sessions"

@@ -62,7 +62,13 @@ class Sliding(Spec):
         if of_calendar:
             unit, steps, clock = of_calendar
             return Calendar(
-                time=time, unit=unit, steps=steps, clock=clock, closed=self.closed, zone=self.timezone, **choices
+                time=time,
+                calendar_unit=unit,
+                steps=steps,
+                clock=clock,
+                closed=self.closed,
+                zone=self.timezone,
+                **choices,
             )
         size, every = above_zero(time, self.size, "size"), above_zero(time, self.every, "every")
         steps = Steps(size, every, offset_ticks(time, self.offset) % every)
@@ -269,5 +275,5 @@ class TickSteps(Windows):
         return f"{self._words.removeprefix('windows of ')}, {self.describe_ends()}"
 
     def describe_frames(self) -> str:
-        """How the line is cut, in words."""
+        """How the axis is cut, in words."""
         return describe_steps(self.steps, lambda ticks: str(describe(ticks, self.time.type)))

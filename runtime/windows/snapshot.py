@@ -87,12 +87,12 @@ class Snapshots(Windows):
     def all_ranges(self, partials: PartialsView) -> Ranges:
         """Every window over frames in which events live: each of them by itself."""
         row = np.arange(len(partials.frames))
-        return Ranges(row, row + 1, row, partials.facts["first"], partials.facts["last"])
+        return Ranges(row, row + 1, row, partials.window_inputs["first"], partials.window_inputs["last"])
 
     def describe(self) -> str:
         """The windows in words."""
         return "one between any two changes"
 
     def describe_frames(self) -> str:
-        """How the line is cut, in words."""
+        """How the axis is cut, in words."""
         return "wherever an event of the key starts or ends"

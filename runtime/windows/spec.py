@@ -103,9 +103,9 @@ class Windows(ABC):
 
     Attributes
     ----------
-    axis
+    unit
         What frames are stretches of: ``"time"``, or ``"rows"``, the rows of each key in their order.
-    facts
+    window_inputs
         What must be known of every partial: ``"rows"`` (how many events it has), ``"first"`` and ``"last"`` (their
         least and greatest tick), ``"rank"`` (their least row number), or, where a frame is one row, the values of a
         column by its name.
@@ -114,14 +114,14 @@ class Windows(ABC):
     time: TimeColumn
     emit: str = "every"
     stamp: str = "interval"
-    axis: ClassVar[Literal["time", "rows"]] = "time"
-    facts: ClassVar[frozenset[str]] = frozenset()
+    unit: ClassVar[Literal["time", "rows"]] = "time"
+    window_inputs: ClassVar[frozenset[str]] = frozenset()
     whole_frames: ClassVar[bool] = False
     """Whether interval events live all through every frame they are in."""
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The input columns whose values are facts."""
+        """The input columns whose values are window inputs."""
         return ()
 
     @property
@@ -163,7 +163,7 @@ class Windows(ABC):
 
     @property
     def numberings(self) -> tuple[Numbering, ...] | None:
-        """Cuts of the line the sum of whose numbers is the number of a frame; None: frames are not so simple."""
+        """Cuts of the axis the sum of whose numbers is the number of a frame; None: frames are not so simple."""
         return None
 
     @property
@@ -235,7 +235,7 @@ class Windows(ABC):
 
     @abstractmethod
     def describe_frames(self) -> str:
-        """How the line is cut, in words."""
+        """How the axis is cut, in words."""
 
 
 def one_of(argument: str, value: object, choices: Mapping[str, str] | tuple[str, ...]) -> None:

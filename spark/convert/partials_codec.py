@@ -19,14 +19,14 @@ BATCH_BYTES = 16 << 20
 class PartialsCodec:
     """How one query's partials are written for Spark.
 
-    Names are positions (``k0``, ``k1``, ..., ``frame``, ``part``, ``s0``, ...), so that no name of the user's can
+    Names are positions (``k0``, ``k1``, ..., ``frame``, ``batch_rank``, ``s0``, ...), so that no name of the user's can
     meet another; times are int64, so that no session's time zone can touch them; types Spark does not have
     (unsigned integers) travel as ones it has.
 
     Parameters
     ----------
     partials
-        ``query.partials_schema``: the keys, ``frame``, ``part``, the states' fields.
+        ``query.partials_schema``: the keys, ``frame``, ``batch_rank``, the states' fields.
     keys
         How many of the columns are keys.
     """
@@ -72,7 +72,7 @@ class PartialsCodec:
 
     def _names(self) -> list[str]:
         states = [f"s{position}" for position in range(len(self.partials) - self.keys - 2)]
-        return [*self.key_names, "frame", "part", *states]
+        return [*self.key_names, "frame", "batch_rank", *states]
 
 
 def _carrier(arrow: pa.DataType) -> t.DataType | None:

@@ -134,7 +134,7 @@ class Pipeline:
             return self.events
         plan = self.plan
         (time,), keys, ties = map(self._names, ([plan.time], plan.by, plan.ties))
-        return in_time_order(self.events, time, keys, ties, plan.line.block)
+        return in_time_order(self.events, time, keys, ties, plan.axis.block)
 
     def _in_row_order(self) -> DataFrame:
         plan = self.plan
@@ -174,7 +174,7 @@ class Pipeline:
         """Partials of whole keys in order, in one task each, and the stage that slides them."""
         wire = self.job.wire
         keys = [f.col(name) for name in wire.key_names]
-        frame, part = f.col("frame"), f.col("part")
+        frame, batch_rank = f.col("frame"), f.col("batch_rank")
         seeds = self.plan.empty_key_partials()
         if len(seeds):
             encoded = pa.Table.from_batches(list(wire.encode(seeds)))
@@ -185,12 +185,12 @@ class Pipeline:
             # Range partitioning samples its input, which is to run it twice. With a shuffle in front only what
             # follows that shuffle runs twice, and the events are read once. Merging in between keeps Spark from
             # taking two shuffles in a row for one, and makes the second one smaller.
-            spread = partials.repartition(*keys, frame).sortWithinPartitions(*keys, frame, part)
+            spread = partials.repartition(*keys, frame).sortWithinPartitions(*keys, frame, batch_rank)
             merged = self._stage(spread, "merge", wire.spark_schema)
             gathered = merged.repartitionByRange(*keys)
         else:
             gathered = partials.repartition(1)
-        return gathered.sortWithinPartitions(*keys, frame, part), "results"
+        return gathered.sortWithinPartitions(*keys, frame, batch_rank), "results"
 
     def where_they_fit(self, bound: int) -> DataFrame:
         """Compute the partials once, count them, and go on where there is room for them."""

@@ -64,7 +64,7 @@ def in_python(plan: Plan) -> str:
         return "on executors, in mapInArrow: a second pass over the events in their order, partials per task"
     if not plan.ordered:
         return "on executors, in mapInArrow: one pass over the events, partials per task"
-    if plan.line.block is not None:
+    if plan.axis.block is not None:
         where = "by key and stretch of time" if plan.by else "by stretch of time"
     else:
         where = "by key, a whole key in one task," if plan.by else "to one task"
@@ -74,12 +74,12 @@ def in_python(plan: Plan) -> str:
 def gathered(plan: Plan) -> str:
     """Where partials meet if not on the driver."""
     blocks = in_blocks(plan) if plan.in_rows else None
-    if blocks is not None and isinstance(blocks.line, Blocks) and blocks.line.row_span is not None:
-        before, after = blocks.line.row_span
+    if blocks is not None and isinstance(blocks.axis, Blocks) and blocks.axis.row_span is not None:
+        before, after = blocks.axis.row_span
         near = [f"{rows:,} rows {word} it" for rows, word in ((before, "before"), (after, "after")) if rows]
         by = "key and block" if plan.by else "block"
         more = f", each with the {' and '.join(near)}" if near else ""
-        return f"on executors by {by} of {blocks.line.width:,} rows{more}, after a shuffle of the partials"
+        return f"on executors by {by} of {blocks.axis.width:,} rows{more}, after a shuffle of the partials"
     if not plan.by:
         return "on one executor: there is one key"
     whole = ", a whole key in one task" if plan.in_rows else ""

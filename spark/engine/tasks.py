@@ -155,13 +155,13 @@ def _sent(job: Job, tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
 
 
 def merge(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Partials sorted by key, frame and part to one partial for each (key, frame)."""
+    """Partials sorted by key, frame and batch rank to one partial for each (key, frame)."""
     whole = _whole(rows, columns=job.wire.keys + 1, enough=HOLD_ROWS)
     yield from _encoded(job, (job.gathered.merge(job.wire.decode(partials)) for partials in whole))
 
 
 def results(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Partials sorted by key, frame and part to results; holds one key's partials, or a chunk of small keys.
+    """Partials sorted by key, frame and batch rank to results; holds one key's partials, or a chunk of small keys.
 
     However many windows these have, results come and go a piece at a time. Where there are blocks, each is a key.
     """

@@ -165,8 +165,8 @@ def test_the_schema_says_what_comes() -> None:
     asked = query()
     made = asked.accumulate(part(0), 3)
     assert made.schema == asked.partials_schema
-    assert made.schema.names[:3] == ["k", "frame", "part"]
-    assert set(made["part"].to_pylist()) == {3}
+    assert made.schema.names[:3] == ["k", "frame", "batch_rank"]
+    assert set(made["batch_rank"].to_pylist()) == {3}
     made.validate(full=True)
     assert asked.accumulate(part(0).slice(0, 0), 0).schema == asked.partials_schema
     result = asked.results(made)

@@ -125,7 +125,7 @@ def test_blocks_change_nothing(
     assert by_block.column_names == [*asked.by, "#block", *asked.result_schema.names[len(asked.by) :]]
     assert by_block.drop_columns("#block").equals(asked.results(pa.concat_tables(partials)))
     # A block is as wide as it should be, and no partial is in more than its own and the two next to it.
-    widths = np.asarray(numbers) // in_blocks.line.width  # type: ignore[attr-defined]
+    widths = np.asarray(numbers) // in_blocks.axis.width  # type: ignore[attr-defined]
     assert set(by_block["#block"].to_pylist()) <= set(widths.tolist())
     assert len(shuffled) <= 3 * sum(map(len, partials))
 
@@ -140,8 +140,8 @@ def test_blocks_are_as_wide_as_windows_reach() -> None:
     def width(window: Any) -> int:
         found = row_blocks.in_blocks(query(window, []))
         assert found is not None
-        assert isinstance(found.line, row_blocks.Blocks)
-        return found.line.width
+        assert isinstance(found.axis, row_blocks.Blocks)
+        return found.axis.width
 
     assert width(ff.last_rows(10)) == 1 << 17
     assert width(ff.last_rows(1 << 20)) == (1 << 20) - 1

@@ -57,7 +57,7 @@ def test_bounds_change_nothing(by: list[str], bound: int, monkeypatch: pytest.Mo
     for room, name in ((batching, "LEAST"), (batching, "MOST"), (tasks, "HOLD_ROWS"), (tasks, "CHUNK_ROWS")):
         monkeypatch.setattr(room, name, bound)
     partials = pa.Table.from_batches(list(tasks.accumulate(work, sliced(table.select(work.plan.columns), 37))))
-    order = [(name, "ascending", "at_start") for name in (*work.wire.key_names, "frame", "part")]
+    order = [(name, "ascending", "at_start") for name in (*work.wire.key_names, "frame", "batch_rank")]
     merged = pa.Table.from_batches(list(tasks.merge(work, sliced(partials.sort_by(order), 13))))
     assert merged.num_rows <= partials.num_rows
     results = pa.Table.from_batches(list(tasks.results(work, sliced(merged, 17))))
@@ -69,7 +69,9 @@ def test_parts_rise_with_the_input(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(batching, "LEAST", 10)
     monkeypatch.setattr(batching, "MOST", 10)
     monkeypatch.setattr(tasks, "HOLD_ROWS", 1)
-    parts = [part for batch in tasks.accumulate(job(table.schema, ["k"]), sliced(table, 10)) for part in batch["part"]]
+    parts = [
+        part for batch in tasks.accumulate(job(table.schema, ["k"]), sliced(table, 10)) for part in batch["batch_rank"]
+    ]
     assert [part.as_py() for part in parts] == sorted(part.as_py() for part in parts)
 
 
@@ -112,7 +114,7 @@ def test_nothing_in_nothing_out() -> None:
 
 @given(st.lists(KEYS, max_size=40), st.integers(1, 7), st.integers(1, 12))
 def test_equal_keys_are_never_parted(keys: list[tuple[float | None, str | None]], size: int, enough: int) -> None:
-    schema = pa.schema([("a", pa.float64()), ("b", pa.string()), ("frame", pa.int64()), ("part", pa.int64())])
+    schema = pa.schema([("a", pa.float64()), ("b", pa.string()), ("frame", pa.int64()), ("batch_rank", pa.int64())])
 
     def rank(key: tuple[float | None, str | None]) -> tuple[int, float, bool, str]:
         number, text = key
@@ -138,7 +140,7 @@ def test_states_travel_unchanged() -> None:
         [
             ("k", pa.timestamp("us", tz="Asia/Kathmandu")),
             ("frame", pa.int64()),
-            ("part", pa.int64()),
+            ("batch_rank", pa.int64()),
             ("u", pa.uint64()),
             ("d", pa.duration("ns")),
             ("t", pa.timestamp("ns")),
@@ -168,7 +170,7 @@ def test_states_travel_unchanged() -> None:
     wire = PartialsCodec(schema, 1)
     travelled = list(wire.encode(table))
     assert all(not pa.types.is_temporal(field.type) for field in travelled[0].schema)
-    assert travelled[0].schema.names == ["k0", "frame", "part", *(f"s{at}" for at in range(7))]
+    assert travelled[0].schema.names == ["k0", "frame", "batch_rank", *(f"s{at}" for at in range(7))]
     assert wire.decode(travelled).equals(table)
     assert wire.decode([]).equals(schema.empty_table())
 

@@ -80,7 +80,7 @@ def test_one_pass_on_shared_frames() -> None:
     events = pa.table({"t": np.arange(0, 7200, 60).astype("datetime64[s]").astype("datetime64[us]"), "x": np.ones(120)})
     assert len(query.merge(query.accumulate(events, 0))) == 12  # one frame every ten minutes serves both
     assert len(query.results(query.accumulate(events, 0))) == 17 + 4
-    assert "cut wherever any of 2 kinds of windows is, and shared by them" in query.line.describe_frames()
+    assert "cut wherever any of 2 kinds of windows is, and shared by them" in query.axis.describe_frames()
 
 
 def test_windows_whose_steps_hardly_ever_meet() -> None:
