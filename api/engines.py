@@ -130,7 +130,7 @@ class SparkEngine:
     def explain(self, query: Plan, options: Options) -> Explanation:
         from .spark.engine.explain import stages
 
-        return explain(query, "Spark", stages(query, options))
+        return explain(query, "Spark", stages(self.df.sparkSession, query, options))
 
     def where(self, condition: Any) -> SparkEngine:
         from .spark.input.where import kept

@@ -40,6 +40,8 @@ def check_outputs(outputs: Mapping[str, object], by: Sequence[str], stamped: boo
     taken = (WINDOW, AT) if stamped else (WINDOW,)
     if not outputs:
         raise QueryError("no outputs are asked for; expected at least one, such as n=ff.Count()")
+    if stamped and AT in by:
+        raise QueryError(f"by= names {AT!r}, the name of a column of the result; expected another: rename the column")
     for name, operation in outputs.items():
         if name in by:
             raise QueryError(f"the output {name!r} would hide the key {name!r}; expected another name")

@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 
 from ...aggregators.errors import ColumnError, QueryError
+from .names import OR_SENSITIVE, case_sensitive
 
 # Instants travel as microseconds since the epoch; the zone is a label that nothing reads. It is always this one,
 # because the JVM labels columns with the session's zone and a cast between labels leaves the number alone.
@@ -131,25 +132,25 @@ def input_schema(df: DataFrame, used: Collection[str]) -> pa.Schema:
     """
     fields = {field.name: field for field in df.schema.fields}
     copies = Counter(field.name for field in df.schema.fields)
-    missing = [name for name in used if name not in fields]
-    if missing and not _case_sensitive(df):
-        folded = Counter(name.lower() for name in df.columns)
+    folded = Counter(name.lower() for name in df.columns)
+    odd = [name for name in used if name not in fields or copies[name] != folded[name.lower()]]
+    if odd and not case_sensitive(df.sparkSession):
         spellings = {name.lower(): name for name in fields}
-        for name in missing:
+        for name in odd:
             if name.lower() in spellings:
-                fields[name] = fields[spellings[name.lower()]]
+                fields.setdefault(name, fields[spellings[name.lower()]])
                 copies[name] = folded[name.lower()]
     for name in used:
         if copies[name] > 1:
-            raise ColumnError(f"column {name!r} is ambiguous: {copies[name]} columns of the DataFrame go by that name")
+            found = f"{copies[name]} columns of the DataFrame go by that name"
+            spellings = {each: each for each in df.columns if each.lower() == name.lower()}
+            if len(spellings) > 1 and name in odd:
+                found += f", {' and '.join(map(repr, spellings))}; expected other names, {OR_SENSITIVE}"
+            raise ColumnError(f"column {name!r} is ambiguous: {found}")
         if name in fields and to_arrow(fields[name].dataType) is None:
             found = fields[name].dataType.simpleString()
             raise ColumnError(f"column {name!r} has the type {found}, which framefold cannot use")
     return pa.schema([pa.field(name, to_arrow(field.dataType) or pa.null()) for name, field in fields.items()])
-
-
-def _case_sensitive(df: DataFrame) -> bool:
-    return str(df.sparkSession.conf.get("spark.sql.caseSensitive", "false")).lower() == "true"
 
 
 def output_schema(results: pa.Schema, keys: Sequence[t.DataType]) -> t.StructType:

@@ -21,6 +21,7 @@ from ...runtime.columns.malloc import keep_at_hand
 from ...runtime.plan.plan import Plan
 from ...runtime.results.row_blocks import in_blocks
 from ..convert import ipc
+from ..convert.names import check_result, type_in
 from ..convert.partials_codec import PartialsCodec, cast_to
 from ..convert.types import arrow_schema, output_schema
 from ..input import row_numbers
@@ -57,17 +58,16 @@ def run(df: DataFrame, plan: Plan, options: Options) -> DataFrame:
 
     Raises
     ------
-    EngineError
-        If the DataFrame is a stream.
+    EngineError, QueryError
+        If the DataFrame is a stream; if two columns of the result are one to the session.
     FramefoldError
-        What the query itself runs into (null times, overflow, a faulty operation), under ``"driver"`` and
-        ``"auto"``; under ``"executors"`` the same sentence stands in the exception Spark raises when the result is
-        used.
+        What the query runs into (null times, overflow, a faulty operation), under ``"driver"`` and ``"auto"``; under
+        ``"executors"`` the same sentence stands in the exception Spark raises when the result is used.
     """
     if df.isStreaming:
         raise EngineError("the DataFrame is a stream, and streams are not supported yet; expected a batch DataFrame")
-    spark, _ = by_spark(plan, options)
-    pipeline = (BuiltPipeline if spark else Pipeline)(df, plan)
+    check_result(df.sparkSession, plan)
+    pipeline = (BuiltPipeline if by_spark(plan, options)[0] else Pipeline)(df, plan)
     with errors.reraise(df, plan):
         if options.combine == "executors":
             pipeline.number_rows_for_good()
@@ -85,9 +85,8 @@ class Pipeline:
         self.plan = plan
         self.spark: SparkSession = df.sparkSession
         self.df = df
-        self.schema = output_schema(plan.result_schema, [df.schema[name].dataType for name in plan.by])
-        blocks = in_blocks(plan)
-        gathered = blocks or plan
+        self.schema = output_schema(plan.result_schema, [type_in(df, name) for name in plan.by])
+        gathered = (blocks := in_blocks(plan)) or plan
         wire = PartialsCodec(gathered.partials_schema, len(gathered.by))
         self.job = tasks.Job(plan, wire, arrow_schema(self.schema), blocks)
 
@@ -228,8 +227,7 @@ class Pipeline:
     def of_driver(self, packed: pa.Table) -> DataFrame | None:
         """Results that the driver makes, or tasks that it sends the partials to; None if there are too many of both."""
         partials, starts = self._merged(packed)
-        results = result_limits.within_budget(self.plan, partials, starts)
-        if results is not None:
+        if (results := result_limits.within_budget(self.plan, partials, starts)) is not None:
             return self._hand_back(results)
         if self.plan.in_rows or partials.nbytes > slide_tasks.SENT_PARTIALS_BYTES:
             return None

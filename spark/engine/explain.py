@@ -2,15 +2,25 @@
 
 from __future__ import annotations
 
+from pyspark.sql import SparkSession
+
 from ...aggregators.errors import QueryError
 from ...runtime.accumulate.sql_request import why_not
 from ...runtime.plan.plan import Plan
 from ...runtime.results.row_blocks import Blocks, in_blocks
+from ..convert.names import check_result
 from ..options import Options
 
 
-def stages(plan: Plan, options: Options) -> list[tuple[str, str]]:
-    """Pairs of a stage and where it runs, and why."""
+def stages(spark: SparkSession, plan: Plan, options: Options) -> list[tuple[str, str]]:
+    """Pairs of a stage and where it runs, and why.
+
+    Raises
+    ------
+    QueryError
+        If the query would be refused.
+    """
+    check_result(spark, plan)
     driver = "on the driver, all keys at once"
     executors = gathered(plan)
     most = f"{options.max_driver_partials:,}"

@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from ...runtime.accumulate.sql_request import TICKS, Request, quoted
+from ..convert.names import type_in
 from ..input.ordering import in_ticks
 
 WORD = re.compile(r"\w+")
@@ -35,7 +36,7 @@ def aggregated(events: DataFrame, request: Request) -> DataFrame:
         events = events.where(f"{time} is not null")
     # As few projections as there can be: Spark analyses each by itself, which takes as long as some 100,000 events.
     # And all as text: a function called on a Column is several trips to the JVM.
-    ticks = {TICKS: in_ticks(time, events.schema[plan.time].dataType)}
+    ticks = {TICKS: in_ticks(time, type_in(events, plan.time))}
     first, *later = request.steps or [{}]
     # What is last goes into one projection with the groups, which must not be made of it.
     last = later.pop() if later and not set(request.apart) & set(later[-1]) else {}

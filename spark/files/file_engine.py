@@ -10,6 +10,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
 from ...runtime.plan.plan import Plan
+from ..convert.names import check_result, spelt
 from ..convert.partials_codec import PartialsCodec
 from ..convert.types import arrow_schema, input_schema, output_schema
 from ..engine import engine, explain, tasks
@@ -54,6 +55,7 @@ def run(scan: Scan, plan: Plan, options: Options) -> DataFrame:
     options
         Where to combine.
     """
+    check_result(scan.spark, plan)
     if why_a_dataframe(scan, plan, options) is not None:
         return engine.run(dataframe(scan, plan.columns), plan, options)
     pipeline = FilePipeline(scan, plan)
@@ -124,7 +126,7 @@ def started(
 
 def stages(scan: Scan, plan: Plan, options: Options) -> list[tuple[str, str]]:
     """Pairs of a stage of a query over files and where it runs, and why."""
-    rows = explain.stages(plan, options)
+    rows = explain.stages(scan.spark, plan, options)
     reason = why_a_dataframe(scan, plan, options)
     if reason is not None:
         by = (
@@ -148,19 +150,24 @@ def dataframe(scan: Scan, columns: Sequence[str] | None = None) -> DataFrame:
     """
     if scan.files.format in ("arrow", "csv"):
         usable = [name for name, kind in scan.kinds.items() if kind is not None]
-        return handed_over(scan, usable if columns is None else columns)
+        return handed_over(scan, usable if columns is None else _as_spelt(columns, usable))
     df = scan.by_spark
     if scan.condition is None:
         return df
     whole = input_schema(df, [])
     usable = [field.name for field in whole if not pa.types.is_null(field.type)]
-    names = list(dict.fromkeys([*(usable if columns is None else columns), *scan.conditioned]))
+    names = _as_spelt([*(usable if columns is None else columns), *scan.conditioned], whole.names)
     schema = input_schema(df, names)
     read_plan = ReadPlan("", None, pa.schema(map(schema.field, names)), tuple(names), scan.condition, (), "")
     # Under plain names: mapInArrow itself looks columns up by name, and stumbles over a dot in one.
     plain = df.select([column(name).alias(f"c{at}") for at, name in enumerate(names)])
     ship(scan.spark)
     return plain.mapInArrow(task("keep", pack(Reading(read_plan, None)), READING), plain.schema).toDF(*names)
+
+
+def _as_spelt(columns: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Columns as they are spelt where they are, each once."""
+    return list(dict.fromkeys(spelt(name, known) for name in columns))
 
 
 def handed_over(scan: Scan, names: Sequence[str]) -> DataFrame:

@@ -14,6 +14,7 @@ from urllib.parse import unquote
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
@@ -22,6 +23,7 @@ from ...runtime.sources.arrow import both, checked, named
 from ...runtime.sources.files import File, Files, one_line
 from ...runtime.sources.formats import READERS, Layout
 from ...runtime.sources.pruning import all_of, equal, possible
+from ..convert.names import check_apart
 from ..convert.types import input_schema, to_arrow, to_spark
 from ..session.parallelism import parallelism, runs
 from . import parquet_types
@@ -116,8 +118,7 @@ class Scan:
     @cached_property
     def layouts(self) -> list[Layout]:
         """What each file says about itself."""
-        system, _ = self.files.places
-        reader = READERS[self.files.format]
+        reader, (system, _) = READERS[self.files.format], self.files.places
         with ThreadPoolExecutor(min(FOOTER_THREADS, len(self.listed))) as threads:
             return list(threads.map(lambda file: reader.layout(system, file), self.listed))
 
@@ -140,7 +141,14 @@ class Scan:
     @cached_property
     def by_spark(self) -> DataFrame:
         """The files as Spark itself reads them, without the condition."""
-        return self.spark.read.format(self.files.format).load(list(map(spark_path, self.files.paths)))
+        try:
+            df = self.spark.read.format(self.files.format).load(list(map(spark_path, self.files.paths)))
+            df.schema  # noqa: B018  # through Connect, only this asks Spark for the columns
+        except AnalysisException:
+            for layout in self.layouts:
+                check_apart(self.spark, layout.schema.names)
+            raise
+        return df
 
     @property
     def schema(self) -> pa.Schema:

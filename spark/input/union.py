@@ -9,6 +9,7 @@ from pyspark.sql import DataFrame
 
 from ...aggregators.errors import QueryError
 from ...runtime.sources.co_inputs import Roles, check_roles
+from ..convert.names import check_apart
 from .ordering import column
 
 
@@ -18,9 +19,11 @@ def union(inputs: Mapping[str, DataFrame], roles: Mapping[str, Roles]) -> DataFr
     Raises
     ------
     QueryError
-        If times or keys have different types.
+        If times or keys have different types, or the session cannot tell two columns apart.
     """
     common = check_roles(roles)
+    made = [new for name, df in inputs.items() for new in roles[name].names(name, df.columns, common)]
+    check_apart(next(iter(inputs.values())).sparkSession, made)
     types: dict[str, str] = {}
     frames = []
     for name, df in inputs.items():

@@ -90,6 +90,17 @@ with mock.patch.object(result_limits, "AUTO_RESULT_BYTES", 0):
     sent = events.aggregate(total=ff.Sum("x"), n=ff.Count())
 assert repr(sent.toArrow().to_pylist()) == repr(theirs.to_pylist())
 
+for refuse in (events.aggregate, events.explain):
+    try:
+        refuse(Money=ff.Count())
+    except ff.QueryError as found:
+        assert str(found).startswith("the key 'money' and the output 'Money' differ in case only"), found
+    else:
+        raise AssertionError(refuse)
+spark.conf.set("spark.sql.caseSensitive", "true")
+assert events.aggregate(Money=ff.Count()).columns == ["k.f", "money", "window", "Money"]
+spark.conf.unset("spark.sql.caseSensitive")
+
 holes = df.withColumn("ts", f.when(f.col("n") != 7, f.col("ts")))
 for error, data, column in [(ff.NullTimeError, holes, "n"), (Exception, df.withColumn("n", f.lit(1313)), "n")]:
     try:
