@@ -28,6 +28,22 @@ MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
 # What click raises for a mistake in the arguments; newer versions of typer bring a click of their own.
 _Usage = cast(type[Exception], next(each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException"))
 
+
+class _Interrupted(Exception):
+    """Ctrl-C, in a form that each version of typer lets through with all that is known of it."""
+
+
+@contextmanager
+def _interruptible() -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt as error:
+        interrupted = _Interrupted()
+        for note in getattr(error, "__notes__", ()):
+            interrupted.add_note(note)
+        raise interrupted from error
+
+
 app = typer.Typer(add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
 
 
@@ -91,7 +107,7 @@ def run(
     """
     from .job import Job
 
-    Job(
+    job = Job(
         events=events,
         time=time,
         by=by or [],
@@ -107,7 +123,9 @@ def run(
         master=master,
         combine=combine.value,
         preview=preview,
-    ).start(explain=explain)
+    )
+    with _interruptible():
+        job.start(explain=explain)
 
 
 @app.command()
@@ -121,7 +139,8 @@ def demo(
     """A day of made-up taxi trips in sliding windows: a table, a plot, and a check that both engines agree."""
     from .demo import run_demo
 
-    run_demo(rows, seed, keep=keep, engine=engine.value, master=master)
+    with _interruptible():
+        run_demo(rows, seed, keep=keep, engine=engine.value, master=master)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -151,9 +170,11 @@ def main(argv: Sequence[str] | None = None) -> int:
     except (QueryError, OperationError) as error:
         return _say(_as_options(str(error)), MISTAKE)
     except FramefoldError as error:
-        return _say(_as_options(str(error)), FAILURE)
-    except MemoryError:
-        return _say("there is not enough memory for this", FAILURE)
+        return _say(_as_options(_with_notes(str(error), error)), FAILURE)
+    except MemoryError as error:
+        return _say(_with_notes("there is not enough memory for this", error), FAILURE)
+    except _Interrupted as error:
+        return _say(_with_notes("interrupted", error), INTERRUPTED)
     except (KeyboardInterrupt, typer.Abort):
         return _say("interrupted", INTERRUPTED)
     except BrokenPipeError:  # whoever read the output has seen enough
@@ -162,13 +183,18 @@ def main(argv: Sequence[str] | None = None) -> int:
     except Exception as error:
         if not _from_spark(error):
             raise
-        return _say(f"Spark failed: {_essence(str(error))}", FAILURE)
+        return _say(_with_notes(f"Spark failed: {_essence(str(error))}", error), FAILURE)
 
 
 def _say(message: str, code: int) -> int:
     sentence = " ".join(message.split()).rstrip(".")
     typer.echo(f"framefold: {sentence}", err=True)
     return code
+
+
+def _with_notes(message: str, error: BaseException) -> str:
+    """A message and what else there is to know, such as what a failed write has left behind."""
+    return "; ".join([message, *getattr(error, "__notes__", ())])
 
 
 @contextmanager

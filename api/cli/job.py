@@ -22,7 +22,7 @@ from ..aggregators.errors import EngineError
 from ..events import Windowed
 from .arguments import number, read_aggregates, split
 from .inputs import Files, open_files, time_hint
-from .output import check_out, preview, write_dataframe, write_table
+from .output import WINDOW, check_out, preview, write_dataframe, write_table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -75,10 +75,12 @@ class Job:
         )
         if hint := time_hint(files, self.time):
             raise QueryError(hint)
-        plan = self._query(files.schema.empty_table(), keys).explain(**outputs)
+        of_nothing = self._query(files.schema.empty_table(), keys)
+        plan = of_nothing.explain(**outputs)
         files.require(needed)
         if self.out:
-            check_out(self.out, files.paths, [*keys, *outputs], spark=engine == "spark")
+            columns = pa.schema([each for each in of_nothing.aggregate(**outputs).schema if each.name != WINDOW])
+            check_out(self.out, files.paths, columns, spark=engine == "spark")
         if engine == "spark":
             self._on_spark(files, keys, outputs, needed, explain=explain)
         elif explain:

@@ -6,6 +6,7 @@ import base64
 import datetime
 import json
 import math
+import os
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +20,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..aggregators.errors import QueryError
+from .holding import check_columns
 from .inputs import FileError, kind_of, one_line
+from .replacing import new_file, new_folder
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -28,13 +31,24 @@ WINDOW = "window"
 BOUNDS = ("window_start", "window_end")
 
 
-def check_out(out: str, inputs: tuple[str, ...], columns: list[str], *, spark: bool) -> str:
+def check_out(out: str, inputs: tuple[str, ...], columns: pa.Schema, *, spark: bool) -> str:
     """The kind of file that an output path asks for.
+
+    Parameters
+    ----------
+    out
+        The path.
+    inputs
+        The files of the events.
+    columns
+        The keys and the outputs of the result.
+    spark
+        Whether Spark writes it.
 
     Raises
     ------
     QueryError
-        If nothing can be written there, or something would be lost.
+        If nothing can be written there, a column cannot be held by such a file, or something would be lost.
     """
     try:
         kind = kind_of(out)
@@ -43,10 +57,16 @@ def check_out(out: str, inputs: tuple[str, ...], columns: list[str], *, spark: b
     path = Path(out)
     if path.suffix == ".gz":
         raise QueryError(f"--out {out!r} is packed; expected a name without .gz")
-    if not path.parent.is_dir():
-        raise QueryError(f"--out {out!r} is in the folder {str(path.parent)!r}, which does not exist")
+    try:
+        real = path.resolve()
+        real.exists()
+    except (OSError, RuntimeError) as error:  # links in a circle, a name that is too long
+        raise QueryError(f"--out {out!r} leads nowhere: {one_line(error)}") from None
+    for folder in (path.parent, real.parent):
+        if not folder.is_dir():
+            raise QueryError(f"--out {out!r} is in the folder {str(folder)!r}, which does not exist")
     for each in inputs:
-        if path.resolve() in (Path(each).resolve(), *Path(each).resolve().parents):
+        if real in (Path(each).resolve(), *Path(each).resolve().parents):
             raise QueryError(f"--out {out!r} would overwrite the events in {each!r}")
     if path.is_dir():
         if not (spark and kind != "arrow"):
@@ -55,45 +75,87 @@ def check_out(out: str, inputs: tuple[str, ...], columns: list[str], *, spark: b
             raise QueryError(
                 f"--out {out!r} is a folder that Spark did not write; expected a new name, or an earlier result"
             )
-    clash = [name for name in BOUNDS if kind == "csv" and name in columns]
+    check_permissions(out, real)
+    clash = [name for name in BOUNDS if kind == "csv" and name in columns.names]
     if clash:
         raise QueryError(
             f"a CSV result has the window in columns {' and '.join(BOUNDS)}, but {clash[0]!r} is taken; rename it"
         )
+    check_columns(out, kind, columns, spark=spark)
     return kind
+
+
+def check_permissions(out: str, real: Path) -> None:
+    """QueryError unless what is at a path may be replaced."""
+    if real.exists() and not os.access(real, os.W_OK):
+        raise QueryError(f"--out {out!r} is read-only; expected a file that may be overwritten, or a new name")
+    in_place = real.exists() and not real.is_file() and not real.is_dir()
+    if not in_place and not os.access(real.parent, os.W_OK | os.X_OK):
+        raise QueryError(
+            f"--out {out!r} is in the folder {str(real.parent)!r}, which is read-only; expected one where a new "
+            "result can be written beside an earlier one"
+        )
 
 
 def write_table(table: pa.Table, out: str) -> None:
     """Write a result of the local engine as one file, of the kind that its extension says."""
     kind = kind_of(out)
     try:
-        if kind == "parquet":
-            pa.parquet.write_table(table, out)
-        elif kind == "arrow":
-            pa.feather.write_feather(table, out)
-        elif kind == "csv":
-            pa.csv.write_csv(flat(table), out)
-        else:
-            with open(out, "w", encoding="utf-8") as file:
-                file.writelines(json_lines(table))
-    except (pa.ArrowException, OSError) as error:
-        raise FileError(f"{out!r} cannot be written: {one_line(error)}") from error
+        with new_file(out) as path:
+            if kind == "parquet":
+                pa.parquet.write_table(table, path)
+            elif kind == "arrow":
+                pa.feather.write_feather(table, path)
+            elif kind == "csv":
+                pa.csv.write_csv(flat(table), path)
+            else:
+                with open(path, "w", encoding="utf-8") as file:
+                    file.writelines(json_lines(table))
+    except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: nanoseconds, which Python has no type for
+        raise _unwritable(out, error) from error
+
+
+def _unwritable(out: str, error: BaseException) -> FileError:
+    said = FileError(f"{out!r} cannot be written: {one_line(error)}")
+    for note in getattr(error, "__notes__", ()):
+        said.add_note(note)
+    return said
 
 
 def write_dataframe(df: DataFrame, out: str) -> None:
-    """Write a result of Spark as Spark does: a folder of part files. Arrow is one file, written from here."""
+    """Write a result of Spark as Spark does: a folder of part files. Arrow is one file, written from here.
+
+    Raises
+    ------
+    FileError
+        If the folder is not there in the end: the executors are on machines that do not share it.
+    """
     kind = kind_of(out)
     if kind == "arrow":
         write_table(df.toArrow(), out)
         return
     if kind == "csv":
-        keys_and_outputs = [name for name in df.columns if name != WINDOW]
-        place = df.columns.index(WINDOW)
-        bounds = [df[WINDOW][end].alias(name) for end, name in zip(("start", "end"), BOUNDS, strict=True)]
-        rest = [df[f"`{name.replace('`', '``')}`"] for name in keys_and_outputs]
-        df = df.select(*rest[:place], *bounds, *rest[place:])
-    writer = df.write.mode("overwrite").option("header", True).option("ignoreNullFields", False)
-    writer.format(kind).save(f"file:{Path(out).resolve()}")
+        df = _flat_dataframe(df)
+    writer = df.write.option("header", True).option("ignoreNullFields", False).format(kind)
+    try:
+        with new_folder(out) as path:
+            writer.save(f"file:{path}")
+            if not any(path.glob("part-*")):
+                raise FileError(
+                    f"{out!r} cannot be written: Spark's executors have written no files into the folder "
+                    f"{str(path.parent)!r} of this machine; expected a folder that they share with it, or .arrow"
+                )
+    except OSError as error:
+        raise _unwritable(out, error) from error
+
+
+def _flat_dataframe(df: DataFrame) -> DataFrame:
+    """A result with the bounds of its windows as two columns; columns go by number: names may differ in case only."""
+    place = df.columns.index(WINDOW)
+    numbered = df.toDF(*(f"c{at}" for at in range(len(df.columns))))
+    columns = [numbered[f"c{at}"].alias(name) for at, name in enumerate(df.columns)]
+    bounds = [numbered[f"c{place}"][end].alias(name) for end, name in zip(("start", "end"), BOUNDS, strict=True)]
+    return numbered.select(*columns[:place], *bounds, *columns[place + 1 :])
 
 
 def flat(table: pa.Table) -> pa.Table:
@@ -107,21 +169,32 @@ def json_lines(table: pa.Table) -> Iterator[str]:
     """A result as JSON, a row a line, with what JSON has no form for written as Spark writes it."""
     for batch in table.to_batches(max_chunksize=10_000):
         for row in batch.to_pylist():
-            yield json.dumps(_plain(row), ensure_ascii=False) + "\n"
+            plain = {field.name: _plain(row[field.name], field.type) for field in table.schema}
+            yield json.dumps(plain, ensure_ascii=False) + "\n"
 
 
-def _plain(value: Any) -> Any:
+def _plain(value: Any, type: pa.DataType) -> Any:
+    if value is None or isinstance(value, (bool, int, str)):
+        return value
+    if pa.types.is_map(type):
+        return {_name(_plain(key, type.key_type)): _plain(each, type.item_type) for key, each in value}
     if isinstance(value, dict):
-        return {key: _plain(each) for key, each in value.items()}
+        return {field.name: _plain(value[field.name], field.type) for field in type}
     if isinstance(value, list):
-        return [_plain(each) for each in value]
-    if isinstance(value, float) and not math.isfinite(value):
-        return "NaN" if math.isnan(value) else ("Infinity" if value > 0 else "-Infinity")
+        return [_plain(each, type.value_type) for each in value]
+    if isinstance(value, float):
+        finite = math.isfinite(value)
+        return value if finite else "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, bytes):
         return base64.b64encode(value).decode()
     if isinstance(value, (datetime.date, datetime.datetime, datetime.time)):
         return value.isoformat()
-    return value if value is None or isinstance(value, (bool, int, float, str)) else str(value)
+    return str(value)
+
+
+def _name(key: Any) -> str:
+    """A key of a map as the name of a field."""
+    return key if isinstance(key, str) else json.dumps(key, ensure_ascii=False)
 
 
 def preview(rows: pa.Table, total: int | None = None) -> Table:

@@ -1,0 +1,81 @@
+"""Which columns a kind of file can hold: known from the types of a result, before it is computed."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet
+
+from ..aggregators.errors import QueryError
+
+TITLES = {"parquet": "Parquet", "csv": "CSV", "json": "JSON", "arrow": "Arrow"}
+
+_WRITERS: dict[str, Callable[[pa.Table, Any], None]] = {
+    "csv": pa.csv.write_csv,
+    "parquet": pa.parquet.write_table,
+    "arrow": pa.feather.write_feather,
+}
+
+
+def check_columns(out: str, kind: str, columns: pa.Schema, *, spark: bool) -> None:
+    """QueryError unless a kind of file can hold columns.
+
+    Parameters
+    ----------
+    out
+        The path that is asked for.
+    kind
+        What kind of file that is.
+    columns
+        The keys and the outputs of a result.
+    spark
+        Whether Spark writes the file.
+    """
+    for field in columns:
+        if not holds(kind, field.type, spark=spark):
+            others = [f".{each}" for each in TITLES if each != kind and holds(each, field.type, spark=spark)]
+            raise QueryError(
+                f"--out {out!r} is for {TITLES[kind]}, which cannot hold the column {field.name!r} of type "
+                f"{field.type}; expected {_either(others)}"
+            )
+    # Spark's names are not case-sensitive, and its own CSV and our Arrow files are the only ones without a check.
+    if spark and kind in ("parquet", "json"):
+        seen: dict[str, str] = {}
+        for name in columns.names:
+            if (other := seen.setdefault(name.lower(), name)) != name:
+                raise QueryError(
+                    f"--out {out!r} is for {TITLES[kind]}, in which Spark cannot tell the columns {other!r} and "
+                    f"{name!r} apart; expected names that differ in more than case, or .csv or .arrow"
+                )
+
+
+def holds(kind: str, type: pa.DataType, *, spark: bool) -> bool:
+    """Whether a kind of file can hold a type.
+
+    >>> holds("csv", pa.list_(pa.int64()), spark=False), holds("json", pa.list_(pa.int64()), spark=False)
+    (False, True)
+    """
+    if spark:
+        # A type that Spark has none for is refused before its result is computed, whatever kind of file is asked for.
+        return kind != "csv" or not pa.types.is_nested(type)
+    if kind == "json":
+        return not _has_intervals(type)
+    try:  # pyarrow is asked, since what it can write grows from version to version
+        _WRITERS[kind](pa.table({"column": pa.nulls(1, type)}), io.BytesIO())
+    except (pa.ArrowException, OSError):
+        return False
+    return True
+
+
+def _has_intervals(type: pa.DataType) -> bool:
+    """Whether there are months, days and nanoseconds in a type, for which JSON has no usual form."""
+    return pa.types.is_interval(type) or any(_has_intervals(type.field(at).type) for at in range(type.num_fields))
+
+
+def _either(names: list[str]) -> str:
+    return " or ".join([", ".join(names[:-1]), names[-1]] if len(names) > 1 else names)

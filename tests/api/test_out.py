@@ -1,0 +1,483 @@
+"""What ``--out`` does to an earlier result: it is replaced by a whole new one, or left as it was."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+from framefold.aggregators.errors import QueryError
+from framefold.cli import main, output, replacing
+from framefold.cli.holding import check_columns, holds
+from framefold.cli.inputs import FileError
+
+EVENTS = pa.table({"t": [0, 1, 5, 11], "k": ["a", "b", "a", "b"], "x": [1.5, None, 2.0, 4.0]})
+QUERY = ["--time", "t", "--by", "k", "--window", "10"]
+GOOD = [*QUERY, "--agg", "n=count"]
+NESTED = [*QUERY, "--agg", "n=count", "--agg", "xs=collect_list:x"]
+SCHEMA = pa.schema([("k", pa.string()), ("n", pa.int64())])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    pq.write_table(EVENTS, tmp_path / "e.parquet")
+    return tmp_path
+
+
+def run(folder: Path, arguments: list[str], out: str, engine: str = "local") -> int:
+    return main(["run", str(folder / "e.parquet"), *arguments, "--engine", engine, "--out", str(folder / out)])
+
+
+def names(folder: Path) -> list[str]:
+    return sorted(each.name for each in folder.iterdir())
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def result() -> pa.Table:
+    """A small result."""
+    window = pa.array([{"start": 0, "end": 10}])
+    return pa.table({"k": ["a"], "window": window, "n": [2]})
+
+
+def refused(engine: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run(folder, GOOD, "keep.csv", engine) == 0
+    before = [(each.name, each.read_bytes()) for each in files(folder / "keep.csv")]
+    capsys.readouterr()
+    monkeypatch.setattr("framefold.cli.job.Job._locally", None)  # nothing is computed
+    monkeypatch.setattr("framefold.cli.job.Job._on_spark", None)
+    assert run(folder, NESTED, "keep.csv", engine) == 2
+    assert capsys.readouterr().err == (
+        f"framefold: --out '{folder}/keep.csv' is for CSV, which cannot hold the column 'xs' of type "
+        f"{pa.list_(pa.float64())}; expected .parquet, .json or .arrow\n"
+    )
+    assert [(each.name, each.read_bytes()) for each in files(folder / "keep.csv")] == before
+    assert names(folder) == ["e.parquet", "keep.csv"]
+
+
+def test_what_csv_cannot_hold_is_refused_and_an_earlier_result_kept(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused("local", folder, monkeypatch, capsys)
+
+
+@pytest.mark.usefixtures("spark")
+def test_what_csv_of_spark_cannot_hold_is_refused_and_an_earlier_result_kept(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    refused("spark", folder, monkeypatch, capsys)
+
+
+def files(path: Path) -> list[Path]:
+    return sorted(path.iterdir()) if path.is_dir() else [path]
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "json", "arrow"])
+def test_pyarrow_writes_whatever_is_said_to_be_held(kind: str, tmp_path: Path) -> None:
+    types = [
+        pa.null(), pa.bool_(), pa.uint64(), pa.float32(), pa.decimal128(38, 2), pa.decimal256(60, 2),
+        pa.decimal128(5, -2), pa.string(), pa.large_string(), pa.binary(), pa.binary(3), pa.date32(), pa.date64(),
+        pa.time32("s"), pa.time64("ns"), pa.timestamp("ns"), pa.timestamp("us", "UTC"), pa.duration("us"),
+        pa.month_day_nano_interval(), pa.dictionary(pa.int32(), pa.string()), pa.list_(pa.int64()),
+        pa.list_(pa.int64(), 2), pa.struct([("a", pa.int64())]), pa.struct([]), pa.map_(pa.string(), pa.int64()),
+        pa.list_(pa.month_day_nano_interval()),
+    ]  # fmt: skip
+    refused = set()
+    for type in types:
+        table = result().append_column("o", pa.nulls(1, type))
+        if not holds(kind, type, spark=False):
+            refused.add(str(type))
+        else:
+            output.write_table(table, str(tmp_path / f"r.{kind}"))
+    intervals = {"month_day_nano_interval", str(pa.list_(pa.month_day_nano_interval()))}
+    nested = {str(type) for type in types if pa.types.is_nested(type)}
+    assert refused == {
+        "arrow": set(),
+        "json": intervals,
+        "csv": nested | intervals,
+        "parquet": {*intervals, "struct<>", "decimal128(5, -2)"},
+    }[kind]  # fmt: skip
+
+
+def test_what_spark_cannot_hold() -> None:
+    for type in (pa.list_(pa.int64()), pa.struct([("a", pa.int64())]), pa.map_(pa.string(), pa.int64())):
+        assert [kind for kind in ("parquet", "csv", "json", "arrow") if not holds(kind, type, spark=True)] == ["csv"]
+    for type in (pa.binary(), pa.decimal128(38, 2), pa.duration("us"), pa.date32(), pa.timestamp("us")):
+        assert holds("csv", type, spark=True)
+
+
+def test_spark_is_not_given_names_that_differ_in_case_only() -> None:
+    columns = pa.schema([("n", pa.int64()), ("N", pa.int64())])
+    for kind in ("parquet", "json"):
+        with pytest.raises(QueryError, match=r"Spark cannot tell the columns 'n' and 'N' apart; expected names that"):
+            check_columns("r", kind, columns, spark=True)
+        check_columns("r", kind, columns, spark=False)
+    for kind in ("csv", "arrow"):
+        check_columns("r", kind, columns, spark=True)
+
+
+@pytest.mark.usefixtures("spark")
+@pytest.mark.parametrize("kind", ["parquet", "json"])
+def test_spark_writes_every_type_that_it_is_said_to_hold(kind: str, folder: Path, spark: Any) -> None:
+    values = [
+        "X'00ff41' b", "interval '1' day d", "cast(1 as decimal(38, 2)) dec", "array(1) l", "map('a', 1) m",
+        "struct(1 as a) s", "struct(0 as start, 10 as end) window",
+    ]  # fmt: skip
+    output.write_dataframe(spark.sql(f"select {', '.join(values)}"), str(folder / f"r.{kind}"))
+    assert (folder / f"r.{kind}" / "_SUCCESS").exists()
+
+
+@pytest.mark.usefixtures("spark")
+def test_spark_writes_csv_with_binaries_intervals_and_names_that_differ_in_case_only(folder: Path, spark: Any) -> None:
+    values = "X'00ff41' b, interval '1' day d, 1 n, 2 N, struct(0 as start, 10 as end) window"
+    output.write_dataframe(spark.sql(f"select {values}"), str(folder / "r.csv"))
+    (part,) = (folder / "r.csv").glob("part-*")
+    assert part.read_text().splitlines() == ["b,d,n,N,window_start,window_end", "[00 FF 41],INTERVAL '1' DAY,1,2,0,10"]
+
+
+def test_maps_are_objects_in_json(folder: Path) -> None:
+    outputs = ["--agg", "k=histogram:k", "--agg", "x=histogram:x", "--agg", "n=count"]
+    arguments = ["--time", "t", "--window", "10"]
+    assert run(folder, [*arguments, *outputs], "r.json") == 0
+    rows = [json.loads(line) for line in (folder / "r.json").read_text().splitlines()]
+    assert [(row["k"], row["x"]) for row in rows] == [({"a": 2, "b": 1}, {"1.5": 1, "2.0": 1}), ({"b": 1}, {"4.0": 1})]
+
+
+def fails(error: BaseException) -> Callable[..., None]:
+    """A writer that ends in the middle."""
+
+    def write(table: pa.Table, path: Path, *rest: Any) -> None:
+        Path(path).write_bytes(b"half of it")
+        raise error
+
+    return write
+
+
+@pytest.mark.parametrize(
+    ("error", "code", "said"),
+    [
+        (OSError(28, "No space left on device"), 1, "cannot be written: [Errno 28] No space left on device"),
+        (pa.ArrowInvalid("a value of no kind"), 1, "cannot be written: a value of no kind"),
+        (KeyboardInterrupt(), 130, "interrupted"),
+        (MemoryError(), 1, "there is not enough memory for this"),
+    ],
+)
+def test_a_write_that_fails_leaves_the_earlier_result(
+    error: BaseException, code: int, said: str, folder: Path, monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    assert run(folder, GOOD, "keep.csv") == 0
+    before = (folder / "keep.csv").read_bytes()
+    capsys.readouterr()
+    monkeypatch.setattr(output.pa.csv, "write_csv", fails(error))
+    monkeypatch.setattr("framefold.cli.output.check_columns", lambda *arguments, **more: None)
+    assert run(folder, GOOD, "keep.csv") == code
+    assert said in capsys.readouterr().err
+    assert (folder / "keep.csv").read_bytes() == before
+    assert names(folder) == ["e.parquet", "keep.csv"]
+
+
+def test_a_process_that_is_killed_while_it_writes_leaves_the_earlier_result(folder: Path) -> None:
+    assert run(folder, GOOD, "keep.json") == 0
+    before = (folder / "keep.json").read_bytes()
+    code = (
+        "import os, signal, sys; from framefold.cli import output; from framefold.cli import main\n"
+        "def lines(table):\n"
+        "    yield 'half of it' * 10_000\n"
+        "    os.kill(os.getpid(), signal.SIGKILL)\n"
+        "output.json_lines = lines\n"
+        f"main(['run', {str(folder / 'e.parquet')!r}, *{GOOD!r}, '--engine', 'local', '--out', "
+        f"{str(folder / 'keep.json')!r}])"
+    )
+    assert subprocess.run([sys.executable, "-c", code]).returncode == -signal.SIGKILL
+    assert (folder / "keep.json").read_bytes() == before
+    left = [name for name in names(folder) if name.startswith(".keep.json-")]
+    assert names(folder) == [*left, "e.parquet", "keep.json"]
+    assert len(left) == 1
+
+
+def test_what_cannot_be_removed_is_named(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(output.pa.csv, "write_csv", fails(OSError("the disk is full")))
+    monkeypatch.setattr("framefold.cli.output.check_columns", lambda *arguments, **more: None)
+
+    def stuck(path: Path) -> None:
+        raise PermissionError("it is held")
+
+    monkeypatch.setattr(replacing, "_remove", stuck)
+    assert run(folder, GOOD, "r.csv") == 1
+    said = capsys.readouterr().err
+    (left,) = (name for name in names(folder) if name.startswith(".r.csv-"))
+    assert said == (
+        f"framefold: '{folder}/r.csv' cannot be written: the disk is full; '{folder}/{left}' stays behind, which "
+        "cannot be removed: it is held\n"
+    )
+
+
+def test_permissions_are_kept_and_new_ones_usual(folder: Path) -> None:
+    before = os.umask(0o027)
+    try:
+        assert run(folder, GOOD, "r.csv") == 0
+        assert mode(folder / "r.csv") == 0o640
+        (folder / "r.csv").chmod(0o604)
+        assert run(folder, GOOD, "r.csv") == 0
+        assert mode(folder / "r.csv") == 0o604
+    finally:
+        os.umask(before)
+
+
+def test_a_link_stays_a_link(folder: Path) -> None:
+    (folder / "elsewhere").mkdir()
+    (folder / "r.csv").symlink_to("elsewhere/real.csv")
+    for _ in range(2):  # what it leads to is made, then replaced
+        assert run(folder, GOOD, "r.csv") == 0
+        assert (folder / "r.csv").is_symlink()
+        assert names(folder / "elsewhere") == ["real.csv"]
+        assert pa.csv.read_csv(folder / "elsewhere" / "real.csv")["n"].to_pylist() == [2, 1, 1]
+
+
+def test_links_that_lead_nowhere_are_mistakes(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "r.csv").symlink_to("no/where.csv")
+    assert run(folder, GOOD, "r.csv") == 2
+    assert "which does not exist" in capsys.readouterr().err
+    (folder / "a.csv").symlink_to("b.csv")
+    (folder / "b.csv").symlink_to("a.csv")
+    assert run(folder, GOOD, "a.csv") == 2
+    assert f"--out '{folder}/a.csv' leads nowhere" in capsys.readouterr().err
+
+
+def test_a_result_over_the_events_through_a_link_is_refused(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (folder / "r.parquet").symlink_to("e.parquet")
+    assert run(folder, GOOD, "r.parquet") == 2
+    assert "would overwrite the events" in capsys.readouterr().err
+
+
+def test_a_pipe_is_written_to_as_it_is(folder: Path) -> None:
+    os.mkfifo(folder / "r.csv")
+    read: list[str] = []
+    reader = threading.Thread(target=lambda: read.append((folder / "r.csv").read_text()), daemon=True)
+    reader.start()
+    assert run(folder, GOOD, "r.csv") == 0
+    reader.join(10)
+    assert len(read[0].splitlines()) == 4
+    assert names(folder) == ["e.parquet", "r.csv"]
+
+
+def test_a_long_name_is_no_obstacle(folder: Path) -> None:
+    name = "ä" * 125 + ".csv"
+    assert run(folder, GOOD, name) == 0
+    assert names(folder) == ["e.parquet", name]
+    assert run(folder, GOOD, "n" * 260 + ".csv") == 2
+
+
+@pytest.mark.parametrize(
+    ("locked", "said"),
+    [
+        ("r.csv", "is read-only; expected a file that may be overwritten, or a new name"),
+        ("", "which is read-only; expected one where a new result can be written beside an earlier one"),
+    ],
+)
+def test_what_may_not_be_written_is_a_mistake(
+    locked: str, said: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The operating system is not asked: it lets its administrator write anywhere."""
+    assert run(folder, GOOD, "r.csv") == 0
+    capsys.readouterr()
+    monkeypatch.setattr(output.os, "access", lambda path, how: Path(path) != folder / locked)
+    assert run(folder, GOOD, "r.csv") == 2
+    assert said in capsys.readouterr().err
+
+
+def test_a_folder_that_is_gone_is_a_failure(folder: Path) -> None:
+    with pytest.raises(FileError, match="cannot be written"):
+        output.write_table(result(), str(folder / "gone" / "r.csv"))
+
+
+def make(path: Path, text: str) -> None:
+    path.mkdir()
+    (path / "part-0").write_text(text)
+    (path / "_SUCCESS").touch()
+
+
+def test_a_folder_takes_the_place_of_another(tmp_path: Path) -> None:
+    (tmp_path / "link").symlink_to("r")
+    for text in ("one", "two", "three"):
+        with replacing.new_folder(str(tmp_path / ("r" if text == "one" else "link"))) as path:
+            make(path, text)
+        assert (tmp_path / "r" / "part-0").read_text() == text
+        assert names(tmp_path) == ["link", "r"]
+        (tmp_path / "r").chmod(0o750)
+    assert mode(tmp_path / "r") == 0o750
+
+
+def test_a_folder_takes_the_place_of_a_file(tmp_path: Path) -> None:
+    (tmp_path / "r").write_text("a file")
+    with replacing.new_folder(str(tmp_path / "r")) as path:
+        make(path, "a folder")
+    assert names(tmp_path) == ["r"]
+    assert (tmp_path / "r" / "part-0").read_text() == "a folder"
+
+
+@pytest.mark.parametrize("error", [OSError("full"), KeyboardInterrupt()])
+def test_a_folder_that_is_not_finished_leaves_the_earlier_one(error: BaseException, tmp_path: Path) -> None:
+    def write() -> None:
+        with replacing.new_folder(str(tmp_path / "r")) as path:
+            make(path, "new")
+            raise error
+
+    make(tmp_path / "r", "old")
+    with pytest.raises(type(error)):
+        write()
+    assert names(tmp_path) == ["r"]
+    assert (tmp_path / "r" / "part-0").read_text() == "old"
+
+
+@pytest.mark.parametrize("failing", [1, 2])
+def test_an_earlier_folder_is_put_back_where_the_new_one_cannot_be(
+    failing: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(tmp_path / "r", "old")
+    calls = []
+    rename = os.rename
+
+    def some(one: Path, other: Path) -> None:
+        calls.append(other)
+        if len(calls) == failing:
+            raise OSError("busy")
+        rename(one, other)
+
+    monkeypatch.setattr(replacing.os, "rename", some)
+    with pytest.raises(OSError, match="busy"), replacing.new_folder(str(tmp_path / "r")) as path:
+        make(path, "new")
+    assert names(tmp_path) == ["r"]
+    assert (tmp_path / "r" / "part-0").read_text() == "old"
+
+
+def test_an_earlier_folder_that_cannot_be_put_back_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make(tmp_path / "r", "old")
+    rename = os.rename
+
+    def once(one: Path, other: Path) -> None:
+        if one != tmp_path / "r":
+            raise OSError("busy")
+        rename(one, other)
+
+    monkeypatch.setattr(replacing.os, "rename", once)
+    with pytest.raises(OSError, match="busy") as caught, replacing.new_folder(str(tmp_path / "r")) as path:
+        make(path, "new")
+    (left,) = names(tmp_path)
+    assert caught.value.__notes__ == [
+        f"the earlier result stays behind in '{tmp_path}/{left}', which cannot be renamed back: busy"
+    ]
+    assert (tmp_path / left / "part-0").read_text() == "old"
+
+
+def test_an_earlier_folder_that_cannot_be_removed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def stuck(path: Path) -> None:
+        raise OSError("held")
+
+    make(tmp_path / "r", "old")
+    monkeypatch.setattr(replacing, "PATIENCE", 0.0)
+    monkeypatch.setattr(shutil, "rmtree", stuck)
+    with (
+        pytest.raises(FileError, match=r"r' is written, but the earlier result stays behind in '.*-old', .*: held"),
+        replacing.new_folder(str(tmp_path / "r")) as path,
+    ):
+        make(path, "new")
+    assert (tmp_path / "r" / "part-0").read_text() == "new"
+
+
+def test_what_still_fills_up_is_removed_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls = []
+    rmtree = shutil.rmtree
+
+    def second(path: Path) -> None:
+        calls.append(path)
+        if len(calls) == 1:
+            raise OSError(39, "Directory not empty")
+        rmtree(path)
+
+    make(tmp_path / "r", "old")
+    monkeypatch.setattr(shutil, "rmtree", second)
+    with replacing.new_folder(str(tmp_path / "r")) as path:
+        make(path, "new")
+    assert names(tmp_path) == ["r"]
+    assert len(calls) == 2
+
+
+class Writer:
+    """A writer of Spark's whose executors are elsewhere, or fail."""
+
+    def __init__(self, error: Exception | None = None) -> None:
+        self.error = error
+
+    @property
+    def write(self) -> Writer:
+        return self
+
+    def option(self, name: str, value: object) -> Writer:
+        return self
+
+    format = option
+
+    def save(self, path: str) -> None:
+        assert path.startswith("file:/")
+        folder = Path(path.removeprefix("file:"))
+        folder.mkdir()
+        (folder / "_SUCCESS").touch()
+        if self.error:
+            raise self.error
+
+
+@pytest.mark.parametrize("error", [None, RuntimeError("no space")])
+def test_a_folder_that_executors_write_elsewhere_does_not_replace_a_result(
+    error: Exception | None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make(tmp_path / "r.json", "old")
+    monkeypatch.setattr(Writer, "format", lambda self, kind: self)
+    said = "no space" if error else "executors have written no files into the folder .* of this machine"
+    with pytest.raises(RuntimeError if error else FileError, match=said):
+        output.write_dataframe(Writer(error), str(tmp_path / "r.json"))  # type: ignore[arg-type]
+    assert names(tmp_path) == ["r.json"]
+    assert (tmp_path / "r.json" / "part-0").read_text() == "old"
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_folder_of_spark_keeps_permissions_and_links(folder: Path) -> None:
+    (folder / "r.parquet").symlink_to("real.parquet")
+    for _ in range(2):
+        assert run(folder, GOOD, "r.parquet", "spark") == 0
+        assert names(folder) == ["e.parquet", "r.parquet", "real.parquet"]
+        assert (folder / "r.parquet").is_symlink()
+        assert pq.read_table(folder / "real.parquet")["n"].to_pylist() == [2, 1, 1]
+        (folder / "real.parquet").chmod(0o750)
+    assert run(folder, GOOD, "r.parquet", "spark") == 0
+    assert mode(folder / "real.parquet") == 0o750
+
+
+@pytest.mark.usefixtures("spark")
+def test_a_write_of_spark_that_fails_leaves_the_earlier_result(folder: Path, spark: Any) -> None:
+    assert run(folder, GOOD, "r.json", "spark") == 0
+    before = names(folder / "r.json")
+    broken = spark.range(3).selectExpr("id k", "struct(0 as start, 10 as end) window", "raise_error('no') n")
+    with pytest.raises(Exception, match="no"):
+        output.write_dataframe(broken, str(folder / "r.json"))
+    assert names(folder / "r.json") == before
+    assert names(folder) == ["e.parquet", "r.json"]
