@@ -59,7 +59,7 @@ def explain(plan: Plan, engine: str, stages: Sequence[tuple[str, str]]) -> Expla
     for name, bound in plan.outputs.items():
         ways = dict.fromkeys(way(plan, bound, windows[number]) for number in plan.over[name])
         order = "" if bound.commutative else "; order-sensitive, so merged in time order"
-        rows.append((f"{name} = {bound.asked!r}", f"{bound.result}; {'; '.join(ways)}{order}"))
+        rows.append((f"{name} = {bound.spec!r}", f"{bound.result}; {'; '.join(ways)}{order}"))
     return Explanation(f"framefold on {engine}", (*rows, *stages))
 
 

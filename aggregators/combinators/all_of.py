@@ -11,7 +11,7 @@ from ..contract.bound import BoundAggregate
 from ..contract.column_functions import apply, require_operation
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, Operation, State
-from ..contract.sql_spec import InSql, Planes, side_by_side
+from ..contract.sql_spec import Planes, SqlSpec, side_by_side
 from ..contract.trial import named_type
 from ..errors import QueryError
 
@@ -22,18 +22,18 @@ class Wrapped(AggregateOperation):
     Deduct, order, exactness and the way of sliding follow from the states, so they are inherited too.
     """
 
-    def __init__(self, asked: Operation, inner: BoundAggregate) -> None:
-        super().__init__(*asked.columns)
-        self.asked = asked
+    def __init__(self, spec: Operation, inner: BoundAggregate) -> None:
+        super().__init__(*spec.columns)
+        self.spec = spec
         self.inner = inner
         self.state = inner.operation.state  # type: ignore[misc]  # by what it wraps
         self.result = inner.result
         self.commutative = inner.commutative
         self.exact_deduct = inner.operation.exact_deduct
-        self.joins = inner.joins
+        self.ufuncs = inner.ufuncs
 
     def __repr__(self) -> str:
-        return repr(self.asked)
+        return repr(self.spec)
 
     def has(self, method: str) -> bool:
         return self.inner.operation.has(method)
@@ -44,8 +44,8 @@ class Wrapped(AggregateOperation):
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         return self.inner.accumulate(frames, columns)
 
-    def in_sql(self, *types: pa.DataType) -> InSql | None:
-        return self.inner.in_sql
+    def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
+        return self.inner.sql_spec
 
     def combine(self, a: State, b: State) -> State:
         return self.inner.combine(a, b)
@@ -103,9 +103,9 @@ class AllOf(Operation):
 class Parts(AggregateOperation):
     """Bound operations side by side: the fields of each have its name before theirs."""
 
-    def __init__(self, asked: AllOf, parts: Mapping[str, BoundAggregate]) -> None:
-        super().__init__(*asked.columns)
-        self.asked = asked
+    def __init__(self, spec: AllOf, parts: Mapping[str, BoundAggregate]) -> None:
+        super().__init__(*spec.columns)
+        self.spec = spec
         self.parts = parts
         self.state = {  # type: ignore[misc]  # by what it is made of
             f"{name}.{key}": kind for name, part in parts.items() for key, kind in part.operation.state.items()
@@ -114,10 +114,10 @@ class Parts(AggregateOperation):
         self.commutative = all(part.commutative for part in parts.values())
         exact = any(part.operation.exact_deduct for part in parts.values())
         self.exact_deduct = exact and all(part.deducts[0] for part in parts.values())
-        self.joins = {f"{name}.{key}": each for name, part in parts.items() for key, each in part.joins.items()}
+        self.ufuncs = {f"{name}.{key}": each for name, part in parts.items() for key, each in part.ufuncs.items()}
 
     def __repr__(self) -> str:
-        return repr(self.asked)
+        return repr(self.spec)
 
     def has(self, method: str) -> bool:
         return all(part.operation.has(method) for part in self.parts.values())
@@ -133,10 +133,10 @@ class Parts(AggregateOperation):
             start = stop
         return self._together(states)
 
-    def in_sql(self, *types: pa.DataType) -> InSql | None:
+    def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
         found, start = [], 0
         for place, part in enumerate(self.parts.values()):
-            own = part.in_sql
+            own = part.sql_spec
             if own is None:
                 return None
             found.append(own.moved(start, f"part{place}_"))
@@ -218,19 +218,19 @@ class Then(Operation):
 class Transformed(Wrapped):
     """A bound operation with a function after its finish."""
 
-    asked: Then
+    spec: Then
 
-    def __init__(self, asked: Then, inner: BoundAggregate) -> None:
-        super().__init__(asked, inner)
-        self.result = named_type(asked, asked.result)
+    def __init__(self, spec: Then, inner: BoundAggregate) -> None:
+        super().__init__(spec, inner)
+        self.result = named_type(spec, spec.result)
 
     def finish(self, a: State) -> Any:
         results = self.inner.finish(a)
-        function, columns = self.asked.function, [results]
+        function, columns = self.spec.function, [results]
         if pa.types.is_struct(results.type):
             names = [field.name for field in results.type]
             function, columns = (
-                lambda *fields: self.asked.function(dict(zip(names, fields, strict=True))),
+                lambda *fields: self.spec.function(dict(zip(names, fields, strict=True))),
                 results.flatten(),
             )
         return apply(self, function, columns, None if self.result is None else [self.result])[0]

@@ -88,8 +88,8 @@ class Keys(Groups):
 class Places(Groups):
     """Groups of the elements of lists, by place. Every list has all places up to its length, so none is missing."""
 
-    def __init__(self, asked: Operation, inner: BoundAggregate, order: Order) -> None:
-        super().__init__(asked, inner, order)
+    def __init__(self, spec: Operation, inner: BoundAggregate, order: Order) -> None:
+        super().__init__(spec, inner, order)
         self.result = pa.list_(inner.result)
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:

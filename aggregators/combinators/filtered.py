@@ -122,11 +122,11 @@ class Filtered(Operation):
 class Passing(Wrapped):
     """A bound operation over the rows that pass."""
 
-    asked: Filtered
+    spec: Filtered
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         own = len(self.inner.columns)
-        passing = self.asked.passing(columns[own:])
+        passing = self.spec.passing(columns[own:])
         if passing.all():
             return self.inner.accumulate(frames, columns[:own])
         some, left = frames.where(passing)

@@ -74,9 +74,9 @@ class Groups(AggregateOperation):
     events a frame, 18.6 s and 19.4 s at 200. Compensated sums have no deduct here: inside lists they are not watched.
     """
 
-    def __init__(self, asked: Operation, inner: BoundAggregate, order: Order) -> None:
-        super().__init__(*asked.columns)
-        self.asked = asked
+    def __init__(self, spec: Operation, inner: BoundAggregate, order: Order) -> None:
+        super().__init__(*spec.columns)
+        self.spec = spec
         self.inner = inner
         self.order = order
         planes: dict[str, Any] = {"value": order.plane, "count": "int64"}
@@ -96,7 +96,7 @@ class Groups(AggregateOperation):
         self.invertible = inner.deducts[0] and not inner.compensated
 
     def __repr__(self) -> str:
-        return repr(self.asked)
+        return repr(self.spec)
 
     def has(self, method: str) -> bool:
         return self.invertible if method == "deduct" else True
@@ -192,8 +192,8 @@ class Groups(AggregateOperation):
                 planes[f"state.{key}"] = column.lengths
                 lists[f"items.{key}"] = Ragged(np.diff(column.offsets[ends]), column.planes)
             elif isinstance(column, Compensated):
-                rare = np.zeros((len(column), 4)) if column.rare is None else column.rare
-                parts = (column.high, column.low, *rare.T)
+                special = np.zeros((len(column), 4)) if column.special_values is None else column.special_values
+                parts = (column.high, column.low, *special.T)
                 planes |= {f"state.{key}.{p}": v for p, v in zip(self.inner.fields[key].planes, parts, strict=True)}
             elif isinstance(column, Exact):
                 planes |= {f"state.{key}.limb{i}": limb for i, limb in enumerate(column.carried().limbs)}
@@ -209,8 +209,8 @@ class Groups(AggregateOperation):
             if isinstance(kind, RaggedField):
                 states[key] = Ragged(planes[f"state.{key}"], cast(Ragged, a[f"items.{key}"]).planes)
             elif isinstance(kind, CompensatedField):
-                high, low, *rare = (planes[f"state.{key}.{plane}"] for plane in kind.planes)
-                seldom = np.column_stack(rare)
+                high, low, *special = (planes[f"state.{key}.{plane}"] for plane in kind.planes)
+                seldom = np.column_stack(special)
                 states[key] = Compensated(high, low, seldom if seldom.any() else None)
             elif isinstance(kind, ExactField):
                 states[key] = Exact([planes[f"state.{key}.{plane}"] for plane in kind.planes])

@@ -106,17 +106,17 @@ class Mapped(Operation):
 class MappedColumns(Wrapped):
     """A bound operation over the columns that a function makes."""
 
-    asked: Mapped
+    spec: Mapped
 
-    def __init__(self, asked: Mapped, inner: BoundAggregate, made: list[pa.DataType]) -> None:
-        super().__init__(asked, inner)
+    def __init__(self, spec: Mapped, inner: BoundAggregate, made: list[pa.DataType]) -> None:
+        super().__init__(spec, inner)
         self.made = made
 
     def mapped(self, columns: Sequence[pa.Array]) -> Sequence[pa.Array]:
         """The columns that the function makes."""
-        if self.asked.function is None:
+        if self.spec.function is None:
             return columns
-        return apply(self, self.asked.function, columns, self.made, self.asked.count)
+        return apply(self, self.spec.function, columns, self.made, self.spec.count)
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         return self.inner.accumulate(frames, self.mapped(columns))

@@ -76,20 +76,20 @@ class Reducing(Operation):
 class Reduction(AggregateOperation):
     """A reduction of values of one type."""
 
-    def __init__(self, asked: Reducing, type: pa.DataType) -> None:
-        super().__init__(*asked.columns)
-        self.asked = asked
+    def __init__(self, spec: Reducing, type: pa.DataType) -> None:
+        super().__init__(*spec.columns)
+        self.spec = spec
         self.result = type
         self.state = {"value": type}  # type: ignore[misc]  # by type of input
         self.field = cast("Plain | Objects", field(type))
         try:
-            identity = pa.scalar(asked.identity, type)
+            identity = pa.scalar(spec.identity, type)
             self.identity = self.field.from_arrow([pa.array([identity], type)])[0]
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, OverflowError) as error:
-            raise QueryError(f"identity of {asked!r} is {asked.identity!r}; expected a value of {type}") from error
+            raise QueryError(f"identity of {spec!r} is {spec.identity!r}; expected a value of {type}") from error
 
     def __repr__(self) -> str:
-        return repr(self.asked)
+        return repr(self.spec)
 
     def create(self) -> Mapping[str, Any]:
         return {"value": self.identity}
@@ -101,22 +101,22 @@ class Reduction(AggregateOperation):
         values = values[order]
         sizes = frames.count()
         starts = np.cumsum(sizes) - sizes
-        if isinstance(self.asked.join, np.ufunc):
-            return {"value": self._same_type(self.asked.join.reduceat(values, starts), values)}
+        if isinstance(self.spec.join, np.ufunc):
+            return {"value": self._same_type(self.spec.join.reduceat(values, starts), values)}
         while len(values) > frames.size:  # neighbours, then neighbours of those, ...
             place = np.arange(len(values)) - np.repeat(starts, sizes)
             left = np.flatnonzero(place % 2 == 0)
             alone = place[left] + 1 == np.repeat(sizes, sizes)[left]
             joined = values[left]
             pair = left[~alone]
-            joined[~alone] = self._called("combine", self.asked.join, values[pair], values[pair + 1])
+            joined[~alone] = self._called("combine", self.spec.join, values[pair], values[pair + 1])
             values = joined
             sizes = (sizes + 1) // 2
             starts = np.cumsum(sizes) - sizes
         return {"value": values}
 
     def combine(self, a: State, b: State) -> State:
-        return {"value": self._called("combine", self.asked.join, a["value"], b["value"])}
+        return {"value": self._called("combine", self.spec.join, a["value"], b["value"])}
 
     def finish(self, a: State) -> Any:
         values = cast("NDArray[Any]", a["value"])
@@ -147,4 +147,4 @@ class InvertibleReduction(Reduction):
     """The same with an inverse."""
 
     def deduct(self, a: State, b: State) -> State:
-        return {"value": self._called("deduct", cast(Function, self.asked.inverse), a["value"], b["value"])}
+        return {"value": self._called("deduct", cast(Function, self.spec.inverse), a["value"], b["value"])}

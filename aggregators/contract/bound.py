@@ -21,7 +21,7 @@ from ..states.limbs import Exact
 from . import trial
 from .frames import Frames, Values
 from .operation import AggregateOperation, Operation, State
-from .sql_spec import InSql, Planes
+from .sql_spec import Planes, SqlSpec
 
 PACKAGE = __name__.removesuffix("contract.bound")
 """Where built-in operations are defined: their functions are trusted."""
@@ -54,7 +54,7 @@ class BoundAggregate:
 
     def __init__(self, name: str, operation: Operation, types: Sequence[pa.DataType]) -> None:
         self.name = name
-        self.asked = operation
+        self.spec = operation
         self.columns = operation.columns
         self.types = tuple(types)
         for column, given in zip(self.columns, types, strict=True):
@@ -72,7 +72,7 @@ class BoundAggregate:
         if not self.operation.state:
             raise OperationError(f"{operation!r} for {name!r} declares no state; expected a dict of fields and types")
         self.fields = {key: field(declared) for key, declared in self.operation.state.items()}
-        self.guarded = not type(operation).__module__.startswith(PACKAGE)
+        self.untrusted = not type(operation).__module__.startswith(PACKAGE)
         identity = self._call("create", self.operation.create)
         self._check_keys("create", identity)
         self.identity: State = {key: self._column("create", key, None, identity[key]) for key in self.fields}
@@ -80,8 +80,8 @@ class BoundAggregate:
         self.result = trial.result_type(self)
         if self.commutative is None:
             self.commutative = trial.commutes(self)
-        if self.guarded and self.joins:
-            trial.check_joins(self)
+        if self.untrusted and self.ufuncs:
+            trial.check_ufuncs(self)
 
     @property
     def deducts(self) -> tuple[bool, str]:
@@ -99,34 +99,35 @@ class BoundAggregate:
         return False, f"its deduct may not be exact: the field {inexact[0]!r} is {what}"
 
     @property
-    def joins(self) -> Mapping[str, Any]:
+    def ufuncs(self) -> Mapping[str, Any]:
         """The numpy function that joins each field, where the operation says so and has no later ``combine``."""
         of = self.operation
-        written = [{"joins", "combine"} & vars(kind).keys() for kind in type(of).__mro__]
-        latest = next(names for names in written if names)
-        return of.joins if "joins" in vars(of) or "joins" in latest else {}
+        written = [{"ufuncs", "joins", "combine"} & vars(kind).keys() for kind in type(of).__mro__]
+        names = vars(of).keys() | next(names for names in written if names)
+        # "joins" is the older name of "ufuncs".
+        return of.ufuncs if "ufuncs" in names else getattr(of, "joins", {}) if "joins" in names else {}
 
     @property
     def takes_empty_frames(self) -> bool:
         """Whether it may be given frames without a row, whose states are thrown away: never what a user wrote."""
-        return self.operation.takes_empty_frames and not self.guarded
+        return self.operation.takes_empty_frames and not self.untrusted
 
     @property
-    def in_sql(self) -> InSql | None:
+    def sql_spec(self) -> SqlSpec | None:
         """How Spark builds states by itself; None where it does not know, or a subclass has its own accumulate."""
         kinds = type(self.operation).__mro__
 
         def first(*names: str) -> int:
             return next(place for place, kind in enumerate(kinds) if any(name in vars(kind) for name in names))
 
-        if first("sql", "in_sql") > first("accumulate"):
+        if first("sql", "sql_spec") > first("accumulate"):
             return None
-        found: InSql | None = self._call("in_sql", self.operation.in_sql, *self.types)
+        found: SqlSpec | None = self._call("sql_spec", self.operation.sql_spec, *self.types)
         return found
 
     def read(self, planes: Planes) -> State:
         """The states of what Spark has built."""
-        built = self.in_sql
+        built = self.sql_spec
         assert built is not None
         return self._checked("sql", self._call("sql", built.read, planes), len(next(iter(planes.values()))))
 
@@ -137,7 +138,7 @@ class BoundAggregate:
 
     def accumulate(self, frames: Frames, inputs: Sequence[pa.Array]) -> State:
         """The states of all frames of a batch; rows with a null in an input column are left out."""
-        if not self.asked.drops_nulls:
+        if not self.spec.drops_nulls:
             return self._accumulate(frames, inputs)
         nulls = [column for column in inputs if column.null_count]
         if not nulls:
@@ -160,7 +161,7 @@ class BoundAggregate:
 
     def combine_locked(self, a: State, b: State) -> State:
         """The same for columns that cannot be written, within ``np.errstate``: both take as long as short columns."""
-        if not self.guarded:
+        if not self.untrusted:
             return self.operation.combine(a, b)
         return self._checked("combine", self._call("combine", self.operation.combine, a, b), length(a))
 
@@ -170,7 +171,7 @@ class BoundAggregate:
 
     def _join(self, method: str, function: Callable[[State, State], State], a: State, b: State) -> State:
         with np.errstate(all="ignore"):
-            if not self.guarded:
+            if not self.untrusted:
                 return function(a, b)
             states = self._call(method, function, self._locked(a), self._locked(b))
         return self._checked(method, states, length(a))
@@ -263,7 +264,7 @@ class BoundAggregate:
             raise
         except Exception as error:
             raise OperationError(
-                f"{method} of {self.name!r} ({self.asked!r}) failed: {type(error).__name__}: {error}"
+                f"{method} of {self.name!r} ({self.spec!r}) failed: {type(error).__name__}: {error}"
             ) from error
 
     def _check_arity(self) -> None:
@@ -273,7 +274,7 @@ class BoundAggregate:
         except TypeError:
             takes = max(len(inspect.signature(self.operation.accumulate).parameters) - 1, 0)
             raise OperationError(
-                f"{self.asked!r} for {self.name!r} is given {len(self.columns)} columns, but its accumulate "
+                f"{self.spec!r} for {self.name!r} is given {len(self.columns)} columns, but its accumulate "
                 f"takes {takes}"
             ) from None
 
@@ -281,7 +282,7 @@ class BoundAggregate:
         return {key: self._locked_values(column) for key, column in states.items()}
 
     def _locked_values(self, values: Any) -> Any:
-        if self.guarded and isinstance(values, np.ndarray):
+        if self.untrusted and isinstance(values, np.ndarray):
             values = values.view()
             values.setflags(write=False)
         return values

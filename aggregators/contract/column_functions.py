@@ -37,7 +37,7 @@ def valid_rows(columns: Sequence[pa.Array]) -> NDArray[np.bool_] | None:
 
 
 def apply(
-    asked: object,
+    spec: object,
     function: Callable[..., Any],
     columns: Sequence[pa.Array],
     types: Sequence[pa.DataType] | None = None,
@@ -53,9 +53,9 @@ def apply(
     values = _called(function, columns)
     given = values if count != 1 and isinstance(values, tuple) else (values,)
     if len(given) != count:
-        raise OperationError(f"the function of {asked!r} returned {len(given)} columns; expected a tuple of {count}")
+        raise OperationError(f"the function of {spec!r} returned {len(given)} columns; expected a tuple of {count}")
     wanted = types or [None] * count
-    made = [_column(asked, each, len(columns[0]), type) for each, type in zip(given, wanted, strict=True)]
+    made = [_column(spec, each, len(columns[0]), type) for each, type in zip(given, wanted, strict=True)]
     if valid is None:
         return made
     source = pa.array(np.cumsum(valid) - 1, mask=~valid)
@@ -83,14 +83,14 @@ def _narrow(values: Any) -> Any:
     return _cast(values, pa.types.is_decimal256, lambda digits, scale: pa.decimal128(min(digits, 38), scale))
 
 
-def _cast(column: Any, asked: Callable[[pa.DataType], bool], made: Callable[[int, int], pa.DataType]) -> Any:
+def _cast(column: Any, of_kind: Callable[[pa.DataType], bool], made: Callable[[int, int], pa.DataType]) -> Any:
     """A column of one kind of decimals as one of another; all else as it is."""
-    if isinstance(column, (pa.Array, pa.ChunkedArray)) and asked(column.type):
+    if isinstance(column, (pa.Array, pa.ChunkedArray)) and of_kind(column.type):
         return column.cast(made(column.type.precision, column.type.scale))
     return column
 
 
-def _column(asked: object, values: Any, rows: int, type: pa.DataType | None) -> pa.Array:
+def _column(spec: object, values: Any, rows: int, type: pa.DataType | None) -> pa.Array:
     try:
         if isinstance(values, pa.ChunkedArray):
             values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
@@ -104,10 +104,10 @@ def _column(asked: object, values: Any, rows: int, type: pa.DataType | None) -> 
             column = (column if column is values else _rounded(column, wanted)).cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError) as error:
         raise OperationError(
-            f"the function of {asked!r} returned what cannot be a column of {type or 'one type'}: {error}"
+            f"the function of {spec!r} returned what cannot be a column of {type or 'one type'}: {error}"
         ) from error
     if len(column) != rows:
-        raise OperationError(f"the function of {asked!r} returned {len(column)} values; expected {rows}, one each")
+        raise OperationError(f"the function of {spec!r} returned {len(column)} values; expected {rows}, one each")
     return column
 
 
@@ -144,7 +144,7 @@ def is_list(type: pa.DataType) -> bool:
     return bool(pa.types.is_list(type) or pa.types.is_large_list(type) or pa.types.is_fixed_size_list(type))
 
 
-def unfold(asked: object, columns: Sequence[pa.Array]) -> tuple[NDArray[np.int64], list[pa.Array]]:
+def unfold(spec: object, columns: Sequence[pa.Array]) -> tuple[NDArray[np.int64], list[pa.Array]]:
     """How many items each row has, and the columns item by item: those without lists repeat their values."""
     lengths: NDArray[np.int64] | None = None
     for column in columns:
@@ -153,7 +153,7 @@ def unfold(asked: object, columns: Sequence[pa.Array]) -> tuple[NDArray[np.int64
             if lengths is not None and not np.array_equal(lengths, found):
                 row = int(np.flatnonzero(lengths != found)[0])
                 raise OperationError(
-                    f"{asked!r} has lists of {lengths[row]} and of {found[row]} items in one event; expected as many"
+                    f"{spec!r} has lists of {lengths[row]} and of {found[row]} items in one event; expected as many"
                 )
             lengths = found
     assert lengths is not None

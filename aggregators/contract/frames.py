@@ -158,9 +158,9 @@ class Frames:
     def _sum_with_rare(self, values: NDArray[np.float64]) -> Compensated:
         """The same where NaN, inf or huge values are among them: those are added up by themselves."""
         each = Compensated.of(values)
-        assert each.rare is not None
+        assert each.special_values is not None
         total = self.compensated_sum(each.high)
-        columns = [np.bincount(self.index, weights=column, minlength=self.size) for column in each.rare.T]
+        columns = [np.bincount(self.index, weights=column, minlength=self.size) for column in each.special_values.T]
         return Compensated(total.high, total.low, np.column_stack(columns))
 
     def min(self, values: Values) -> Values:

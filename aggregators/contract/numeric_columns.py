@@ -32,7 +32,7 @@ class OfSums(OfNumbers):
     """An operation on columns of numbers, all fields of whose state are sums."""
 
     @property
-    def joins(self) -> dict[str, np.ufunc]:  # type: ignore[override]  # by the state
+    def ufuncs(self) -> dict[str, np.ufunc]:  # type: ignore[override]  # by the state
         """Sums, all of them."""
         return dict.fromkeys(self.state, np.add)
 

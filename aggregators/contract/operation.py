@@ -12,7 +12,7 @@ import pyarrow as pa
 from ..errors import OperationError, QueryError
 from ..states.fields import Column
 from .frames import Frames, Values
-from .sql_spec import InSql, by_field
+from .sql_spec import SqlSpec, by_field
 
 State = Mapping[str, Column]
 """Columns of states: one for each field, all of one length."""
@@ -139,7 +139,7 @@ class AggregateOperation(Operation):
     neither keep nor change what they are given. Nulls in the input columns are gone before ``accumulate``.
 
     Where ``combine`` is one numpy function for each field (``a["n"] + b["n"]``, ``np.maximum(a["x"], b["x"])``), a
-    subclass may say so: ``joins = {"n": np.add, "x": np.maximum}``. Windows then slide without calling it, several
+    subclass may say so: ``ufuncs = {"n": np.add, "x": np.maximum}``. Windows then slide without calling it, several
     times as fast, if every field has such a function: ``np.add`` for integers, compensated and exact fields, and the
     least, the greatest, "and" and "or" for any numpy type.
 
@@ -163,7 +163,7 @@ class AggregateOperation(Operation):
     """
 
     state: ClassVar[Mapping[str, Any]] = {}
-    joins: Mapping[str, Any] = {}
+    ufuncs: Mapping[str, Any] = {}
     takes_empty_frames: ClassVar[bool] = False
     """Whether ``accumulate`` may be given frames without a row, which are thrown away. Only asked of our own."""
 
@@ -196,7 +196,7 @@ class AggregateOperation(Operation):
         """The results of states: a numpy array (masked where null), an Arrow array, or a list."""
         raise OperationError(f"{type(self).__name__} has no finish: write finish(self, a)")
 
-    def in_sql(self, *types: pa.DataType) -> InSql | None:
+    def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
         """How Spark builds states from columns of these types by itself; None where it cannot: see ``sql``."""
         return by_field(self)
 

@@ -20,20 +20,20 @@ from ..states import fields
 if TYPE_CHECKING:
     from .operation import AggregateOperation, State
 
-MOST_ROWS = 1 << 30
+ROW_LIMIT = 1 << 30
 """Sums of so many rows of one key and frame come out exact."""
 
-FEW_ROWS = 1 << 22
+SMALL_ROW_LIMIT = 1 << 22
 """Fewer parts are enough for so many."""
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 Planes = Mapping[str, pa.Array]
-"""Columns that a database made, one element a partial, by their names in :class:`InSql`."""
+"""Columns that a database made, one element a partial, by their names in :class:`SqlSpec`."""
 
 
 @dataclass(frozen=True)
-class InSql:
+class SqlSpec:
     """How a database builds the states of one operation.
 
     Attributes
@@ -42,45 +42,45 @@ class InSql:
         Aggregates by name, such as ``{"total": "sum({0})"}``. ``{0}``, ``{1}``, ... stand for the input columns,
         ``{ticks}`` for the time of an event as an integer, and any other word for one of ``steps``.
     read
-        The states of the columns they give, and of those of ``apart``; called where a partial is made.
+        The states of the columns they give, and of those of ``subgroup_by``; called where a partial is made.
     steps
         What is computed for each event before, by name; each may use those in front of it.
-    apart
+    subgroup_by
         The steps, integers from -2048 to 2047, by which events of one key and frame are grouped further. Each group
         is a partial of its own, and these are merged as all others.
-    few
-        The same, cheaper, where no more than ``FEW_ROWS`` events have one key and frame.
+    small_count_variant
+        The same, cheaper, where no more than ``SMALL_ROW_LIMIT`` events have one key and frame.
     """
 
     aggregates: Mapping[str, str]
     read: Callable[[Planes], State]
     steps: Mapping[str, str] = field(default_factory=dict)
-    apart: tuple[str, ...] = ()
-    few: InSql | None = None
+    subgroup_by: tuple[str, ...] = ()
+    small_count_variant: SqlSpec | None = None
 
-    def moved(self, start: int, prefix: str) -> InSql:
+    def moved(self, start: int, prefix: str) -> SqlSpec:
         """The same for columns that come after ``start`` others, with a prefix to the names of all it computes."""
         names = {name: f"{{{prefix}{name}}}" for name in self.steps} | {"ticks": "{ticks}"}
 
         def text(of: str) -> str:
             return PLACEHOLDER.sub(lambda word: names.get(word[1]) or f"{{{int(word[1]) + start}}}", of)
 
-        return InSql(
+        return SqlSpec(
             {f"{prefix}{name}": text(of) for name, of in self.aggregates.items()},
             self.read,
             {f"{prefix}{name}": text(of) for name, of in self.steps.items()},
-            tuple(f"{prefix}{name}" for name in self.apart),
-            None if self.few is None else self.few.moved(start, prefix),
+            tuple(f"{prefix}{name}" for name in self.subgroup_by),
+            None if self.small_count_variant is None else self.small_count_variant.moved(start, prefix),
         )
 
 
-def side_by_side(parts: Sequence[InSql], read: Callable[[Planes], State]) -> InSql:
+def side_by_side(parts: Sequence[SqlSpec], read: Callable[[Planes], State]) -> SqlSpec:
     """Several at once, whose names all differ."""
     aggregates = {name: text for part in parts for name, text in part.aggregates.items()}
     steps = {name: text for part in parts for name, text in part.steps.items()}
-    fewer = [part.few for part in parts if part.few is not None]
-    few = side_by_side([part.few or part for part in parts], read) if fewer else None
-    return InSql(aggregates, read, steps, tuple(name for part in parts for name in part.apart), few)
+    fewer = [part.small_count_variant for part in parts if part.small_count_variant is not None]
+    small = side_by_side([part.small_count_variant or part for part in parts], read) if fewer else None
+    return SqlSpec(aggregates, read, steps, tuple(name for part in parts for name in part.subgroup_by), small)
 
 
 def put(text: str, names: Mapping[str, str]) -> str:
@@ -92,7 +92,7 @@ def put(text: str, names: Mapping[str, str]) -> str:
     return PLACEHOLDER.sub(lambda found: names[found[1]], text)
 
 
-def by_field(operation: AggregateOperation) -> InSql | None:
+def by_field(operation: AggregateOperation) -> SqlSpec | None:
     """How a database builds states of an operation that says so by an aggregate for each field, in ``sql``.
 
     Raises
@@ -122,11 +122,11 @@ def by_field(operation: AggregateOperation) -> InSql | None:
         return {name: column_of(kind, planes[name], identity[name]) for name, kind in kinds.items()}
 
     if len(places) < 2 or not operation.drops_nulls:
-        return InSql(operation.sql, read)
+        return SqlSpec(operation.sql, read)
     known = " and ".join(f"{{{place}}} is not null" for place in sorted(places))
     steps = {f"known{place}": f"case when {known} then {{{place}}} end" for place in sorted(places)}
     within = {place: f"{{known{place}}}" for place in places} | {"ticks": "{ticks}"}
-    return InSql({name: put(text, within) for name, text in operation.sql.items()}, read, steps)
+    return SqlSpec({name: put(text, within) for name, text in operation.sql.items()}, read, steps)
 
 
 def column_of(kind: fields.Field, values: pa.Array, identity: Any) -> fields.Column:

@@ -43,11 +43,11 @@ def result_type(bound: BoundAggregate) -> pa.DataType:
     OperationError
         If it breaks its contract in the trial, or the type cannot be told.
     """
-    declared = named_type(bound.asked, bound.operation.result)
+    declared = named_type(bound.spec, bound.operation.result)
     found = declared
     failed = ""
     problem: BaseException | None = None
-    if bound.guarded or declared is None:
+    if bound.untrusted or declared is None:
         try:
             states = states_of_samples(bound)
             if states is not None:
@@ -63,13 +63,13 @@ def result_type(bound: BoundAggregate) -> pa.DataType:
         found = bound.to_result(bound.finished(bound.identity), None).type
     if pa.types.is_null(found):
         raise OperationError(
-            f"the type of the result of {bound.asked!r} for {bound.name!r} cannot be told{failed}; declare "
+            f"the type of the result of {bound.spec!r} for {bound.name!r} cannot be told{failed}; declare "
             "it, such as result = 'float64'"
         ) from problem
     return found
 
 
-def named_type(asked: Operation, declared: Any) -> pa.DataType | None:
+def named_type(spec: Operation, declared: Any) -> pa.DataType | None:
     """The Arrow type that an operation declares for its result."""
     if declared is None or isinstance(declared, pa.DataType):
         return declared
@@ -77,12 +77,12 @@ def named_type(asked: Operation, declared: Any) -> pa.DataType | None:
         if isinstance(declared, str):
             name = declared.strip()
             if name.startswith("list<") and name.endswith(">"):
-                return pa.list_(named_type(asked, name[5:-1]))
+                return pa.list_(named_type(spec, name[5:-1]))
             return pa.type_for_alias(name)
         return pa.from_numpy_dtype(np.dtype(declared))
     except (ValueError, TypeError, pa.ArrowNotImplementedError) as error:
         raise OperationError(
-            f"result of {asked!r} is {declared!r}; expected an Arrow type or its name, such as "
+            f"result of {spec!r} is {declared!r}; expected an Arrow type or its name, such as "
             "'float64' or 'list<string>'"
         ) from error
 
@@ -101,15 +101,15 @@ def commutes(bound: BoundAggregate) -> bool:
         return False
 
 
-def check_joins(bound: BoundAggregate) -> None:
-    """OperationError where the functions of ``joins`` are not what ``combine`` does, as far as trials can tell."""
+def check_ufuncs(bound: BoundAggregate) -> None:
+    """OperationError where the functions of ``ufuncs`` are not what ``combine`` does, as far as trials can tell."""
     declared = ", ".join(map(repr, bound.fields))
-    for key, function in bound.joins.items():
+    for key, function in bound.ufuncs.items():
         if key not in bound.fields:
-            raise OperationError(f"joins of {bound.name!r} names {key!r}; expected fields of its state: {declared}")
+            raise OperationError(f"ufuncs of {bound.name!r} names {key!r}; expected fields of its state: {declared}")
         if not isinstance(function, np.ufunc):
             raise OperationError(
-                f"joins of {bound.name!r} has {function!r} for field {key!r}; expected a numpy function such as np.add"
+                f"ufuncs of {bound.name!r} has {function!r} for field {key!r}; expected a numpy function such as np.add"
             )
     try:
         states = states_of_samples(bound)
@@ -119,13 +119,13 @@ def check_joins(bound: BoundAggregate) -> None:
         joined = bound.combine(a, b)
     except OperationError:
         return
-    for key, function in bound.joins.items():
+    for key, function in bound.ufuncs.items():
         x, y = cast(Any, a[key]), cast(Any, b[key])
         with np.errstate(all="ignore"):
             expected = x + y if isinstance(x, (Compensated, Exact)) else function(x, y)
         if not same(joined[key], expected):
             raise OperationError(
-                f"joins of {bound.name!r} has {function.__name__} for field {key!r}; expected what its combine does"
+                f"ufuncs of {bound.name!r} has {function.__name__} for field {key!r}; expected what its combine does"
             )
 
 

@@ -87,14 +87,14 @@ class BinnedHistogram(AggregateOperation):
     commutative = True
     exact_deduct = True  # counts are integers, and a running state has as many as any other
 
-    def __init__(self, asked: Histogram, type: pa.DataType) -> None:
-        super().__init__(*asked.columns)
-        self.asked = asked
-        self.edges = edges_of(asked, type)
+    def __init__(self, spec: Histogram, type: pa.DataType) -> None:
+        super().__init__(*spec.columns)
+        self.spec = spec
+        self.edges = edges_of(spec, type)
         self.size = len(self.edges) - 1
 
     def __repr__(self) -> str:
-        return repr(self.asked)
+        return repr(self.spec)
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         values = columns[0] if isinstance(columns[0], np.ndarray) else floats(columns[0])
@@ -130,13 +130,13 @@ class BinnedHistogram(AggregateOperation):
         return {"bins": Ragged(np.full(len(counts), self.size), {"count": counts.ravel()})}
 
 
-def edges_of(asked: Histogram, type: pa.DataType) -> NDArray[Any]:
+def edges_of(spec: Histogram, type: pa.DataType) -> NDArray[Any]:
     """The edges of bins, comparable with the values of a column of a type."""
-    column, bins = asked.columns[0], cast("list[Any]", asked.bins)
+    column, bins = spec.columns[0], cast("list[Any]", spec.bins)
     words, is_kind = next((item for item in KINDS.items() if item[1](type)), ("", is_number))
     if not words:
         raise ColumnError(
-            f"{asked!r} needs a column of numbers, dates, timestamps or durations for its bins; {column!r} is {type}"
+            f"{spec!r} needs a column of numbers, dates, timestamps or durations for its bins; {column!r} is {type}"
         )
     try:
         if is_number(type):
@@ -145,14 +145,14 @@ def edges_of(asked: Histogram, type: pa.DataType) -> NDArray[Any]:
     except (pa.ArrowException, TypeError, ValueError):  # of another kind, or of several
         edges = None
     if edges is None or not is_kind(edges.type):
-        raise QueryError(f"bins= of {asked!r} is {bins!r}; expected {words}, as {column!r} is {type}")
+        raise QueryError(f"bins= of {spec!r} is {bins!r}; expected {words}, as {column!r} is {type}")
     if pa.types.is_timestamp(type) and (edges.type.tz is None) != (type.tz is None):
         zone = "without a time zone" if type.tz is None else "with a time zone"
-        raise QueryError(f"bins= of {asked!r} is {bins!r}; expected datetimes {zone}, as {column!r} is {type}")
+        raise QueryError(f"bins= of {spec!r} is {bins!r}; expected datetimes {zone}, as {column!r} is {type}")
     try:
         return cast("NDArray[Any]", edges.cast(type).to_numpy(zero_copy_only=False))
     except pa.ArrowInvalid as error:
-        raise QueryError(f"bins= of {asked!r} is {bins!r}; expected edges that {type} can hold") from error
+        raise QueryError(f"bins= of {spec!r} is {bins!r}; expected edges that {type} can hold") from error
 
 
 def _numbers(bins: list[Any], type: pa.DataType) -> NDArray[Any]:

@@ -30,7 +30,7 @@ class BoolAnd(AggregateOperation):
     """
 
     state = {"true": "int64", "count": "int64"}
-    joins = dict.fromkeys(state, np.add)
+    ufuncs = dict.fromkeys(state, np.add)
     sql = {"true": "count_if({0})", "count": "count({0})"}
     result: pa.DataType = pa.bool_()
     commutative = True
@@ -109,7 +109,7 @@ class Bits(AggregateOperation):
         bound = type(self)(self.columns[0])
         bound.result = types[0]
         bound.state = {"bits": types[0], "count": "int64"}  # type: ignore[misc]  # by type of input
-        bound.joins = {"bits": self.join, "count": np.add}
+        bound.ufuncs = {"bits": self.join, "count": np.add}
         return bound
 
     def create(self) -> Mapping[str, Any]:

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, State
-from ..contract.sql_spec import InSql, by_field
+from ..contract.sql_spec import SqlSpec, by_field
 from ..errors import ColumnError
 from ..states.fields import numpy_type
 
@@ -82,20 +82,20 @@ class Extreme(AggregateOperation):
     commutative = True
     takes_empty_frames = True
 
-    def __init__(self, asked: Min, type: pa.DataType, neutral: Any) -> None:
-        super().__init__(*asked.columns)
-        self.asked = asked
-        self.least = asked.least
+    def __init__(self, spec: Min, type: pa.DataType, neutral: Any) -> None:
+        super().__init__(*spec.columns)
+        self.spec = spec
+        self.least = spec.least
         self.result = type
         self.neutral = neutral
         self.state = {"value": type, "seen": "bool"}  # type: ignore[misc]  # by type of input
         # NaN is above all values, NaT is none.
         dtype = numpy_type(type)
         most = np.maximum if dtype is not None and dtype.kind == "f" else np.fmax
-        self.joins = {"value": np.fmin if self.least else most, "seen": np.logical_or}
+        self.ufuncs = {"value": np.fmin if self.least else most, "seen": np.logical_or}
 
     def __repr__(self) -> str:
-        return repr(self.asked)
+        return repr(self.spec)
 
     def create(self) -> Mapping[str, Any]:
         """NaN and NaT, which fmin and fmax leave aside; -inf, below all floats; the least or greatest integer."""
@@ -116,7 +116,7 @@ class Extreme(AggregateOperation):
         value = frames.min(columns[0]) if self.least else frames.max(columns[0])
         return {"value": value, "seen": np.ones(frames.size, bool)}
 
-    def in_sql(self, *types: pa.DataType) -> InSql | None:
+    def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
         """Spark orders values as we do; those that its hash aggregate has no room for it would have to sort first."""
         fits = numpy_type(self.result) is not None or pa.types.is_decimal(self.result)
         return by_field(self) if fits else None
@@ -128,7 +128,7 @@ class Extreme(AggregateOperation):
         return {"value": extreme, "seen": f"{extreme} is not null"}
 
     def combine(self, a: State, b: State) -> State:
-        return {field: function(cast(Any, a[field]), cast(Any, b[field])) for field, function in self.joins.items()}
+        return {field: function(cast(Any, a[field]), cast(Any, b[field])) for field, function in self.ufuncs.items()}
 
     def finish(self, a: State) -> Any:
         return pa.array(cast(NDArray[Any], a["value"]), mask=~cast(NDArray[np.bool_], a["seen"]))

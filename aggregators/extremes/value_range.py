@@ -52,21 +52,21 @@ class Spread(AggregateOperation):
 
     commutative = True
 
-    def __init__(self, asked: Range, type: pa.DataType) -> None:
-        super().__init__(*asked.columns)
-        self.asked = asked
+    def __init__(self, spec: Range, type: pa.DataType) -> None:
+        super().__init__(*spec.columns)
+        self.spec = spec
         self.result = difference_type(type)
         if self.result is None:
             raise ColumnError(
-                f"{asked!r} needs a column of numbers, dates, timestamps or durations; {self.columns[0]!r} is {type}"
+                f"{spec!r} needs a column of numbers, dates, timestamps or durations; {self.columns[0]!r} is {type}"
             )
         self.low = cast(Extreme, Min(self.columns[0]).bind(type))
         self.high = cast(Extreme, Max(self.columns[0]).bind(type))
         self.state = {"low": type, "high": type, "seen": "bool"}  # type: ignore[misc]  # by type of input
-        self.joins = {"low": self.low.joins["value"], "high": self.high.joins["value"], "seen": np.logical_or}
+        self.ufuncs = {"low": self.low.ufuncs["value"], "high": self.high.ufuncs["value"], "seen": np.logical_or}
 
     def __repr__(self) -> str:
-        return repr(self.asked)
+        return repr(self.spec)
 
     def create(self) -> dict[str, Any]:
         return {"low": self.low.create()["value"], "high": self.high.create()["value"], "seen": False}

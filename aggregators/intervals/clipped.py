@@ -28,13 +28,13 @@ class ClippedTicks(OfSums):
 
     state = {"ticks": "exact"}
 
-    def __init__(self, asked: AggregateOperation) -> None:
-        super().__init__(*asked.columns)
-        self.asked = asked
-        self.result = asked.result
+    def __init__(self, spec: AggregateOperation) -> None:
+        super().__init__(*spec.columns)
+        self.spec = spec
+        self.result = spec.result
 
     def __repr__(self) -> str:
-        return repr(self.asked)
+        return repr(self.spec)
 
     def of(self, frames: Frames, columns: tuple[Values, ...], ticks: Ints) -> State:
         """The states of groups of events, each of which lives for so many ticks."""
@@ -93,18 +93,20 @@ def _product(values: Compensated, ticks: Ints) -> Compensated:
     high, low = np.where(large, 0.0, values.high), np.where(large, 0.0, values.low)
     rounded, lost = product(high, factor.high)
     total, lost = two_sum(rounded, lost + (high * factor.low + low * factor.high))
-    if values.rare is None and not large.any():
+    if values.special_values is None and not large.any():
         return Compensated(total, lost)
-    rare = np.zeros((len(ticks), 4)) if values.rare is None else values.rare * (ticks != 0)[:, None]
-    rare[:, BIG] = (rare[:, BIG] + np.ldexp(np.where(large, values.high, 0.0), -SHIFT)) * factor.high
-    return Compensated(total, lost, rare)
+    special = (
+        np.zeros((len(ticks), 4)) if values.special_values is None else values.special_values * (ticks != 0)[:, None]
+    )
+    special[:, BIG] = (special[:, BIG] + np.ldexp(np.where(large, values.high, 0.0), -SHIFT)) * factor.high
+    return Compensated(total, lost, special)
 
 
 def _sum(frames: Frames, values: Compensated) -> Compensated:
     """The sums of frames' rows, each of which is the sum of two floats."""
     rest = frames.compensated_sum(values.low)
     total = frames.compensated_sum(values.high) + rest
-    if values.rare is None:
+    if values.special_values is None:
         return total
-    rare = [np.bincount(frames.index, weights=column, minlength=frames.size) for column in values.rare.T]
-    return Compensated(total.high, total.low, np.column_stack(rare))
+    special = [np.bincount(frames.index, weights=column, minlength=frames.size) for column in values.special_values.T]
+    return Compensated(total.high, total.low, np.column_stack(special))

@@ -139,9 +139,9 @@ class OverLifetimes(Parts):
     live for one tick: their partials are heads and nothing else, and ``finish`` takes those too.
     """
 
-    def __init__(self, asked: AggregateOperation, clipped: ClippedTicks, *types: pa.DataType) -> None:
+    def __init__(self, spec: AggregateOperation, clipped: ClippedTicks, *types: pa.DataType) -> None:
         self.clipped = BoundAggregate("lifetimes", clipped, types)
-        super().__init__(cast(AllOf, asked), dict.fromkeys(("head", "tail", "level"), self.clipped))
+        super().__init__(cast(AllOf, spec), dict.fromkeys(("head", "tail", "level"), self.clipped))
         self.result = clipped.result
 
     @property
@@ -183,7 +183,7 @@ def lifetimes_of(bound: BoundAggregate, intervals: bool = True) -> OverLifetimes
         If it is of lifetimes and the events are not interval events, or it is inside an operation that is not over
         whole windows.
     """
-    within = _of_lifetimes(bound.asked)
+    within = _of_lifetimes(bound.spec)
     if within is None:
         return None
     if not intervals:
@@ -192,7 +192,7 @@ def lifetimes_of(bound: BoundAggregate, intervals: bool = True) -> OverLifetimes
     while isinstance(operation, Wrapped) and not isinstance(operation, Unfolded):
         operation = operation.inner.operation
     if not isinstance(operation, OverLifetimes):
-        raise QueryError(f"{bound.asked!r} has {within!r} inside; expected it as an output by itself")
+        raise QueryError(f"{bound.spec!r} has {within!r} inside; expected it as an output by itself")
     return operation
 
 

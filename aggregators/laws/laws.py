@@ -71,7 +71,7 @@ class Laws:
         laws: list[Law] = [Laws.identity, Laws.associativity, Laws.split, Laws.elements, Laws.purity, Laws.travel]
         if self.bound.operation.has("deduct"):
             laws.append(Laws.deduct)
-        if self.bound.asked.commutative or self.bound.operation.commutative:
+        if self.bound.spec.commutative or self.bound.operation.commutative:
             laws.append(Laws.commutativity)
         return laws
 

@@ -17,46 +17,46 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.operation import State
-from ..contract.sql_spec import FEW_ROWS, MOST_ROWS, InSql, Planes
+from ..contract.sql_spec import ROW_LIMIT, SMALL_ROW_LIMIT, Planes, SqlSpec
 from ..states import big_integers
 from ..states.big_integers import Floats, Ints
 from ..states.double_double import SPLITTER, quotient
 from ..sums import sql_floats
 from .deviations import CACHED, UNIT, Deviations
 
-STEP = sql_floats.bits(FEW_ROWS)
+STEP = sql_floats.bits(SMALL_ROW_LIMIT)
 """A square is cut at every so many bits, ..."""
 HALF = 20
-"""... and once in between, at this one, if there may be more rows than ``FEW_ROWS``."""
-SHIFT = sql_floats.first_shift(FEW_ROWS) + STEP
+"""... and once in between, at this one, if there may be more rows than ``SMALL_ROW_LIMIT``."""
+SHIFT = sql_floats.first_shift(SMALL_ROW_LIMIT) + STEP
 
 PLAIN = 300
 """The squares of deviations need no level of their own if values are divided by no more than ``2**PLAIN``."""
 
 
-def in_sql(type: pa.DataType, read: Callable[[Planes], State]) -> InSql:
+def sql_spec(type: pa.DataType, read: Callable[[Planes], State]) -> SqlSpec:
     """How states with the count of a column ``{0}``, its sum and that of its squares are built."""
-    few, most = (of_rows(type, rows, read) for rows in (FEW_ROWS, MOST_ROWS))
-    return replace(most, few=few)
+    small, most = (of_rows(type, rows, read) for rows in (SMALL_ROW_LIMIT, ROW_LIMIT))
+    return replace(most, small_count_variant=small)
 
 
-def of_rows(type: pa.DataType, rows: int, read: Callable[[Planes], State]) -> InSql:
+def of_rows(type: pa.DataType, rows: int, read: Callable[[Planes], State]) -> SqlSpec:
     """The same for so many rows of a key and frame."""
     steps, sums = sql_floats.in_integers(type, rows)
     # Nothing that may be null: for that Spark would look at each step of what follows. How many there are is counted.
     steps["shifted"] = f"coalesce({steps['shifted']}, 0D)"
-    more = sql_floats.power(sql_floats.first_shift(FEW_ROWS) - sql_floats.first_shift(rows))
-    square, lost = squared("{shifted}" if rows == FEW_ROWS else f"({{shifted}} * {more})")
+    more = sql_floats.power(sql_floats.first_shift(SMALL_ROW_LIMIT) - sql_floats.first_shift(rows))
+    square, lost = squared("{shifted}" if rows == SMALL_ROW_LIMIT else f"({{shifted}} * {more})")
     steps |= {"square": square, "lost": lost}
     squares = {}
     for place, text in enumerate(cut("{square}", "{lost}")):
-        if rows == FEW_ROWS:
+        if rows == SMALL_ROW_LIMIT:
             squares[STEP * place] = text
         else:
             squares[STEP * place] = f"{text} & {(1 << HALF) - 1}"
             squares[STEP * place + HALF] = f"shiftright({text}, {HALF})"
     sums |= {f"squares{position}": f"sum({text})" for position, text in squares.items()}
-    return InSql({**sums, "count": "count({0})"}, read, steps, ("exponent",))
+    return SqlSpec({**sums, "count": "count({0})"}, read, steps, ("exponent",))
 
 
 def rounded(value: str, exponent: int) -> str:

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, State
-from ..contract.sql_spec import InSql, Planes
+from ..contract.sql_spec import Planes, SqlSpec
 from ..errors import QueryError
 from ..states.double_double import root
 from ..sums.sums import floats, is_decimal, require_numbers
@@ -68,9 +68,9 @@ class Variance(AggregateOperation):
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         return Deviations.of(frames, floats(columns[0])).fields()
 
-    def in_sql(self, *types: pa.DataType) -> InSql | None:
+    def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
         # Spark makes floats of decimals in another way than Arrow.
-        return None if is_decimal(types[0]) else sql_squares.in_sql(types[0], read)
+        return None if is_decimal(types[0]) else sql_squares.sql_spec(types[0], read)
 
     def combine(self, a: State, b: State) -> State:
         return Deviations.read(a).join(Deviations.read(b)).fields()

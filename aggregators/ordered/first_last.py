@@ -81,15 +81,15 @@ class Edge(AggregateOperation):
 
     commutative = True
 
-    def __init__(self, asked: First, type: pa.DataType) -> None:
-        super().__init__(*asked.columns)
-        self.asked = asked
-        self.earliest = asked.earliest
+    def __init__(self, spec: First, type: pa.DataType) -> None:
+        super().__init__(*spec.columns)
+        self.spec = spec
+        self.earliest = spec.earliest
         self.result = type
         self.state = {"time": "int64", "value": type, "seen": "bool"}  # type: ignore[misc]  # by type of input
 
     def __repr__(self) -> str:
-        return repr(self.asked)
+        return repr(self.spec)
 
     def create(self) -> Mapping[str, Any]:
         neutral = None if field(self.result).full(None, 0).dtype == object else 0  # type: ignore[union-attr]

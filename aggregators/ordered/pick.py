@@ -27,7 +27,7 @@ class Pick(AggregateOperation):
 
     Parameters
     ----------
-    asked
+    spec
         The operation that the user gave.
     type
         The type of the first column.
@@ -40,10 +40,10 @@ class Pick(AggregateOperation):
     commutative = True  # states carry the time, and merging keeps input order among equal times
 
     def __init__(
-        self, asked: Operation, type: pa.DataType, by: tuple[tuple[Order | None, bool], ...], last: bool
+        self, spec: Operation, type: pa.DataType, by: tuple[tuple[Order | None, bool], ...], last: bool
     ) -> None:
-        super().__init__(*asked.columns)
-        self.asked = asked
+        super().__init__(*spec.columns)
+        self.spec = spec
         self.by = by
         self.last = last
         self.result = type
@@ -51,7 +51,7 @@ class Pick(AggregateOperation):
         self.state = keys | {"value": type, "known": "bool", "seen": "bool"}  # type: ignore[misc]  # by type of input
 
     def __repr__(self) -> str:
-        return repr(self.asked)
+        return repr(self.spec)
 
     def create(self) -> Mapping[str, Any]:
         neutral = None if field(self.result).full(None, 0).dtype == object else 0  # type: ignore[union-attr]

@@ -129,29 +129,29 @@ class Ranked(AggregateOperation):
 
     commutative = True
 
-    def __init__(self, asked: TopN, types: tuple[pa.DataType, ...]) -> None:
-        super().__init__(*asked.columns)
-        self.asked = asked
-        self.n = asked.n
-        self.order = Order(asked, asked.columns[0], types[0])
+    def __init__(self, spec: TopN, types: tuple[pa.DataType, ...]) -> None:
+        super().__init__(*spec.columns)
+        self.spec = spec
+        self.n = spec.n
+        self.order = Order(spec, spec.columns[0], types[0])
         self.types = types
-        self.by = (("rank", asked.greatest), ("time", False))
+        self.by = (("rank", spec.greatest), ("time", False))
         planes: dict[str, Any] = {"rank": self.order.plane, "time": "int64"}
         for i, type in enumerate(types[1:]):
             planes |= {f"value{i}": type, f"known{i}": "bool"}
         self.state = {"items": planes}  # type: ignore[misc]  # by type of input
-        each = types[0] if len(types) == 1 else pa.struct(list(zip(asked.columns, types, strict=True)))
+        each = types[0] if len(types) == 1 else pa.struct(list(zip(spec.columns, types, strict=True)))
         self.result = pa.list_(each)
 
     def __repr__(self) -> str:
-        return repr(self.asked)
+        return repr(self.spec)
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         kept = np.flatnonzero(columns[0].is_valid().to_numpy(zero_copy_only=False))
         ranked, ticks, index = columns[0].drop_null(), frames.order[kept], frames.index[kept]
         ranks = self.order.ranks(ranked)
         some = Frames(index, frames.size, ticks)
-        rows = rows_by_frame(some, ~ranks if self.asked.greatest else ranks, ticks)
+        rows = rows_by_frame(some, ~ranks if self.spec.greatest else ranks, ticks)
         lengths = np.bincount(index, minlength=frames.size)
         rows = rows[Ragged(lengths, {}).place < self.n]
         planes = {"rank": self.order.keys(ranked.take(pa.array(rows))), "time": ticks[rows]}

@@ -23,7 +23,7 @@ SHIFT = 128
 """Huge values are kept divided by 2**SHIFT."""
 
 NAN, POSITIVE, NEGATIVE, BIG = range(4)
-"""The columns of ``rare``: how many NaN, +inf and -inf were added, and the huge values, shifted down."""
+"""The columns of ``special_values``: how many NaN, +inf and -inf were added, and the huge values, shifted down."""
 
 
 def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
@@ -43,7 +43,7 @@ class Compensated:
     ----------
     high, low
         float64 columns of equal length; ``low`` is what rounding lost of ``high``.
-    rare
+    special_values
         None, or a float64 array of shape (length, 4) with what is kept apart, see ``NAN`` to ``BIG``.
 
     Examples
@@ -55,13 +55,13 @@ class Compensated:
     array([2.])
     """
 
-    __slots__ = ("high", "low", "rare")
+    __slots__ = ("high", "low", "special_values")
     __array_ufunc__ = None  # numpy must leave + and - to this class
 
-    def __init__(self, high: Floats, low: Floats, rare: Floats | None = None) -> None:
+    def __init__(self, high: Floats, low: Floats, special_values: Floats | None = None) -> None:
         self.high = high
         self.low = low
-        self.rare = rare
+        self.special_values = special_values
 
     @classmethod
     def of(cls, values: Any) -> Compensated:
@@ -70,43 +70,47 @@ class Compensated:
         ordinary = np.abs(high) < HUGE
         if bool(ordinary.all()):
             return cls(high, np.zeros_like(high))
-        rare = np.zeros((len(high), 4))
-        rare[:, NAN] = np.isnan(high)
-        rare[:, POSITIVE] = high == np.inf
-        rare[:, NEGATIVE] = high == -np.inf
+        special = np.zeros((len(high), 4))
+        special[:, NAN] = np.isnan(high)
+        special[:, POSITIVE] = high == np.inf
+        special[:, NEGATIVE] = high == -np.inf
         huge = ~ordinary & np.isfinite(high)
-        rare[huge, BIG] = np.ldexp(high[huge], -SHIFT)
-        return cls(np.where(ordinary, high, 0.0), np.zeros_like(high), rare)
+        special[huge, BIG] = np.ldexp(high[huge], -SHIFT)
+        return cls(np.where(ordinary, high, 0.0), np.zeros_like(high), special)
 
     @classmethod
     def concatenate(cls, columns: Sequence[Compensated]) -> Compensated:
         """The columns one after the other."""
-        rare = None
-        if any(column.rare is not None for column in columns):
-            rare = np.concatenate([c.rare if c.rare is not None else np.zeros((len(c), 4)) for c in columns])
-        return cls(np.concatenate([c.high for c in columns]), np.concatenate([c.low for c in columns]), rare)
+        special = None
+        if any(column.special_values is not None for column in columns):
+            special = np.concatenate(
+                [c.special_values if c.special_values is not None else np.zeros((len(c), 4)) for c in columns]
+            )
+        return cls(np.concatenate([c.high for c in columns]), np.concatenate([c.low for c in columns]), special)
 
     def __len__(self) -> int:
         return len(self.high)
 
     def __getitem__(self, rows: Any) -> Compensated:
-        return Compensated(self.high[rows], self.low[rows], None if self.rare is None else self.rare[rows])
+        return Compensated(
+            self.high[rows], self.low[rows], None if self.special_values is None else self.special_values[rows]
+        )
 
     def __neg__(self) -> Compensated:
-        return Compensated(-self.high, -self.low, None if self.rare is None else -self.rare)
+        return Compensated(-self.high, -self.low, None if self.special_values is None else -self.special_values)
 
     def __add__(self, other: Compensated) -> Compensated:
         if not isinstance(other, Compensated):
             return NotImplemented
         total, lost = two_sum(self.high, other.high)
         high, low = two_sum(total, lost + (self.low + other.low))
-        if self.rare is None:
-            rare = other.rare
-        elif other.rare is None:
-            rare = self.rare
+        if self.special_values is None:
+            special = other.special_values
+        elif other.special_values is None:
+            special = self.special_values
         else:
-            rare = self.rare + other.rare
-        return Compensated(high, low, rare)
+            special = self.special_values + other.special_values
+        return Compensated(high, low, special)
 
     def __sub__(self, other: Compensated) -> Compensated:
         """Take ``other`` out again: counts of NaN and inf go down, they do not change sign."""
@@ -119,9 +123,9 @@ class Compensated:
         total: Floats = self.high + self.low
         if np.ndim(divisor) or divisor != 1:
             total /= divisor
-        if self.rare is None:
+        if self.special_values is None:
             return total
-        nan, positive, negative, big = (self.rare[:, column] for column in range(4))
+        nan, positive, negative, big = (self.special_values[:, column] for column in range(4))
         with np.errstate(over="ignore"):
             shifted = np.ldexp(big / divisor + np.ldexp(total, -SHIFT), SHIFT)
         total = np.where(big != 0, shifted, total)
@@ -133,4 +137,4 @@ class Compensated:
     def magnitude(self) -> Floats:
         """An upper bound of each sum's size as far as later differences are concerned: inf where huge values are in."""
         size = np.abs(self.high)
-        return size if self.rare is None else np.where(self.rare[:, BIG] != 0, np.inf, size)
+        return size if self.special_values is None else np.where(self.special_values[:, BIG] != 0, np.inf, size)

@@ -121,18 +121,18 @@ class CompensatedField:
 
     def to_arrow(self, column: Column) -> list[pa.Array]:
         assert isinstance(column, Compensated)
-        if column.rare is None:
-            rare = [pa.nulls(len(column), pa.float64())] * 4
+        if column.special_values is None:
+            special = [pa.nulls(len(column), pa.float64())] * 4
         else:
-            rare = [pa.array(column.rare[:, i]) for i in range(BIG + 1)]
-        return [pa.array(column.high), pa.array(column.low), *rare]
+            special = [pa.array(column.special_values[:, i]) for i in range(BIG + 1)]
+        return [pa.array(column.high), pa.array(column.low), *special]
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> Compensated:
         high, low, *kept_apart = planes
-        rare = None
+        special = None
         if any(plane.null_count < len(plane) for plane in kept_apart):
-            rare = np.column_stack([plane.fill_null(0.0).to_numpy(zero_copy_only=False) for plane in kept_apart])
-        return Compensated(high.to_numpy(zero_copy_only=False), low.to_numpy(zero_copy_only=False), rare)
+            special = np.column_stack([plane.fill_null(0.0).to_numpy(zero_copy_only=False) for plane in kept_apart])
+        return Compensated(high.to_numpy(zero_copy_only=False), low.to_numpy(zero_copy_only=False), special)
 
 
 @dataclass(frozen=True)

@@ -87,8 +87,8 @@ class Ewma(AggregateOperation):
         finite = np.isfinite(values)
         state: dict[str, Any] = dict.fromkeys(("nan", "positive", "negative"), np.zeros(frames.size, bool))
         if not finite.all():
-            rare = {"nan": np.isnan(values), "positive": values == np.inf, "negative": values == -np.inf}
-            for name, rows in rare.items():
+            kinds = {"nan": np.isnan(values), "positive": values == np.inf, "negative": values == -np.inf}
+            for name, rows in kinds.items():
                 state[name] = np.bincount(frames.index[rows], minlength=frames.size) > 0
             values = np.where(finite, values, 0.0)
         last = frames.ticks[frames.last_row]

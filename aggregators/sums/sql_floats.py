@@ -19,7 +19,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..contract.operation import State
-from ..contract.sql_spec import FEW_ROWS, MOST_ROWS, InSql, Planes
+from ..contract.sql_spec import ROW_LIMIT, SMALL_ROW_LIMIT, Planes, SqlSpec
 from ..states.compensated import BIG, HUGE, NAN, NEGATIVE, POSITIVE, SHIFT, Compensated, two_sum
 from ..states.limbs import MASK
 
@@ -30,13 +30,13 @@ TOP = 18
 """Values below 2**TOP are ordinary, ..."""
 WIDTH = 28
 """... if they are at least 2**(TOP - WIDTH). The integers have room for a bit more at either end."""
-INTEGERS = {FEW_ROWS: 2, MOST_ROWS: 3}
+INTEGERS = {SMALL_ROW_LIMIT: 2, ROW_LIMIT: 3}
 """Into how many integers a value is cut, of so many rows."""
 
 HUGE_EXPONENT = int(np.log2(HUGE)) + WIDTH - TOP
 """What the least huge values are divided by, as an exponent. Lesser values have lesser exponents."""
 NO_NUMBER = 1100
-"""Of these and greater exponents are NaN, inf and -inf, in the order of the columns of ``Compensated.rare``."""
+"""The exponents from here on stand for NaN, inf and -inf, in the order of ``Compensated.special_values``."""
 
 
 def bits(rows: int) -> int:
@@ -79,13 +79,13 @@ def exponents(value: str) -> str:
     )
 
 
-def in_sql(type: pa.DataType, read: Callable[[Planes], State], **more: str) -> InSql:
+def sql_spec(type: pa.DataType, read: Callable[[Planes], State], **more: str) -> SqlSpec:
     """How states with the sum of a column ``{0}`` are built, next to other aggregates."""
-    few, most = (
-        InSql({**sums, **more}, read, steps, ("exponent",))
-        for steps, sums in (in_integers(type, rows) for rows in (FEW_ROWS, MOST_ROWS))
+    small, most = (
+        SqlSpec({**sums, **more}, read, steps, ("exponent",))
+        for steps, sums in (in_integers(type, rows) for rows in (SMALL_ROW_LIMIT, ROW_LIMIT))
     )
-    return replace(most, few=few)
+    return replace(most, small_count_variant=small)
 
 
 def in_integers(type: pa.DataType, rows: int) -> tuple[dict[str, str], dict[str, str]]:
@@ -125,16 +125,16 @@ def read(planes: Planes) -> FloatSums:
     exponent = planes["exponent"].to_numpy().astype(np.int64)
     if not exponent.any():
         return FloatSums(Compensated(high, low), known)
-    rare = np.zeros((len(high), 4))
+    special = np.zeros((len(high), 4))
     huge = (exponent >= HUGE_EXPONENT) & (exponent < NO_NUMBER)
-    rare[huge, BIG] = np.ldexp(high[huge], exponent[huge] - SHIFT)
+    special[huge, BIG] = np.ldexp(high[huge], exponent[huge] - SHIFT)
     for kind in (NAN, POSITIVE, NEGATIVE):
         rows = exponent == NO_NUMBER + kind
-        rare[rows, kind] = planes["rows"].to_numpy()[rows]
+        special[rows, kind] = planes["rows"].to_numpy()[rows]
     exponent = np.where(huge | (exponent >= NO_NUMBER), 0, exponent)
     ordinary = np.where(huge, 0.0, 1.0)
     sums = Compensated(np.ldexp(high * ordinary, exponent), np.ldexp(low * ordinary, exponent))
-    return FloatSums(Compensated(sums.high, sums.low, rare if rare.any() else None), known)
+    return FloatSums(Compensated(sums.high, sums.low, special if special.any() else None), known)
 
 
 def joined(integers: list[Ints], rows: int) -> tuple[Floats, Floats]:

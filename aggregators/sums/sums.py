@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, State
-from ..contract.sql_spec import InSql, Planes
+from ..contract.sql_spec import Planes, SqlSpec
 from ..errors import ColumnError, QueryError, SumOverflowError
 from ..states.compensated import Compensated
 from ..states.limbs import Exact
@@ -59,7 +59,7 @@ class Count(AggregateOperation):
     """
 
     state = {"count": "int64"}
-    joins = {"count": np.add}
+    ufuncs = {"count": np.add}
     result = pa.int64()
     commutative = True
     takes_empty_frames = True
@@ -70,9 +70,9 @@ class Count(AggregateOperation):
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         return {"count": frames.count()}
 
-    def in_sql(self, *types: pa.DataType) -> InSql | None:
+    def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
         counts = {"count": "count({0})" if self.columns else "count(*)"}
-        return InSql(counts, lambda planes: {"count": planes["count"].to_numpy()})
+        return SqlSpec(counts, lambda planes: {"count": planes["count"].to_numpy()})
 
     def combine(self, a: State, b: State) -> State:
         return {"count": cast(Ints, a["count"]) + cast(Ints, b["count"])}
@@ -134,7 +134,7 @@ class SumOfIntegers(Sum):
     """A sum of integers or decimals, exact."""
 
     state = {"total": "exact", "count": "int64"}
-    joins = dict.fromkeys(state, np.add)
+    ufuncs = dict.fromkeys(state, np.add)
 
     def of_type(self, type: pa.DataType) -> SumOfIntegers:
         """The sum for a column of a type."""
@@ -152,7 +152,7 @@ class SumOfIntegers(Sum):
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         return {"total": frames.exact_sum(columns[0]), "count": frames.count()}
 
-    def in_sql(self, *types: pa.DataType) -> InSql | None:
+    def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
         return sql_integers.sums(types[0])
 
     def combine(self, a: State, b: State) -> State:
@@ -184,7 +184,7 @@ class SumOfFloats(Sum):
     """A sum of floats, compensated, with the number of frames that have a value: quicker to get than that of rows."""
 
     state = {"total": "compensated", "frames": "int64"}
-    joins = dict.fromkeys(state, np.add)
+    ufuncs = dict.fromkeys(state, np.add)
     counter: ClassVar[str] = "frames"
     rounds: ClassVar[bool] = True
     """Sums of windows are needed to the nearest float only: nothing but a result is made of them."""
@@ -197,8 +197,8 @@ class SumOfFloats(Sum):
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         return {"total": frames.compensated_sum(columns[0]), self.counter: np.ones(frames.size, np.int64)}
 
-    def in_sql(self, *types: pa.DataType) -> InSql | None:
-        return sql_floats.in_sql(types[0], self.read_sums)
+    def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
+        return sql_floats.sql_spec(types[0], self.read_sums)
 
     def read_sums(self, planes: Planes) -> State:
         """States of the sums of parts."""
@@ -248,14 +248,14 @@ class AverageOfFloats(SumOfFloats):
     """A mean of floats: their sum and the number of rows."""
 
     state = {"total": "compensated", "count": "int64"}
-    joins = dict.fromkeys(state, np.add)
+    ufuncs = dict.fromkeys(state, np.add)
     counter = "count"
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         return {"total": frames.compensated_sum(columns[0]), "count": frames.count()}
 
-    def in_sql(self, *types: pa.DataType) -> InSql | None:
-        return sql_floats.in_sql(types[0], self.read_sums, count="count({0})")
+    def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
+        return sql_floats.sql_spec(types[0], self.read_sums, count="count({0})")
 
     def read_sums(self, planes: Planes) -> State:
         return {"total": sql_floats.read(planes).sums, "count": planes["count"].to_numpy()}

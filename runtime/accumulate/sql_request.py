@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 
 from ...aggregators.contract.operation import State
-from ...aggregators.contract.sql_spec import FEW_ROWS, MOST_ROWS, PLACEHOLDER, InSql, put
+from ...aggregators.contract.sql_spec import PLACEHOLDER, ROW_LIMIT, SMALL_ROW_LIMIT, SqlSpec, put
 from ...aggregators.errors import EngineError, NullTimeError
 from ..columns.key_codes import Ints, normalised, one_array, plain
 from ..columns.ticks import LIMIT, null_times
@@ -48,8 +48,8 @@ def why_not(plan: Plan) -> str | None:
     if (len(found) > 1 or found[0].first) and most_frames(plan) > LIMIT // 2:
         return "the steps of the windows are so short that the numbers of frames may not fit"
     for name, bound in plan.outputs.items():
-        if bound.in_sql is None:
-            return f"{name}={bound.asked!r} is not made of SQL aggregates"
+        if bound.sql_spec is None:
+            return f"{name}={bound.spec!r} is not made of SQL aggregates"
     return None
 
 
@@ -97,11 +97,11 @@ class Request:
     """What a database is asked for: the partials of a query for which :func:`why_not` is None."""
 
     plan: Plan
-    few: bool = False
-    """Whether no more than ``FEW_ROWS`` events are expected to have one key and frame, which makes sums cheaper."""
+    small_counts: bool = False
+    """Whether at most ``SMALL_ROW_LIMIT`` events are expected per key and frame, which makes sums cheaper."""
     steps: list[dict[str, str]] = field(default_factory=list)
     """What to compute for each event by name: all of the first, of the events' own columns; then of these; ..."""
-    apart: list[str] = field(default_factory=list)
+    subgroup_by: list[str] = field(default_factory=list)
     """The steps by which a frame's events are told apart."""
     aggregates: dict[str, str] = field(default_factory=dict)
     """What to compute for each group by name."""
@@ -112,12 +112,12 @@ class Request:
         self._planes: dict[str, dict[str, str]] = {}
         self.rows = self._aggregate(ROWS)
         for output, bound in self.plan.states.items():
-            built = bound.in_sql
+            built = bound.sql_spec
             assert built is not None
-            built = built.few if self.few and built.few is not None else built
+            built = built.small_count_variant if self.small_counts and built.small_count_variant is not None else built
             self._planes[output] = self._added(built, bound.columns)
 
-    def _added(self, built: InSql, columns: Sequence[str]) -> dict[str, str]:
+    def _added(self, built: SqlSpec, columns: Sequence[str]) -> dict[str, str]:
         """The names under which the columns of one operation come back. What is asked twice is computed once."""
         names = {TICKS: TICKS}
         names |= {str(place): f"c{self.plan.columns.index(name)}" for place, name in enumerate(columns)}
@@ -126,9 +126,9 @@ class Request:
             used = [names[word] for word in PLACEHOLDER.findall(text)]
             depth = 1 + max((self._depths.get(each, -1) for each in used), default=-1)
             names[name] = self._step(put(text, names if depth else own), depth)
-        self.apart += [names[name] for name in built.apart if names[name] not in self.apart]
+        self.subgroup_by += [names[name] for name in built.subgroup_by if names[name] not in self.subgroup_by]
         planes = {name: self._aggregate(put(text, names)) for name, text in built.aggregates.items()}
-        return planes | {name: names[name] for name in built.apart}
+        return planes | {name: names[name] for name in built.subgroup_by}
 
     def _step(self, text: str, depth: int) -> str:
         if text not in self._names:
@@ -146,9 +146,9 @@ class Request:
 
     @cached_property
     def folded(self) -> list[str]:
-        """Those of ``apart`` that go into one number with the frame: a column less to group by saves time."""
+        """Those of ``subgroup_by`` that go into one number with the frame: a column less to group by saves time."""
         room = (LIMIT // most_frames(self.plan)).bit_length() - 1
-        return self.apart[: max(room - 1, 0) // BITS]
+        return self.subgroup_by[: max(room - 1, 0) // BITS]
 
     @cached_property
     def groups(self) -> dict[str, str]:
@@ -156,7 +156,7 @@ class Request:
         number = " + ".join(f"({frame(by)})" for by in numberings(self.plan))
         for name in self.folded:
             number = f"({number}) * {1 << BITS} + ({name} + {1 << BITS - 1})"
-        return {FRAME: number, **{name: name for name in self.apart if name not in self.folded}}
+        return {FRAME: number, **{name: name for name in self.subgroup_by if name not in self.folded}}
 
     def _unfolded(self, numbers: Ints) -> dict[str, Ints]:
         """The frame and what was put into one number with it."""
@@ -189,7 +189,7 @@ class Request:
         if columns[FRAME].null_count:
             without = rows[columns[FRAME].is_null().to_numpy(False)]
             raise NullTimeError(null_times(plan.time, int(without.sum()), int(rows.sum())))
-        most = FEW_ROWS if self.few else MOST_ROWS
+        most = SMALL_ROW_LIMIT if self.small_counts else ROW_LIMIT
         if rows.max() > most:
             raise TooManyRows(
                 f"a frame has {rows.max():,} events of one key, and Spark's sums are exact for {most:,}; "
@@ -201,7 +201,7 @@ class Request:
             normalised(plain(columns[f"k{place}"], plan.partials_schema.types[place])) for place in range(len(plan.by))
         ]
         part = np.zeros(len(frames), np.int64)
-        for name in self.apart:
+        for name in self.subgroup_by:
             part = (part << BITS) + columns[name].to_numpy()
         states = {
             output: bound.read({name: columns[column] for name, column in self._planes[output].items()})

@@ -164,7 +164,7 @@ def put(states: State, rows: NDArray[np.intp], other: State) -> State:
 def planes(column: Column) -> list[NDArray[Any]]:
     """The arrays of numbers that a column is made of; none where it has others too."""
     if isinstance(column, Compensated):
-        return [column.high, column.low] if column.rare is None else []
+        return [column.high, column.low] if column.special_values is None else []
     if isinstance(column, Exact):
         return list(column.limbs)
     return [column] if isinstance(column, np.ndarray) else []

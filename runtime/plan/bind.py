@@ -81,7 +81,7 @@ def bind(
         raise QueryError(
             f"{clips[0]}={outputs[clips[0]]!r} is given {len(windows)} kinds of windows; expected a query for each"
         )
-    in_order = any(not operation.commutative or operation.asked.in_order for operation in bound.values())
+    in_order = any(not operation.commutative or operation.spec.in_order for operation in bound.values())
     axis = Axis(windows, ends is not None, in_order)
     window_inputs = {f"#{name}": window_input(name) for name in axis.window_inputs}
     window_inputs |= {f"#{name}": window_input(name, type_of(events, name, "the windows")) for name in axis.columns}

@@ -17,7 +17,7 @@ from ...aggregators.contract.operation import State
 from ...aggregators.states.compensated import Compensated
 from ...aggregators.states.fields import Column, CompensatedField, ExactField, Field, Plain
 from ...aggregators.states.limbs import Exact
-from .prefix_sums import compensated_differences, differences, rare_differences
+from .prefix_sums import compensated_differences, differences, special_differences
 from .range_blocks import Block, Ints, Places, Workspace
 from .sparse_table import extremes
 
@@ -29,7 +29,7 @@ JOINED_TWICE = (
 
 def has_kernels(operation: BoundAggregate) -> bool:
     """Whether all fields of an operation have a kernel."""
-    functions = operation.joins
+    functions = operation.ufuncs
     return bool(functions) and all(_has_kernel(kind, functions.get(key)) for key, kind in operation.fields.items())
 
 
@@ -58,7 +58,7 @@ def by_kernels(
     rounded: bool = getattr(operation.operation, "rounds", False)
     slid = {key: room(column, len(low), rounded) for key, column in states.items()}
     doubtful: list[NDArray[np.intp]] = []
-    work, functions = Workspace(), operation.joins
+    work, functions = Workspace(), operation.ufuncs
     for block in of:
         places = Places(block, low, high)
         rows, windows = slice(block.begin, block.end), slice(block.first, block.last)
@@ -73,8 +73,8 @@ def by_kernels(
 def room(column: Column, length: int, rounded: bool = False) -> Column:
     """An empty column of the kind of another; for sums of floats that are to be rounded with one low float for all."""
     if isinstance(column, Compensated):
-        rare = None if column.rare is None else np.empty((length, column.rare.shape[1]))
-        return Compensated(np.empty(length), np.broadcast_to(0.0, length) if rounded else np.empty(length), rare)
+        special = None if column.special_values is None else np.empty((length, column.special_values.shape[1]))
+        return Compensated(np.empty(length), np.broadcast_to(0.0, length) if rounded else np.empty(length), special)
     if isinstance(column, Exact):
         return Exact([np.empty(length, np.int64) for _ in column.limbs])
     return np.empty(length, cast(NDArray[Any], column).dtype)
@@ -87,10 +87,10 @@ def _slide(
     if isinstance(column, Compensated):
         assert isinstance(out, Compensated)
         doubt = compensated_differences(column, places, work, out)
-        if column.rare is None:
+        if column.special_values is None:
             return doubt
-        assert out.rare is not None
-        huge = rare_differences(column.rare, places, work, out.rare)
+        assert out.special_values is not None
+        huge = special_differences(column.special_values, places, work, out.special_values)
         return doubt if huge is None else huge if doubt is None else doubt | huge
     if isinstance(column, Exact):
         assert isinstance(out, Exact)

@@ -68,8 +68,7 @@ def compensated_differences(
 ) -> NDArray[np.bool_] | None:
     """The sums of windows over floats; and which of them may not be exact, None where all are.
 
-    What is kept apart in ``rare`` goes by :func:`rare_differences`. Where ``out.low`` cannot be written, the sums are
-    rounded.
+    Special values go by :func:`special_differences`. Where ``out.low`` cannot be written, the sums are rounded.
     """
     least, most, lost = float(values.high.min()), float(values.high.max()), magnitude(values.low)
     largest = max(-least, most)
@@ -278,16 +277,16 @@ def add_up(sums: list[Floats], out: Compensated) -> None:
     np.copyto(out.high, sums[0])
 
 
-def rare_differences(rare: Floats, places: Places, work: Workspace, out: Floats) -> NDArray[np.bool_] | None:
+def special_differences(special: Floats, places: Places, work: Workspace, out: Floats) -> NDArray[np.bool_] | None:
     """How many NaN and infinities windows have; and which have huge values, None where none has."""
-    if not rare.any():
+    if not special.any():
         out[:] = 0.0
         return None
     huge = np.zeros(places.length, np.int64)
-    differences((rare[:, BIG] != 0).astype(np.int64), places, work, huge)
+    differences((special[:, BIG] != 0).astype(np.int64), places, work, huge)
     for column in range(BIG):
         counts = np.empty(places.length, np.int64)
-        differences(rare[:, column].astype(np.int64), places, work, counts)
+        differences(special[:, column].astype(np.int64), places, work, counts)
         out[:, column] = counts
     out[:, BIG] = 0.0
     return huge > 0 if huge.any() else None

@@ -251,7 +251,7 @@ class BuiltPipeline(Pipeline):
 
     def __init__(self, df: DataFrame, plan: Plan) -> None:
         super().__init__(df, plan)
-        self.request = Request(plan, few=True)
+        self.request = Request(plan, small_counts=True)
         self.most: int | None = None  # partials to collect
 
     def partials(self) -> DataFrame:

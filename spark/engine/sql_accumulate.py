@@ -39,7 +39,7 @@ def aggregated(events: DataFrame, request: Request) -> DataFrame:
     ticks = {TICKS: in_ticks(time, type_in(events, plan.time))}
     first, *later = request.steps or [{}]
     # What is last goes into one projection with the groups, which must not be made of it.
-    last = later.pop() if later and not set(request.apart) & set(later[-1]) else {}
+    last = later.pop() if later and not set(request.subgroup_by) & set(later[-1]) else {}
     plain = {f"c{place}": quoted(name) for place, name in enumerate(plan.columns)}
     rows = events.selectExpr(*named(ticks | plain | first))
     if request.inside is not None:

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.aggregators.contract.sql_spec import FEW_ROWS, MOST_ROWS
+from framefold.aggregators.contract.sql_spec import ROW_LIMIT, SMALL_ROW_LIMIT
 from framefold.aggregators.moments import sql_squares
 from framefold.aggregators.states import big_integers
 from framefold.aggregators.sums import sql_floats
@@ -80,7 +80,7 @@ def values_of_ordinary_size() -> list[float]:
     return [*many.tolist(), *ends, *runs]
 
 
-@pytest.mark.parametrize("most", [FEW_ROWS, MOST_ROWS])
+@pytest.mark.parametrize("most", [SMALL_ROW_LIMIT, ROW_LIMIT])
 def test_the_integers_of_a_square_are_exact_and_have_room(most: int) -> None:
     for value in values_of_ordinary_size():
         found = pieces(most, value)
@@ -89,7 +89,7 @@ def test_the_integers_of_a_square_are_exact_and_have_room(most: int) -> None:
         assert all(abs(piece) * most < 2**63 for piece in found.values())
 
 
-@pytest.mark.parametrize("most", [FEW_ROWS, MOST_ROWS])
+@pytest.mark.parametrize("most", [SMALL_ROW_LIMIT, ROW_LIMIT])
 def test_the_most_rows_of_values_next_to_one_another(most: int) -> None:
     """Nearly all of what is added up cancels, but nothing that should not."""
     first = [52.1, 2.0**17 + 0.1, -(2.0**18), 2.0**-10, 1e-3 + 2.0**-9]

@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator
 from contextlib import contextmanager
 from fractions import Fraction
-from typing import Any
+from typing import Any, ClassVar
 from unittest.mock import patch
 
 import numpy as np
@@ -246,7 +246,7 @@ class Kept(ff.AggregateOperation):
     """A sum that is given with what rounding lost of it."""
 
     state = {"total": "compensated"}
-    joins = {"total": np.add}
+    ufuncs = {"total": np.add}
     commutative = True
     result = "float64"
 
@@ -422,13 +422,13 @@ class Own(ff.AggregateOperation):
     def __init__(self, type: str, function: np.ufunc) -> None:
         super().__init__("x")
         self.state = {"field": type}  # type: ignore[misc]
-        self.joins = {"field": function}
+        self.ufuncs = {"field": function}
 
     def accumulate(self, frames: Any, *columns: Any) -> Any:
         return {"field": frames.count().astype(self.state["field"])}
 
     def combine(self, a: Any, b: Any) -> Any:
-        return {"field": self.joins["field"](a["field"], b["field"])}
+        return {"field": self.ufuncs["field"](a["field"], b["field"])}
 
     def finish(self, a: Any) -> Any:
         return a["field"].astype(np.int64)
@@ -542,13 +542,31 @@ class Wrong(Own):
 
 
 def test_functions_that_are_not_what_combine_does_are_refused() -> None:
-    with pytest.raises(OperationError, match="joins of 'x' has add for field 'field'; expected what its combine does"):
+    with pytest.raises(OperationError, match="ufuncs of 'x' has add for field 'field'; expected what its combine does"):
         BoundAggregate("x", Wrong("int64", np.add), [INT])
-    with pytest.raises(OperationError, match="joins of 'x' has 'sum' for field 'field'; expected a numpy function"):
+    with pytest.raises(OperationError, match="ufuncs of 'x' has 'sum' for field 'field'; expected a numpy function"):
         BoundAggregate("x", Own("int64", "sum"), [INT])  # type: ignore[arg-type]
     wrong = Own("int64", np.add)
-    wrong.joins = {"total": np.add}
-    with pytest.raises(OperationError, match="joins of 'x' names 'total'; expected fields of its state: 'field'"):
+    wrong.ufuncs = {"total": np.add}
+    with pytest.raises(OperationError, match="ufuncs of 'x' names 'total'; expected fields of its state: 'field'"):
+        BoundAggregate("x", wrong, [INT])
+
+
+class Older(Kept):
+    """Says by the older name which function joins a field, next to a combine of its own."""
+
+    joins: ClassVar[Any] = {"total": np.add}
+
+    def combine(self, a: Any, b: Any) -> Any:
+        return {"total": a["total"] + b["total"]}
+
+
+def test_the_older_name_of_ufuncs_is_read() -> None:
+    assert BoundAggregate("x", Older("x"), [FLOAT]).ufuncs == {"total": np.add}
+    assert has_kernels(BoundAggregate("x", Older("x"), [FLOAT]))
+    wrong = Wrong("int64", np.minimum)
+    wrong.__dict__["joins"] = wrong.__dict__.pop("ufuncs")
+    with pytest.raises(OperationError, match="ufuncs of 'x' has minimum for field 'field'"):
         BoundAggregate("x", wrong, [INT])
 
 
