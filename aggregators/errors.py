@@ -50,6 +50,10 @@ class DroppedEventsWarning(UserWarning):
     """Events were left out because the query said so; the message has their number."""
 
 
+class GapsWarning(UserWarning):
+    """The windows of a query leave out some of the time, or of the rows; the message says how much of it."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """A half sentence that offers the known name closest to a misspelt one, or lists what there is.
 

@@ -20,6 +20,7 @@ from .runtime.sources.co_inputs import Roles, check_roles
 from .runtime.windows import Spec
 from .runtime.windows import windows_from as windows_from_arrow
 from .runtime.windows.from_table import FromAnchors
+from .runtime.windows.gaps import warn_of_gaps
 from .spark.options import Options
 
 
@@ -273,13 +274,10 @@ class Windowed:
     def _query(self, outputs: dict[str, Operation]) -> Plan:
         of = self.events
         used = [of.time, *of.by, *(name for each in outputs.values() for name in getattr(each, "columns", ()))]
-        used += [
-            *of.ties,
-            *([of.until] if of.until else []),
-            *(name for each in windows_in(self.windows, outputs) for name in each.columns),
-        ]
+        used += [*of.ties, *([of.until] if of.until else [])]
+        used += [name for each in windows_in(self.windows, outputs) for name in each.columns]
         schema = of.engine.schema([name for name in used if isinstance(name, str)])
-        return bind(
+        plan = bind(
             schema,
             time=of.time,
             by=of.by,
@@ -290,6 +288,8 @@ class Windowed:
             outputs=outputs,
             null_time=of.null_time,
         )
+        warn_of_gaps(plan.axis.windows)
+        return plan
 
 
 def windows_in(windows: Sequence[Spec], outputs: Mapping[str, Operation]) -> list[Spec]:

@@ -38,7 +38,7 @@ def table_of(events: list[Event]) -> pa.Table:
 
 def aggregate(data: Any, grid: Grid, **options: str) -> Any:
     events = ff.events(data, time="time", by="key").options(**options)
-    window = ff.sliding(grid.size, grid.every, offset=grid.offset, closed=grid.closed)
+    window = ff.sliding(grid.size, grid.every, offset=grid.offset, closed=grid.closed, gaps="allow")
     return events.window(window).aggregate(mean=GeometricMean("value"), run=LongestRun("value"), ledger=Ledger("value"))
 
 

@@ -31,7 +31,7 @@ Cases = Mapping[str, tuple[Any, Check]]
 
 
 def window_of(grid: Grid) -> Any:
-    return ff.sliding(grid.size, grid.every, offset=grid.offset, closed=grid.closed, empty=grid.empty)
+    return ff.sliding(grid.size, grid.every, offset=grid.offset, closed=grid.closed, empty=grid.empty, gaps="allow")
 
 
 def run_locally(problem: Problem, values: pa.DataType, cases: Cases) -> None:

@@ -220,7 +220,7 @@ def test_experiment(step: int) -> None:
         for _ in range(5)  # one wave is one timestamp
     ]
     columns = {name: [row[place] for row in rows] for place, name in enumerate(names)}
-    windows = ff.sliding(10, every=step, closed="right")
+    windows = ff.sliding(10, every=step, closed="right", gaps="allow")
     who = ff.Mapped(
         ff.CountDistinct("who"),
         lambda protocol, local, remote: pa.array(

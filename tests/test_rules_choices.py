@@ -38,7 +38,10 @@ def test_hopping_lifetimes() -> None:
     assert at(every([10, 11, 20, 21]), ff.sliding(20, 10, **right)) == [
         (10, [10]), (20, [10, 11, 20]), (30, [11, 20, 21]), (40, [21]),
     ]  # fmt: skip
-    assert at(every([5, 6, 10, 11, 16]), ff.sliding(5, 10, offset=5, **right)) == [(10, [6, 10]), (20, [16])]
+    assert at(every([5, 6, 10, 11, 16]), ff.sliding(5, 10, offset=5, **right, gaps="allow")) == [
+        (10, [6, 10]),
+        (20, [16]),
+    ]
     assert at(every([15]), ff.sliding(20, 10, emit="on_change", **right)) == [(20, [15])]
 
 
@@ -133,7 +136,7 @@ def test_empty() -> None:
     for empty, want in (("emit", [[0], []]), ("skip", [[0]])):
         assert values(events, ff.windows_from(bounds, start="from", end="to", empty=empty)) == want
     for empty, held in (("skip", []), ("emit", [(4, []), (8, [])])):
-        assert at(events, ff.policy(ff.by_time(1), ff.by_time(4), empty=empty)) == held
+        assert at(events, ff.policy(ff.by_time(1), ff.by_time(4), empty=empty, gaps="allow")) == held
 
 
 def test_emit() -> None:
@@ -209,8 +212,8 @@ def test_size_that_is_no_multiple_of_the_step() -> None:
 def test_gaps() -> None:
     """D13: [kH, kH + S), or the last S before kH: by `closed` and `offset`."""
     events = every([5, 6, 10, 11])
-    assert spans(events, ff.sliding(5, every=10)) == [(10, 15, [10, 11])]
-    assert spans(events, ff.sliding(5, every=10, offset=5, closed="right")) == [(5, 10, [6, 10])]
+    assert spans(events, ff.sliding(5, every=10, gaps="allow")) == [(10, 15, [10, 11])]
+    assert spans(events, ff.sliding(5, every=10, offset=5, closed="right", gaps="allow")) == [(5, 10, [6, 10])]
 
 
 def test_keys_go_with_their_last_event() -> None:

@@ -14,7 +14,7 @@ from .rules_shared import at, every, spans, stream, values
 
 def scope(events: ff.Events, size: int, every: int, since: int = 0, value: object = None) -> dict[int, object]:
     """What is in (t - size, t] at every refresh t = since + k * every."""
-    windows = ff.sliding(size, every, offset=(since - size) % every, closed="right")
+    windows = ff.sliding(size, every, offset=(since - size) % every, closed="right", gaps="allow")
     return {end: of for _, end, of in (spans(events, windows, value) if value else spans(events, windows))}
 
 

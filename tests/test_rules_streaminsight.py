@@ -19,8 +19,9 @@ def test_windows_are_fixed_by_the_clock() -> None:
     """R15: [a + n * H, a + n * H + S): gapless where H = S, overlapping where H < S, with gaps where H > S."""
     assert spans(stream(*SIX), ff.tumbling(10)) == [(0, 10, [1, 2, 3]), (10, 20, [4, 5]), (20, 30, [6])]
     assert spans(stream((9, 3), (10, 4)), ff.sliding(10, every=5)) == [(0, 10, [3]), (5, 15, [3, 4]), (10, 20, [4])]
-    assert spans(stream(*SIX), ff.sliding(5, every=10)) == [(0, 5, [1, 2]), (10, 15, [4])]  # 9, 19 and 25 in none
-    assert spans(stream((9, 3)), ff.sliding(5, every=10, offset=7)) == [(7, 12, [3])]
+    gaps = ff.sliding(5, every=10, gaps="allow")
+    assert spans(stream(*SIX), gaps) == [(0, 5, [1, 2]), (10, 15, [4])]  # 9, 19 and 25 in none
+    assert spans(stream((9, 3)), ff.sliding(5, every=10, offset=7, gaps="allow")) == [(7, 12, [3])]
 
 
 def test_an_event_is_in_every_window_it_intersects() -> None:

@@ -67,7 +67,7 @@ def test_numbers(grid: Grid, floats: bool, combine: str, spark: SparkSession) ->
     events = events_of(grid.size, grid, floats)
     table = table_of(events, pa.float64() if floats else pa.int64())
     frame = spark.createDataFrame(table).repartition(5)
-    window = ff.sliding(grid.size, grid.every, offset=grid.offset, closed=grid.closed, empty=grid.empty)
+    window = ff.sliding(grid.size, grid.every, offset=grid.offset, closed=grid.closed, empty=grid.empty, gaps="allow")
     query = ff.events(frame, time="t", by=["case", "key"]).options(combine=combine).window(window)
     result = query.aggregate(**{name: operation for name, (operation, _) in numeric().items()}).toArrow()
     checks = {name: check for name, (_, check) in numeric().items()}

@@ -119,7 +119,7 @@ def test_rows_frames(events: pa.Table, ends: tuple[int, int], fill: str) -> None
     ("n", "every", "fill"), [(1, 1, "partial"), (4, 3, "partial"), (100, 7, "full"), (9, 20, "full")]
 )
 def test_last_rows(events: pa.Table, n: int, every: int, fill: str) -> None:
-    got = ours(events, ff.last_rows(n, every, min_fill=fill), by="key", ties="tie")
+    got = ours(events, ff.last_rows(n, every, min_fill=fill, gaps="allow"), by="key", ties="tie")
     where = f"r % {every} = 0" + (f" AND r >= {n}" if fill == "full" else "")
     assert_same(rows(got), framed(events, f"ROWS BETWEEN {n - 1} PRECEDING AND CURRENT ROW", where))
 
@@ -187,7 +187,7 @@ def lifetimes(events: pa.Table) -> pa.Table:
 @pytest.mark.parametrize(("size", "every"), [(60, 60), (100, 30), (7, 50)])
 def test_interval_events(events: pa.Table, size: int, every: int) -> None:
     alive = lifetimes(events)
-    got = ours(alive, ff.sliding(size, every), by="key", until="until")
+    got = ours(alive, ff.sliding(size, every, gaps="allow"), by="key", until="until")
     sql = f"""
         SELECT key, k * {every} AS s, k * {every} + {size}, count(*), sum(v)::bigint, min(v), max(v), avg(v)
         FROM alive, generate_series(-{3000 // every}, {3000 // every}) AS w(k)
@@ -316,7 +316,7 @@ def test_polars_dynamic(events: pa.Table, size: int, every: int, offset: int, cl
         .agg(AGGREGATES)
         .sort("key", "t", nulls_last=False)
     )
-    got = ours(events, ff.sliding(size, every, offset=offset, closed=closed), by="key")
+    got = ours(events, ff.sliding(size, every, offset=offset, closed=closed, gaps="allow"), by="key")
     mine = [(row[0], row[1], *row[3:]) for row in rows(got)]
     theirs = {row[:2] for row in want.rows()}
     assert_same([row for row in mine if row[:2] in theirs], want.rows())
@@ -338,7 +338,7 @@ def test_polars_months(moments: pa.Table, size: str, every: str, zone: str) -> N
         .agg(AGGREGATES)
         .with_columns(pl.col("t").dt.convert_time_zone("UTC"))
     )
-    got = ours(moments, ff.sliding(size, every, timezone=zone))
+    got = ours(moments, ff.sliding(size, every, timezone=zone, gaps="allow"))
     mine = [(row[0], *row[2:]) for row in rows(got)]
     starts = set(want["t"].to_list())
     assert len(starts) > 10

@@ -25,6 +25,8 @@ from .examples import examples
 from .windows_oracle import Row, Window
 from .windows_strategies import Anchors, Instant, Problem, Span, Spec
 
+pytestmark = pytest.mark.filterwarnings("ignore::framefold.GapsWarning")  # steps and sizes are drawn apart
+
 MICROSECONDS = 1_000_000
 EPOCH = dt.datetime(1970, 1, 1)
 TYPES = {"int": pa.int64(), "naive": pa.timestamp("us"), "utc": pa.timestamp("us", "UTC"), "date": pa.date32()}

@@ -20,7 +20,9 @@ OPERATIONS_OF_JET = {"list": "list", "set": "set", "multi": "multi", "multi_noke
 
 
 def sliding(size: int, every: int, offset: int = 0, **choices: Any) -> Callable[[Clock], Any]:
-    return lambda clock: ff.sliding(clock.span(size), clock.span(every), offset=clock.span(offset), **choices)
+    return lambda clock: ff.sliding(
+        clock.span(size), clock.span(every), offset=clock.span(offset), gaps="allow", **choices
+    )
 
 
 def wide_event(

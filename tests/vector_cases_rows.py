@@ -27,7 +27,7 @@ def policy(params: dict[str, Any], **choices: Any) -> Make:
     def made(clock: Clock) -> Any:
         rules = {name: rule(clock, *params[name]) for name in ("evict", "trigger") if name in params}
         until = clock.at(round(params["until"] * SECOND)) if "until" in params else None
-        return ff.policy(**rules, until=until, **choices)
+        return ff.policy(**rules, until=until, gaps="allow", **choices)
 
     return made
 

@@ -13,7 +13,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from .. import DroppedEventsWarning, FramefoldError, OperationError, QueryError, __version__
+from .. import DroppedEventsWarning, FramefoldError, GapsWarning, OperationError, QueryError, __version__
 from .arguments import OPERATIONS
 from .inputs import one_line
 
@@ -21,6 +21,7 @@ Engine = enum.StrEnum("Engine", ["spark", "local"])
 Closed = enum.StrEnum("Closed", ["left", "right"])
 Empty = enum.StrEnum("Empty", ["skip", "emit"])
 Combine = enum.StrEnum("Combine", ["auto", "driver", "executors"])
+Gaps = enum.StrEnum("Gaps", ["warn", "allow"])
 NullTime = enum.StrEnum("NullTime", ["error", "drop"])
 
 MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
@@ -86,6 +87,7 @@ def run(
     offset: Annotated[str, typer.Option(metavar="SHIFT", help="Moves all windows, from 1970-01-01 or 0.")] = "0",
     closed: Annotated[Closed, typer.Option(help="Which end belongs to a window.")] = Closed.left,
     empty: Annotated[Empty, typer.Option(help="Leave out windows without an event, or give them too.")] = Empty.skip,
+    gaps: Annotated[Gaps, typer.Option(help="What is said where STEP is above LENGTH.")] = Gaps.warn,
     null_time: Annotated[NullTime, typer.Option(help="What events without a time are.")] = NullTime.error,
     out: Annotated[
         str | None,
@@ -116,6 +118,7 @@ def run(
         offset=offset,
         closed=closed.value,
         empty=empty.value,
+        gaps=gaps.value,
         null_time=null_time.value,
         agg=agg,
         out=out,
@@ -200,12 +203,16 @@ def _with_notes(message: str, error: BaseException) -> str:
 @contextmanager
 def _told_warnings() -> Iterator[None]:
     with warnings.catch_warnings():
-        warnings.simplefilter("always", DroppedEventsWarning)
+        told: set[str] = set()
+        for each in (DroppedEventsWarning, GapsWarning):
+            warnings.simplefilter("always", each)
         usual = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-            if issubclass(category, DroppedEventsWarning):
-                typer.echo(f"framefold: {message}", err=True)
+            if issubclass(category, (DroppedEventsWarning, GapsWarning)):
+                if str(message) not in told:  # a query is checked before it is run
+                    typer.echo(f"framefold: {_as_options(str(message))}", err=True)
+                told.add(str(message))
             else:
                 usual(message, category, *where, **more)
 
@@ -223,7 +230,7 @@ def _as_options(message: str) -> str:
     message = re.sub(r"^size is ", "--window is ", message)
     message = re.sub(r"^(every|offset) is ", r"--\1 is ", message)
     return re.sub(
-        r"\b(null_time|empty|closed|combine)=['\"](\w+)['\"]",
+        r"\b(null_time|empty|closed|combine|gaps)=['\"](\w+)['\"]",
         lambda it: f"--{it[1].replace('_', '-')} {it[2]}",
         message,
     )

@@ -46,6 +46,7 @@ class Job:
     offset: str
     closed: str
     empty: str
+    gaps: str
     null_time: str
     agg: list[str]
     out: str | None
@@ -90,7 +91,10 @@ class Job:
 
     def _query(self, data: Any, keys: list[str]) -> Windowed:
         closed, empty = cast(Any, self.closed), cast(Any, self.empty)
-        spec = sliding(number(self.size), number(self.every), offset=number(self.offset), closed=closed, empty=empty)
+        spec = sliding(
+            number(self.size), number(self.every), offset=number(self.offset), closed=closed, empty=empty,
+            gaps=self.gaps,
+        )  # fmt: skip
         return events(data, self.time, keys, null_time=self.null_time).window(spec).options(combine=self.combine)
 
     def _locally(self, files: Files, keys: list[str], outputs: dict[str, Operation], needed: list[str]) -> None:

@@ -88,6 +88,21 @@ def describe_ends(closed: str, empty: str, min_fill: str = "partial") -> str:
     return f"{ends}, windows without an event are {'left out' if empty == 'skip' else 'given too'}{half}"
 
 
+def describe_gaps(size: int, every: int, words: Callable[[int], str], *, even: bool = True) -> str | None:
+    """How much of the axis is in no window, with its share where units are all of a length; None where nothing is.
+
+    >>> describe_gaps(1, 60, "{} minutes".format), describe_gaps(2, 2, str), describe_gaps(1, 3, str, even=False)
+    ('59 minutes of every 60 minutes (98 %)', None, '2 of every 3')
+    """
+    if every <= size:
+        return None
+    share = round(100 * (every - size) / every)
+    percent = "less than 1" if share < 1 else "more than 99" if share > 99 else share
+    one = words(every)
+    one = one.removeprefix("1 ") if one.count(" ") == 1 else one
+    return f"{words(every - size)} of every {one}" + (f" ({percent} %)" if even else "")
+
+
 def describe_steps(steps: Steps, words: Callable[[int], str]) -> str:
     """How windows cut the axis, with a function that says a length in words."""
     every = words(steps.every)

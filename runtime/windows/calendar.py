@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from ...aggregators.durations import PART
 from ...aggregators.errors import DurationError, QueryError
 from ..columns.ticks import DAY, Duration, TimeColumn, overflow_guard
-from ..frames.paired_steps import Steps, describe_ends, describe_steps
+from ..frames.paired_steps import Steps, describe_ends, describe_gaps, describe_steps
 from ..frames.partials_view import Ints, Mask, PartialsView, Ranges, WindowIds
 from .spec import Windows
 
@@ -182,13 +182,18 @@ class Calendar(Windows):
         return self.steps.windows_of(partials.frames)
 
     @property
+    def left_out(self) -> str | None:
+        """How much of time is in no window, in words; months differ in length, so without their share."""
+        return describe_gaps(self.steps.size, self.steps.every, self._length, even=self.calendar_unit == "day")
+
+    @property
     def chunkable(self) -> bool:
         """Whether windows depend on nothing but the rows in them."""
         return self.emit == "every" and self.min_fill == "partial"
 
     def all_ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials."""
-        low, high, row, number = self.steps.ranges_by_id(self._words, partials, self.empty, self.min_fill)
+        low, high, row, number = self.steps.ranges_by_id(self.named, partials, self.empty, self.min_fill)
         start, end = self.steps.bounds(number)
         return Ranges(low, high, row, self.begins(start), self.begins(end))
 
@@ -196,14 +201,15 @@ class Calendar(Windows):
         return f"{count} {self.calendar_unit}{'' if count == 1 else 's'}"
 
     @property
-    def _words(self) -> str:
+    def named(self) -> str:
+        """What kind of windows they are, in words."""
         return f"windows of {self._length(self.steps.size)} every {self._length(self.steps.every)}"
 
     def describe(self) -> str:
         """The windows in words."""
         zone = f" in {self.zone or 'UTC'}" if pa.types.is_timestamp(self.time.type) and self.time.type.tz else ""
         ends = describe_ends(self.closed, self.empty, self.min_fill)
-        return f"{self._words.removeprefix('windows of ')}{zone}, {ends}"
+        return f"{self.named.removeprefix('windows of ')}{zone}, {ends}"
 
     def describe_frames(self) -> str:
         """How the axis is cut, in words."""

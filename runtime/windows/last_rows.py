@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ..columns.ticks import TimeColumn, overflow_guard
-from ..frames.paired_steps import Steps, describe_steps
+from ..frames.paired_steps import Steps, describe_gaps, describe_steps
 from ..frames.partials_view import Ints, Mask, PartialsView, Ranges
-from .sliding import EMIT, MIN_FILL
+from .sliding import EMIT, GAPS, MIN_FILL
 from .spec import Spec, TypeOf, Windows, one_of, whole
 
 TIES = {
@@ -28,6 +28,7 @@ class LastRows(Spec):
     ties: str = "arrival"
     min_fill: str = "partial"
     emit: str = "every"
+    gaps: str = field(default="warn", compare=False)
 
     def __str__(self) -> str:
         what = "times" if self.ties == "distinct_time" else "rows"
@@ -37,14 +38,21 @@ class LastRows(Spec):
         """The windows on a time column, in its ticks."""
         if self.ties != "arrival":
             return TimeCounts(
-                time=time, emit=self.emit, n=self.n, every=self.every, ties=self.ties, min_fill=self.min_fill
-            )
+                time=time, emit=self.emit, gaps=self.gaps, n=self.n, every=self.every, ties=self.ties,
+                min_fill=self.min_fill,
+            )  # fmt: skip
         steps = Steps(self.n, self.every, -self.n % self.every)
-        return RowSteps(time=time, emit=self.emit, steps=steps, min_fill=self.min_fill)
+        return RowSteps(time=time, emit=self.emit, gaps=self.gaps, steps=steps, min_fill=self.min_fill)
 
 
 def last_rows(
-    n: int, every: int = 1, *, ties: str = "arrival", min_fill: str = "partial", emit: str = "every"
+    n: int,
+    every: int = 1,
+    *,
+    ties: str = "arrival",
+    min_fill: str = "partial",
+    emit: str = "every",
+    gaps: str = "warn",
 ) -> LastRows:
     """The last so many rows: of each key, or of everything where there is none.
 
@@ -56,7 +64,8 @@ def last_rows(
     n
         How many rows.
     every
-        After how many rows there is a result.
+        After how many rows there is a result. Above ``n``, rows are left out, which a
+        :class:`~framefold.GapsWarning` says.
     ties
         What counts where several events have one time: ``"arrival"``, each row; ``"distinct_time"``, each time, with
         all its rows (StreamInsight's count windows), ``window`` then being ``[first time, last time + 1 tick)``;
@@ -64,7 +73,7 @@ def last_rows(
         Sellis). The last two give a result a time.
     min_fill
         ``"full"`` leaves out the windows at the start that have fewer rows (or times).
-    emit
+    emit, gaps
         As for :func:`sliding`.
 
     Raises
@@ -83,7 +92,13 @@ def last_rows(
     one_of("ties", ties, TIES)
     one_of("min_fill", min_fill, MIN_FILL)
     one_of("emit", emit, EMIT)
-    return LastRows(n, every, ties, min_fill, emit)
+    one_of("gaps", gaps, GAPS)
+    return LastRows(n, every, ties, min_fill, emit, gaps)
+
+
+def rows_in_words(rows: int) -> str:
+    """So many rows, in words."""
+    return f"{rows} row{'' if rows == 1 else 's'}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,6 +125,11 @@ class RowSteps(Windows):
         """Frames never straddle a multiple of so many rows."""
         return self.steps.every
 
+    @property
+    def left_out(self) -> str | None:
+        """How many of the rows are in no window, in words."""
+        return describe_gaps(self.steps.size, self.steps.every, rows_in_words)
+
     def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
         """The frame of each event."""
         assert ranks is not None
@@ -135,7 +155,7 @@ class RowSteps(Windows):
 
     def describe_frames(self) -> str:
         """How the axis is cut, in words."""
-        return describe_steps(self.steps, lambda rows: f"{rows} row{'' if rows == 1 else 's'}")
+        return describe_steps(self.steps, rows_in_words)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,6 +177,12 @@ class TimeCounts(Windows):
     def block(self) -> tuple[int, int]:
         """(origin, width) in ticks: no frame straddles two of ``(ticks - origin) // width``."""
         return 0, 1
+
+    @property
+    def left_out(self) -> str | None:
+        """How many of the times are in no window, in words: at least so many where it is rows that windows count."""
+        times = describe_gaps(self.n, self.every, lambda times: f"{times} time{'' if times == 1 else 's'}")
+        return f"at least {times}" if times and self.ties == "strict" else times
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
         """The frame of each event."""

@@ -6,14 +6,17 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
+import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...aggregators.errors import QueryError
 from ..columns.ticks import Instant, TimeColumn, describe, overflow_guard
 from ..frames.next_greater import chain, first_above
+from ..frames.paired_steps import describe_gaps
 from ..frames.partials_view import MAX_WINDOWS, Coverage, Ints, Mask, PartialsView, Ranges
+from .last_rows import rows_in_words
 from .policy_rules import Rule, by_count
-from .sliding import EMIT, EMPTY, MIN_FILL
+from .sliding import EMIT, EMPTY, GAPS, MIN_FILL
 from .spec import Spec, TypeOf, Windows, one_of
 
 
@@ -27,6 +30,7 @@ class Policy(Spec):
     until: Instant | None = None
     empty: str = "skip"
     emit: str = "every"
+    gaps: str = field(default="warn", compare=False)
 
     def __str__(self) -> str:
         return f"evict {self.evict}, trigger {self.trigger}"
@@ -40,7 +44,7 @@ class Policy(Spec):
         """The windows on a time column, in its ticks."""
         until = None if self.until is None else time.instant(self.until, "until")
         return Triggered(
-            time=time, emit=self.emit, names=self.columns, evict=self.evict, trigger=self.trigger,
+            time=time, emit=self.emit, gaps=self.gaps, names=self.columns, evict=self.evict, trigger=self.trigger,
             evict_by=self.evict.bind(time, type_of), trigger_by=self.trigger.bind(time, type_of),
             min_fill=self.min_fill, until=until, empty=self.empty,
         )  # fmt: skip
@@ -54,6 +58,7 @@ def policy(
     until: Instant | None = None,
     empty: str = "skip",
     emit: str = "every",
+    gaps: str = "warn",
 ) -> Policy:
     """Windows by an eviction and a trigger policy: count, time or delta, all nine combinations (IBM Streams' SPL).
 
@@ -78,8 +83,8 @@ def policy(
         Up to when a time trigger goes on, instead of the key's last row.
     empty
         ``"emit"`` gives time triggers of an empty window too.
-    emit
-        As for :func:`sliding`.
+    emit, gaps
+        As for :func:`sliding`; gaps are seen where both policies count, or both are of time.
 
     Raises
     ------
@@ -103,13 +108,14 @@ def policy(
     one_of("min_fill", min_fill, MIN_FILL)
     one_of("empty", empty, EMPTY)
     one_of("emit", emit, EMIT)
+    one_of("gaps", gaps, GAPS)
     if trigger.kind != "time":
         for argument, given, default in (("until", until, None), ("empty", empty, "skip")):
             if given != default:
                 raise QueryError(
                     f"{argument} is {given!r} with the trigger {trigger}; expected it only with ff.by_time(t)"
                 )
-    return Policy(evict, trigger, min_fill, until, empty, emit)
+    return Policy(evict, trigger, min_fill, until, empty, emit, gaps)
 
 
 class Triggers(NamedTuple):
@@ -149,6 +155,21 @@ class Triggered(Windows):
     def runs(self) -> bool:
         """Delta eviction may take a row from the midst of others."""
         return self.evict.kind == "delta"
+
+    @property
+    def named(self) -> str:
+        """What kind of windows they are, in words."""
+        return f"windows that {self.describe()}"
+
+    @property
+    def left_out(self) -> str | None:
+        """How many of the rows, or how much of time, is in no window, in words; None where that is seen in events."""
+        if self.evict.kind != self.trigger.kind or self.evict.kind == "delta":
+            return None
+        if self.evict.kind == "count":
+            return describe_gaps(self.evict_by, self.trigger_by, rows_in_words)
+        ticks = 0 if pa.types.is_timestamp(self.time.type) else 1  # a row exactly as old as evicted ones stays
+        return describe_gaps(self.evict_by + ticks, self.trigger_by, lambda it: str(describe(it, self.time.type)))
 
     def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
         """The frame of each event."""

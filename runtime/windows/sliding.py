@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import pyarrow as pa
@@ -11,7 +11,7 @@ import pyarrow as pa
 from ...aggregators.errors import DurationError, QueryError
 from ..columns.ticks import LIMIT, Duration, TimeColumn, describe, overflow_guard
 from ..frames.numbering import Numbering
-from ..frames.paired_steps import Steps, describe_ends, describe_steps
+from ..frames.paired_steps import Steps, describe_ends, describe_gaps, describe_steps
 from ..frames.partials_view import Ints, Mask, PartialsView, Ranges, WindowIds
 from .calendar import Calendar, calendar
 from .spec import Spec, TypeOf, Windows, one_of
@@ -23,6 +23,7 @@ EMPTY = ("skip", "emit")
 MIN_FILL = ("partial", "full")
 EMIT = ("every", "on_change")
 STAMP = ("interval", "end", "start")
+GAPS = ("warn", "allow")
 
 
 @dataclass(frozen=True)
@@ -38,6 +39,7 @@ class Sliding(Spec):
     min_fill: str = "partial"
     emit: str = "every"
     stamp: str = "interval"
+    gaps: str = field(default="warn", compare=False)
     intervals = "also"
 
     def __str__(self) -> str:
@@ -57,7 +59,7 @@ class Sliding(Spec):
         DurationError
             If a duration does not fit the column, or is not above zero.
         """
-        choices = {"emit": self.emit, "stamp": self.stamp, "min_fill": self.min_fill, "empty": self.empty}
+        choices = {name: getattr(self, name) for name in ("emit", "stamp", "min_fill", "empty", "gaps")}
         of_calendar = calendar(time, self.size, self.every, self.offset, self.timezone)
         if of_calendar:
             unit, steps, clock = of_calendar
@@ -110,11 +112,12 @@ def sliding(
     min_fill: str = "partial",
     emit: str = "every",
     stamp: str = "interval",
+    gaps: str = "warn",
 ) -> Sliding:
     """Windows of one size at a constant step, also called hopping windows.
 
     Window k is ``[offset + k * every, offset + k * every + size)``. Steps above the size leave gaps, whose events
-    are in no window.
+    are in no window; a :class:`~framefold.GapsWarning` says how much that is.
 
     Parameters
     ----------
@@ -141,6 +144,8 @@ def sliding(
     stamp
         ``"end"`` (or ``"start"``) adds a column ``at`` with that end of the window: the result as a point in time.
         With ``"interval"`` it lives as long as the window.
+    gaps
+        ``"allow"`` where gaps are meant: no warning is given.
 
     Raises
     ------
@@ -161,9 +166,10 @@ def sliding(
         ("min_fill", min_fill, MIN_FILL),
         ("emit", emit, EMIT),
         ("stamp", stamp, STAMP),
+        ("gaps", gaps, GAPS),
     ):
         one_of(argument, value, choices)
-    return Sliding(size, every, offset, closed, timezone, empty, min_fill, emit, stamp)
+    return Sliding(size, every, offset, closed, timezone, empty, min_fill, emit, stamp, gaps)
 
 
 def tumbling(
@@ -252,19 +258,27 @@ class TickSteps(Windows):
         return self.steps.windows_of(partials.frames)
 
     @property
+    def left_out(self) -> str | None:
+        """How much of time is in no window, in words."""
+        return describe_gaps(self.steps.size, self.steps.every, self._length)
+
+    @property
     def chunkable(self) -> bool:
         """Whether windows depend on nothing but the rows in them."""
         return self.emit == "every" and self.min_fill == "partial"
 
     def all_ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials."""
-        low, high, row, number = self.steps.ranges_by_id(self._words, partials, self.empty, self.min_fill)
+        low, high, row, number = self.steps.ranges_by_id(self.named, partials, self.empty, self.min_fill)
         return Ranges(low, high, row, *self.steps.bounds(number))
 
     @property
-    def _words(self) -> str:
-        size, every = (describe(ticks, self.time.type) for ticks in (self.steps.size, self.steps.every))
-        return f"windows of {size} every {every}"
+    def named(self) -> str:
+        """What kind of windows they are, in words."""
+        return f"windows of {self._length(self.steps.size)} every {self._length(self.steps.every)}"
+
+    def _length(self, ticks: int) -> str:
+        return str(describe(ticks, self.time.type))
 
     def describe_ends(self) -> str:
         """Which end belongs to a window, and what becomes of empty ones, in words."""
@@ -272,8 +286,8 @@ class TickSteps(Windows):
 
     def describe(self) -> str:
         """The windows in words."""
-        return f"{self._words.removeprefix('windows of ')}, {self.describe_ends()}"
+        return f"{self.named.removeprefix('windows of ')}, {self.describe_ends()}"
 
     def describe_frames(self) -> str:
         """How the axis is cut, in words."""
-        return describe_steps(self.steps, lambda ticks: str(describe(ticks, self.time.type)))
+        return describe_steps(self.steps, self._length)

@@ -100,6 +100,8 @@ class Windows(ABC):
         ``"on_change"`` leaves out a window that has the same events as the one before it.
     stamp
         ``"start"`` or ``"end"`` give results a time ``at``: that end of their window.
+    gaps
+        ``"warn"`` where it is to be said that windows leave something out.
 
     Attributes
     ----------
@@ -114,6 +116,7 @@ class Windows(ABC):
     time: TimeColumn
     emit: str = "every"
     stamp: str = "interval"
+    gaps: str = "allow"
     unit: ClassVar[Literal["time", "rows"]] = "time"
     window_inputs: ClassVar[frozenset[str]] = frozenset()
     whole_frames: ClassVar[bool] = False
@@ -145,6 +148,16 @@ class Windows(ABC):
     def stamped(self) -> bool:
         """Whether results have a time ``at``."""
         return self.stamp != "interval"
+
+    @property
+    def named(self) -> str:
+        """What kind of windows they are, in words."""
+        return self.describe()
+
+    @property
+    def left_out(self) -> str | None:
+        """How much of time, or of the rows, is in no window, in words; None: nothing, or unknown before events."""
+        return None
 
     @property
     def forward(self) -> bool:

@@ -113,7 +113,7 @@ def assert_right(
     """The local engine, both ways of sliding and batches merged in any order agree with brute force."""
     for size, every in windows:
         known = expected(table, operation.columns, size, every, right)
-        window = ff.sliding(size, every=every)
+        window = ff.sliding(size, every=every, gaps="allow")
         query = query_of(table, operation, window)
         for batches in (1, 3, 17):
             step = -(-len(table) // batches)

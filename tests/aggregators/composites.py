@@ -84,7 +84,11 @@ def check(make: Callable[[], Operation], expected: Callable[[list[Row]], Any], s
     for seed in range(seeds):
         table = events(seed)
         for size, every in [(7, 3), (12, 1), (5, 8)]:
-            result = ff.events(table, time="t", by="k").window(ff.sliding(size, every=every)).aggregate(out=make())
+            result = (
+                ff.events(table, time="t", by="k")
+                .window(ff.sliding(size, every=every, gaps="allow"))
+                .aggregate(out=make())
+            )
             given = [(row["k"], row["window"]["start"], plain(row["out"])) for row in result.to_pylist()]
             wanted = [(key, start, plain(expected(rows))) for key, start, rows in windows(table, size, every)]
             assert given == wanted, (seed, size, every)

@@ -95,7 +95,7 @@ def assert_right(
                 own = expected.setdefault((row["key"], start), [])
                 if None not in values:
                     own.append(values)
-        window = ff.sliding(size, every=every)
+        window = ff.sliding(size, every=every, gaps="allow")
         windowed = ff.events(table, time="t", by="key").window(window)
         query = windowed._query({"x": operation})
         results = {"engine": windowed.aggregate(x=operation)}

@@ -61,7 +61,7 @@ def test_every_way(stream: str) -> None:
     table = pa.table({"t": times, "key": rng.integers(0, 2, 220), "x": x, "at": times})
     for size, every in WINDOWS:
         right = expected(table, ["at", "x"], size, every, weighted)
-        window = ff.sliding(size, every=every)
+        window = ff.sliding(size, every=every, gaps="allow")
         compare(
             ff.events(table, time="t", by="key").window(window).aggregate(x=Ewma("x", HALF_LIFE)), right, near(scale)
         )

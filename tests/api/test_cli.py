@@ -256,6 +256,20 @@ def test_null_times_are_dropped_when_asked_for(folder: Path, capsys: pytest.Capt
     assert "1 of 2 events have no time 'at' and were dropped" in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("explain", [[], ["--explain"]])
+def test_gaps_are_told_once(explain: list[str], folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    rare = [str(folder / "e.parquet"), "--time", "at", "--window", "1 minute", "--every", "1 hour", "--agg", "n=count"]
+    assert command([*rare, *explain]) == 0
+    said = capsys.readouterr().err
+    assert (
+        "framefold: windows of 1 minute every 1 hour leave out 59 minutes of every hour (98 %): "
+        "events there are in no window; --gaps allow says that this is meant\n"
+    ) in said
+    assert said.count("leave out") == 1
+    assert command([*rare, *explain, "--gaps", "allow"]) == 0
+    assert "leave out" not in capsys.readouterr().err
+
+
 def test_null_times_are_a_failure_otherwise(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert command([str(folder / "null.csv"), *QUERY, "--agg", "n=count"]) == 1
     message = capsys.readouterr().err

@@ -25,7 +25,8 @@ class Spec(NamedTuple):
     empty: str
 
     def window(self) -> Sliding:
-        return ff.sliding(self.size, self.every, offset=self.offset, closed=self.closed, empty=self.empty)
+        choices = {"closed": self.closed, "empty": self.empty, "gaps": "allow"}
+        return ff.sliding(self.size, self.every, offset=self.offset, **choices)
 
     def starts(self, times: list[int]) -> list[int]:
         """The starts of the windows of one key, from the definition: every step is looked at."""

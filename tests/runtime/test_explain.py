@@ -69,7 +69,7 @@ def line(explanation: ff.Explanation, start: str) -> str:
         (ff.tumbling(5), "one frame every 5; 1 to a window"),
         (ff.sliding(10, 4), "two frames every 4, of 2 and 2; 5 to a window"),
         (ff.sliding(7, 5), "two frames every 5, of 2 and 3; 3 to a window"),
-        (ff.sliding(2, 5), "one frame of 2 every 5; the 3 after it are in no window"),
+        (ff.sliding(2, 5, gaps="allow"), "one frame of 2 every 5; the 3 after it are in no window"),
     ],
 )
 def test_frames(window: Any, frames: str) -> None:

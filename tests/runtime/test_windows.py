@@ -28,7 +28,9 @@ Events = list[list[int]]
 """The times of each key's events, ascending."""
 
 grids = st.builds(
-    lambda size, every, offset, closed, empty: ff.sliding(size, every, offset=offset, closed=closed, empty=empty),
+    lambda size, every, offset, closed, empty: ff.sliding(
+        size, every, offset=offset, closed=closed, empty=empty, gaps="allow"
+    ),
     st.integers(1, 30),
     st.integers(1, 30),
     st.integers(-70, 70),
@@ -135,7 +137,9 @@ def test_block_is_a_step_that_no_frame_straddles() -> None:
 
 
 @pytest.mark.parametrize("far", [2**60, 2**62 - 1000])
-@pytest.mark.parametrize("window", [ff.sliding(60, 7), ff.sliding(60, 1), ff.sliding(2, 5), ff.tumbling(10)])
+@pytest.mark.parametrize(
+    "window", [ff.sliding(60, 7), ff.sliding(60, 1), ff.sliding(2, 5, gaps="allow"), ff.tumbling(10)]
+)
 def test_far_apart_times_use_memory_for_events_only(far: int, window: Any) -> None:
     events = pa.table({"t": [-far, 0, far], "k": ["a", "b", "a"]})
     tracemalloc.start()

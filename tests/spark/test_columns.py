@@ -150,7 +150,7 @@ def test_tasks_are_as_the_local_engine(frame: DataFrame, table: pa.Table) -> Non
     ("time", "window"),
     [
         ("t", ff.sliding("50 minutes", every="15 minutes", offset="7 minutes", closed="right")),
-        ("t", ff.sliding("5 minutes", every="15 minutes", empty="emit")),
+        ("t", ff.sliding("5 minutes", every="15 minutes", empty="emit", gaps="allow")),
         ("t", ff.cumulating("1 hour", "10 minutes", offset="5 minutes", closed="right")),
         ("t", (ff.session("2 minutes"), ff.tumbling("7 minutes"))),
         ("t", ff.session("1 minute", longest="10 minutes")),

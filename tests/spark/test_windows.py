@@ -133,7 +133,7 @@ CASES: dict[str, tuple[Any, dict[str, Any]]] = {
     "session, one key": (ff.session("3 minutes", merge_touching=True), ONE_KEY),
     "last rows": (ff.last_rows(4), KEYS | {"ties": ["tie"]}),
     "last rows, one key": (ff.last_rows(12, 5, min_fill="full"), ONE_KEY),
-    "last rows with gaps": (ff.last_rows(2, 5), KEYS),
+    "last rows with gaps": (ff.last_rows(2, 5, gaps="allow"), KEYS),
     "last times": (ff.last_rows(3, ties="distinct_time"), KEYS),
     "last whole times": (ff.last_rows(3, ties="strict"), ONE_KEY),
     "around rows": (ff.around(rows=(-3, 2)), KEYS | {"ties": "tie"}),
