@@ -18,6 +18,8 @@ from .runtime.plan.plan import Plan
 from .runtime.plan.validate import type_of
 from .runtime.sources.arrow import Source
 from .runtime.sources.co_inputs import Roles, Together
+from .runtime.sources.file_source import FileSource
+from .runtime.sources.files import Files
 from .spark.options import Options
 
 
@@ -47,7 +49,9 @@ def engine_for(data: Any) -> Engine:
         return SparkEngine(data)
     if isinstance(data, SparkFiles):
         return FileEngine(data)
-    return LocalEngine(Source(data))
+    if isinstance(data, Source):
+        return LocalEngine(data)
+    return LocalEngine(FileSource(data) if isinstance(data, Files) else Source(data))
 
 
 def in_arrow(data: Any, names: Sequence[str]) -> Any:
@@ -77,9 +81,7 @@ def together(engines: Mapping[str, Engine], roles: Mapping[str, Roles]) -> Engin
         nested = [name for name, source in local.items() if isinstance(source, Together)]
         if nested:
             raise QueryError(f"the input {nested[0]!r} is made of inputs itself; expected plain events")
-        return LocalEngine(
-            Together({name: source for name, source in local.items() if isinstance(source, Source)}, roles)
-        )
+        return LocalEngine(Together(local, roles))
     from .spark.input.union import union
 
     return SparkEngine(union(spark, roles))
@@ -88,7 +90,7 @@ def together(engines: Mapping[str, Engine], roles: Mapping[str, Roles]) -> Engin
 class LocalEngine:
     """Arrow in, Arrow out, in this process."""
 
-    def __init__(self, source: Source | Together) -> None:
+    def __init__(self, source: Source) -> None:
         self.source = source
 
     def schema(self, used: Sequence[str]) -> pa.Schema:
@@ -101,8 +103,6 @@ class LocalEngine:
         return explain(query, "the local engine", LOCAL_STAGES)
 
     def where(self, condition: Any) -> LocalEngine:
-        if isinstance(self.source, Together):
-            raise QueryError("where() is given several inputs together; expected it on each, before ff.together")
         return LocalEngine(self.source.where(condition))
 
     def without_time(self, time: str) -> pa.Table:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable, Iterator
 from functools import partial
-from typing import TYPE_CHECKING
 
 import numpy as np
 import pyarrow as pa
@@ -13,15 +12,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..aggregators.errors import DroppedEventsWarning, NullTimeError
-from .accumulate.threads import Piece, accumulated, is_ours
+from .accumulate.threads import accumulated, is_ours
 from .columns.key_codes import Ints, encode, key_codes, normalised, plain
 from .columns.ticks import drop_null_times, null_times
 from .plan.plan import Plan
 from .plan.window_inputs import RANK
-
-if TYPE_CHECKING:
-    from .sources.arrow import Source
-    from .sources.co_inputs import Together
+from .sources.arrow import Reader, Readers, Source
 
 BATCH = 1 << 20
 """Events are accumulated so many at a time."""
@@ -30,7 +26,7 @@ PENDING = 1 << 19
 """Partials are merged when there are so many new ones, and no fewer than merged ones."""
 
 
-def run(source: Source | Together, plan: Plan) -> pa.Table:
+def run(source: Source, plan: Plan) -> pa.Table:
     """The results of a query over events.
 
     Several threads accumulate, and those of files read them too; functions that a user wrote are called by this one.
@@ -64,25 +60,23 @@ def run(source: Source | Together, plan: Plan) -> pa.Table:
     return plan.results(pa.concat_tables(partials))
 
 
-def work_on(source: Source | Together, plan: Plan) -> tuple[Iterable[Piece], int]:
-    """The events in pieces, and how many threads work on them."""
+def work_on(source: Source, plan: Plan) -> Readers:
+    """What reads the events, and how many threads work on them."""
     if not all(is_ours(bound.operation) for bound in plan.outputs.values()):
-        return in_turn(source, plan), 1
-    cores, at_once = pa.cpu_count(), plan.ordered or plan.in_rows
-    if not at_once and (ahead := source.ahead(plan.columns)) is not None:
-        return map(ready, ahead), cores
-    pieces = [] if at_once else source.pieces(plan.columns, plan.by)
+        return Readers(in_turn(source, plan), 1)
+    if not (plan.ordered or plan.in_rows) and (readers := source.readers(plan.columns, plan.by)) is not None:
+        return readers
     # One more than there are cores: numpy holds the interpreter while it adds to places, and the others wait for it.
-    return pieces or in_turn(source, plan), cores + 1
+    return Readers(in_turn(source, plan), pa.cpu_count() + 1)
 
 
-def in_turn(source: Source | Together, plan: Plan) -> Iterator[Piece]:
+def in_turn(source: Source, plan: Plan) -> Iterator[Reader]:
     """The events batch by batch, as they are read by this thread and those of pyarrow."""
     batches = source.batches(plan.columns)
     return map(ready, in_time_order(batches, plan) if plan.ordered or plan.in_rows else large(batches))
 
 
-def ready(batch: pa.RecordBatch | pa.Table) -> Piece:
+def ready(batch: pa.RecordBatch | pa.Table) -> Reader:
     """A piece of the events that has been read: one batch."""
     return partial(list, [batch])
 

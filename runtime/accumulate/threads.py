@@ -17,13 +17,11 @@ import pyarrow as pa
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import Operation
 from ..plan.plan import Plan
+from ..sources.arrow import Reader
 from . import batching
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-Piece = Callable[[], Iterable[pa.RecordBatch | pa.Table]]
-"""A piece of the events: gives its batches when called."""
 
 
 class Accumulated(NamedTuple):
@@ -34,7 +32,7 @@ class Accumulated(NamedTuple):
     partials: list[pa.Table]
 
 
-def accumulated(plan: Plan, pieces: Iterable[Piece], threads: int) -> Iterator[Accumulated]:
+def accumulated(plan: Plan, pieces: Iterable[Reader], threads: int) -> Iterator[Accumulated]:
     """The partials of pieces of the events, in the order of the pieces; parts are numbered by it.
 
     What must not have events without a time is not accumulated any further from the first such event of a piece on.
@@ -49,7 +47,7 @@ def accumulated(plan: Plan, pieces: Iterable[Piece], threads: int) -> Iterator[A
         How many pieces are worked on at a time, at most; one more is held.
     """
 
-    def work(piece: tuple[int, Piece]) -> Accumulated:
+    def work(piece: tuple[int, Reader]) -> Accumulated:
         number, read = piece
         events = nulls = 0
 
@@ -68,7 +66,7 @@ def accumulated(plan: Plan, pieces: Iterable[Piece], threads: int) -> Iterator[A
 
     numbers = itertools.count()
 
-    def numbered(read: Piece) -> tuple[int, Piece]:
+    def numbered(read: Reader) -> tuple[int, Reader]:
         return next(numbers), read
 
     return in_order(work, map(numbered, pieces), threads)  # enumerate would hold a piece while the next one is read

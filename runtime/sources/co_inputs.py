@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import pyarrow as pa
 
@@ -60,7 +61,7 @@ def check_roles(inputs: Mapping[str, Roles]) -> Roles:
     return common
 
 
-class Together:
+class Together(Source):
     """Several sources of Arrow batches, one after the other; a column that an input lacks is null in its rows.
 
     Parameters
@@ -93,12 +94,9 @@ class Together:
                     )
         self.schema = pa.schema(list(fields.items()))
 
-    def pieces(self, columns: Sequence[str], encoded: Sequence[str]) -> list[Callable[[], Iterator[pa.RecordBatch]]]:
-        """None: inputs are read one after the other."""
-        return []
-
-    def ahead(self, columns: Sequence[str]) -> None:
-        """None, for the same reason."""
+    def where(self, condition: Any) -> Source:
+        """QueryError: a condition on the columns of one input belongs to that input."""
+        raise QueryError("where() is given several inputs together; expected it on each, before ff.together")
 
     def batches(self, columns: Sequence[str]) -> pa.RecordBatchReader:
         """The events of all inputs, with some of the columns."""

@@ -11,15 +11,14 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.errors import EngineError, QueryError
+from .arrow import BATCH_ROWS
+from .conditions import all_of, bounds
 from .files import CSV, File, one_line
 from .parquet_decoding import Decoder
-from .pruning import all_of, bounds
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
-BATCH_ROWS = 1 << 20
-"""So many events are read at a time, at most."""
 BLOCK_BYTES = 1 << 24
 """So much text is read at a time; the types of columns are those that they have in the first block."""
 

@@ -20,15 +20,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ..columns.key_codes import one_array
+from .arrow import BATCH_ROWS
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
-LEAST = 1 << 19
-"""Of files with fewer rows it is not worth the tenth of a second that importing Polars takes."""
-
-MOST = 1 << 20
-"""Row groups with more rows are read a batch at a time, which Polars could not do without unpacking them anew."""
+MIN_ROWS = 1 << 19
+"""Files with fewer rows are not worth the tenth of a second that importing Polars takes."""
 
 NUMBERS = frozenset(
     map(str, [*(pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())])
@@ -60,7 +58,7 @@ class Decoder:
     threads
         Whether pyarrow may decode columns side by side.
     ahead
-        How many portions of ``MOST`` rows Polars decodes while one is worked on.
+        How many portions of ``BATCH_ROWS`` rows Polars decodes while one is worked on.
     """
 
     file: pq.ParquetFile
@@ -73,11 +71,11 @@ class Decoder:
     def batches(self, groups: Sequence[int]) -> Iterator[pa.RecordBatch]:
         """The columns of row groups, by their numbers, in their order."""
         schema, metadata = self.file.schema_arrow, self.file.metadata
-        for stretch in _stretches(groups, self._counts):
+        for sequence in _sequences(groups, self._counts):
             done = 0
-            if self.path is not None and (quick := by_polars(metadata, schema, stretch, self.columns)):
-                done = yield from self._streamed(self.path, stretch, quick)
-            for number in stretch[done:]:  # one by one: what is read ahead of several is held until the last of them
+            if self.path is not None and (quick := by_polars(metadata, schema, sequence, self.columns)):
+                done = yield from self._streamed(self.path, sequence, quick)
+            for number in sequence[done:]:  # one by one: what is read ahead of several is held until the last of them
                 yield from self.file.iter_batches(self.rows, [number], list(self.columns), use_threads=self.threads)
 
     @cached_property
@@ -85,22 +83,22 @@ class Decoder:
         metadata = self.file.metadata
         return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
 
-    def _streamed(self, path: str, stretch: list[int], quick: list[str]) -> Generator[pa.RecordBatch, None, int]:
+    def _streamed(self, path: str, sequence: list[int], quick: list[str]) -> Generator[pa.RecordBatch, None, int]:
         """Row groups that follow one another, some of the columns by Polars.
 
         Returns how many of them came: all, unless Polars cannot read them, or reads them as something else.
         """
         types = {name: self.file.schema_arrow.field(name).type for name in self.columns}
         others = [name for name in self.columns if name not in quick]
-        bundles = list(_bundles(stretch, self._counts))
-        lengths = [sum(self._counts[number] for number in bundle) for bundle in bundles]
-        numbers = _numbers(path, quick, sum(self._counts[: stretch[0]]), lengths, self.ahead)
+        portions = list(_portions(sequence, self._counts))
+        lengths = [sum(self._counts[number] for number in portion) for portion in portions]
+        numbers = _numbers(path, quick, sum(self._counts[: sequence[0]]), lengths, self.ahead)
         done = 0
-        for bundle, found in zip(bundles, numbers, strict=False):
+        for portion, found in zip(portions, numbers, strict=False):
             if not all(_alike(array.type, types[name]) for name, array in found.items()):
                 break
             if others:
-                rest = self.file.read_row_groups(bundle, others, use_threads=self.threads)
+                rest = self.file.read_row_groups(portion, others, use_threads=self.threads)
                 found |= {name: one_array(rest.column(name)) for name in others}
                 del rest
             whole = pa.RecordBatch.from_arrays([found[name].cast(types[name]) for name in types], list(types))
@@ -108,40 +106,41 @@ class Decoder:
             for place in range(0, len(whole), self.rows):
                 yield whole.slice(place, self.rows)
             del whole  # or it would be held while the next one is read
-            done += len(bundle)
+            done += len(portion)
         return done
 
 
-def _stretches(groups: Sequence[int], counts: Sequence[int]) -> Iterator[list[int]]:
-    """Row groups that follow one another, either all of ``MOST`` rows at most or all of more."""
-    stretch: list[int] = []
+def _sequences(groups: Sequence[int], counts: Sequence[int]) -> Iterator[list[int]]:
+    """Row groups that follow one another, either all of ``BATCH_ROWS`` rows at most or all of more."""
+    sequence: list[int] = []
     for number in groups:
-        if stretch and (number != stretch[-1] + 1 or (counts[number] > MOST) != (counts[stretch[-1]] > MOST)):
-            yield stretch
-            stretch = []
-        stretch.append(number)
-    if stretch:
-        yield stretch
+        last = sequence[-1] if sequence else number
+        if sequence and (number != last + 1 or (counts[number] > BATCH_ROWS) != (counts[last] > BATCH_ROWS)):
+            yield sequence
+            sequence = []
+        sequence.append(number)
+    if sequence:
+        yield sequence
 
 
-def _bundles(stretch: Sequence[int], counts: Sequence[int]) -> Iterator[list[int]]:
-    """Row groups that follow one another, as many as have ``MOST`` rows together."""
-    bundle: list[int] = []
+def _portions(sequence: Sequence[int], counts: Sequence[int]) -> Iterator[list[int]]:
+    """Row groups that follow one another, as many as have ``BATCH_ROWS`` rows together."""
+    portion: list[int] = []
     rows = 0
-    for number in stretch:
-        if bundle and rows + counts[number] > MOST:
-            yield bundle
-            bundle, rows = [], 0
-        bundle.append(number)
+    for number in sequence:
+        if portion and rows + counts[number] > BATCH_ROWS:
+            yield portion
+            portion, rows = [], 0
+        portion.append(number)
         rows += counts[number]
-    if bundle:
-        yield bundle
+    if portion:
+        yield portion
 
 
 def by_polars(metadata: pq.FileMetaData, schema: pa.Schema, groups: Sequence[int], columns: Sequence[str]) -> list[str]:
     """Those columns of some row groups of a file that Polars is to decode."""
-    small = all(metadata.row_group(number).num_rows <= MOST for number in groups)
-    if not small or metadata.num_rows < LEAST or polars() is None:
+    small = all(metadata.row_group(number).num_rows <= BATCH_ROWS for number in groups)
+    if not small or metadata.num_rows < MIN_ROWS or polars() is None:
         return []
     leaves = {metadata.schema.column(at).path: at for at in range(metadata.num_columns)}
     chosen = []

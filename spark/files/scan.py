@@ -19,10 +19,9 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
 from ...aggregators.errors import QueryError
-from ...runtime.sources.arrow import both, checked, named
+from ...runtime.sources.conditions import all_of, checked, columns_of, equal, possible
 from ...runtime.sources.files import File, Files, one_line
 from ...runtime.sources.formats import READERS, Layout
-from ...runtime.sources.pruning import all_of, equal, possible
 from ..convert.names import check_apart
 from ..convert.types import input_schema, to_arrow, to_spark
 from ..session.parallelism import parallelism, runs
@@ -112,7 +111,7 @@ class Scan:
         kept = Scan.__new__(Scan)
         kept.__dict__.update(self.__dict__)  # what was read of the files need not be read again
         kept.__dict__.pop("conditioned", None)
-        kept.condition = both(self.condition, added)
+        kept.condition = all_of([self.condition, added])
         return kept
 
     @cached_property
@@ -158,7 +157,7 @@ class Scan:
     @cached_property
     def conditioned(self) -> list[str]:
         """The columns that the condition names."""
-        return named(self.condition, self.schema)
+        return columns_of(self.condition, self.schema)
 
     def why_not(self, columns: Sequence[str]) -> str | None:
         """Why some columns cannot be read here as Spark reads them; None where they can be, or do not exist."""

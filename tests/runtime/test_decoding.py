@@ -25,7 +25,7 @@ CHANCE = np.random.default_rng(5)
 @pytest.fixture(autouse=True)
 def small_files_too(monkeypatch: pytest.MonkeyPatch) -> None:
     """Files of any size are worth the import."""
-    monkeypatch.setattr(parquet_decoding, "LEAST", 0)
+    monkeypatch.setattr(parquet_decoding, "MIN_ROWS", 0)
 
 
 @pytest.fixture
@@ -109,7 +109,7 @@ def test_only_the_row_groups_asked_for_come_in_their_order(tmp_path: Path, asked
 def test_row_groups_are_taken_together_up_to_a_bound_and_beyond_it_left_to_pyarrow(
     tmp_path: Path, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch, most: int, times: int
 ) -> None:
-    monkeypatch.setattr(parquet_decoding, "MOST", most)
+    monkeypatch.setattr(parquet_decoding, "BATCH_ROWS", most)
     table = pa.table({"x": np.arange(ROWS)})
     assert read(written(table, tmp_path), list(range(8)), ["x"], rows=100).combine_chunks().equals(table)
     assert asked == [["x"]] * times
@@ -187,7 +187,7 @@ def test_what_polars_leaves_off_in_the_middle_pyarrow_goes_on_with(
 
     scan = pl.scan_parquet
     monkeypatch.setattr(pl, "scan_parquet", lambda *names, **options: Broken(scan(*names, **options)))
-    monkeypatch.setattr(parquet_decoding, "MOST", 200)
+    monkeypatch.setattr(parquet_decoding, "BATCH_ROWS", 200)
     table = pa.table({"x": np.arange(ROWS), "text": [str(number) for number in range(ROWS)]})
     path = written(table, tmp_path, row_group_size=100)
     assert read(path, list(range(10)), ["x", "text"], rows=70).combine_chunks().equals(table)

@@ -13,8 +13,8 @@ import pytest
 import framefold as ff
 from framefold.runtime.accumulate import batching
 from framefold.runtime.accumulate.batching import accumulated
-from framefold.runtime.sources import row_groups
-from framefold.runtime.sources.arrow import Source
+from framefold.runtime.sources import file_source
+from framefold.runtime.sources.file_source import FileSource
 
 
 def sizes(batches: list[int], partials_of: float, monkeypatch: pytest.MonkeyPatch) -> tuple[list[int], list[int]]:
@@ -85,13 +85,15 @@ def written(path: Path, rows: int) -> Path:
 
 def test_a_large_row_group_is_never_held_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixteen times the rows need no more memory, as pyarrow counts it."""
-    monkeypatch.setattr(row_groups, "ROWS", 1 << 12)
-    monkeypatch.setattr(row_groups, "LARGE", 0)
-    monkeypatch.setattr(row_groups, "BUFFER", 1 << 14)
+    monkeypatch.setattr(file_source, "BATCH_ROWS", 1 << 12)
+    monkeypatch.setattr(file_source, "BUFFERED_BYTES", 0)
+    monkeypatch.setattr(file_source, "BUFFER_BYTES", 1 << 14)
     most = []
     for rows in (1 << 14, 1 << 18):
-        source = Source(ff.parquet(written(tmp_path / f"{rows}.parquet", rows)))
-        (read,) = source.pieces(["t", "x"], [])
+        source = FileSource(ff.parquet(written(tmp_path / f"{rows}.parquet", rows)))
+        readers = source.readers(["t", "x"], [])
+        assert readers
+        (read,) = readers.readers
         before = pa.total_allocated_bytes()
         held = []
         for batch in read():
@@ -105,8 +107,9 @@ def test_a_large_row_group_is_never_held_whole(tmp_path: Path, monkeypatch: pyte
 
 def test_row_groups_with_a_condition(tmp_path: Path) -> None:
     path = written(tmp_path / "events.parquet", 1000)
-    source = Source(ff.parquet(path)).where(pc.field("x") > 0.5)
-    (read,) = source.pieces(["t"], [])
+    readers = FileSource(ff.parquet(path)).where(pc.field("x") > 0.5).readers(["t"], [])
+    assert readers
+    (read,) = readers.readers
     found = pa.Table.from_batches(read())
     assert found.column_names == ["t"]
     assert found["t"].to_pylist() == np.flatnonzero(pq.read_table(path)["x"].to_numpy() > 0.5).tolist()

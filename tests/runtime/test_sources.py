@@ -14,7 +14,7 @@ import pytest
 
 import framefold as ff
 from framefold import QueryError
-from framefold.runtime.sources import arrow
+from framefold.runtime.sources import file_source
 
 duckdb = pytest.importorskip("duckdb")
 pandas = pytest.importorskip("pandas")
@@ -132,7 +132,7 @@ def test_text_keys_of_files_with_dictionaries_of_their_own(
     tmp_path: Path, other: pa.DataType, batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Row groups and files that each number the same texts in another way, some of them null."""
-    monkeypatch.setattr(arrow, "BATCH", batch)  # so many rows to a piece, which a thread reads
+    monkeypatch.setattr(file_source, "BATCH_ROWS", batch)  # so many rows to a piece, which a thread reads
     chance = np.random.default_rng(5)
     words = [f"w{number}" for number in range(30)] + [None]
     for number, type in enumerate([pa.string(), other]):
@@ -153,7 +153,7 @@ def test_text_keys_of_files_with_dictionaries_of_their_own(
 
 def test_pieces_of_files_in_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Keys that are names of folders, conditions on them and on columns, and all events without a time counted."""
-    monkeypatch.setattr(arrow, "BATCH", 50)
+    monkeypatch.setattr(file_source, "BATCH_ROWS", 50)
     chance = np.random.default_rng(6)
     t = pa.array(chance.integers(0, 40, 600), mask=chance.random(600) < 0.05)
     table = pa.table({"t": t, "k": chance.integers(0, 4, 600), "x": chance.integers(0, 9, 600)})

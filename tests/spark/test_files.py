@@ -24,7 +24,7 @@ pytest.importorskip("pyspark")
 from pyspark.sql import functions as f
 
 import framefold as ff
-from framefold.runtime.sources.pruning import possible
+from framefold.runtime.sources.conditions import possible
 from framefold.spark.engine import engine
 from framefold.spark.files import file_engine, scan
 from framefold.spark.session import conf_overrides, parallelism

@@ -1,0 +1,124 @@
+"""Conditions on events, as pyarrow expressions, and the row groups of files in which they can be true."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...aggregators.errors import QueryError, nearest
+
+
+def checked(condition: Any, schema: pa.Schema, events: str) -> pc.Expression:
+    """A condition, if it can be computed from the columns of a schema.
+
+    Parameters
+    ----------
+    condition
+        What a user gave.
+    schema
+        The columns of the events.
+    events
+        What the events are, for messages.
+
+    Raises
+    ------
+    QueryError
+        If it is not a boolean pyarrow expression on these columns.
+    """
+    if not isinstance(condition, pc.Expression):
+        kind = type(condition)
+        found = repr(condition) if isinstance(condition, str) else f"a {kind.__module__}.{kind.__name__}"
+        raise QueryError(
+            f"where() {events} is given {found}; expected a pyarrow expression such as pyarrow.compute.field('x') > 0"
+        )
+    if (error := _error_of(condition, schema)) is not None:
+        reason = str(error).splitlines()[0]
+        # pyarrow names an unknown column in its message only; one in other words is passed on as it is.
+        if "No match for FieldRef.Name(" in reason:
+            name = reason.split("FieldRef.Name(")[1].split(")")[0]
+            reason = f"names the unknown column {name!r}; {nearest(name, schema.names)}"
+        else:
+            reason = f"does not fit the columns: {reason}"
+        raise QueryError(f"the condition {condition} of where() {reason}")
+    return condition
+
+
+def columns_of(condition: pc.Expression | None, schema: pa.Schema) -> list[str]:
+    """The columns of a schema that a condition names: those without which it cannot be computed."""
+    if condition is None:
+        return []
+    without = [pa.schema([*list(schema)[:at], *list(schema)[at + 1 :]]) for at in range(len(schema))]
+    return [name for name, rest in zip(schema.names, without, strict=True) if _error_of(condition, rest) is not None]
+
+
+def _error_of(condition: pc.Expression, schema: pa.Schema) -> Exception | None:
+    """Why a condition cannot be computed from the columns of a schema."""
+    try:
+        schema.empty_table().filter(condition)
+    except (pa.ArrowException, TypeError) as error:
+        return error
+    return None
+
+
+def all_of(conditions: Sequence[pc.Expression | None]) -> pc.Expression | None:
+    """Several conditions as one; None is always true."""
+    known = [condition for condition in conditions if condition is not None]
+    return functools.reduce(operator.and_, known) if known else None
+
+
+def possible(condition: pc.Expression, schema: pa.Schema, guarantees: Sequence[pc.Expression | None]) -> list[int]:
+    """The numbers of those guarantees under which a condition can be true.
+
+    pyarrow decides that for the fragments of a data set: here files that are never opened.
+
+    Examples
+    --------
+    >>> x = pc.field("x")
+    >>> possible(x > 5, pa.schema([("x", pa.int64())]), [(x >= 0) & (x <= 5), None, x == 6])
+    [1, 2]
+    """
+    import pyarrow.dataset as ds
+    from pyarrow.fs import LocalFileSystem
+
+    form, nowhere = ds.ParquetFileFormat(), LocalFileSystem()
+    fragments = [
+        form.make_fragment(str(number), nowhere, partition_expression=guarantee)
+        for number, guarantee in enumerate(guarantees)
+    ]
+    whole = ds.FileSystemDataset(fragments, schema, form, nowhere)
+    return sorted(int(fragment.path) for fragment in whole.get_fragments(filter=condition))
+
+
+def bounds(statistics: Any, field: pa.Field) -> pc.Expression | None:
+    """What a column chunk's statistics guarantee of its values; None where that is nothing.
+
+    Parameters
+    ----------
+    statistics
+        A ``pyarrow.parquet.Statistics``, or None.
+    field
+        The column, with the type in which its values are compared.
+    """
+    # Statistics of floats leave out NaN, which meets conditions that no value between the bounds does.
+    if statistics is None or not statistics.has_min_max or pa.types.is_floating(field.type):
+        return None
+    try:
+        least, greatest = (pa.scalar(value, field.type) for value in (statistics.min, statistics.max))
+    except (pa.ArrowException, TypeError, ValueError, OverflowError):
+        return None  # such as a date after the year 9999, which Python does not have
+    column = pc.field(field.name)
+    if statistics.has_null_count and statistics.null_count == 0:
+        return (column >= least) & (column <= greatest)
+    null = column.is_null()  # twice: pyarrow simplifies by one bound at a time
+    return ((column >= least) | null) & ((column <= greatest) | null)
+
+
+def equal(field: pa.Field, value: pa.Scalar) -> pc.Expression:
+    """That a column has one value."""
+    column = pc.field(field.name)
+    return column == value if value.is_valid else column.is_null()
