@@ -152,7 +152,7 @@ def test_tasks_are_balanced_runs_in_the_order_of_the_files(spark: SparkSession, 
         pq.write_table(table(600, number), tmp_path / f"{number}.parquet", row_group_size=200)
     with mock.patch.object(parallelism, "MIN_TASK_BYTES", 1):
         (scan,) = [ff.events(ff.parquet(tmp_path, spark=spark), time="ts", by="k").engine.scan]  # type: ignore[attr-defined]
-        plan = scan.plan(["ts", "k", "x"])
+        plan = scan.read_plan(["ts", "k", "x"])
         assert len(plan.tasks) == 2
         read = [(Path(part.file.path).name, piece) for task in plan.tasks for part in task for piece in part.pieces]
         assert read == [(f"{number}.parquet", piece) for number in range(3) for piece in range(3)]
