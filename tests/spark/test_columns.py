@@ -521,7 +521,7 @@ import warnings
 
 warnings.simplefilter("ignore")
 import framefold as ff
-from framefold.spark.java import ensure_java
+from framefold.spark.session.java import ensure_java
 from pyspark.sql import SparkSession
 
 ensure_java()
