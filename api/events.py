@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -18,8 +17,6 @@ from .runtime.plan.plan import Plan
 from .runtime.plan.validate import A_WINDOW
 from .runtime.sources.co_inputs import Roles, check_roles
 from .runtime.windows import Spec
-from .runtime.windows import windows_from as windows_from_arrow
-from .runtime.windows.from_table import FromAnchors
 from .runtime.windows.gaps import warn_of_gaps
 from .spark.options import Options
 
@@ -120,27 +117,6 @@ def together(**inputs: Events) -> Events:
     engine = engines.together({name: events.engine for name, events in inputs.items()}, roles)
     ties = tuple(f"{name}.{column}" for name, events in inputs.items() for column in events.ties)
     return replace(first, engine=engine, time=common.time, by=common.by, until=common.until, ties=ties)
-
-
-@functools.wraps(windows_from_arrow)
-def windows_from(
-    anchors: Any,
-    *,
-    start: str,
-    end: str,
-    by: str | Sequence[str] | None = None,
-    at: str | None = None,
-    obsolete: str | None = None,
-    closed: str = "left",
-    empty: str = "emit",
-) -> FromAnchors:
-    """See ``framefold.runtime.windows.windows_from``, whose docstring this has."""
-    keys = (by,) if isinstance(by, str) else tuple(by or ())
-    names = [name for name in (start, end, at, obsolete, *keys) if name is not None]
-    return windows_from_arrow(
-        engines.in_arrow(anchors, names), start=start, end=end, by=by, at=at, obsolete=obsolete, closed=closed,
-        empty=empty,
-    )  # fmt: skip
 
 
 @dataclass(frozen=True)

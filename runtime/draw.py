@@ -12,13 +12,14 @@ from ..aggregators.errors import EngineError, QueryError
 from ..aggregators.sums.sums import Count
 from .columns.key_codes import encode, normalised, plain
 from .columns.ticks import Duration, TimeColumn
+from .local import run
 from .plan.bind import bind
 from .plan.plan import Plan
+from .sources.arrow import Source
+from .windows import Ints, Spec
 
 if TYPE_CHECKING:
     import drawsvg
-
-    from .windows import Ints, Spec
 
 WIDTH, LEFT, RIGHT = 860, 90, 20
 """The width of a picture, and the room beside the time line, in pixels."""
@@ -66,9 +67,6 @@ def draw(
     QueryError
         If there are too many events or windows, or none.
     """
-    from .local import run
-    from .sources.arrow import Source
-
     try:
         import drawsvg as svg
     except ImportError as error:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -14,7 +13,6 @@ from ...aggregators.errors import ColumnError, QueryError, nearest
 from ..columns.key_codes import key_codes, normalised, plain, plain_type
 from ..columns.ticks import TimeColumn
 from ..frames.partials_view import MAX_WINDOWS, Ints, Mask, PartialsView, Ranges
-from ..sources.arrow import Source
 from .landmark import BOUNDS
 from .sliding import EMPTY
 from .spec import Spec, TypeOf, Windows, one_of
@@ -94,7 +92,7 @@ class FromAnchors(Spec):
 
 
 def windows_from(
-    anchors: Any,
+    anchors: pa.Table,
     *,
     start: str,
     end: str,
@@ -138,7 +136,6 @@ def windows_from(
     >>> events.window(windows).aggregate(x=ff.Sum("x")).select(["at", "x"]).to_pydict()
     {'at': [0, 1, 3], 'x': [3, 6, 7]}
     """
-    source = Source(anchors)
     keys = (by,) if isinstance(by, str) else tuple(by or ())
     for argument, name in (
         ("start", start),
@@ -147,15 +144,14 @@ def windows_from(
         ("obsolete", obsolete),
         *(("by", k) for k in keys),
     ):
-        if name is not None and name not in source.schema.names:
+        if name is not None and name not in anchors.column_names:
             raise ColumnError(
-                f"{argument} names {name!r}, which the anchors lack; {nearest(str(name), source.schema.names)}"
+                f"{argument} names {name!r}, which the anchors lack; {nearest(str(name), anchors.column_names)}"
             )
     one_of("closed", closed, BOUNDS)
     one_of("empty", empty, EMPTY)
     used = list(dict.fromkeys(name for name in (start, end, at, obsolete, *keys) if name is not None))
-    table = source.batches(used).read_all().select(used)
-    return FromAnchors(table, start, end, keys, at or start, obsolete, closed, empty)
+    return FromAnchors(anchors.select(used), start, end, keys, at or start, obsolete, closed, empty)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 import pyarrow as pa
 
-from ...aggregators.errors import EngineError, QueryError
+from ...aggregators.errors import QueryError
 from ..columns.ticks import TimeColumn
 from ..frames.numbering import Numbering
 from ..frames.partials_view import (
@@ -34,6 +34,8 @@ class Spec(ABC):
 
     intervals: ClassVar[Literal["never", "also", "only"]] = "never"
     """Whether windows are for events with an end."""
+    drawer: ClassVar[Callable[[Spec, Any], Any]]
+    """What :meth:`draw` calls: set by the package that has engines, which this one does not know."""
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -75,19 +77,7 @@ class Spec(ABC):
         >>> picture.as_svg().count("<rect") >= 4
         True
         """
-        from ..draw import draw
-
-        if isinstance(events, (list, tuple, pa.Array, np.ndarray)):
-            return draw(self, pa.table({"time": pa.array(events)}), time="time", by=(), until=None, ties=())
-        source = getattr(getattr(events, "engine", None), "source", None)
-        if source is None:
-            raise EngineError(
-                f"draw() is given {events!r:.80}; expected ff.events(...) of Arrow data, or a list of times"
-            )
-        table = source.batches(source.schema.names).read_all()
-        return draw(
-            self, table, time=events.time, by=events.by, until=events.until, longest=events.longest, ties=events.ties
-        )
+        return self.drawer(events)
 
 
 @dataclass(frozen=True, kw_only=True)

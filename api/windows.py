@@ -1,0 +1,55 @@
+"""What windows need an engine for: to be made from another data set, and to be drawn."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+
+from .aggregators.errors import EngineError
+from .engines import LocalEngine, in_arrow
+from .events import Events, events
+from .runtime.draw import draw as draw_table
+from .runtime.sources.arrow import Source
+from .runtime.windows import Spec, from_table
+from .runtime.windows.from_table import FromAnchors
+
+
+@functools.wraps(from_table.windows_from)
+def windows_from(
+    anchors: Any,
+    *,
+    start: str,
+    end: str,
+    by: str | Sequence[str] | None = None,
+    at: str | None = None,
+    obsolete: str | None = None,
+    closed: str = "left",
+    empty: str = "emit",
+) -> FromAnchors:
+    """See ``framefold.runtime.windows.windows_from``, whose docstring this has."""
+    keys = (by,) if isinstance(by, str) else tuple(by or ())
+    names = list(dict.fromkeys(name for name in (start, end, at, obsolete, *keys) if name is not None))
+    source = Source(in_arrow(anchors, names))
+    known = set(names) <= set(source.schema.names)
+    table = source.batches(names).read_all() if known else source.schema.empty_table()
+    return from_table.windows_from(
+        table, start=start, end=end, by=keys, at=at, obsolete=obsolete, closed=closed, empty=empty
+    )
+
+
+def draw(windows: Spec, of: Any) -> Any:
+    """What :meth:`Spec.draw` does."""
+    if isinstance(of, (list, tuple, pa.Array, np.ndarray)):
+        of = events(pa.table({"time": pa.array(of)}), time="time")
+    if not isinstance(of, Events) or not isinstance(of.engine, LocalEngine):
+        raise EngineError(f"draw() is given {of!r:.80}; expected ff.events(...) of Arrow data, or a list of times")
+    source = of.engine.source
+    table = source.batches(source.schema.names).read_all()
+    return draw_table(windows, table, time=of.time, by=of.by, until=of.until, longest=of.longest, ties=of.ties)
+
+
+Spec.drawer = draw
