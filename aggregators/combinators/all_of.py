@@ -1,60 +1,18 @@
-"""Operations made of operations: several in one struct, one with another finish."""
+"""AllOf: several operations in one output."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import pyarrow as pa
 
 from ..contract.bound import BoundAggregate
-from ..contract.column_functions import apply, require_operation
+from ..contract.column_functions import require_operation
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, Operation, State
 from ..contract.sql_spec import Planes, SqlSpec, side_by_side
-from ..contract.trial import named_type
 from ..errors import QueryError
-
-
-class Wrapped(AggregateOperation):
-    """A bound operation with something done to its input or its results; its states are those of what it wraps.
-
-    Deduct, order, exactness and the way of sliding follow from the states, so they are inherited too.
-    """
-
-    def __init__(self, spec: Operation, inner: BoundAggregate) -> None:
-        super().__init__(*spec.columns)
-        self.spec = spec
-        self.inner = inner
-        self.state = inner.operation.state  # type: ignore[misc]  # by what it wraps
-        self.result = inner.result
-        self.commutative = inner.commutative
-        self.exact_deduct = inner.operation.exact_deduct
-        self.ufuncs = inner.ufuncs
-
-    def __repr__(self) -> str:
-        return repr(self.spec)
-
-    def has(self, method: str) -> bool:
-        return self.inner.operation.has(method)
-
-    def create(self) -> Mapping[str, Any]:
-        return self.inner.operation.create()
-
-    def accumulate(self, frames: Frames, *columns: Values) -> State:
-        return self.inner.accumulate(frames, columns)
-
-    def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
-        return self.inner.sql_spec
-
-    def combine(self, a: State, b: State) -> State:
-        return self.inner.combine(a, b)
-
-    def deduct(self, a: State, b: State) -> State:
-        return self.inner.deduct(a, b)
-
-    def finish(self, a: State) -> Any:
-        return self.inner.finish(a)
 
 
 class AllOf(Operation):
@@ -167,70 +125,3 @@ class Parts(AggregateOperation):
     @staticmethod
     def _together(states: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
         return {f"{name}.{key}": column for name, part in states.items() for key, column in part.items()}
-
-
-class Then(Operation):
-    """An operation whose results are passed through a function; what :meth:`Operation.then` gives.
-
-    The function sees whole columns of results (numpy arrays, Arrow arrays where numpy has no type for them) without
-    nulls: the result is null where that of the operation is. Of a struct it gets a dict of its fields' columns, and
-    the result is null where any of them is.
-
-    Parameters
-    ----------
-    operation
-        What is computed.
-    function
-        From a column of results to a column of as many.
-    result
-        The type of what it returns, an Arrow type or its name; found out by a trial where None. Python's decimals are
-        then kept in 38 digits, with as many after the point as the trial showed, but at most 18, as in Spark.
-
-    Examples
-    --------
-    >>> import numpy as np, pyarrow as pa, framefold as ff
-    >>> events = pa.table({"t": [0, 1, 2], "x": [3.0, 4.0, 9.0]})
-    >>> query = ff.events(events, time="t").window(ff.tumbling(3))
-    >>> parts = ff.AllOf(low=ff.Min("x"), high=ff.Max("x"))
-    >>> query.aggregate(
-    ...     root=ff.Sum("x").then(np.sqrt), spread=parts.then(lambda of: of["high"] - of["low"])
-    ... ).select(["root", "spread"]).to_pylist()
-    [{'root': 4.0, 'spread': 6.0}]
-    """
-
-    drops_nulls = False
-
-    def __init__(self, operation: Operation, function: Callable[[Any], Any], result: Any = None) -> None:
-        self.operation = require_operation("then", operation)
-        if not callable(function):
-            raise QueryError(f"then of {operation!r} is given {function!r}; expected a function of its results")
-        super().__init__(*operation.columns)
-        self.function = function
-        self.result = result
-
-    def __repr__(self) -> str:
-        return f"{self.operation!r}.then({getattr(self.function, '__name__', repr(self.function))})"
-
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
-        return Transformed(self, BoundAggregate("then", self.operation, types))
-
-
-class Transformed(Wrapped):
-    """A bound operation with a function after its finish."""
-
-    spec: Then
-
-    def __init__(self, spec: Then, inner: BoundAggregate) -> None:
-        super().__init__(spec, inner)
-        self.result = named_type(spec, spec.result)
-
-    def finish(self, a: State) -> Any:
-        results = self.inner.finish(a)
-        function, columns = self.spec.function, [results]
-        if pa.types.is_struct(results.type):
-            names = [field.name for field in results.type]
-            function, columns = (
-                lambda *fields: self.spec.function(dict(zip(names, fields, strict=True))),
-                results.flatten(),
-            )
-        return apply(self, function, columns, None if self.result is None else [self.result])[0]

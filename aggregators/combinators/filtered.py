@@ -8,15 +8,15 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from ..contract.bound import BoundAggregate, to_values
 from ..contract.column_functions import require_operation, valid_rows
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, Operation, State
 from ..contract.sample_columns import sample
+from ..contract.wrapped import Wrapped
 from ..errors import ColumnError, OperationError, QueryError
-from .all_of import Wrapped
+from ..states.arrays import Bools
 
 
 class Filtered(Operation):
@@ -91,7 +91,7 @@ class Filtered(Operation):
             return
         self.booleans(given, 16)
 
-    def passing(self, columns: Sequence[pa.Array]) -> NDArray[np.bool_]:
+    def passing(self, columns: Sequence[pa.Array]) -> Bools:
         """Which rows pass, given the columns to test."""
         if isinstance(self.predicate, str):
             return self.booleans(columns[0], len(columns[0]))
@@ -105,7 +105,7 @@ class Filtered(Operation):
             passing[valid] = self.booleans(self.predicate(*map(to_values, known)), len(known[0]))
         return passing
 
-    def booleans(self, given: Any, rows: int) -> NDArray[np.bool_]:
+    def booleans(self, given: Any, rows: int) -> Bools:
         """What a predicate returned, null as False."""
         if isinstance(given, (pa.Array, pa.ChunkedArray)) and pa.types.is_boolean(given.type):
             given = pc.fill_null(given, False).to_numpy(zero_copy_only=False)

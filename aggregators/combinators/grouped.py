@@ -15,12 +15,12 @@ from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, Operation, State
 from ..ordered.sort_keys import Order
 from ..ordered.sorted_merge import find, rows_by_frame
+from ..states.arrays import Index, Ints
 from ..states.compensated import Compensated
 from ..states.fields import Column, CompensatedField, ExactField, RaggedField, concatenate
 from ..states.limbs import Exact
 from ..states.ragged import Ragged
 
-Ints = NDArray[np.int64]
 ROOM = 1 << 20
 """Groups are found in an array where there are no more possible ones than this, or than rows."""
 
@@ -207,7 +207,7 @@ class Groups(AggregateOperation):
         states: dict[str, Column] = {}
         for key, kind in self.inner.fields.items():
             if isinstance(kind, RaggedField):
-                states[key] = Ragged(planes[f"state.{key}"], cast(Ragged, a[f"items.{key}"]).planes)
+                states[key] = Ragged(planes[f"state.{key}"], a[f"items.{key}"].planes)
             elif isinstance(kind, CompensatedField):
                 high, low, *special = (planes[f"state.{key}.{plane}"] for plane in kind.planes)
                 seldom = np.column_stack(special)
@@ -224,11 +224,11 @@ def groups_of(a: State) -> Ragged:
     return cast(Ragged, a["groups"])
 
 
-def _rows(states: Mapping[str, Column], rows: NDArray[np.intp]) -> dict[str, Column]:
+def _rows(states: Mapping[str, Column], rows: Index) -> dict[str, Column]:
     return {key: column[rows] for key, column in states.items()}
 
 
-def _distinct(frames: Frames, ranks: Ints) -> tuple[Ints, NDArray[np.intp], Ints, NDArray[np.intp]]:
+def _distinct(frames: Frames, ranks: Ints) -> tuple[Ints, Index, Ints, Index]:
     """The distinct (frame, rank) in order: the frame, a row, how many rows; and which of them each row has."""
     least = int(ranks.min())
     span = int(ranks.max()) - least + 1

@@ -13,8 +13,8 @@ from ..contract.column_functions import apply, is_list, require_operation, unfol
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, Operation, State
 from ..contract.sample_columns import sample
+from ..contract.wrapped import Wrapped
 from ..errors import ColumnError, OperationError, QueryError
-from .all_of import Wrapped
 
 
 class Mapped(Operation):

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from ..errors import OperationError, QueryError
+from ..states.arrays import Bools, Ints
 from .bound import to_values
 from .operation import Operation
 
@@ -27,12 +27,12 @@ def require_operation(name: str, operation: object) -> Operation:
     return operation
 
 
-def valid_rows(columns: Sequence[pa.Array]) -> NDArray[np.bool_] | None:
+def valid_rows(columns: Sequence[pa.Array]) -> Bools | None:
     """Which rows have no null in any column; None where all are such."""
     nulls = [column for column in columns if column.null_count]
     if not nulls:
         return None
-    valid: NDArray[np.bool_] = np.logical_and.reduce([c.is_valid().to_numpy(zero_copy_only=False) for c in nulls])
+    valid: Bools = np.logical_and.reduce([c.is_valid().to_numpy(zero_copy_only=False) for c in nulls])
     return valid
 
 
@@ -144,9 +144,9 @@ def is_list(type: pa.DataType) -> bool:
     return bool(pa.types.is_list(type) or pa.types.is_large_list(type) or pa.types.is_fixed_size_list(type))
 
 
-def unfold(spec: object, columns: Sequence[pa.Array]) -> tuple[NDArray[np.int64], list[pa.Array]]:
+def unfold(spec: object, columns: Sequence[pa.Array]) -> tuple[Ints, list[pa.Array]]:
     """How many items each row has, and the columns item by item: those without lists repeat their values."""
-    lengths: NDArray[np.int64] | None = None
+    lengths: Ints | None = None
     for column in columns:
         if is_list(column.type):
             found = pc.fill_null(pc.list_value_length(column), 0).to_numpy().astype(np.int64)

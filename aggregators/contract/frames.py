@@ -14,11 +14,10 @@ from numpy.typing import NDArray
 from ..errors import SumOverflowError
 from ..numeric.grouped_min_max import greatest, least
 from ..numeric.grouped_sums import cut_at, largest_of, summed
+from ..states.arrays import Bools, Floats, Index, Ints
 from ..states.compensated import HUGE, Compensated
 from ..states.limbs import Exact
 
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 Values = Any
 """A column of a batch: a numpy array where its type has one, an Arrow array otherwise."""
 
@@ -57,7 +56,7 @@ class Frames:
 
     def __init__(
         self,
-        index: NDArray[np.intp],
+        index: Index,
         size: int,
         ticks: Ints,
         order: Ints | None = None,
@@ -69,9 +68,9 @@ class Frames:
         self.order = ticks if order is None else order
         if counts is not None:
             self.know_count(counts)
-        self._sums: dict[Any, tuple[NDArray[np.float64], Compensated]] = {}
+        self._sums: dict[Any, tuple[Floats, Compensated]] = {}
 
-    def where(self, rows: NDArray[np.bool_]) -> tuple[Frames, NDArray[np.intp]]:
+    def where(self, rows: Bools) -> tuple[Frames, Index]:
         """Some of the rows, in the frames that are left with any, and which of the frames these are."""
         kept = np.flatnonzero(rows)
         index = self.index[kept]
@@ -143,7 +142,7 @@ class Frames:
             self._sums[known] = (values, self._compensated_sum(values))
         return self._sums[known][1]
 
-    def _compensated_sum(self, values: NDArray[np.float64]) -> Compensated:
+    def _compensated_sum(self, values: Floats) -> Compensated:
         largest = largest_of(values)
         if not largest < HUGE:
             return self._sum_with_rare(values)
@@ -155,7 +154,7 @@ class Frames:
             self.know_count(counts)
         return total
 
-    def _sum_with_rare(self, values: NDArray[np.float64]) -> Compensated:
+    def _sum_with_rare(self, values: Floats) -> Compensated:
         """The same where NaN, inf or huge values are among them: those are added up by themselves."""
         each = Compensated.of(values)
         assert each.special_values is not None
@@ -171,7 +170,7 @@ class Frames:
         """The greatest value of each frame. NaN is above every other value, as in Spark SQL."""
         return self._extreme(values, greatest)
 
-    def _extreme(self, values: Values, of_groups: Callable[[Values, NDArray[np.intp], int], NDArray[Any]]) -> Values:
+    def _extreme(self, values: Values, of_groups: Callable[[Values, Index, int], NDArray[Any]]) -> Values:
         if not isinstance(values, pa.Array):
             return of_groups(np.asarray(values), self.index, self.size)
         ranked = values.dictionary_encode()
@@ -186,16 +185,16 @@ class Frames:
         return bool((self.order[1:] >= self.order[:-1]).all())
 
     @cached_property
-    def first_row(self) -> NDArray[np.intp]:
+    def first_row(self) -> Index:
         """The row of each frame's first event in time; among those of one time the one that came first."""
         return self._edge(least, slice(None, None, -1))
 
     @cached_property
-    def last_row(self) -> NDArray[np.intp]:
+    def last_row(self) -> Index:
         """The row of each frame's last event in time; among those of one time the one that came last."""
         return self._edge(greatest, slice(None))
 
-    def _edge(self, of_groups: Callable[[Ints, NDArray[np.intp], int], Ints], order: slice) -> NDArray[np.intp]:
+    def _edge(self, of_groups: Callable[[Ints, Index, int], Ints], order: slice) -> Index:
         rows = np.arange(len(self.index))
         if not self._sorted:
             rows = np.flatnonzero(self.order == of_groups(self.order, self.index, self.size)[self.index])
@@ -211,7 +210,7 @@ class Frames:
         """The value of each frame's last event."""
         return _take(values, self.last_row)
 
-    def mean(self, values: Values) -> NDArray[np.float64]:
+    def mean(self, values: Values) -> Floats:
         """The arithmetic mean of each frame's values."""
         return self.compensated_sum(values).value() / self.count()
 
@@ -227,5 +226,5 @@ class Frames:
             yield values[start:end]
 
 
-def _take(values: Values, rows: NDArray[np.intp]) -> Values:
+def _take(values: Values, rows: Index) -> Values:
     return values.take(pa.array(rows)) if isinstance(values, pa.Array) else cast(NDArray[Any], values)[rows]

@@ -1,40 +1,61 @@
-"""What operations on columns of numbers, with a float as result, have in common."""
+"""Columns of numbers, and operations on them with a float as result."""
 
 from __future__ import annotations
-
-from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 
 from ..errors import ColumnError
-from ..sums.sums import is_number
+from ..states.arrays import Floats
+from .frames import Values
 from .operation import AggregateOperation, State
 
 
+def is_number(type: pa.DataType) -> bool:
+    """Whether values of a type can be added up: integers, floats, decimals of up to 38 digits."""
+    return pa.types.is_integer(type) or pa.types.is_floating(type) or is_decimal(type)
+
+
+def is_decimal(type: pa.DataType) -> bool:
+    """Whether a type is a decimal that Spark has too: 38 digits at most."""
+    return bool(pa.types.is_decimal(type) and type.precision <= 38)
+
+
+def require_numbers(operation: AggregateOperation, *types: pa.DataType) -> None:
+    """ColumnError unless all columns of an operation, of these types, have numbers."""
+    what = "a column" if len(types) == 1 else "columns"
+    for column, type in zip(operation.columns, types, strict=True):
+        if not is_number(type):
+            raise ColumnError(
+                f"{operation!r} needs {what} of numbers (integers, floats or decimals); {column!r} is {type}"
+            )
+
+
+def floats(values: Values) -> Floats:
+    """A column of numbers as float64."""
+    if isinstance(values, pa.Array):
+        values = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
+    return np.asarray(values, dtype=np.float64)
+
+
 class OfNumbers(AggregateOperation):
-    """An operation on columns of numbers of any kind, none of which is told from another by its order."""
+    """A commutative operation on columns of numbers; its results are float64."""
 
     result: pa.DataType = pa.float64()
     commutative = True
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
-        what = "a column" if len(types) == 1 else "columns"
-        for column, type in zip(self.columns, types, strict=True):
-            if not is_number(type):
-                raise ColumnError(
-                    f"{self!r} needs {what} of numbers (integers, floats or decimals); {column!r} is {type}"
-                )
+        require_numbers(self, *types)
         return self
 
 
 class OfSums(OfNumbers):
-    """An operation on columns of numbers, all fields of whose state are sums."""
+    """The same with a state all fields of which are sums."""
 
     @property
     def ufuncs(self) -> dict[str, np.ufunc]:  # type: ignore[override]  # by the state
-        """Sums, all of them."""
+        """``np.add`` for each field."""
         return dict.fromkeys(self.state, np.add)
 
     def combine(self, a: State, b: State) -> State:
-        return {field: cast(Any, a[field]) + cast(Any, b[field]) for field in self.state}
+        return {field: a[field] + b[field] for field in self.state}

@@ -5,17 +5,17 @@ from __future__ import annotations
 import copy
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeAlias
 
 import pyarrow as pa
 
 from ..errors import OperationError, QueryError
-from ..states.fields import Column
+from ..states.fields import field
 from .frames import Frames, Values
-from .sql_spec import SqlSpec, by_field
+from .sql_spec import PLACEHOLDER, SqlSpec, by_field
 
-State = Mapping[str, Column]
-"""Columns of states: one for each field, all of one length."""
+State: TypeAlias = Mapping[str, Any]
+"""Columns of states: one :data:`~framefold.aggregators.states.fields.Column` for each field, all of one length."""
 
 
 class Operation(ABC):
@@ -121,10 +121,9 @@ class Operation(ABC):
     def then(self, function: Callable[[Any], Any], *, result: Any = None) -> Operation:
         """The operation with its results passed through a function of whole columns, without nulls.
 
-        See :class:`~framefold.aggregators.combinators.all_of.Then`; ``result`` is the type of what the function
-        returns.
+        See :class:`~framefold.aggregators.contract.wrapped.Then`; ``result`` is the type of what the function returns.
         """
-        from ..combinators.all_of import Then
+        from .wrapped import Then
 
         return Then(self, function, result)
 
@@ -197,8 +196,28 @@ class AggregateOperation(Operation):
         raise OperationError(f"{type(self).__name__} has no finish: write finish(self, a)")
 
     def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
-        """How Spark builds states from columns of these types by itself; None where it cannot: see ``sql``."""
-        return by_field(self)
+        """How Spark builds states from columns of these types by itself; None where it cannot: see ``sql``.
+
+        Raises
+        ------
+        OperationError
+            If ``sql`` does not have the fields of the state, or names a column that the operation is not given.
+        """
+        if self.sql is None:
+            return None
+        kinds = {name: field(declared) for name, declared in self.state.items()}
+        if self.sql.keys() != kinds.keys():
+            found, expected = (", ".join(map(repr, names)) or "nothing" for names in (self.sql, kinds))
+            raise OperationError(f"the sql of {self!r} has {found}; expected an aggregate for each of {expected}")
+        columns = [str(place) for place in range(len(self.columns))]
+        for name, text in self.sql.items():
+            for word in PLACEHOLDER.findall(text):
+                if word not in (*columns, "ticks"):
+                    raise OperationError(
+                        f"the sql of {self!r} for {name!r} names {{{word}}}; expected one of its "
+                        f"{len(columns)} columns, from {{0}}"
+                    )
+        return by_field(self.sql, kinds, self.create(), columns if self.drops_nulls else [])
 
     def has(self, method: str) -> bool:
         """Whether a subclass has written the method."""

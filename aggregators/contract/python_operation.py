@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -111,7 +111,7 @@ class ObjectColumns(AggregateOperation):
         return {"state": np.frompyfunc(self.scalar.combine, 2, 1)(a["state"], b["state"])}
 
     def finish(self, a: State) -> Any:
-        return [self.scalar.finish(state) for state in cast(Any, a["state"]).tolist()]
+        return [self.scalar.finish(state) for state in a["state"].tolist()]
 
 
 class InvertibleColumns(ObjectColumns):

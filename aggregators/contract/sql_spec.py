@@ -9,16 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ..errors import OperationError
 from ..states import fields
-
-if TYPE_CHECKING:
-    from .operation import AggregateOperation, State
 
 ROW_LIMIT = 1 << 30
 """Sums of so many rows of one key and frame come out exact."""
@@ -53,7 +49,7 @@ class SqlSpec:
     """
 
     aggregates: Mapping[str, str]
-    read: Callable[[Planes], State]
+    read: Callable[[Planes], Mapping[str, Any]]
     steps: Mapping[str, str] = field(default_factory=dict)
     subgroup_by: tuple[str, ...] = ()
     small_count_variant: SqlSpec | None = None
@@ -74,7 +70,7 @@ class SqlSpec:
         )
 
 
-def side_by_side(parts: Sequence[SqlSpec], read: Callable[[Planes], State]) -> SqlSpec:
+def side_by_side(parts: Sequence[SqlSpec], read: Callable[[Planes], Mapping[str, Any]]) -> SqlSpec:
     """Several at once, whose names all differ."""
     aggregates = {name: text for part in parts for name, text in part.aggregates.items()}
     steps = {name: text for part in parts for name, text in part.steps.items()}
@@ -92,41 +88,25 @@ def put(text: str, names: Mapping[str, str]) -> str:
     return PLACEHOLDER.sub(lambda found: names[found[1]], text)
 
 
-def by_field(operation: AggregateOperation) -> SqlSpec | None:
-    """How a database builds states of an operation that says so by an aggregate for each field, in ``sql``.
+def by_field(
+    sql: Mapping[str, str], kinds: Mapping[str, fields.Field], identity: Mapping[str, Any], columns: Sequence[str]
+) -> SqlSpec | None:
+    """A spec of one aggregate for each field; None where a field is of lists or of pickled objects.
 
-    Raises
-    ------
-    OperationError
-        If ``sql`` does not have the fields of the state, or names a column that the operation is not given.
+    An event counts only if none of ``columns``, the placeholders of columns, is null.
     """
-    if operation.sql is None:
-        return None
-    kinds = {name: fields.field(declared) for name, declared in operation.state.items()}
-    if operation.sql.keys() != kinds.keys():
-        found, expected = (", ".join(map(repr, names)) or "nothing" for names in (operation.sql, kinds))
-        raise OperationError(f"the sql of {operation!r} has {found}; expected an aggregate for each of {expected}")
-    places = {str(place) for place in range(len(operation.columns))}
-    for name, text in operation.sql.items():
-        for word in PLACEHOLDER.findall(text):
-            if word not in places | {"ticks"}:
-                raise OperationError(
-                    f"the sql of {operation!r} for {name!r} names {{{word}}}; expected one of its "
-                    f"{len(places)} columns, from {{0}}"
-                )
     if any(isinstance(kind, fields.RaggedField) or kind == fields.Objects() for kind in kinds.values()):
         return None
-    identity = operation.create()
 
-    def read(planes: Planes) -> State:
+    def read(planes: Planes) -> Mapping[str, Any]:
         return {name: column_of(kind, planes[name], identity[name]) for name, kind in kinds.items()}
 
-    if len(places) < 2 or not operation.drops_nulls:
-        return SqlSpec(operation.sql, read)
-    known = " and ".join(f"{{{place}}} is not null" for place in sorted(places))
-    steps = {f"known{place}": f"case when {known} then {{{place}}} end" for place in sorted(places)}
-    within = {place: f"{{known{place}}}" for place in places} | {"ticks": "{ticks}"}
-    return SqlSpec({name: put(text, within) for name, text in operation.sql.items()}, read, steps)
+    if len(columns) < 2:  # Spark's aggregates leave out nulls by themselves
+        return SqlSpec(sql, read)
+    known = " and ".join(f"{{{place}}} is not null" for place in columns)
+    steps = {f"known{place}": f"case when {known} then {{{place}}} end" for place in columns}
+    within = {place: f"{{known{place}}}" for place in columns} | {"ticks": "{ticks}"}
+    return SqlSpec({name: put(text, within) for name, text in sql.items()}, read, steps)
 
 
 def column_of(kind: fields.Field, values: pa.Array, identity: Any) -> fields.Column:

@@ -8,9 +8,10 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames
+from ..contract.numeric_columns import require_numbers
 from ..contract.operation import AggregateOperation, State
 from ..ordered.multiset import Multiset, items
-from ..sums.sums import Sum, require_numbers
+from ..sums.sums import Sum
 
 
 class CountDistinct(Multiset):

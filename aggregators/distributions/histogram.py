@@ -13,13 +13,12 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..contract.frames import Frames, Values
+from ..contract.numeric_columns import floats, is_number
 from ..contract.operation import AggregateOperation, State
 from ..errors import ColumnError, QueryError
 from ..ordered.multiset import Multiset, items
+from ..states.arrays import Ints
 from ..states.ragged import Ragged
-from ..sums.sums import floats, is_number
-
-Ints = NDArray[np.int64]
 
 KINDS: dict[str, Callable[[pa.DataType], bool]] = {
     "numbers": is_number,
@@ -117,8 +116,8 @@ class BinnedHistogram(AggregateOperation):
 
     def _counts(self, a: State) -> Ints:
         """The counts of states, shape (states, bins)."""
-        lists = cast(Ragged, a["bins"])
-        count = lists.planes["count"]
+        lists: Ragged = a["bins"]
+        count: Ints = lists.planes["count"]
         filled = lists.lengths > 0
         if filled.all():
             return count.reshape(-1, self.size)

@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from ..contract.numeric_columns import is_number
 from ..contract.operation import AggregateOperation, State
 from ..errors import ColumnError, QueryError
 from ..ordered.multiset import Multiset, items
-from ..sums.sums import is_number
+from ..states.arrays import Ints
 
-Ints = NDArray[np.int64]
 LARGEST = 10**9
 """Quantiles that are fractions of larger denominators are taken as the nearest that are not."""
 

@@ -20,6 +20,7 @@ from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, Operation, State
 from ..errors import ColumnError, EngineError, QueryError
 from ..ordered.sorted_merge import rows_by_frame
+from ..states.arrays import Ints
 
 Output = Literal["value", "sketch"]
 
@@ -81,14 +82,14 @@ class Sketch(AggregateOperation):
         return {"sketch": serialized(sketches)}
 
     def combine(self, a: State, b: State) -> State:
-        x, y = cast("NDArray[Any]", a["sketch"]), cast("NDArray[Any]", b["sketch"])
+        x, y = a["sketch"], b["sketch"]
         return {"sketch": np.frompyfunc(self._joined, 2, 1)(x, y)}
 
     def _joined(self, a: bytes, b: bytes) -> bytes:
         return self.union([a, b]) if a and b else a or b
 
     def finish(self, a: State) -> Any:
-        sketches: list[bytes] = cast("NDArray[Any]", a["sketch"]).tolist()
+        sketches: list[bytes] = a["sketch"].tolist()
         if self.output == "sketch":
             none = self.union([])
             return pa.array([each or none for each in sketches], type=pa.binary())
@@ -154,7 +155,7 @@ def items(values: Values) -> tuple[NDArray[Any], bool]:
     return np.array(texts, dtype=object), False
 
 
-def distinct_items(frames: Frames, values: Values) -> tuple[NDArray[Any], NDArray[np.int64], NDArray[np.int64], bool]:
+def distinct_items(frames: Frames, values: Values) -> tuple[NDArray[Any], Ints, Ints, bool]:
     """The distinct items of each frame, frame by frame; how often each occurs; how many a frame has; if numbers."""
     found, numbers = items(values)
     ranks = np.unique(found.view(np.int64), return_inverse=True)[1] if numbers else _codes(found)
@@ -165,6 +166,6 @@ def distinct_items(frames: Frames, values: Values) -> tuple[NDArray[Any], NDArra
     return found[rows[starts]], count, np.bincount(index[starts], minlength=frames.size), numbers
 
 
-def _codes(texts: NDArray[Any]) -> NDArray[np.int64]:
+def _codes(texts: NDArray[Any]) -> Ints:
     codes = pa.array(texts, type=pa.large_string()).dictionary_encode().indices.to_numpy()
-    return cast("NDArray[np.int64]", codes.astype(np.int64))
+    return cast("Ints", codes.astype(np.int64))

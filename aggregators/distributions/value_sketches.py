@@ -10,11 +10,11 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
+from ..contract.numeric_columns import floats, is_number
 from ..errors import ColumnError, QueryError
 from ..ordered.sort_keys import restored
 from ..ordered.sorted_merge import rows_by_frame
 from ..states.fields import numpy_type
-from ..sums.sums import floats, is_number
 from .sketch import Output, Sketch, distinct_items, feed, library, require_int, require_items
 
 LIMITS = {"kll": (8, 65535, 200), "req": (4, 1024, 12), "tdigest": (10, 65535, 200)}

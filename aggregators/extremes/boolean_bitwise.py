@@ -13,7 +13,6 @@ from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, State
 from ..errors import ColumnError
 from ..states.fields import numpy_type
-from ..sums.sums import Ints
 
 
 class BoolAnd(AggregateOperation):
@@ -47,14 +46,14 @@ class BoolAnd(AggregateOperation):
         return {"true": frames.sum(columns[0]), "count": frames.count()}
 
     def combine(self, a: State, b: State) -> State:
-        return {field: cast(Ints, a[field]) + cast(Ints, b[field]) for field in self.state}
+        return {field: a[field] + b[field] for field in self.state}
 
     def deduct(self, a: State, b: State) -> State:
-        return {field: cast(Ints, a[field]) - cast(Ints, b[field]) for field in self.state}
+        return {field: a[field] - b[field] for field in self.state}
 
     def finish(self, a: State) -> Any:
-        count = cast(Ints, a["count"])
-        return pa.array(cast(Ints, a["true"]) == count, mask=count == 0)
+        count = a["count"]
+        return pa.array(a["true"] == count, mask=count == 0)
 
 
 class BoolOr(BoolAnd):
@@ -69,7 +68,7 @@ class BoolOr(BoolAnd):
     """
 
     def finish(self, a: State) -> Any:
-        return pa.array(cast(Ints, a["true"]) > 0, mask=cast(Ints, a["count"]) == 0)
+        return pa.array(a["true"] > 0, mask=a["count"] == 0)
 
 
 class CountIf(BoolAnd):
@@ -127,10 +126,10 @@ class Bits(AggregateOperation):
         return {"bits": f"bit_{self.join.__name__.removeprefix('bitwise_')}({{0}})", "count": "count({0})"}
 
     def combine(self, a: State, b: State) -> State:
-        return {"bits": self.join(bits(a), bits(b)), "count": cast(Ints, a["count"]) + cast(Ints, b["count"])}
+        return {"bits": self.join(bits(a), bits(b)), "count": a["count"] + b["count"]}
 
     def finish(self, a: State) -> Any:
-        return pa.array(bits(a), mask=cast(Ints, a["count"]) == 0)
+        return pa.array(bits(a), mask=a["count"] == 0)
 
 
 def bits(a: State) -> NDArray[Any]:
@@ -186,4 +185,4 @@ class BitXor(Bits):
     join = np.bitwise_xor
 
     def deduct(self, a: State, b: State) -> State:
-        return {"bits": self.join(bits(a), bits(b)), "count": cast(Ints, a["count"]) - cast(Ints, b["count"])}
+        return {"bits": self.join(bits(a), bits(b)), "count": a["count"] - b["count"]}

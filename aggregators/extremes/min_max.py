@@ -9,11 +9,10 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, State
-from ..contract.sql_spec import SqlSpec, by_field
+from ..contract.sql_spec import SqlSpec
 from ..errors import ColumnError
 from ..states.fields import numpy_type
 
@@ -119,7 +118,7 @@ class Extreme(AggregateOperation):
     def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
         """Spark orders values as we do; those that its hash aggregate has no room for it would have to sort first."""
         fits = numpy_type(self.result) is not None or pa.types.is_decimal(self.result)
-        return by_field(self) if fits else None
+        return super().sql_spec(*types) if fits else None
 
     @property
     def sql(self) -> Mapping[str, str]:  # type: ignore[override]  # by what is asked
@@ -128,10 +127,10 @@ class Extreme(AggregateOperation):
         return {"value": extreme, "seen": f"{extreme} is not null"}
 
     def combine(self, a: State, b: State) -> State:
-        return {field: function(cast(Any, a[field]), cast(Any, b[field])) for field, function in self.ufuncs.items()}
+        return {field: function(a[field], b[field]) for field, function in self.ufuncs.items()}
 
     def finish(self, a: State) -> Any:
-        return pa.array(cast(NDArray[Any], a["value"]), mask=~cast(NDArray[np.bool_], a["seen"]))
+        return pa.array(a["value"], mask=~a["seen"])
 
 
 class ExtremeObject(Extreme):
@@ -141,10 +140,10 @@ class ExtremeObject(Extreme):
         return {"value": self.neutral, "seen": False}
 
     def combine(self, a: State, b: State) -> State:
-        x, y = cast(NDArray[Any], a["value"]), cast(NDArray[Any], b["value"])
-        a_seen, b_seen = cast(NDArray[np.bool_], a["seen"]), cast(NDArray[np.bool_], b["seen"])
+        x, y = a["value"], b["value"]
+        a_seen, b_seen = a["seen"], b["seen"]
         better = (x <= y if self.least else x >= y).astype(bool)
         return {"value": np.where(a_seen & (better | ~b_seen), x, y), "seen": a_seen | b_seen}
 
     def finish(self, a: State) -> Any:
-        return pa.array(cast(Any, a["value"]).tolist(), type=self.result, mask=~cast(NDArray[np.bool_], a["seen"]))
+        return pa.array(a["value"].tolist(), type=self.result, mask=~a["seen"])

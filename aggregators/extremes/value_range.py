@@ -9,9 +9,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..contract.frames import Frames, Values
+from ..contract.numeric_columns import is_decimal, is_number
 from ..contract.operation import AggregateOperation, State
 from ..errors import ColumnError, SumOverflowError
-from ..sums.sums import is_decimal, is_number
 from .min_max import Extreme, Max, Min
 
 

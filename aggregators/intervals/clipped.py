@@ -5,19 +5,19 @@ What the operations of :mod:`framefold.aggregators.intervals.time_weighted` are 
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import OfSums
+from ..contract.numeric_columns import OfSums, floats
 from ..contract.operation import AggregateOperation, State
 from ..errors import SumOverflowError
+from ..states.arrays import Ints
 from ..states.compensated import BIG, SHIFT, Compensated, two_sum
 from ..states.double_double import product
 from ..states.limbs import BITS, MASK, Exact
-from ..sums.sums import Ints, floats
 
 LARGE = 2.0**896
 """From this magnitude on a product with ticks is kept apart, as it might be beyond what sums can hold."""
@@ -42,17 +42,17 @@ class ClippedTicks(OfSums):
 
     def held(self, a: State, ticks: Ints) -> State:
         """The states of events that live for so many ticks, given those of one tick."""
-        count, _ = cast(Exact, a["ticks"]).int64()
+        count, _ = a["ticks"].int64()
         return {"ticks": Exact([count * (ticks & MASK), count * (ticks >> BITS)]).carried()}
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         raise AssertionError("states of lifetimes are made by of()")
 
     def deduct(self, a: State, b: State) -> State:
-        return {key: cast(Any, a[key]) - cast(Any, b[key]) for key in a}
+        return {key: a[key] - b[key] for key in a}
 
     def finish(self, a: State) -> Any:
-        ticks, fits = cast(Exact, a["ticks"]).int64()
+        ticks, fits = a["ticks"].int64()
         if not fits.all():
             raise SumOverflowError(
                 f"the total of lifetimes for {self!r} does not fit {self.result} in {np.count_nonzero(~fits)} of "
@@ -70,11 +70,11 @@ class ClippedMean(ClippedTicks):
         return {"total": _sum(frames, _product(_exactly(columns[0]), ticks)), **super().of(frames, columns, ticks)}
 
     def held(self, a: State, ticks: Ints) -> State:
-        return {"total": _product(cast(Compensated, a["total"]), ticks), **super().held(a, ticks)}
+        return {"total": _product(a["total"], ticks), **super().held(a, ticks)}
 
     def finish(self, a: State) -> Any:
-        ticks = cast(Exact, a["ticks"]).floats()
-        mean = cast(Compensated, a["total"]).value(divisor=np.maximum(ticks, 1.0))
+        ticks = a["ticks"].floats()
+        mean = a["total"].value(divisor=np.maximum(ticks, 1.0))
         return pa.array(mean, mask=ticks == 0)
 
 

@@ -13,16 +13,17 @@ from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from ..combinators.all_of import AllOf, Parts, Wrapped
+from ..combinators.all_of import AllOf, Parts
 from ..combinators.mapped import Unfolded
 from ..contract.bound import BoundAggregate
 from ..contract.frames import Frames, Values
+from ..contract.numeric_columns import require_numbers
 from ..contract.operation import AggregateOperation, Operation, State
+from ..contract.wrapped import Wrapped
 from ..durations import Duration
 from ..errors import DurationError, QueryError
-from ..sums.sums import Ints, require_numbers
+from ..states.arrays import Bools, Index, Ints
 from .clipped import ClippedMean, ClippedTicks
 
 NO_INTERVALS = "{!r} is of interval events only; expected ff.events(..., until=) with the column of their ends"
@@ -50,14 +51,12 @@ class Lifetimes(Frames):
     (array([5, 7]), array([1, 2]), array([0]))
     """
 
-    def __init__(
-        self, index: NDArray[np.intp], size: int, ticks: Ints, head: Ints, tail: Ints, order: Ints | None = None
-    ) -> None:
+    def __init__(self, index: Index, size: int, ticks: Ints, head: Ints, tail: Ints, order: Ints | None = None) -> None:
         super().__init__(index, size, ticks, order)
         self.head = head
         self.tail = tail
 
-    def where(self, rows: NDArray[np.bool_]) -> tuple[Lifetimes, NDArray[np.intp]]:
+    def where(self, rows: Bools) -> tuple[Lifetimes, Index]:
         some, left = super().where(rows)
         return Lifetimes(some.index, some.size, some.ticks, self.head[rows], self.tail[rows], some.order), left
 

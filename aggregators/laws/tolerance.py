@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.column_functions import is_list
-from ..sums.sums import floats, is_number
+from ..contract.numeric_columns import floats, is_number
 
 TOLERANCE = 1e-9
 """Floats may differ by so much of the largest result at hand."""

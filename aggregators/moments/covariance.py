@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import OfNumbers
+from ..contract.numeric_columns import OfNumbers, floats, is_number
 from ..contract.operation import AggregateOperation, State
 from ..errors import ColumnError, QueryError
-from ..sums.sums import floats, is_number
-from .scaled_means import LEAST, Centre, Floats, Ints
+from .scaled_means import LEAST, Centre
 
 
 class Paired(OfNumbers):
@@ -57,8 +56,8 @@ class Paired(OfNumbers):
             **x.centre.fields("x_"),
             **y.centre.fields("y_"),
             **{
-                name: np.ldexp(cast(Floats, a[name]), one.a_shift + other.a_shift)
-                + np.ldexp(cast(Floats, b[name]), one.b_shift + other.b_shift)
+                name: np.ldexp(a[name], one.a_shift + other.a_shift)
+                + np.ldexp(b[name], one.b_shift + other.b_shift)
                 + one.delta * other.delta * weight
                 for name, (one, other) in products.items()
             },
@@ -94,9 +93,9 @@ class Covariance(Paired):
         self.ddof = ddof
 
     def finish(self, a: State) -> Any:
-        count = cast(Ints, a["count"])
-        covariance = cast(Floats, a["xy"]) / np.maximum(count - self.ddof, 1)
-        unit = cast(Ints, a["x_exponent"]) + cast(Ints, a["y_exponent"]) + 2  # 2: both columns were halved
+        count = a["count"]
+        covariance = a["xy"] / np.maximum(count - self.ddof, 1)
+        unit = a["x_exponent"] + a["y_exponent"] + 2  # 2: both columns were halved
         return pa.array(np.ldexp(covariance, unit), mask=count <= self.ddof)
 
 
@@ -121,8 +120,8 @@ class Correlation(Paired):
     """
 
     def finish(self, a: State) -> Any:
-        xx, yy = cast(Floats, a["xx"]), cast(Floats, a["yy"])
-        correlation = cast(Floats, a["xy"]) / np.sqrt(xx * yy)
+        xx, yy = a["xx"], a["yy"]
+        correlation = a["xy"] / np.sqrt(xx * yy)
         return pa.array(np.clip(correlation, -1.0, 1.0), mask=(xx == 0) | (yy == 0))
 
 
@@ -176,8 +175,8 @@ class LinearTrend(Paired):
         return super().accumulate(frames, x, y)
 
     def finish(self, a: State) -> Any:
-        x, y, xx = Centre.read(a, "x_"), Centre.read(a, "y_"), cast(Floats, a["xx"])
-        ratio = cast(Floats, a["xy"]) / xx  # the slope in units of deviations, where it cannot overflow
+        x, y, xx = Centre.read(a, "x_"), Centre.read(a, "y_"), a["xx"]
+        ratio = a["xy"] / xx  # the slope in units of deviations, where it cannot overflow
         mean, low = (np.ldexp(ratio * np.ldexp(part, -x.exponent), y.exponent) for part in (x.mean, x.low))
         slope = np.ldexp(ratio, y.exponent - x.exponent)
         intercept = 2 * ((y.mean - mean) + (y.low - low))  # 2: both columns were halved

@@ -18,13 +18,11 @@ from numpy.typing import NDArray
 from ..contract.frames import Frames
 from ..contract.operation import State
 from ..numeric.native import loops
+from ..states.arrays import Floats, Index, Ints
 from ..states.compensated import two_sum
 from ..states.double_double import add, difference, halves, product, quotient
 from .grid_deviations import gridded
 from .scaled_means import exponent_of
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 HALF = 25
 """So many bits below the largest a deviation is cut, so that squares of the upper part add up without rounding."""
@@ -102,7 +100,7 @@ class Deviations:
             made._replace(which, scaled(some, values[odd[frames.index]]))
         return made
 
-    def _replace(self, which: NDArray[np.intp], other: Deviations) -> None:
+    def _replace(self, which: Index, other: Deviations) -> None:
         """Put others in the place of some of the states."""
         for name, column in other.fields().items():
             self.fields()[name][which] = column

@@ -12,14 +12,11 @@ import math
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ..contract.frames import Frames
 from ..numeric.cache_chunks import BLOCK, extremes
 from ..numeric.native import loops
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
+from ..states.arrays import Bools, Floats, Ints
 
 MOST = 17
 """Of frames with 2**MOST rows and more there is no room for the number of rows above the sum of their deviations."""
@@ -46,7 +43,7 @@ class Gridded(NamedTuple):
     sum_low: Floats
     squares: Floats
     squares_low: Floats
-    doubtful: NDArray[np.bool_]
+    doubtful: Bools
 
 
 class Grid(NamedTuple):

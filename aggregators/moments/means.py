@@ -6,17 +6,15 @@ frames (in windows of 600 deduct is a little faster for some), and nothing of wh
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import OfNumbers, OfSums
+from ..contract.numeric_columns import OfNumbers, OfSums, floats
 from ..contract.operation import State
-from ..states.compensated import Compensated
 from ..states.double_double import product
-from ..sums.sums import Floats, Ints, floats
 from .scaled_means import exponent_of
 
 
@@ -56,10 +54,10 @@ class GeometricMean(OfSums):
         }
 
     def finish(self, a: State) -> Any:
-        count = np.maximum(cast(Ints, a["count"]), 1)
-        whole, rest = np.divmod(cast(Ints, a["exponents"]), count)
-        mean = np.ldexp(np.exp2(cast(Compensated, a["logs"]).value(divisor=count) + rest / count), whole)
-        return pa.array(mean, mask=(cast(Ints, a["count"]) == 0) | (cast(Ints, a["negative"]) > 0))
+        count = np.maximum(a["count"], 1)
+        whole, rest = np.divmod(a["exponents"], count)
+        mean = np.ldexp(np.exp2(a["logs"].value(divisor=count) + rest / count), whole)
+        return pa.array(mean, mask=(a["count"] == 0) | (a["negative"] > 0))
 
 
 class HarmonicMean(OfSums):
@@ -95,9 +93,9 @@ class HarmonicMean(OfSums):
         }
 
     def finish(self, a: State) -> Any:
-        count = cast(Ints, a["count"])
-        mean = 1 / cast(Compensated, a["reciprocals"]).value(divisor=np.maximum(count, 1))
-        return pa.array(mean, mask=(count == 0) | (cast(Ints, a["negative"]) > 0))
+        count = a["count"]
+        mean = 1 / a["reciprocals"].value(divisor=np.maximum(count, 1))
+        return pa.array(mean, mask=(count == 0) | (a["negative"] > 0))
 
 
 class RootMeanSquare(OfNumbers):
@@ -135,19 +133,19 @@ class RootMeanSquare(OfNumbers):
         return {"squares": frames.sum(x * x), "exponent": exponent, "count": frames.count()}
 
     def combine(self, a: State, b: State) -> State:
-        a_exponent, b_exponent = cast(Ints, a["exponent"]), cast(Ints, b["exponent"])
+        a_exponent, b_exponent = a["exponent"], b["exponent"]
         exponent = np.maximum(a_exponent, b_exponent)
         return {
-            "squares": np.ldexp(cast(Floats, a["squares"]), 2 * (a_exponent - exponent))
-            + np.ldexp(cast(Floats, b["squares"]), 2 * (b_exponent - exponent)),
+            "squares": np.ldexp(a["squares"], 2 * (a_exponent - exponent))
+            + np.ldexp(b["squares"], 2 * (b_exponent - exponent)),
             "exponent": exponent,
-            "count": cast(Ints, a["count"]) + cast(Ints, b["count"]),
+            "count": a["count"] + b["count"],
         }
 
     def finish(self, a: State) -> Any:
-        count = cast(Ints, a["count"])
-        root = np.sqrt(cast(Floats, a["squares"]) / np.maximum(count, 1))
-        return pa.array(np.ldexp(root, cast(Ints, a["exponent"])), mask=count == 0)
+        count = a["count"]
+        root = np.sqrt(a["squares"] / np.maximum(count, 1))
+        return pa.array(np.ldexp(root, a["exponent"]), mask=count == 0)
 
 
 class WeightedAverage(OfSums):
@@ -185,7 +183,7 @@ class WeightedAverage(OfSums):
         }
 
     def finish(self, a: State) -> Any:
-        weight = cast(Compensated, a["weight"]).value()
+        weight = a["weight"].value()
         size = np.where(np.isfinite(weight), np.abs(weight), np.nan)  # infinite weights: inf / inf
-        mean = cast(Compensated, a["total"]).value(divisor=size) * np.sign(weight)
+        mean = a["total"].value(divisor=size) * np.sign(weight)
         return pa.array(np.where(np.isfinite(weight), mean, np.nan), mask=weight == 0)

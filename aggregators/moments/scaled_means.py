@@ -17,10 +17,8 @@ from numpy.typing import NDArray
 
 from ..contract.frames import Frames
 from ..contract.operation import State
+from ..states.arrays import Floats, Ints
 from ..states.compensated import two_sum
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 LEAST = -1100
 """The exponent where there is no deviation at all: below those of all floats."""

@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import OfNumbers
+from ..contract.numeric_columns import OfNumbers, floats
 from ..contract.operation import State
-from ..sums.sums import floats
-from .scaled_means import LEAST, Centre, Floats, Ints
+from ..states.arrays import Floats
+from .scaled_means import LEAST, Centre
 
 
 class CentralPowers(OfNumbers):
@@ -52,7 +52,7 @@ class CentralPowers(OfNumbers):
         def scaled(field: str, power: int) -> tuple[Floats, Floats]:
             """A field of both states, in the joined unit."""
             shifts = (a, joined.a_shift), (b, joined.b_shift)
-            left, right = (np.ldexp(cast(Floats, state[field]), power * shift) for state, shift in shifts)
+            left, right = (np.ldexp(state[field], power * shift) for state, shift in shifts)
             return left, right
 
         (a_squares, b_squares), (a_cubes, b_cubes) = scaled("squares", 2), scaled("cubes", 3)
@@ -90,8 +90,8 @@ class Skewness(CentralPowers):
     """
 
     def finish(self, a: State) -> Any:
-        count, squares = cast(Ints, a["count"]), cast(Floats, a["squares"])
-        return pa.array(cast(Floats, a["cubes"]) / squares * np.sqrt(count / squares), mask=squares == 0)
+        count, squares = a["count"], a["squares"]
+        return pa.array(a["cubes"] / squares * np.sqrt(count / squares), mask=squares == 0)
 
 
 class Kurtosis(CentralPowers):
@@ -117,6 +117,6 @@ class Kurtosis(CentralPowers):
     state = {**CentralPowers.state, "fourths": "float64"}
 
     def finish(self, a: State) -> Any:
-        count, squares = cast(Ints, a["count"]), cast(Floats, a["squares"])
-        kurtosis = count * (cast(Floats, a["fourths"]) / squares / squares)
+        count, squares = a["count"], a["squares"]
+        kurtosis = count * (a["fourths"] / squares / squares)
         return pa.array(np.maximum(kurtosis, 1.0) - 3.0, mask=squares == 0)  # at least 1 (Cauchy and Schwarz)

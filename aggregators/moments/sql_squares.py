@@ -19,7 +19,7 @@ import pyarrow as pa
 from ..contract.operation import State
 from ..contract.sql_spec import ROW_LIMIT, SMALL_ROW_LIMIT, Planes, SqlSpec
 from ..states import big_integers
-from ..states.big_integers import Floats, Ints
+from ..states.arrays import Floats, Ints
 from ..states.double_double import SPLITTER, quotient
 from ..sums import sql_floats
 from .deviations import CACHED, UNIT, Deviations

@@ -9,13 +9,14 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..contract.frames import Frames, Values
+from ..contract.numeric_columns import floats, is_decimal, require_numbers
 from ..contract.operation import AggregateOperation, State
 from ..contract.sql_spec import Planes, SqlSpec
 from ..errors import QueryError
+from ..states.arrays import Floats
 from ..states.double_double import root
-from ..sums.sums import floats, is_decimal, require_numbers
 from . import sql_squares
-from .deviations import CACHED, UNIT, Deviations, Floats
+from .deviations import CACHED, UNIT, Deviations
 
 
 class Variance(AggregateOperation):

@@ -10,9 +10,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..states.arrays import Index
 from .native import loops
 
-Index = NDArray[np.intp]
 Numbers = NDArray[Any]
 
 LOOPED = frozenset(map(np.dtype, (np.float64, np.float32, np.int64, np.int32)))

@@ -14,13 +14,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ..states.arrays import Floats, Index, Ints
 from ..states.compensated import Compensated, two_sum
 from .cache_chunks import BLOCK, extremes
 from .native import loops
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-Index = NDArray[np.intp]
 
 LEAST, SPAN = 1 << 16, 1 << 18
 """Subtotals are of so many rows, multiples of ``BLOCK``: the rests lose less to rounding. ..."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, State
@@ -101,16 +100,16 @@ class Edge(AggregateOperation):
         return {"time": frames.order[rows], "value": value, "seen": np.ones(frames.size, bool)}
 
     def combine(self, a: State, b: State) -> State:
-        a_time, b_time = cast(NDArray[np.int64], a["time"]), cast(NDArray[np.int64], b["time"])
-        a_seen, b_seen = cast(NDArray[np.bool_], a["seen"]), cast(NDArray[np.bool_], b["seen"])
+        a_time, b_time = a["time"], b["time"]
+        a_seen, b_seen = a["seen"], b["seen"]
         if self.earliest:
             keep = a_seen & (~b_seen | (a_time <= b_time))
         else:
             keep = a_seen & (~b_seen | (a_time > b_time))
-        value = np.where(keep, cast(NDArray[Any], a["value"]), cast(NDArray[Any], b["value"]))
+        value = np.where(keep, a["value"], b["value"])
         return {"time": np.where(keep, a_time, b_time), "value": value, "seen": a_seen | b_seen}
 
     def finish(self, a: State) -> Any:
-        unseen = ~cast(NDArray[np.bool_], a["seen"])
-        values = cast(NDArray[Any], a["value"])
+        unseen = ~a["seen"]
+        values = a["value"]
         return pa.array(values.tolist() if values.dtype == object else values, type=self.result, mask=unseen)

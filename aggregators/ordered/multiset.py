@@ -7,15 +7,14 @@ from typing import Self, cast
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, State
+from ..states.arrays import Ints
 from ..states.ragged import Ragged
 from .sort_keys import Keys, Order
 from .sorted_merge import find, insert, rows_by_frame
 
-Ints = NDArray[np.int64]
 ROOM = 1 << 20
 """Values are counted in an array where there are no more possible ones than this, or than rows."""
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, Operation, State
+from ..states.arrays import Bools
 from ..states.fields import field, place
 from .sort_keys import Order, restored, stored
 from .sorted_merge import rows_by_frame
 
-Mask = NDArray[np.bool_]
+Mask = Bools
 TIME = None
 """Stands for the time of an event where it is a key of the order."""
 
@@ -93,16 +93,16 @@ class Pick(AggregateOperation):
         return state
 
     def combine(self, a: State, b: State) -> State:
-        before, tied = np.zeros(len(cast(Mask, a["seen"])), bool), np.ones(len(cast(Mask, a["seen"])), bool)
+        before, tied = np.zeros(len(a["seen"]), bool), np.ones(len(a["seen"]), bool)
         for i, (_, descending) in enumerate(self.by):
-            x, y = cast(NDArray[Any], a[f"key{i}"]), cast(NDArray[Any], b[f"key{i}"])
+            x, y = a[f"key{i}"], b[f"key{i}"]
             before |= tied & (x > y if descending else x < y).astype(bool)
             tied &= (x == y).astype(bool)
-        a_seen, b_seen = cast(Mask, a["seen"]), cast(Mask, b["seen"])
+        a_seen, b_seen = a["seen"], b["seen"]
         keep = a_seen & (~b_seen | (before if self.last else before | tied))
-        joined = {key: np.where(keep, cast(Any, a[key]), cast(Any, b[key])) for key in self.state}
+        joined = {key: np.where(keep, a[key], b[key]) for key in self.state}
         return joined | {"seen": a_seen | b_seen}
 
     def finish(self, a: State) -> Any:
-        missing = ~(cast(Mask, a["seen"]) & cast(Mask, a["known"]))
-        return restored(cast(NDArray[Any], a["value"]), self.result, missing)
+        missing = ~(a["seen"] & a["known"])
+        return restored(a["value"], self.result, missing)

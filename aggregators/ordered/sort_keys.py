@@ -13,6 +13,7 @@ from ..contract.frames import Values
 from ..contract.operation import Operation
 from ..errors import ColumnError
 from ..extremes.min_max import neutral_value
+from ..states.arrays import Bools, Floats, Ints
 from ..states.fields import numpy_type
 
 Keys: TypeAlias = NDArray[Any]
@@ -83,7 +84,7 @@ class Order:
             return cast(Keys, values.view(np.int64) ^ SIGN)
         return cast(Keys, values.astype(np.int64))
 
-    def ranks(self, values: Values) -> NDArray[np.int64]:
+    def ranks(self, values: Values) -> Ints:
         """Integers that order these values; of use among them only."""
         if self.numeric:
             return self.keys(values)
@@ -91,9 +92,9 @@ class Order:
         order = pc.array_sort_indices(ranked.dictionary).to_numpy()
         rank = np.empty(len(order), np.int64)
         rank[order] = np.arange(len(order))
-        return cast(NDArray[np.int64], rank[ranked.indices.to_numpy()])
+        return cast(Ints, rank[ranked.indices.to_numpy()])
 
-    def values(self, keys: Keys, mask: NDArray[np.bool_] | None = None) -> pa.Array:
+    def values(self, keys: Keys, mask: Bools | None = None) -> pa.Array:
         """The values of keys, null where masked."""
         if self.short_decimal:
             words = np.column_stack([keys, keys >> np.int64(63)]).ravel()
@@ -104,9 +105,9 @@ class Order:
             return pa.array(keys.astype(f"int{width}"), mask=mask).view(self.type)
         return restored(keys if self.dtype is None else self._decoded(keys, self.dtype), self.type, mask)
 
-    def floats(self, keys: Keys) -> NDArray[np.float64]:
+    def floats(self, keys: Keys) -> Floats:
         """The values of keys of numbers as float64."""
-        return cast("NDArray[np.float64]", self.values(keys).cast(pa.float64(), safe=False).to_numpy())
+        return cast("Floats", self.values(keys).cast(pa.float64(), safe=False).to_numpy())
 
     def _decoded(self, keys: Keys, dtype: np.dtype[Any]) -> Keys:
         if dtype.kind == "f":
@@ -119,7 +120,7 @@ def _turned(bits: Keys) -> Keys:
     return cast(Keys, bits ^ ((bits >> np.int64(63)) & NAN))
 
 
-def stored(column: pa.Array) -> tuple[Keys, NDArray[np.bool_]]:
+def stored(column: pa.Array) -> tuple[Keys, Bools]:
     """A column that may have nulls as a state keeps values it does not order, and which of them are known."""
     known = column.is_valid().to_numpy(zero_copy_only=False)
     dtype = numpy_type(column.type)
@@ -141,6 +142,6 @@ def objects(values: Values) -> Keys:
     return array
 
 
-def restored(values: Keys, type: pa.DataType, mask: NDArray[np.bool_] | None = None) -> pa.Array:
+def restored(values: Keys, type: pa.DataType, mask: Bools | None = None) -> pa.Array:
     """Values of states as a column of their type, null where masked."""
     return pa.array(values.tolist() if values.dtype == object else values, type=type, mask=mask)

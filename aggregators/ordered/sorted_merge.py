@@ -13,10 +13,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.frames import Frames
+from ..states.arrays import Bools, Index, Ints
 from ..states.ragged import Ragged
 
-Ints = NDArray[np.int64]
-Rows = NDArray[np.intp]
+Rows = Index
 By: TypeAlias = Sequence[tuple[str, bool]]
 """What items are sorted by: planes, the first foremost, and whether the greatest comes first."""
 
@@ -41,7 +41,7 @@ def _narrow(index: Rows, size: int) -> NDArray[Any]:
     return index.astype(np.uint16) if size <= 1 << 16 else index
 
 
-def precedes(a: Ragged, i: Rows, b: Ragged, j: Rows, by: By, equal: bool) -> NDArray[np.bool_]:
+def precedes(a: Ragged, i: Rows, b: Ragged, j: Rows, by: By, equal: bool) -> Bools:
     """Whether items ``i`` of ``a`` go before items ``j`` of ``b``; and what is said of those that are equal."""
     before = np.zeros(len(i), bool)
     tied = np.ones(len(i), bool)
@@ -67,7 +67,7 @@ def places(lists: Ragged, items: Ragged, by: By, equal: bool) -> Ints:
     return cast(Ints, low - start)
 
 
-def find(lists: Ragged, others: Ragged) -> tuple[Ints, Ints, NDArray[np.bool_]]:
+def find(lists: Ragged, others: Ragged) -> tuple[Ints, Ints, Bools]:
     """Where items of ``others`` belong in lists sorted by value: after how many, before which, whether equal to it."""
     place = places(lists, others, VALUE, equal=False)
     owner = others.owner

@@ -10,12 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
+from .arrays import Floats, Ints
 from .compensated import two_sum
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 BITS = 28
 MASK = (1 << BITS) - 1

@@ -12,9 +12,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from .arrays import Floats
 
 HUGE = 2.0**960
 """From this magnitude on a value is kept apart: 2^63 smaller ones can be added up without overflow."""

@@ -7,9 +7,8 @@ precision", 1971). Nothing here looks after overflow: numbers and their products
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from .arrays import Floats
 
 SPLITTER = 2.0**27 + 1
 """Cuts a float into two halves of 26 bits (G. W. Veltkamp, in T. J. Dekker, 1971)."""

@@ -28,12 +28,13 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import OperationError
+from .arrays import Index
 from .compensated import BIG, Compensated
 from .limbs import Exact
 from .ragged import Ragged
 
 Column: TypeAlias = NDArray[Any] | Compensated | Exact | Ragged
-Rows: TypeAlias = NDArray[np.intp] | slice
+Rows: TypeAlias = Index | slice
 
 
 class Field(Protocol):
@@ -293,7 +294,7 @@ def concatenate(columns: Sequence[Column]) -> Column:
     return np.concatenate(cast(Any, columns))
 
 
-def place(length: int, rows: NDArray[np.intp], column: Column, rest: Column) -> Column:
+def place(length: int, rows: Index, column: Column, rest: Column) -> Column:
     """A column of a length that has ``column`` at some rows and the one value of ``rest`` (length 1) elsewhere."""
     source = np.zeros(length, np.intp)
     source[rows] = np.arange(1, len(rows) + 1)

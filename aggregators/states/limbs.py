@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from .arrays import Bools, Floats, Ints
 
 BITS = 32
 MASK = np.int64((1 << BITS) - 1)
@@ -98,7 +98,7 @@ class Exact:
         """Some rows at a time, so that what is computed on the way stays in the cache."""
         return (slice(start, start + CACHED) for start in range(0, len(self), CACHED))
 
-    def int64(self) -> tuple[Ints, NDArray[np.bool_]]:
+    def int64(self) -> tuple[Ints, Bools]:
         """The integers of two limbs as int64, and where they fit."""
         values, fits = np.empty(len(self), np.int64), np.ones(len(self), bool)
         for rows in self._cached():
@@ -109,13 +109,13 @@ class Exact:
                 fits[rows] = (carried >= -(1 << 31)) & (carried < (1 << 31))
         return values, fits
 
-    def uint64(self) -> tuple[NDArray[np.uint64], NDArray[np.bool_]]:
+    def uint64(self) -> tuple[NDArray[np.uint64], Bools]:
         """The integers of two limbs as uint64, and where they fit."""
         low, high = self.carried().limbs
         fits = (high >= 0) & (high < (1 << 32))
         return (high.astype(np.uint64) << np.uint64(BITS)) | low.astype(np.uint64), fits
 
-    def floats(self) -> NDArray[np.float64]:
+    def floats(self) -> Floats:
         """The integers as float64; those beyond 2**53 are off by at most an ulp for each limb."""
         total = np.zeros(len(self))
         for rows in self._cached():
@@ -128,7 +128,7 @@ class Exact:
         columns = [limb.tolist() for limb in self.limbs]
         return [sum(limb << (BITS * i) for i, limb in enumerate(limbs)) for limbs in zip(*columns, strict=True)]
 
-    def decimals(self, type: pa.Decimal128Type) -> tuple[pa.Array, NDArray[np.bool_]]:
+    def decimals(self, type: pa.Decimal128Type) -> tuple[pa.Array, Bools]:
         """The integers as unscaled decimals of a type, and where they fit its precision."""
         a, b, c, d = self.carried().limbs
         words = np.empty(2 * len(self), np.int64)

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
+from .arrays import Bools, Index, Ints
 
 
 class Ragged:
@@ -59,7 +59,7 @@ class Ragged:
         return np.diff(self.offsets)
 
     @property
-    def owner(self) -> NDArray[np.intp]:
+    def owner(self) -> Index:
         """Which state each item is of."""
         return np.repeat(np.arange(len(self)), self.lengths)
 
@@ -99,7 +99,7 @@ class Ragged:
         """The same lists with other values in some planes."""
         return Ragged(self.lengths, self.planes | planes)
 
-    def kept(self, items: NDArray[np.bool_]) -> Ragged:
+    def kept(self, items: Bools) -> Ragged:
         """The lists with some of the items only."""
         lengths = np.bincount(self.owner[items], minlength=len(self))
         return Ragged(lengths, {name: plane[items] for name, plane in self.planes.items()})
@@ -117,7 +117,7 @@ class Ragged:
         """The last so many items of each list."""
         return self.kept(np.repeat(self.lengths, self.lengths) - self.place <= count)
 
-    def runs(self, *planes: str) -> NDArray[np.intp]:
+    def runs(self, *planes: str) -> Index:
         """The first item of each run of items of one list that are equal in some planes."""
         owner = self.owner
         new = np.ones(len(owner), bool)

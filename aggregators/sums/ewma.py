@@ -9,14 +9,14 @@ from typing import Any, Self, cast
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from ..contract.frames import Frames, Values
+from ..contract.numeric_columns import floats, require_numbers
 from ..contract.operation import AggregateOperation, State
 from ..durations import Duration, microseconds
 from ..errors import QueryError
+from ..states.arrays import Floats, Ints
 from ..states.compensated import two_sum
-from .sums import Floats, Ints, floats, require_numbers
 
 
 class Ewma(AggregateOperation):
@@ -117,7 +117,7 @@ class Ewma(AggregateOperation):
         if overflow.any():
             mean = np.where(overflow, near * (1 - share) + far * share, mean)
         low = np.where(np.isfinite(low), low, 0.0)
-        flags = {name: cast(Any, a[name]) | cast(Any, b[name]) for name in ("nan", "positive", "negative")}
+        flags = {name: a[name] | b[name] for name in ("nan", "positive", "negative")}
         return flags | {"last": last, "weight": weight, "mean": mean, "mean_low": low}
 
     def finish(self, a: State) -> Any:
@@ -143,6 +143,6 @@ def _microseconds(duration: Duration, argument: str) -> int:
     return int(duration)
 
 
-def _columns(a: State) -> tuple[Ints, NDArray[np.float64], Floats, Floats]:
+def _columns(a: State) -> tuple[Ints, Floats, Floats, Floats]:
     columns: Mapping[str, Any] = a
     return columns["last"], columns["weight"], columns["mean"], columns["mean_low"]

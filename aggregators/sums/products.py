@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import OfNumbers
+from ..contract.numeric_columns import OfNumbers, floats
 from ..contract.operation import State
-from .sums import Floats, Ints, floats
+from ..states.arrays import Floats, Ints
 
 FACTORS = 512
 """So many factors from 0.5 to 1 are multiplied at once: twice as many would come near the least float."""
@@ -64,16 +64,16 @@ class Product(OfNumbers):
         return {"mantissa": mantissa, "exponent": exponent, "count": count}
 
     def combine(self, a: State, b: State) -> State:
-        mantissa, more = split(cast(Floats, a["mantissa"]) * cast(Floats, b["mantissa"]))
+        mantissa, more = split(a["mantissa"] * b["mantissa"])
         return {
             "mantissa": mantissa,
-            "exponent": cast(Ints, a["exponent"]) + cast(Ints, b["exponent"]) + more,
-            "count": cast(Ints, a["count"]) + cast(Ints, b["count"]),
+            "exponent": a["exponent"] + b["exponent"] + more,
+            "count": a["count"] + b["count"],
         }
 
     def finish(self, a: State) -> Any:
-        exponent = np.clip(cast(Ints, a["exponent"]), -5000, 5000)  # beyond these it is 0 or inf anyway
-        return pa.array(np.ldexp(cast(Floats, a["mantissa"]), exponent), mask=cast(Ints, a["count"]) == 0)
+        exponent = np.clip(a["exponent"], -5000, 5000)  # beyond these it is 0 or inf anyway
+        return pa.array(np.ldexp(a["mantissa"], exponent), mask=a["count"] == 0)
 
 
 def split(values: Floats) -> tuple[Floats, Ints]:

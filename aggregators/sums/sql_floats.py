@@ -16,15 +16,12 @@ from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from ..contract.operation import State
 from ..contract.sql_spec import ROW_LIMIT, SMALL_ROW_LIMIT, Planes, SqlSpec
+from ..states.arrays import Bools, Floats, Ints
 from ..states.compensated import BIG, HUGE, NAN, NEGATIVE, POSITIVE, SHIFT, Compensated, two_sum
 from ..states.limbs import MASK
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
 
 TOP = 18
 """Values below 2**TOP are ordinary, ..."""
@@ -114,7 +111,7 @@ class FloatSums(NamedTuple):
     """What has come of a column: its sums, and where there were any values."""
 
     sums: Compensated
-    known: NDArray[np.bool_]
+    known: Bools
 
 
 def read(planes: Planes) -> FloatSums:

@@ -6,44 +6,15 @@ from typing import Any, ClassVar, cast
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from ..contract.frames import Frames, Values
+from ..contract.numeric_columns import is_decimal, require_numbers
 from ..contract.operation import AggregateOperation, State
 from ..contract.sql_spec import Planes, SqlSpec
-from ..errors import ColumnError, QueryError, SumOverflowError
-from ..states.compensated import Compensated
+from ..errors import QueryError, SumOverflowError
+from ..states.arrays import Bools
 from ..states.limbs import Exact
 from . import sql_floats, sql_integers
-
-Floats = NDArray[np.float64]
-Ints = NDArray[np.int64]
-
-
-def is_number(type: pa.DataType) -> bool:
-    """Whether values of a type can be added up: integers, floats, decimals up to 38 digits."""
-    return pa.types.is_integer(type) or pa.types.is_floating(type) or is_decimal(type)
-
-
-def is_decimal(type: pa.DataType) -> bool:
-    """Whether a type is a decimal that Spark has too: 38 digits at most."""
-    return bool(pa.types.is_decimal(type) and type.precision <= 38)
-
-
-def require_numbers(operation: AggregateOperation, type: pa.DataType) -> None:
-    """ColumnError unless the operation's column has numbers."""
-    if not is_number(type):
-        raise ColumnError(
-            f"{operation!r} needs a column of numbers (integers, floats or decimals); {operation.columns[0]!r} "
-            f"is {type}"
-        )
-
-
-def floats(values: Values) -> Floats:
-    """A column of numbers as float64."""
-    if isinstance(values, pa.Array):
-        values = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
-    return np.asarray(values, dtype=np.float64)
 
 
 class Count(AggregateOperation):
@@ -75,10 +46,10 @@ class Count(AggregateOperation):
         return SqlSpec(counts, lambda planes: {"count": planes["count"].to_numpy()})
 
     def combine(self, a: State, b: State) -> State:
-        return {"count": cast(Ints, a["count"]) + cast(Ints, b["count"])}
+        return {"count": a["count"] + b["count"]}
 
     def deduct(self, a: State, b: State) -> State:
-        return {"count": cast(Ints, a["count"]) - cast(Ints, b["count"])}
+        return {"count": a["count"] - b["count"]}
 
     def finish(self, a: State) -> Any:
         return a["count"]
@@ -119,7 +90,7 @@ class Sum(AggregateOperation):
         bound = (SumOfFloats if pa.types.is_floating(types[0]) else SumOfIntegers)(self.columns[0], empty=self.empty)
         return bound.of_type(types[0])
 
-    def value(self, a: State) -> tuple[Any, NDArray[np.bool_]]:
+    def value(self, a: State) -> tuple[Any, Bools]:
         """The sums, and where there are any values."""
         raise AssertionError("bound operations only")
 
@@ -156,12 +127,12 @@ class SumOfIntegers(Sum):
         return sql_integers.sums(types[0])
 
     def combine(self, a: State, b: State) -> State:
-        return {"total": total(a) + total(b), "count": cast(Ints, a["count"]) + cast(Ints, b["count"])}
+        return {"total": total(a) + total(b), "count": a["count"] + b["count"]}
 
     def deduct(self, a: State, b: State) -> State:
-        return {"total": total(a) - total(b), "count": cast(Ints, a["count"]) - cast(Ints, b["count"])}
+        return {"total": total(a) - total(b), "count": a["count"] - b["count"]}
 
-    def value(self, a: State) -> tuple[Any, NDArray[np.bool_]]:
+    def value(self, a: State) -> tuple[Any, Bools]:
         if isinstance(self.result, pa.Decimal128Type):
             values, fits = total(a).decimals(self.result)
         else:
@@ -172,7 +143,7 @@ class SumOfIntegers(Sum):
                 f"{len(fits)} "
                 "windows; cast the column to a wider type (decimal(38, 0) or double) to go on"
             )
-        return values, cast(Ints, a["count"]) > 0
+        return values, a["count"] > 0
 
 
 def total(a: State) -> Exact:
@@ -207,18 +178,18 @@ class SumOfFloats(Sum):
 
     def combine(self, a: State, b: State) -> State:
         return {
-            "total": cast(Compensated, a["total"]) + cast(Compensated, b["total"]),
-            self.counter: cast(Ints, a[self.counter]) + cast(Ints, b[self.counter]),
+            "total": a["total"] + b["total"],
+            self.counter: a[self.counter] + b[self.counter],
         }
 
     def deduct(self, a: State, b: State) -> State:
         return {
-            "total": cast(Compensated, a["total"]) - cast(Compensated, b["total"]),
-            self.counter: cast(Ints, a[self.counter]) - cast(Ints, b[self.counter]),
+            "total": a["total"] - b["total"],
+            self.counter: a[self.counter] - b[self.counter],
         }
 
-    def value(self, a: State) -> tuple[Any, NDArray[np.bool_]]:
-        return cast(Compensated, a["total"]).value(), cast(Ints, a[self.counter]) > 0
+    def value(self, a: State) -> tuple[Any, Bools]:
+        return a["total"].value(), a[self.counter] > 0
 
 
 class Average(Sum):
@@ -260,9 +231,9 @@ class AverageOfFloats(SumOfFloats):
     def read_sums(self, planes: Planes) -> State:
         return {"total": sql_floats.read(planes).sums, "count": planes["count"].to_numpy()}
 
-    def value(self, a: State) -> tuple[Any, NDArray[np.bool_]]:
-        count = cast(Ints, a["count"])
-        return cast(Compensated, a["total"]).value(divisor=np.maximum(count, 1)), count > 0
+    def value(self, a: State) -> tuple[Any, Bools]:
+        count = a["count"]
+        return a["total"].value(divisor=np.maximum(count, 1)), count > 0
 
 
 class AverageOfIntegers(SumOfIntegers):
@@ -278,8 +249,8 @@ class AverageOfIntegers(SumOfIntegers):
             self.result = pa.float64()
         return self
 
-    def value(self, a: State) -> tuple[Any, NDArray[np.bool_]]:
-        count = cast(Ints, a["count"])
+    def value(self, a: State) -> tuple[Any, Bools]:
+        count = a["count"]
         divisor = np.maximum(count, 1)
         if not isinstance(self.result, pa.Decimal128Type):
             return total(a).floats() / divisor, count > 0

@@ -10,9 +10,10 @@ from numpy.typing import NDArray
 
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.frames import Frames, Values
+from ...aggregators.contract.numeric_columns import floats, is_number
 from ...aggregators.contract.operation import AggregateOperation, State
 from ...aggregators.errors import ColumnError
-from ...aggregators.sums.sums import Count, floats, is_number
+from ...aggregators.sums.sums import Count
 
 Ints = NDArray[np.int64]
 RANK = "#rank"

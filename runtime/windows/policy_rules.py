@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ...aggregators.contract.numeric_columns import is_number
 from ...aggregators.errors import ColumnError, DurationError, QueryError
-from ...aggregators.sums.sums import is_number
 from ..columns.ticks import Duration, TimeColumn
 from .sliding import above_zero
 from .spec import TypeOf, whole
