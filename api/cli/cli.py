@@ -14,8 +14,8 @@ from typing import Annotated, Any, cast
 import typer
 
 from .. import DroppedEventsWarning, FramefoldError, GapsWarning, OperationError, QueryError, __version__
+from ..runtime.sources.files import one_line
 from .arguments import OPERATIONS
-from .inputs import one_line
 
 Engine = enum.StrEnum("Engine", ["spark", "local"])
 Closed = enum.StrEnum("Closed", ["left", "right"])

@@ -6,9 +6,10 @@ import importlib.util
 import re
 import threading
 import time as clock
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
@@ -20,8 +21,12 @@ from .. import QueryError, events, sliding
 from ..aggregators.contract.operation import Operation
 from ..aggregators.errors import EngineError
 from ..events import Windowed
+from ..reading import SparkFiles
+from ..runtime.sources.arrow import Reader, Readers
+from ..runtime.sources.file_source import FileSource
+from ..runtime.sources.files import Files
 from .arguments import number, read_aggregates, split
-from .inputs import Files, open_files, time_hint
+from .inputs import TEXT, Inputs, open_files
 from .output import WINDOW, check_out, preview, write_dataframe, write_table
 
 if TYPE_CHECKING:
@@ -68,26 +73,26 @@ class Job:
         engine = self.engine or default_engine()
         if engine == "spark" and not has_spark():
             raise EngineError("Spark is not installed: pip install 'framefold[spark]', or use --engine local")
-        files = open_files(self.events)
-        keys = [key for each in self.by for key in split(each, files.schema.names)]
-        outputs = read_aggregates(self.agg, files.schema.names)
+        inputs = open_files(self.events)
+        keys = [key for each in self.by for key in split(each, inputs.schema.names)]
+        outputs = read_aggregates(self.agg, inputs.schema.names)
         needed = list(
             dict.fromkeys([self.time, *keys, *(column for each in outputs.values() for column in each.columns)])
         )
-        if hint := time_hint(files, self.time):
+        if hint := inputs.time_hint(self.time):
             raise QueryError(hint)
-        of_nothing = self._query(files.schema.empty_table(), keys)
+        of_nothing = self._query(inputs.schema.empty_table(), keys)
         plan = of_nothing.explain(**outputs)
-        files.require(needed)
+        inputs.require(needed)
         if self.out:
             columns = pa.schema([each for each in of_nothing.aggregate(**outputs).schema if each.name != WINDOW])
-            check_out(self.out, files.paths, columns, spark=engine == "spark")
+            check_out(self.out, inputs.files.paths, columns, spark=engine == "spark")
         if engine == "spark":
-            self._on_spark(files, keys, outputs, needed, explain=explain)
+            self._on_spark(inputs, keys, outputs, explain=explain)
         elif explain:
             print(plan)
         else:
-            self._locally(files, keys, outputs, needed)
+            self._locally(inputs, keys, outputs)
 
     def _query(self, data: Any, keys: list[str]) -> Windowed:
         closed, empty = cast(Any, self.closed), cast(Any, self.empty)
@@ -97,28 +102,17 @@ class Job:
         )  # fmt: skip
         return events(data, self.time, keys, null_time=self.null_time).window(spec).options(combine=self.combine)
 
-    def _locally(self, files: Files, keys: list[str], outputs: dict[str, Operation], needed: list[str]) -> None:
+    def _locally(self, inputs: Inputs, keys: list[str], outputs: dict[str, Operation]) -> None:
         began = clock.perf_counter()
-        schema = pa.schema([files.schema.field(name) for name in needed])
         with _progress() as progress:
-            task = progress.add_task("reading events", total=files.rows())
-
-            def batches() -> Iterator[pa.RecordBatch]:
-                for batch in files.batches(needed):
-                    progress.update(task, advance=len(batch))
-                    yield batch
-                progress.update(task, description="sliding")
-
-            result = self._query(pa.RecordBatchReader.from_batches(schema, batches()), keys).aggregate(**outputs)
+            result = self._query(ShownSource(inputs.files, progress), keys).aggregate(**outputs)
         if self.out:
             write_table(result, self.out)
         self._report(result.slice(0, self.preview), len(result), clock.perf_counter() - began, "the local engine")
 
-    def _on_spark(
-        self, files: Files, keys: list[str], outputs: dict[str, Operation], needed: list[str], *, explain: bool
-    ) -> None:
+    def _on_spark(self, inputs: Inputs, keys: list[str], outputs: dict[str, Operation], *, explain: bool) -> None:
         with own_session("framefold run", self.master) as spark:
-            query = self._query(files.dataframe(spark, needed), keys)
+            query = self._query(SparkFiles(inputs.files, spark), keys)
             if explain:
                 print(query.explain(**outputs))
                 return
@@ -138,6 +132,32 @@ class Job:
         windows = "1 window" if total == 1 else f"{total:,} windows"
         where = f", written to {self.out}" if self.out else ""
         _note(f"{windows} in {seconds:.1f} s on {engine}{where}")
+
+
+class ShownSource(FileSource):
+    """The events in files, with a display of how many have been read."""
+
+    def __init__(self, files: Files, progress: Progress) -> None:
+        super().__init__(files)
+        known = files.format not in TEXT and not progress.disable
+        self.progress = progress
+        self.task = progress.add_task("reading events", total=self.data.count_rows() if known else None)
+
+    def batches(self, columns: Sequence[str]) -> pa.RecordBatchReader:
+        """See :meth:`Source.batches`."""
+        found = super().batches(columns)
+        return pa.RecordBatchReader.from_batches(found.schema, self._shown(lambda: found))
+
+    def readers(self, columns: Sequence[str], dictionaries: Sequence[str]) -> Readers | None:
+        """See :meth:`Source.readers`."""
+        found = super().readers(columns, dictionaries)
+        return found and Readers((partial(self._shown, read) for read in found.readers), found.threads)
+
+    def _shown(self, read: Reader) -> Iterator[Any]:
+        for batch in read():
+            self.progress.update(self.task, advance=len(batch))
+            yield batch
+            del batch  # or it would be held while the next one is read
 
 
 def has_spark() -> bool:
@@ -189,8 +209,8 @@ def own_session(app: str, master: str) -> Iterator[SparkSession]:
         spark = local_session(app, master)
     else:
         # Spark's default is a type that Parquet has deprecated, and that others read without its zone.
-        spark = local_session(app, master, **{"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"})
-        spark.sparkContext.setLogLevel("OFF")
+        settings = {"spark.log.level": "OFF", "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+        spark = local_session(app, master, **settings)
     try:
         yield spark
     except PySparkException as error:
@@ -205,7 +225,10 @@ def own_session(app: str, master: str) -> Iterator[SparkSession]:
 
 @contextmanager
 def _tasks_shown(spark: SparkSession, progress: Progress) -> Iterator[None]:
-    """Show how many tasks of Spark's running stages are done, while the body runs."""
+    """Show how many tasks of Spark's running stages are done, while the body runs.
+
+    Only the context of this process counts tasks: progress handlers are for Connect alone. No data passes here.
+    """
     if progress.disable:
         yield
         return

@@ -20,8 +20,9 @@ from rich.markup import escape
 from rich.table import Table
 
 from ..aggregators.errors import QueryError
+from ..runtime.sources.files import one_line
 from .holding import check_columns
-from .inputs import FileError, kind_of, one_line
+from .inputs import FileError, kind_of
 from .replacing import new_file, new_folder
 
 if TYPE_CHECKING:

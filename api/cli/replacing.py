@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from .inputs import FileError, one_line
+from ..runtime.sources.files import one_line
+from .inputs import FileError
 
 PATIENCE = 2.0
 """Seconds for which a folder is removed again and again: the tasks of a cancelled job may still be writing into it."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -10,9 +11,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...aggregators.errors import EngineError
 from .arrow import BATCH_ROWS, Reader, Readers, Source
 from .conditions import columns_of
-from .files import Files
+from .files import Files, one_line
 from .parquet_decoding import Decoder, by_polars
 
 if TYPE_CHECKING:
@@ -92,7 +94,8 @@ class FileSource(Source):
         return [partial(read, groups) for groups in parts]
 
     def _scanned(self, columns: Sequence[str], **options: Any) -> pa.RecordBatchReader:
-        return super()._scanned(columns, **(unbuffered() if self._is_local_parquet else {}))
+        found = super()._scanned(columns, **(unbuffered() if self._is_local_parquet else {}))
+        return pa.RecordBatchReader.from_batches(found.schema, _readable(found))
 
 
 @dataclass(frozen=True)
@@ -121,8 +124,9 @@ class RowGroups:
 
     def __call__(self, groups: Iterable[ds.ParquetFileFragment]) -> Iterator[pa.RecordBatch]:
         """The events of some row groups that meet the condition, in their order."""
-        for group in groups:
-            yield from self._decoded(group) if self._is_plain(group) else self._scanned(group)
+        with readable():
+            for group in groups:
+                yield from self._decoded(group) if self._is_plain(group) else self._scanned(group)
 
     def decodes_ahead(self, groups: ds.ParquetFileFragment) -> bool:
         """Whether Polars decodes all wanted columns of some row groups of a file."""
@@ -168,6 +172,20 @@ class RowGroups:
         options = {"batch_size": BATCH_ROWS, "use_threads": False} | unbuffered()
         scanner = group.scanner(schema=self.schema, columns=list(self.columns), filter=self.condition, **options)
         yield from scanner.to_reader()
+
+
+@contextmanager
+def readable() -> Iterator[None]:
+    """EngineError for what cannot be read of files while this is open."""
+    try:
+        yield
+    except (pa.ArrowException, OSError) as error:
+        raise EngineError(f"the events cannot be read: {one_line(error)}") from error
+
+
+def _readable(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    with readable():
+        yield from batches
 
 
 def _reader_of(batch: pa.RecordBatch) -> Reader:

@@ -18,7 +18,9 @@ if TYPE_CHECKING:
     import pyarrow.dataset as ds
     from pyarrow.fs import FileSystem
 
-FORMATS = ("parquet", "orc", "arrow", "csv")
+TITLES = {"parquet": "Parquet", "orc": "ORC", "arrow": "Arrow", "csv": "CSV", "json": "JSON"}
+"""The formats, and what messages call them."""
+
 NULL = "__HIVE_DEFAULT_PARTITION__"
 """What hive calls the folder of rows without a value."""
 
@@ -51,11 +53,14 @@ class Files:
     paths
         Paths on this machine, or URIs such as ``s3://bucket/folder``.
     format
-        ``"parquet"``, ``"orc"``, ``"arrow"`` (Arrow IPC or Feather) or ``"csv"``.
+        ``"parquet"``, ``"orc"``, ``"arrow"`` (Arrow IPC or Feather), ``"csv"`` or ``"json"`` (an object a line).
+    schema
+        The columns of all files, where the names of folders are none; None: those of the first file, and of folders.
     """
 
     paths: tuple[str, ...]
     format: str = "parquet"
+    schema: pa.Schema | None = None
 
     def dataset(self) -> ds.Dataset:
         """The files as one data set of pyarrow."""
@@ -66,18 +71,11 @@ class Files:
             self._require(system, path, given)
         try:
             place = paths if len(paths) > 1 else paths[0]
-            return ds.dataset(place, format=self.dataset_format(), filesystem=system, partitioning="hive")
+            folders = "hive" if self.schema is None else None
+            format = dataset_format(self.format)
+            return ds.dataset(place, schema=self.schema, format=format, filesystem=system, partitioning=folders)
         except (pa.ArrowException, OSError) as error:
             raise QueryError(f"{self._place(self.paths[0])} cannot be read: {one_line(error)}") from error
-
-    def dataset_format(self) -> Any:
-        """The format as pyarrow's data sets take it."""
-        import pyarrow.csv as csv
-        import pyarrow.dataset as ds
-
-        if self.format == "csv":
-            return ds.CsvFileFormat(convert_options=csv.ConvertOptions(**CSV))
-        return self.format
 
     @cached_property
     def places(self) -> tuple[FileSystem, list[str]]:
@@ -155,12 +153,19 @@ class Files:
             raise QueryError(f"{self._place(given)} does not exist")
 
     def _place(self, path: str) -> str:
-        word = {"parquet": "Parquet", "orc": "ORC", "arrow": "Arrow", "csv": "CSV"}[self.format]
-        return f"the {word} path {path!r}"
+        return f"the {TITLES[self.format]} path {path!r}"
 
 
 CSV: dict[str, Any] = {"null_values": [""], "strings_can_be_null": True, "quoted_strings_can_be_null": False}
 """What is null in CSV, as Spark has it: an empty field that is not quoted, and nothing else."""
+
+
+def dataset_format(format: str) -> Any:
+    """A format as pyarrow's data sets take it."""
+    import pyarrow.csv as csv
+    import pyarrow.dataset as ds
+
+    return ds.CsvFileFormat(convert_options=csv.ConvertOptions(**CSV)) if format == "csv" else format
 
 
 def files_of(paths: Sequence[Any], format: str) -> Files:
@@ -169,10 +174,10 @@ def files_of(paths: Sequence[Any], format: str) -> Files:
     Raises
     ------
     QueryError
-        If the format is not one of :data:`FORMATS`, or a path is none.
+        If the format is not one of :data:`TITLES`, or a path is none.
     """
-    if format not in FORMATS:
-        raise QueryError(f"format is {format!r}; expected one of {', '.join(map(repr, FORMATS))}")
+    if format not in TITLES:
+        raise QueryError(f"format is {format!r}; expected one of {', '.join(map(repr, TITLES))}")
     for path in paths:
         if not isinstance(path, (str, os.PathLike)):
             raise QueryError(f"the path is {path!r}; expected a string or a path")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -13,14 +14,19 @@ import pyarrow.compute as pc
 from ...aggregators.errors import EngineError, QueryError
 from .arrow import BATCH_ROWS
 from .conditions import all_of, bounds
-from .files import CSV, File, one_line
+from .files import CSV, TITLES, File, one_line
 from .parquet_decoding import Decoder
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
 BLOCK_BYTES = 1 << 24
-"""So much text is read at a time; the types of columns are those that they have in the first block."""
+"""The bytes of CSV that are read at a time; the types of columns are those that they have in the first block."""
+
+SAMPLE_ROWS = 1000
+"""The rows of JSON whose texts say whether a column has times."""
+
+ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d(:?\d\d)?)?)?")
 
 
 @dataclass(frozen=True)
@@ -70,7 +76,7 @@ class Format(ABC):
         """What a file says about itself; QueryError where it cannot be read."""
         try:
             return self._layout(system, file)
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise QueryError(f"the file {file.path!r} cannot be read as {self}: {one_line(error)}") from error
 
     def read(
@@ -108,7 +114,7 @@ class Format(ABC):
     ) -> Iterator[pa.RecordBatch]: ...
 
     def __str__(self) -> str:
-        return type(self).__name__
+        return TITLES[type(self).__name__.lower()]
 
 
 class Parquet(Format):
@@ -147,7 +153,7 @@ class Parquet(Format):
             yield from decoder.batches(pieces)
 
 
-class ORC(Format):
+class Orc(Format):
     """Stripes, taken to be of equal size."""
 
     piece = "stripe"
@@ -198,7 +204,7 @@ class Arrow(Format):
                     del batch  # as above
 
 
-class CSV_(Format):
+class Csv(Format):
     """Whole files: where a line starts is not known before all lines above it are read."""
 
     piece = "file"
@@ -210,24 +216,77 @@ class CSV_(Format):
     def _read(
         self, system: FileSystem, file: File, pieces: Sequence[int], columns: pa.Schema, encoded: Sequence[str]
     ) -> Iterator[pa.RecordBatch]:
-        with self._reader(system, file) as whole:
-            present = [name for name in columns.names if name in whole.schema.names]
-        with self._reader(system, file, pa.schema([columns.field(name) for name in present])) as reader:
+        wanted = {"include_columns": columns.names, "column_types": columns, "include_missing_columns": True}
+        with self._reader(system, file, **wanted) as reader:
             yield from reader
 
-    def _reader(self, system: FileSystem, file: File, columns: pa.Schema | None = None) -> Any:
+    def _reader(self, system: FileSystem, file: File, **wanted: Any) -> Any:
         import pyarrow.csv as csv
 
-        some = {} if columns is None else {"include_columns": columns.names, "column_types": columns}
         reading = csv.ReadOptions(use_threads=pa.cpu_count() > 1, block_size=BLOCK_BYTES)
         source = system.open_input_stream(file.path)  # unpacked, where its name says that it is packed
-        return csv.open_csv(source, reading, convert_options=csv.ConvertOptions(**CSV, **some))
-
-    def __str__(self) -> str:
-        return "CSV"
+        return csv.open_csv(source, reading, convert_options=csv.ConvertOptions(**CSV, **wanted))
 
 
-READERS: dict[str, Format] = {"parquet": Parquet(), "orc": ORC(), "arrow": Arrow(), "csv": CSV_()}
+class Json(Format):
+    """Whole files, for the same reason."""
+
+    piece = "file"
+
+    def _layout(self, system: FileSystem, file: File) -> Layout:
+        """Columns whose first texts are all ISO times are timestamps: pyarrow overlooks zones and parts of seconds."""
+        schema = self._dataset(system, file).schema
+        maybe = [field for field in schema if pa.types.is_timestamp(field.type) or pa.types.is_string(field.type)]
+        texts = pa.schema([field.with_type(pa.string()) for field in maybe])
+        sample = self._dataset(system, file, texts).head(SAMPLE_ROWS)
+        for field in maybe:
+            matches = [ISO_TIME.fullmatch(text) for text in sample[field.name].to_pylist() if text is not None]
+            if matches and all(match and match[1] for match in matches):
+                zone = "UTC" if any(match and match[4] for match in matches) else None
+                field = field.with_type(pa.timestamp("us", zone))
+                schema = schema.set(schema.get_field_index(field.name), field)
+        return Layout(schema, (file.size,))
+
+    def _read(
+        self, system: FileSystem, file: File, pieces: Sequence[int], columns: pa.Schema, encoded: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        threads = pa.cpu_count() > 1
+        yield from self._dataset(system, file, columns).to_batches(batch_size=BATCH_ROWS, use_threads=threads)
+
+    def _dataset(self, system: FileSystem, file: File, schema: pa.Schema | None = None) -> Any:
+        import pyarrow.dataset as ds
+
+        return ds.dataset(file.path, schema=schema, format="json", filesystem=system)
+
+
+READERS: dict[str, Format] = {"parquet": Parquet(), "orc": Orc(), "arrow": Arrow(), "csv": Csv(), "json": Json()}
+
+
+def unified(layouts: Sequence[Layout]) -> pa.Schema:
+    """The columns of several files, with types that hold those of each.
+
+    Raises
+    ------
+    QueryError
+        If a column has types of which none holds the others.
+    """
+    try:
+        return pa.unify_schemas([layout.schema for layout in layouts], promote_options="permissive")
+    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
+        raise QueryError(f"the files do not fit together: {one_line(error)}") from error
+
+
+def in_microseconds(schema: pa.Schema) -> pa.Schema:
+    """A schema with times in microseconds, as Spark has them, and text where only nulls are known."""
+    return pa.schema([field.with_type(_in_microseconds(field.type)) for field in schema])
+
+
+def _in_microseconds(type: pa.DataType) -> pa.DataType:
+    if pa.types.is_null(type):
+        return pa.string()
+    if pa.types.is_timestamp(type):
+        return pa.timestamp("us", type.tz)
+    return pa.duration("us") if pa.types.is_duration(type) else type
 
 
 def _evenly(size: int, pieces: int) -> tuple[int, ...]:

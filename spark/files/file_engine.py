@@ -129,11 +129,7 @@ def stages(scan: Scan, plan: Plan, options: Options) -> list[tuple[str, str]]:
     rows = explain.stages(scan.spark, plan, options)
     reason = why_a_dataframe(scan, plan, options)
     if reason is not None:
-        by = (
-            "by tasks, handed to Spark"
-            if scan.files.format in ("arrow", "csv")
-            else f"by spark.read.{scan.files.format}"
-        )
+        by = "by tasks, handed to Spark" if not scan.by_jvm else f"by spark.read.{scan.files.format}"
         filtered = "" if scan.condition is None else f"; where {scan.condition}, in mapInArrow"
         return [("read", f"{by} as a DataFrame: {reason}{filtered}"), *rows]
     filtered = "" if scan.condition is None else f"; where {scan.condition}"
@@ -148,7 +144,7 @@ def dataframe(scan: Scan, columns: Sequence[str] | None = None) -> DataFrame:
     Parquet and ORC are read by Spark. Arrow files it does not read, and CSV it takes for something else: these are read
     by tasks, and handed to it.
     """
-    if scan.files.format in ("arrow", "csv"):
+    if not scan.by_jvm:
         usable = [name for name, kind in scan.kinds.items() if kind is not None]
         return handed_over(scan, usable if columns is None else _as_spelt(columns, usable))
     df = scan.by_spark

@@ -18,10 +18,9 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
-from ...aggregators.errors import QueryError
 from ...runtime.sources.conditions import all_of, checked, columns_of, equal, possible
 from ...runtime.sources.files import File, Files, one_line
-from ...runtime.sources.formats import READERS, Layout
+from ...runtime.sources.formats import READERS, Layout, in_microseconds, unified
 from ..convert.names import check_apart
 from ..convert.types import input_schema, to_arrow, to_spark
 from ..session.parallelism import parallelism, runs
@@ -101,11 +100,13 @@ class Scan:
         self.files = files
         self.listed = files.listed()
         self.condition: pc.Expression | None = None
+        self.by_jvm = files.format in ("parquet", "orc")
+        """Whether Spark has a reader of its own that gives the same columns; other formats only tasks read."""
 
     def where(self, condition: Any) -> Scan:
         """The same with those events only for which a condition is true as well."""
         schema = self.schema
-        if any(pa.types.is_null(field.type) for field in schema) and self.files.format not in ("arrow", "csv"):
+        if any(pa.types.is_null(field.type) for field in schema) and self.by_jvm:
             schema = input_schema(self.by_spark, [])
         added = checked(condition, schema, "of files")
         kept = Scan.__new__(Scan)
@@ -124,7 +125,7 @@ class Scan:
     @cached_property
     def kinds(self) -> Mapping[str, t.DataType | None]:
         """The columns of files and folders as Spark has them; None for types that are not certain, or unusable."""
-        if self.files.format in ("arrow", "csv"):
+        if not self.by_jvm:
             return self._arrow_kinds()
         if self.files.format == "parquet" and not self.listed[0].partition and self.unusual is None:
             first, *others = [parquet_types.kinds(layout.metadata) for layout in self.layouts]
@@ -174,7 +175,7 @@ class Scan:
 
     def _misfit(self, name: str) -> str | None:
         kind = self.kinds[name]
-        if self.files.format in ("arrow", "csv"):
+        if not self.by_jvm:
             return None
         if name in dict(self.listed[0].partition):
             return self._partition_misfit(name)
@@ -206,11 +207,10 @@ class Scan:
         return {name: text.cast(self.schema.field(name).type) for name, text in values.items()}
 
     def _arrow_kinds(self) -> Mapping[str, t.DataType | None]:
-        try:
-            schema = pa.unify_schemas([layout.schema for layout in self.layouts], promote_options="permissive")
-        except pa.ArrowException as error:
-            raise QueryError(f"the files do not fit together: {one_line(error)}") from error
-        found = {field.name: to_spark(in_microseconds(field.type)) for field in schema}
+        schema = in_microseconds(self.files.schema or unified(self.layouts))
+        # A time of day in CSV is text to Spark, which has no type for it.
+        otherwise = t.StringType() if self.files.format == "csv" else None
+        found = {field.name: to_spark(field.type) or otherwise for field in schema}
         for at, (name, _) in enumerate(self.listed[0].partition):
             texts = [file.partition[at][1] or "0" for file in self.listed]
             found[name] = t.LongType() if all(re.fullmatch(r"-?\d{1,18}", text) for text in texts) else t.StringType()
@@ -278,15 +278,6 @@ def orc_misfit(schema: pa.Schema, name: str, wanted: t.DataType) -> str | None:
     if pa.types.is_nested(found) or to_spark(found) != wanted:
         return f"the column {name!r} is {found} in it, and {wanted.simpleString()} for Spark"
     return None
-
-
-def in_microseconds(type: pa.DataType) -> pa.DataType:
-    """A type as Spark can have it: times in microseconds, and text where there are nulls only."""
-    if pa.types.is_null(type):
-        return pa.string()
-    if pa.types.is_timestamp(type):
-        return pa.timestamp("us", type.tz)
-    return pa.duration("us") if pa.types.is_duration(type) else type
 
 
 def counted(count: int, word: str) -> str:
