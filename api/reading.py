@@ -26,17 +26,19 @@ def files(path: Path, *more: Path, format: str, spark: Any = None) -> Any:
 
     On Spark, executors read the files by themselves and accumulate what they read: events do not pass through the JVM,
     only partials do. Tasks are made of row groups of Parquet, stripes of ORC, record batches of Arrow files, and whole
-    CSV files. The process that calls this must reach the files too, at the same paths. Columns of Parquet and ORC have
-    the types and values that Spark gives them; where only Spark can, or where a query needs all events in their order,
-    Spark reads the files as a DataFrame, and ``.explain()`` says so. The types of CSV columns are those that pyarrow
-    finds in the first 16 MB.
+    files of CSV and JSON. The process that calls this must reach the files too, at the same paths. Columns of Parquet
+    and ORC have the types and values that Spark gives them; where only Spark can, or where a query needs all events in
+    their order, Spark reads the files as a DataFrame, and ``.explain()`` says so. The types of CSV columns are those
+    that pyarrow finds in the first 16 MB; those of JSON columns in the first 1 MB, and texts are times where the first
+    1,000 are all ISO dates with times.
 
     Parameters
     ----------
     path, *more
         Where they are: paths, or URIs such as ``s3://bucket/folder`` (also ``gs://``, ``hdfs://``, ``abfs://``).
     format
-        ``"parquet"``, ``"orc"``, ``"arrow"`` (Arrow IPC files, Feather) or ``"csv"`` (with a line of names).
+        ``"parquet"``, ``"orc"``, ``"arrow"`` (Arrow IPC files, Feather), ``"csv"`` (with a line of names) or
+        ``"json"`` (an object a line); CSV and JSON may be packed (``.gz``).
     spark
         A Spark session to read them with; the local engine reads them where None.
 

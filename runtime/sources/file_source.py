@@ -15,6 +15,7 @@ from ...aggregators.errors import EngineError
 from .arrow import BATCH_ROWS, Reader, Readers, Source
 from .conditions import columns_of
 from .files import Files, one_line
+from .formats import READERS, in_microseconds, unified
 from .parquet_decoding import Decoder, by_polars
 
 if TYPE_CHECKING:
@@ -42,7 +43,8 @@ class FileSource(Source):
     """
 
     def __init__(self, files: Files) -> None:
-        super().__init__(files.dataset())
+        data = files.dataset()
+        super().__init__(with_json_times(files, data) if files.format == "json" and files.schema is None else data)
 
     def readers(self, columns: Sequence[str], dictionaries: Sequence[str]) -> Readers | None:
         """See :meth:`Source.readers`: None unless the files are of Parquet and on this machine.
@@ -197,6 +199,16 @@ def unbuffered() -> dict[str, Any]:
     import pyarrow.dataset as ds
 
     return {"fragment_scan_options": ds.ParquetFragmentScanOptions(pre_buffer=False)}
+
+
+def with_json_times(files: Files, data: ds.Dataset) -> ds.Dataset:
+    """Files of JSON with the types that hold the columns of all, times among them; pyarrow looks at the first only."""
+    import pyarrow.dataset as ds
+
+    types = in_microseconds(unified([READERS["json"].layout(data.filesystem, file) for file in files.listed()]))
+    folders = [field for field in data.schema if field.name not in types.names]
+    fragments = list(data.get_fragments())
+    return ds.FileSystemDataset(fragments, pa.schema([*types, *folders]), data.format, data.filesystem)
 
 
 def with_dictionaries(data: ds.Dataset, columns: Sequence[str]) -> ds.Dataset:

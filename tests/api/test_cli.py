@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import datetime
+import gzip
 import inspect
+import io
 import json
 import os
 import re
@@ -18,12 +20,15 @@ import pyarrow.csv
 import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
+from rich.console import Console
+from rich.progress import Progress
 
 import framefold as ff
 from framefold import aggregators
 from framefold.aggregators import Operation
-from framefold.cli import main
+from framefold.cli import job, main
 from framefold.cli.arguments import ALIASES, OPERATIONS
+from framefold.runtime.sources.file_source import FileSource
 
 START = datetime.datetime(2024, 5, 1)
 ROWS = [
@@ -406,6 +411,48 @@ def test_spark_gives_the_same_windows(
         assert main(["run", *arguments, "--engine", "spark"]) == 0
     assert (out / "_SUCCESS").exists()
     close(sorted(rows_of(pq.read_table(out)), key=lambda row: (row[0] or "", row[1])), expected)
+
+
+@pytest.mark.parametrize("engine", ["local", "spark"])
+@pytest.mark.usefixtures("spark")
+def test_files_are_read_as_the_api_reads_them(
+    engine: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On Spark by tasks and past the JVM; on the local engine by several threads."""
+    arguments = ["run", str(folder / "e.parquet"), *QUERY, *OUTPUTS, "--engine", engine]
+    if engine == "spark":
+        assert main([*arguments, "--explain"]) == 0
+        assert "not through the JVM" in capsys.readouterr().out
+        return
+    threads = []
+    of_files = FileSource.readers
+
+    def readers(*asked: Any) -> Any:
+        found = of_files(*asked)
+        threads.append(found and found.threads)
+        return found
+
+    monkeypatch.setattr(FileSource, "readers", readers)
+    assert main(arguments) == 0
+    assert threads[0] >= pa.cpu_count()
+
+
+def test_packed_text(folder: Path, tmp_path: Path, expected: list[tuple[Any, ...]]) -> None:
+    for name in ("e.csv", "e.jsonl"):
+        with gzip.open(tmp_path / f"{name}.gz", "wb") as file:
+            file.write((folder / name).read_bytes())
+        out = tmp_path / "result.arrow"
+        assert command([str(tmp_path / f"{name}.gz"), *QUERY, *OUTPUTS, "--out", str(out)]) == 0
+        close(rows_of(pyarrow.feather.read_table(out)), expected)
+
+
+def test_how_many_events_were_read_is_shown_on_a_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("e.parquet", "e.csv"):
+        progress = Progress(console=Console(file=io.StringIO(), force_terminal=True))
+        monkeypatch.setattr(job, "_progress", lambda progress=progress: progress)
+        assert command([str(folder / name), *QUERY, *OUTPUTS]) == 0
+        (task,) = progress.tasks
+        assert (task.completed, task.total) == (len(ROWS), len(ROWS) if name == "e.parquet" else None)
 
 
 @pytest.mark.usefixtures("spark")

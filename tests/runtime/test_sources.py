@@ -119,6 +119,26 @@ def test_parquet_that_is_none(tmp_path: Path) -> None:
         ff.events(ff.parquet(path), time="t")
 
 
+def test_what_cannot_be_read_on_the_way(tmp_path: Path) -> None:
+    """Files that are whole at their beginning, or at their end, only: by one thread, and by several."""
+    (tmp_path / "e.csv").write_text("t\n" + "1\n" * (1 << 20) + "one\n")
+    pq.write_table(pa.table({"t": range(1 << 14)}), tmp_path / "e.parquet", compression="none", use_dictionary=False)
+    content = bytearray((tmp_path / "e.parquet").read_bytes())
+    content[4:2_000] = bytes(1_996)
+    (tmp_path / "e.parquet").write_bytes(content)
+    for format in ("csv", "parquet"):
+        window = ff.events(ff.files(tmp_path / f"e.{format}", format=format), time="t").window(ff.tumbling(10))
+        with pytest.raises(ff.EngineError, match="the events cannot be read: "):
+            window.aggregate(n=ff.Count())
+
+
+def test_json_lines(tmp_path: Path) -> None:
+    (tmp_path / "e.json").write_text("".join(f'{{"t": {t}, "k": "{k}", "x": {t}}}\n' for t, k in enumerate("abaab")))
+    events = ff.events(ff.files(tmp_path / "e.json", format="json"), time="t", by="k").where(pc.field("x") > 0)
+    found = events.window(ff.tumbling(10)).aggregate(s=ff.Sum("x"))
+    assert [(row["k"], row["s"]) for row in found.to_pylist()] == [("a", 5), ("b", 5)]
+
+
 def test_events_without_a_time(tmp_path: Path) -> None:
     table = pa.table({"t": [1, None], "x": [3, 4]})
     pq.write_table(table, tmp_path / "events.parquet")

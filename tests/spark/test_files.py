@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import datetime
+import gzip
+import json
 import math
 import shutil
 from decimal import Decimal
@@ -372,7 +374,7 @@ def test_what_may_be_left_unread() -> None:
     assert possible(pc.is_null(x), schema, within) == [2, 3]
 
 
-@pytest.mark.parametrize("format", ["parquet", "orc", "arrow", "csv"])
+@pytest.mark.parametrize("format", ["parquet", "orc", "arrow", "csv", "json"])
 @pytest.mark.parametrize("way", WAYS)
 def test_every_format(spark: SparkSession, tmp_path: Path, format: str, way: str) -> None:
     some = table(2_000).drop_columns(["ts"]).append_column("t", pa.array(range(0, 86_000, 43)))
@@ -386,6 +388,7 @@ def test_every_format(spark: SparkSession, tmp_path: Path, format: str, way: str
         "orc": pyarrow.orc.write_table,
         "arrow": lambda part, to: pyarrow.feather.write_feather(part, to, chunksize=300),
         "csv": pyarrow.csv.write_csv,
+        "json": lambda part, to: Path(to).write_text("".join(json.dumps(row) + "\n" for row in part.to_pylist())),
     }[format]
     for number in range(2):
         write(some.slice(number * 1_000, 1_000), str(folder / f"{number}.{format}"))
@@ -400,6 +403,19 @@ def test_every_format(spark: SparkSession, tmp_path: Path, format: str, way: str
         mine, local = (ff.events(each, "t", by="k", ties="i").where(kept) for each in (source, some))
         assert "as a DataFrame: the order of events matters" in explained(mine, **ordered)
         assert rows(ours(mine, way, **ordered)) == rows(ours(local, **ordered))
+
+
+def test_json_of_several_files_has_one_type_a_column(spark: SparkSession, tmp_path: Path) -> None:
+    """Times with zones and parts of seconds, a column that only one file has, and one that is null in the other."""
+    (tmp_path / "1.json").write_text('{"t": "2024-05-01T10:00:00.5Z", "x": 1, "y": null}\n')
+    with gzip.open(tmp_path / "2.json.gz", "wt") as file:
+        file.write('{"t": "2024-05-01T12:00:00+02:00", "x": 2.5, "y": 3, "z": "a"}\n')
+    outputs = {"x": ff.Sum("x"), "y": ff.Sum("y"), "z": ff.Max("z")}
+    for source in (ff.files(tmp_path, format="json", spark=spark), ff.files(tmp_path, format="json")):
+        result = ff.events(source, "t").window(ff.tumbling("1 hour")).aggregate(**outputs)
+        found = result if isinstance(result, pa.Table) else result.toArrow()
+        assert found.schema.field("window").type.field("start").type.tz
+        assert [tuple(row.values())[1:] for row in found.to_pylist()] == [(3.5, 3, "a")]
 
 
 def test_windows_counted_in_rows_come_from_a_dataframe(spark: SparkSession, path: Path) -> None:
