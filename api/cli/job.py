@@ -195,10 +195,9 @@ def own_session(app: str, master: str) -> Iterator[SparkSession]:
 
     Its log is off: whatever fails is said in one sentence.
     """
-    from pyspark.errors import PySparkException
     from pyspark.sql import SparkSession
 
-    from ..spark.session.errors import framefolds_own
+    from ..spark.session.errors import translated
     from ..spark.session.session import local_session
 
     if not MASTER.fullmatch(master):
@@ -213,9 +212,9 @@ def own_session(app: str, master: str) -> Iterator[SparkSession]:
         spark = local_session(app, master, **settings)
     try:
         yield spark
-    except PySparkException as error:
+    except Exception as error:
         # Where the job is lazy, framefold's own errors come out of whatever asks for rows.
-        if own := framefolds_own(str(error)):
+        if own := translated(error, spark):
             raise own from error
         raise
     finally:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import pyarrow as pa
-from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
@@ -65,7 +64,9 @@ def run(scan: Scan, plan: Plan, options: Options) -> DataFrame:
         if options.combine == "driver":
             return pipeline.on_driver(pipeline.packed())
         return pipeline.where_they_fit(options.max_driver_partials)
-    except PySparkException:
+    except Exception as error:
+        if not errors.raised_by_spark(error):
+            raise
         with errors.reraise(dataframe(scan, plan.columns), plan):
             raise
 

@@ -8,13 +8,14 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame
+from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from ...aggregators import errors
 from ...runtime.columns.ticks import null_times
 from ...runtime.plan.plan import Plan
 from ..input.ordering import column
+from .worker_python import trouble
 
 # The last line of a Python traceback, as it stands in the message of Spark's exception.
 _RAISED = re.compile(rf"^\s*{re.escape(errors.__name__)}\.(\w+): (.*)$", re.MULTILINE)
@@ -24,7 +25,8 @@ _RAISED = re.compile(rf"^\s*{re.escape(errors.__name__)}\.(\w+): (.*)$", re.MULT
 def reraise(df: DataFrame, plan: Plan) -> Iterator[None]:
     """Raise framefold's own errors from a task again, as they were, with the executor's traceback as a note.
 
-    Anything else, a user's own exception among it, passes as Spark reports it, with its traceback.
+    Workers whose Python cannot run its tasks are an EngineError. Anything else, a user's own exception among it, passes
+    as Spark reports it, with its traceback.
 
     Parameters
     ----------
@@ -37,8 +39,8 @@ def reraise(df: DataFrame, plan: Plan) -> Iterator[None]:
         yield
     except errors.NullTimeError:
         raise _counted(df, plan) from None
-    except PySparkException as error:
-        own = framefolds_own(str(error))
+    except Exception as error:
+        own = translated(error, df.sparkSession)
         if own is None:
             raise
         if isinstance(own, errors.NullTimeError):
@@ -56,6 +58,18 @@ def causes_noted() -> Iterator[None]:
         if error.__cause__ is not None:
             error.add_note("".join(traceback.format_exception(error.__cause__)))
         raise
+
+
+def raised_by_spark(error: Exception) -> bool:
+    """Whether an exception is one of Spark's; some come as py4j has them, which Connect does not need."""
+    return isinstance(error, PySparkException) or type(error).__module__.startswith("py4j.")
+
+
+def translated(error: Exception, spark: SparkSession) -> errors.FramefoldError | None:
+    """What an exception of Spark's says, if framefold has words for it."""
+    if not raised_by_spark(error):
+        return None
+    return framefolds_own(str(error)) or trouble(spark, str(error))
 
 
 def framefolds_own(report: str) -> errors.FramefoldError | None:

@@ -29,6 +29,7 @@ from pyspark.sql import SparkSession
 
 from ...aggregators.errors import OperationError
 from ...aggregators.numeric import native
+from .worker_python import THE_WORKERS, WANTED
 
 PACKAGE = __name__.split(".")[0]
 # The rooms need not lie side by side on disk (an editable install maps them), so each is asked where it is.
@@ -144,10 +145,20 @@ def task(
     """
     module = f"{PACKAGE}.spark.{module}"
 
+    workers, wanted = THE_WORKERS, WANTED
+
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from importlib import import_module
 
-        produced: Iterator[pa.RecordBatch] = import_module(module).run(stage, payload, batches)
+        try:
+            stages = import_module(module)
+        except ModuleNotFoundError as error:
+            import platform
+            import sys
+
+            here = f"{sys.executable} (Python {platform.python_version()})"
+            raise ImportError(f"{workers} {here}, which lacks {error.name}; {wanted}") from None
+        produced: Iterator[pa.RecordBatch] = stages.run(stage, payload, batches)
         return produced
 
     return run

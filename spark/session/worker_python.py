@@ -1,0 +1,105 @@
+"""The Python that Spark's workers run, where it cannot run framefold's tasks: said in one sentence.
+
+Such a worker fails before any code of framefold's runs, so that all there is of it is what Spark reports.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import re
+import sys
+from dataclasses import dataclass
+
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
+
+from ...aggregators.errors import EngineError
+
+HERE = platform.python_version()
+MINOR = HERE.rpartition(".")[0]
+WANTED = (
+    f"expected PYSPARK_PYTHON, or spark.pyspark.python of spark-submit, to name a Python {MINOR} with pyarrow and "
+    f"numpy when Spark starts; this process runs {sys.executable} (Python {HERE})"
+)
+THE_WORKERS = "the workers of Spark run"
+
+_PACKAGES = ("pyarrow", "numpy")
+_FROM_A_TASK = re.compile(rf"^\s*ImportError: ({THE_WORKERS} .*)$", re.MULTILINE)
+_MISSING = re.compile(r"^\s*(?:ModuleNotFoundError|(\S+)): No module named '?(pyarrow|numpy|pandas|pyspark)\b", re.M)
+_OTHER_VERSION = re.compile(r"Python in worker has different version:? \(?(\d+)(?:\.|, )(\d+)")
+_CANNOT_RUN = re.compile(r'Cannot run program "([^"]+)".*?: (?:error=\d+, |Exec failed, error: \d+ \()([^\n)]+)')
+_DIED = re.compile(r"Error from python worker:\s*\n(.*?)\n\s*(?:PYTHONPATH was:|at |\w+(?:\.\w+)+Exception)", re.S)
+
+
+@dataclass(frozen=True)
+class _Answer:
+    """What a worker says of its Python."""
+
+    executable: str
+    version: str
+    lacking: list[str]
+
+
+def trouble(spark: SparkSession, report: str) -> EngineError | None:
+    """What is wrong with the workers' Python, by what Spark reports of a failure; None if that is not what failed.
+
+    Parameters
+    ----------
+    spark
+        The session, of any kind. Where a package is missing, a task of plain Python is asked what it runs on.
+    report
+        The message of Spark's exception.
+    """
+    if said := _FROM_A_TASK.search(report):
+        return EngineError(said[1])
+    if missing := _MISSING.search(report):
+        return EngineError(f"{_lacking(spark, missing[1], missing[2])}; {WANTED}")
+    if other := _OTHER_VERSION.search(report):
+        python = _named(spark, f"{other[1]}.{other[2]}")
+        return EngineError(
+            f"{THE_WORKERS} {python}, another version than this process; {WANTED}, which PYSPARK_DRIVER_PYTHON names "
+            "where Spark starts it"
+        )
+    if absent := _CANNOT_RUN.search(report):
+        return EngineError(f"{THE_WORKERS} {absent[1]}, which cannot be run ({absent[2]}); {WANTED}")
+    if died := _DIED.search(report):
+        version = re.search(r"/python(\d+\.\d+)/", died[1])
+        last = died[1].strip().splitlines()[-1].strip()
+        return EngineError(
+            f"{THE_WORKERS} {_named(spark, version and version[1])}, which does not start ({last}); {WANTED}"
+        )
+    return None
+
+
+def _lacking(spark: SparkSession, executable: str | None, package: str) -> str:
+    answer = None if executable else _asked(spark, list(dict.fromkeys([*_PACKAGES, package])))
+    if answer is None or package not in answer.lacking:  # workers may differ, and another one was asked
+        return f"{THE_WORKERS} {executable or 'a Python'} that lacks {package}"
+    return f"{THE_WORKERS} {answer.executable} (Python {answer.version}), which lacks {' and '.join(answer.lacking)}"
+
+
+def _asked(spark: SparkSession, packages: list[str]) -> _Answer | None:
+    """What the Python of a worker lacks of some packages; a task without Arrow needs none of them."""
+
+    def probe(_: int) -> str:
+        import importlib.util
+        import platform
+        import sys
+
+        absent = [name for name in packages if importlib.util.find_spec(name) is None]
+        return "\n".join([sys.executable, platform.python_version(), *absent])
+
+    try:
+        row = spark.range(1).select(f.udf(probe, "string", useArrow=False)("id").alias("said")).collect()[0]
+    except Exception:  # whatever it is, the first failure is what is to be reported
+        return None
+    executable, version, *lacking = row["said"].split("\n")
+    return _Answer(executable, version, lacking)
+
+
+def _named(spark: SparkSession, version: str | None) -> str:
+    """A worker's Python as far as it is known: a server of Connect may have been started with another environment."""
+    path = os.environ.get("PYSPARK_PYTHON", "python3") if isinstance(spark, SparkSession) else None
+    said = f"Python {version}" if version else "a Python"
+    return said if path is None else f"{path} ({said})" if version else path

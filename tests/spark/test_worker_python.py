@@ -1,0 +1,218 @@
+"""Workers that run a Python which cannot run framefold's tasks: one sentence says which, and what to set."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+from pyspark.errors import PythonException
+
+import framefold as ff
+from framefold.cli.job import own_session
+from framefold.spark.session.worker_python import trouble
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+VERSION = platform.python_version()
+WANTED = (
+    f"expected PYSPARK_PYTHON, or spark.pyspark.python of spark-submit, to name a Python {VERSION.rpartition('.')[0]} "
+    f"with pyarrow and numpy when Spark starts; this process runs {sys.executable} (Python {VERSION})"
+)
+
+# What Spark 4.3 reports, without the lines of the JVM's stack.
+MISSING = """
+An exception was thrown from the Python worker:
+Traceback (most recent call last):
+  File "pyspark.zip/pyspark/worker.py", line 1920, in read_udfs
+    import pyarrow as pa
+ModuleNotFoundError: No module named 'pyarrow'
+"""
+OTHER_VERSION = """
+pyspark.errors.exceptions.base.PySparkRuntimeError: [PYTHON_VERSION_MISMATCH] Python in worker has different version: \
+3.12 than that in driver: 3.11, PySpark cannot run with different minor versions.
+Please check environment variables PYSPARK_PYTHON and PYSPARK_DRIVER_PYTHON are correctly set.
+"""
+CANNOT_RUN = """
+An error occurred while calling o51.collectToPython.
+: org.apache.spark.SparkException: Job aborted due to stage failure: Task 1 in stage 0.0 failed 1 times, most recent \
+failure: Lost task 1.0 in stage 0.0 (TID 1) (localhost executor driver): java.io.IOException: Cannot run program \
+"/no/python": error=2, No such file or directory
+Caused by: java.io.IOException: error=2, No such file or directory
+"""
+CANNOT_RUN_JAVA_25 = 'java.io.IOException: Cannot run program "python3": Exec failed, error: 13 (Permission denied)'
+NO_PYSPARK = """
+org.apache.spark.SparkException:
+Error from python worker:
+  /usr/bin/python3: No module named pyspark
+PYTHONPATH was:
+  /opt/spark/jars/spark-core.jar
+"""
+TOO_OLD = """
+org.apache.spark.SparkException:
+Error from python worker:
+  Traceback (most recent call last):
+    File "/usr/lib/python3.8/runpy.py", line 185, in _run_module_as_main
+      mod_name, mod_spec, code = _get_module_details(mod_name, _Error)
+  AttributeError: module 'importlib.resources' has no attribute 'files'
+PYTHONPATH was:
+  /opt/pyspark.zip
+org.apache.spark.SparkException: EOFException occurred while reading the port number from pyspark.daemon's stdout.
+"""
+REPORTS = {
+    MISSING: "a Python that lacks pyarrow",
+    OTHER_VERSION: "Python 3.12, another version than this process",
+    CANNOT_RUN: "/no/python, which cannot be run (No such file or directory)",
+    CANNOT_RUN_JAVA_25: "python3, which cannot be run (Permission denied)",
+    NO_PYSPARK: "/usr/bin/python3 that lacks pyspark",
+    TOO_OLD: "Python 3.8, which does not start (AttributeError: module 'importlib.resources' has no attribute 'files')",
+}
+
+PROGRAM = """
+import warnings
+
+warnings.simplefilter("ignore")
+import framefold as ff
+from framefold.spark.session.java import ensure_java
+
+ensure_java()
+from pyspark.sql import SparkSession
+
+spark = SparkSession.builder.remote("local[1]").getOrCreate()
+events = ff.events(spark.range(100), time="id").window(ff.tumbling(10))
+assert len(events.aggregate(n=ff.Count()).collect()) == 10
+try:
+    events.options(accumulate="python").aggregate(n=ff.Count())
+except ff.EngineError as error:
+    print(error)
+spark.stop()
+"""
+
+
+@pytest.mark.parametrize("report", list(REPORTS))
+def test_what_spark_reports_is_one_sentence(report: str) -> None:
+    """Without a session that could be asked: the server of a session of Connect may run anywhere."""
+    error = trouble(mock.Mock(), report)
+    assert isinstance(error, ff.EngineError)
+    assert str(error).startswith(f"the workers of Spark run {REPORTS[report]}; {WANTED}")
+
+
+@pytest.mark.parametrize("module", ["scipy", "numpydoc", "my.numpy"])
+def test_what_a_users_own_code_lacks_is_not_ours(module: str) -> None:
+    assert trouble(mock.Mock(), f"ModuleNotFoundError: No module named '{module}'") is None
+
+
+@pytest.fixture(scope="module")
+def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The Python of an environment with no packages."""
+    return environment(tmp_path_factory.mktemp("bare"))
+
+
+def environment(folder: Path) -> Path:
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    return folder / "bin" / "python"
+
+
+@pytest.fixture
+def workers(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    """Lets the workers of the session run another Python, as PYSPARK_PYTHON does before it starts."""
+
+    def run(python: Path) -> None:
+        monkeypatch.setattr(spark.sparkContext, "pythonExec", str(python))
+        monkeypatch.setenv("PYSPARK_PYTHON", str(python))
+
+    spark.sparkContext.setLogLevel("OFF")
+    yield run
+    spark.sparkContext.setLogLevel("ERROR")
+
+
+def numbers(spark: SparkSession) -> DataFrame:
+    return spark.range(100).selectExpr("id as t", "cast(id as double) as x")
+
+
+def test_workers_without_pyarrow(spark: SparkSession, workers: Any, bare: Path, tmp_path: Path) -> None:
+    workers(bare)
+    parquet.write_table(pa.table({"t": [1, 2], "x": [1.0, 2.0]}), tmp_path / "t.parquet")
+    by_spark = ff.events(numbers(spark), time="t").window(ff.tumbling(10))
+    assert len(by_spark.aggregate(x=ff.Sum("x")).collect()) == 10
+    files = ff.events(ff.parquet(tmp_path / "t.parquet", spark=spark), time="t").window(ff.tumbling(10))
+    for asked in (by_spark.options(accumulate="python"), files):
+        with pytest.raises(ff.EngineError) as error:
+            asked.aggregate(x=ff.Sum("x"))
+        assert str(error.value) == (
+            f"the workers of Spark run {bare} (Python {VERSION}), which lacks pyarrow and numpy; {WANTED}"
+        )
+        assert "No module named 'pyarrow'" in error.value.__notes__[0]
+
+
+def test_workers_without_numpy(spark: SparkSession, workers: Any, tmp_path: Path) -> None:
+    """Here framefold's own task is reached, and its sentence is in whatever Spark raises when a result is used."""
+    python = environment(tmp_path / "environment")
+    (packages,) = (tmp_path / "environment").glob("lib/*/site-packages")
+    (packages / "pyarrow").symlink_to(Path(pa.__file__).parent)
+    workers(python)
+    asked = ff.events(numbers(spark), time="t").window(ff.tumbling(10))
+    sentence = f"the workers of Spark run {python} (Python {VERSION}), which lacks numpy; {WANTED}"
+    with pytest.raises(ff.EngineError) as error:
+        asked.options(accumulate="python").aggregate(x=ff.Sum("x"))
+    assert str(error.value) == sentence
+    lazy = asked.options(combine="executors").aggregate(x=ff.Sum("x"))
+    with pytest.raises(PythonException) as raised:
+        lazy.collect()
+    assert sentence in str(raised.value)
+
+
+def test_workers_with_no_python(spark: SparkSession, workers: Any, tmp_path: Path) -> None:
+    workers(tmp_path / "python")
+    found = f"{tmp_path / 'python'}, which cannot be run (No such file or directory)"
+    asked = ff.events(numbers(spark), time="t").window(ff.tumbling(10))
+    with pytest.raises(ff.EngineError) as error:
+        asked.aggregate(x=ff.CollectList("x"))
+    assert str(error.value) == f"the workers of Spark run {found}; {WANTED}"
+    # The command line, which asks for the rows of a result that is lazy, says the same.
+    with pytest.raises(ff.EngineError) as error, own_session("lazy", "local[2]"):
+        asked.options(combine="executors").aggregate(x=ff.CollectList("x")).collect()
+    assert str(error.value) == f"the workers of Spark run {found}; {WANTED}"
+
+
+def test_workers_of_another_version(spark: SparkSession, workers: Any, tmp_path: Path) -> None:
+    """A Python that says that it is of another version, to PySpark's own check."""
+    python = tmp_path / "python"
+    fields = "major minor micro releaselevel serial"
+    (tmp_path / "sitecustomize.py").write_text(
+        "import collections, sys\n"
+        f"sys.version_info = collections.namedtuple('version_info', '{fields}')(3, 99, 0, 'final', 0)\n"
+    )
+    python.write_text(f'#!/bin/sh\nPYTHONPATH="{tmp_path}:$PYTHONPATH" exec {sys.executable} "$@"\n')
+    python.chmod(0o755)
+    workers(python)
+    with pytest.raises(ff.EngineError) as error:
+        ff.events(numbers(spark), time="t").window(ff.tumbling(10)).aggregate(x=ff.CollectList("x"))
+    assert str(error.value) == (
+        f"the workers of Spark run {python} (Python 3.99), another version than this process; {WANTED}, which "
+        "PYSPARK_DRIVER_PYTHON names where Spark starts it"
+    )
+
+
+@pytest.mark.slow
+def test_workers_without_pyarrow_behind_connect(tmp_path: Path, bare: Path) -> None:
+    pytest.importorskip("grpc")
+    (tmp_path / "program.py").write_text(PROGRAM)
+    there = os.environ | {"PYSPARK_PYTHON": str(bare), "SPARK_LOCAL_IP": "127.0.0.1"}
+    command = [sys.executable, "program.py"]
+    done = subprocess.run(command, cwd=tmp_path, env=there, capture_output=True, text=True, timeout=300)
+    assert done.stdout.strip() == (
+        f"the workers of Spark run {bare} (Python {VERSION}), which lacks pyarrow and numpy; {WANTED}"
+    ), done.stdout + done.stderr
