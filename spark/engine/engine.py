@@ -154,14 +154,12 @@ class Pipeline:
 
     def on_driver(self, packed: DataFrame) -> DataFrame:
         """Collect the partials, slide them, and hand the results back to the session."""
-        results = result_limits.results(
-            self.plan, *self._merged(self._collected(packed)), result_limits.DRIVER_RESULT_BYTES
-        )
+        most = result_limits.DRIVER_RESULT_BYTES
+        results = result_limits.results(self.plan, *self._merged(self._collected(packed)), most)
         if results is None:
             raise EngineError(
-                f"the results take more than the {result_limits.DRIVER_RESULT_BYTES >> 20:,} MiB that combine='driver' "
-                f"makes on the "
-                "driver; expected combine='executors' or 'auto' for as many"
+                f"the results take more than the {most >> 20:,} MiB that combine='driver' makes on the driver; "
+                "expected combine='executors' or 'auto' for as many"
             )
         return self._hand_back(results)
 
