@@ -1,4 +1,24 @@
-"""WHAT is computed: aggregate operations. Knows neither windows nor Spark."""
+"""What is computed: aggregate operations. Nothing here knows windows or Spark.
+
+=================  =============================================================================================
+folder             what is in it
+=================  =============================================================================================
+``sums``           Count, Sum, Average, Product, Ewma
+``extremes``       Min, Max, Range, BoolAnd, BoolOr, CountIf, BitAnd, BitOr, BitXor
+``moments``        means of other kinds, Variance, StdDev, Skewness, Kurtosis, Covariance, Correlation, LinearTrend
+``ordered``        First, Last, ArgMin, ArgMax, TopN, BottomN, CollectList, Concat, FirstN, LastN
+``distributions``  CountDistinct, CollectSet, Mode, DistinctSum, Quantile, Median, Histogram, and sketches
+``intervals``      TimeWeightedAverage, Covered: of interval events
+``combinators``    AllOf, Filtered, Mapped, FlatMapped, GroupedBy, ElementWise, Reducing
+``contract``       what an operation is (``operation.py``), and one bound to column types (``bound.py``)
+``states``         the types a field of a state can have
+``numeric``        reductions of rows to groups, compiled where there was a compiler
+``laws``           ``check_laws``
+=================  =============================================================================================
+
+Imports go down only: ``laws``, ``intervals``, ``combinators``, ``distributions``, ``ordered``, ``moments``, ``sums`` and
+``extremes``, ``contract``, ``numeric``, ``states``.
+"""
 
 from .combinators.all_of import AllOf
 from .combinators.elementwise import ElementWise

@@ -10,7 +10,7 @@ import pyarrow as pa
 from ..contract.bound import BoundAggregate
 from ..contract.column_functions import require_operation
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, Operation, State
+from ..contract.operation import AggregateOperation, Operation, State, TypedOperation
 from ..contract.sql_spec import Planes, SqlSpec, side_by_side
 from ..errors import QueryError
 
@@ -58,14 +58,13 @@ class AllOf(Operation):
         return Parts(self, parts)
 
 
-class Parts(AggregateOperation):
+class Parts(TypedOperation):
     """Bound operations side by side: the fields of each have its name before theirs."""
 
-    def __init__(self, spec: AllOf, parts: Mapping[str, BoundAggregate]) -> None:
-        super().__init__(*spec.columns)
-        self.spec = spec
+    def __init__(self, spec: Operation, parts: Mapping[str, BoundAggregate]) -> None:
+        super().__init__(spec)
         self.parts = parts
-        self.state = {  # type: ignore[misc]  # by what it is made of
+        self.state = {
             f"{name}.{key}": kind for name, part in parts.items() for key, kind in part.operation.state.items()
         }
         self.result = pa.struct([pa.field(name, part.result) for name, part in parts.items()])
@@ -73,9 +72,6 @@ class Parts(AggregateOperation):
         exact = any(part.operation.exact_deduct for part in parts.values())
         self.exact_deduct = exact and all(part.deducts[0] for part in parts.values())
         self.ufuncs = {f"{name}.{key}": each for name, part in parts.items() for key, each in part.ufuncs.items()}
-
-    def __repr__(self) -> str:
-        return repr(self.spec)
 
     def has(self, method: str) -> bool:
         return all(part.operation.has(method) for part in self.parts.values())

@@ -82,7 +82,7 @@ class Keys(Groups):
         lists = [each.cast(pa.list_(entries)) if i == place else each for i, each in enumerate(columns)]
         lengths, inputs = unfold(self, lists)
         key, inputs[place] = inputs[place].flatten()
-        return self.grouped(_repeated(frames, lengths), inputs, key)
+        return self.grouped(frames.repeated(lengths), inputs, key)
 
 
 class Places(Groups):
@@ -95,12 +95,7 @@ class Places(Groups):
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         lengths, inputs = unfold(self, columns)
         place = np.arange(len(inputs[0])) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        return self.grouped(_repeated(frames, lengths), inputs, pa.array(place))
+        return self.grouped(frames.repeated(lengths), inputs, pa.array(place))
 
     def finish(self, a: State) -> Any:
         return pa.ListArray.from_arrays(pa.array(groups_of(a).offsets.astype(np.int32)), self.finished(a))
-
-
-def _repeated(frames: Frames, lengths: Values) -> Frames:
-    index, ticks, order = (np.repeat(each, lengths) for each in (frames.index, frames.ticks, frames.order))
-    return Frames(index, frames.size, ticks, order)

@@ -9,9 +9,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..contract.bound import BoundAggregate, to_values
-from ..contract.column_functions import require_operation, valid_rows
-from ..contract.frames import Frames, Values
+from ..contract.bound import BoundAggregate
+from ..contract.column_functions import require_operation
+from ..contract.frames import Frames, Values, accumulate_where, to_values, valid_rows
 from ..contract.operation import AggregateOperation, Operation, State
 from ..contract.sample_columns import sample
 from ..contract.wrapped import Wrapped
@@ -129,10 +129,11 @@ class Passing(Wrapped):
         passing = self.spec.passing(columns[own:])
         if passing.all():
             return self.inner.accumulate(frames, columns[:own])
-        some, left = frames.where(passing)
-        if not some.size:
-            return self.inner.scatter(frames.size, left, {k: one[:0] for k, one in self.inner.identity.items()})
         rows = pa.array(passing)
-        return self.inner.scatter(
-            frames.size, left, self.inner.accumulate(some, [column.filter(rows) for column in columns[:own]])
+        inner = self.inner
+        return accumulate_where(
+            frames,
+            passing,
+            lambda some: inner.accumulate(some, [c.filter(rows) for c in columns[:own]]),
+            inner.identity,
         )

@@ -12,9 +12,9 @@ from numpy.typing import NDArray
 from ..contract.bound import BoundAggregate
 from ..contract.column_functions import require_operation
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, Operation, State
+from ..contract.operation import AggregateOperation, Operation, State, TypedOperation
 from ..ordered.sort_keys import Order
-from ..ordered.sorted_merge import find, rows_by_frame
+from ..ordered.sorted_merge import distinct_rows, find
 from ..states.arrays import Index, Ints
 from ..states.compensated import Compensated
 from ..states.fields import Column, CompensatedField, ExactField, RaggedField, concatenate
@@ -61,22 +61,18 @@ class GroupedBy(Operation):
         return Groups(self, inner, Order(self, self.columns[-1], types[-1]))
 
 
-class Groups(AggregateOperation):
+class Groups(TypedOperation):
     """States of groups: sorted values, for each how many events it has, and the state of the operation.
 
     Fields of the inner state are planes of the list of groups. Those that are lists themselves are kept in a list of
     their own, group after group, and the plane has their lengths (nested columns as Arrow and Dremel flatten them; S.
     Melnik et al., "Dremel: interactive analysis of web-scale datasets", 2010).
 
-    Groups are taken out exactly where their states are, by their counts; but windows slide by two-stacks, as those of
-    multisets do: a running state has every group since it began, a window only its own. At 10 keys, 1,440 frames and
-    windows of 60 frames, two-stacks took 0.11 s and deduct 0.45 s for 10 groups; for 1,000 groups 3.1 s and 17 s at 20
-    events a frame, 18.6 s and 19.4 s at 200. Compensated sums have no deduct here: inside lists they are not watched.
+    There is no deduct: a running state would have every group of a key, and two-stacks has only those of a window.
     """
 
     def __init__(self, spec: Operation, inner: BoundAggregate, order: Order) -> None:
-        super().__init__(*spec.columns)
-        self.spec = spec
+        super().__init__(spec)
         self.inner = inner
         self.order = order
         planes: dict[str, Any] = {"value": order.plane, "count": "int64"}
@@ -90,16 +86,9 @@ class Groups(AggregateOperation):
                 planes |= {f"state.{key}.{plane}": type for plane, type in kind.planes.items()}
             else:
                 planes[f"state.{key}"] = declared
-        self.state = {"groups": planes, **lists}  # type: ignore[misc]  # by what it wraps
+        self.state = {"groups": planes, **lists}
         self.result = pa.map_(order.type, inner.result)
         self.commutative = inner.commutative
-        self.invertible = inner.deducts[0] and not inner.compensated
-
-    def __repr__(self) -> str:
-        return repr(self.spec)
-
-    def has(self, method: str) -> bool:
-        return self.invertible if method == "deduct" else True
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         *inputs, by = columns
@@ -147,26 +136,6 @@ class Groups(AggregateOperation):
         counts = np.concatenate([count, less.planes["count"][new]])[order]
         lengths = more.lengths + np.bincount(less.owner[new], minlength=len(less))
         return self._packed(lengths, keys, counts, joined)
-
-    def deduct(self, a: State, b: State) -> State:
-        x, y = groups_of(a), groups_of(b)
-        if not y.offsets[-1]:
-            return a
-        _, at, both = find(x, y)
-        ours, theirs = at[both], np.flatnonzero(both)
-        count = x.planes["count"].copy()
-        count[ours] -= y.planes["count"][theirs]
-        states = self._unpacked(a)
-        source = np.arange(len(count))
-        alive = count[ours] > 0
-        ours, theirs = ours[alive], theirs[alive]
-        pool: list[State] = [states]
-        if len(ours):
-            pool.append(self.inner.deduct(_rows(states, ours), _rows(self._unpacked(b), theirs)))
-            source[ours] = len(count) + np.arange(len(ours))
-        kept = np.flatnonzero(count)
-        rest = {key: concatenate([each[key] for each in pool])[source[kept]] for key in states}
-        return self._packed(np.bincount(x.owner[kept], minlength=len(x)), x.planes["value"][kept], count[kept], rest)
 
     def finish(self, a: State) -> Any:
         groups = groups_of(a)
@@ -239,10 +208,7 @@ def _distinct(frames: Frames, ranks: Ints) -> tuple[Ints, Index, Ints, Index]:
         row[packed] = np.arange(len(packed))
         present = np.flatnonzero(count)
         return present // span, row[present], count[present], (np.cumsum(count > 0) - 1)[packed]
-    rows = rows_by_frame(frames, ranks)
-    index, ranks = frames.index[rows], ranks[rows]
-    starts = np.flatnonzero(np.r_[True, (index[1:] != index[:-1]) | (ranks[1:] != ranks[:-1])])
-    count = np.diff(np.append(starts, len(rows)))
+    rows, starts, count = distinct_rows(frames, ranks)
     groups = np.empty(len(rows), np.intp)
     groups[rows] = np.repeat(np.arange(len(starts)), count)
-    return index[starts], rows[starts], count, groups
+    return frames.index[rows[starts]], rows[starts], count, groups

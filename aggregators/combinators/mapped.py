@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ..contract.bound import BoundAggregate
 from ..contract.column_functions import apply, is_list, require_operation, unfold
-from ..contract.frames import Frames, Values
+from ..contract.frames import Frames, Values, accumulate_where
 from ..contract.operation import AggregateOperation, Operation, State
 from ..contract.sample_columns import sample
 from ..contract.wrapped import Wrapped
@@ -181,10 +181,9 @@ class Unfolded(MappedColumns):
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         lengths, items = unfold(self, self.mapped(columns))
         filled = lengths > 0
-        some, left = frames.where(filled)
-        if not some.size:
-            return self.inner.scatter(frames.size, left, {k: one[:0] for k, one in self.inner.identity.items()})
-        lengths = lengths[filled]
-        index, ticks, order = (np.repeat(each, lengths) for each in (some.index, some.ticks, some.order))
-        each = Frames(index, some.size, ticks, order)
-        return self.inner.scatter(frames.size, left, self.inner.accumulate(each, items[: len(self.inner.columns)]))
+        inner = self.inner
+
+        def accumulate(some: Frames) -> State:
+            return inner.accumulate(some.repeated(lengths[filled]), items[: len(inner.columns)])
+
+        return accumulate_where(frames, filled, accumulate, inner.identity)

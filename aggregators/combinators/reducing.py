@@ -10,7 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, Operation, State
+from ..contract.operation import AggregateOperation, Operation, State, TypedOperation
 from ..errors import OperationError, QueryError
 from ..ordered.sorted_merge import rows_by_frame
 from ..states.fields import Objects, Plain, field
@@ -73,23 +73,21 @@ class Reducing(Operation):
         return (Reduction if self.inverse is None else InvertibleReduction)(self, type)
 
 
-class Reduction(AggregateOperation):
+class Reduction(TypedOperation):
     """A reduction of values of one type."""
 
+    spec: Reducing
+
     def __init__(self, spec: Reducing, type: pa.DataType) -> None:
-        super().__init__(*spec.columns)
-        self.spec = spec
+        super().__init__(spec)
         self.result = type
-        self.state = {"value": type}  # type: ignore[misc]  # by type of input
+        self.state = {"value": type}
         self.field = cast("Plain | Objects", field(type))
         try:
             identity = pa.scalar(spec.identity, type)
             self.identity = self.field.from_arrow([pa.array([identity], type)])[0]
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, OverflowError) as error:
             raise QueryError(f"identity of {spec!r} is {spec.identity!r}; expected a value of {type}") from error
-
-    def __repr__(self) -> str:
-        return repr(self.spec)
 
     def create(self) -> Mapping[str, Any]:
         return {"value": self.identity}

@@ -15,21 +15,17 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..errors import ColumnError, FramefoldError, OperationError
+from ..states.arrays import Index
 from ..states.compensated import Compensated
-from ..states.fields import Column, CompensatedField, Plain, RaggedField, field, numpy_type, place
+from ..states.fields import Column, CompensatedField, Plain, RaggedField, field, place
 from ..states.limbs import Exact
 from . import trial
-from .frames import Frames, Values
+from .frames import Frames, Values, accumulate_where, to_values, valid_rows
 from .operation import AggregateOperation, Operation, State
 from .sql_spec import Planes, SqlSpec
 
 PACKAGE = __name__.removesuffix("contract.bound")
 """Where built-in operations are defined: their functions are trusted."""
-
-
-def to_values(column: pa.Array) -> Values:
-    """A column without nulls as ``accumulate`` gets it: numpy where its type has one, Arrow otherwise."""
-    return column if numpy_type(column.type) is None else column.to_numpy(zero_copy_only=False)
 
 
 class BoundAggregate:
@@ -140,15 +136,16 @@ class BoundAggregate:
         """The states of all frames of a batch; rows with a null in an input column are left out."""
         if not self.spec.drops_nulls:
             return self._accumulate(frames, inputs)
-        nulls = [column for column in inputs if column.null_count]
-        if not nulls:
-            return self._accumulate(frames, [to_values(column) for column in inputs])
-        valid = np.logical_and.reduce([column.is_valid().to_numpy(zero_copy_only=False) for column in nulls])
-        some, left = frames.where(valid)
-        if not some.size:
-            return self.scatter(frames.size, left, {key: column[:0] for key, column in self.identity.items()})
+        valid = valid_rows(inputs)
+        if valid is None:
+            return self._accumulate(frames, list(map(to_values, inputs)))
         rows = pa.array(np.flatnonzero(valid))
-        return self.scatter(frames.size, left, self._accumulate(some, [to_values(each.take(rows)) for each in inputs]))
+        return accumulate_where(
+            frames,
+            valid,
+            lambda some: self._accumulate(some, [to_values(each.take(rows)) for each in inputs]),
+            self.identity,
+        )
 
     def _accumulate(self, frames: Frames, inputs: Sequence[Values]) -> State:
         with np.errstate(all="ignore"):
@@ -180,7 +177,7 @@ class BoundAggregate:
         """The results of states, of the type ``result``."""
         return self.to_result(self.finished(a), self.result)
 
-    def scatter(self, size: int, rows: NDArray[np.intp], states: State) -> State:
+    def scatter(self, size: int, rows: Index, states: State) -> State:
         """States at some of ``size`` frames, and the identity at the others."""
         return {key: place(size, rows, states[key], self.identity[key]) for key in self.fields}
 

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import OperationError, QueryError
-from ..states.arrays import Bools, Ints
-from .bound import to_values
+from ..states.arrays import Ints
+from .frames import to_values, valid_rows
 from .operation import Operation
 
 PLACES = 18
@@ -25,15 +25,6 @@ def require_operation(name: str, operation: object) -> Operation:
         hint = f", such as ff.{operation.__name__}(...)" if isinstance(operation, type) else ""
         raise QueryError(f"{name} is given {operation!r}; expected an aggregate operation{hint}")
     return operation
-
-
-def valid_rows(columns: Sequence[pa.Array]) -> Bools | None:
-    """Which rows have no null in any column; None where all are such."""
-    nulls = [column for column in columns if column.null_count]
-    if not nulls:
-        return None
-    valid: Bools = np.logical_and.reduce([c.is_valid().to_numpy(zero_copy_only=False) for c in nulls])
-    return valid
 
 
 def apply(

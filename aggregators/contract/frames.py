@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
 
@@ -16,6 +16,7 @@ from ..numeric.grouped_min_max import greatest, least
 from ..numeric.grouped_sums import cut_at, largest_of, summed
 from ..states.arrays import Bools, Floats, Index, Ints
 from ..states.compensated import HUGE, Compensated
+from ..states.fields import numpy_type, place
 from ..states.limbs import Exact
 
 Values = Any
@@ -23,6 +24,20 @@ Values = Any
 
 CHUNK = 1 << 21
 """As many 32-bit integers as float64 adds up without rounding."""
+
+
+def to_values(column: pa.Array) -> Values:
+    """A column without nulls as ``accumulate`` gets it: numpy where its type has one, Arrow otherwise."""
+    return column if numpy_type(column.type) is None else column.to_numpy(zero_copy_only=False)
+
+
+def valid_rows(columns: Sequence[pa.Array]) -> Bools | None:
+    """Which rows have no null in any column; None where all are such."""
+    nulls = [column for column in columns if column.null_count]
+    if not nulls:
+        return None
+    valid: Bools = np.logical_and.reduce([c.is_valid().to_numpy(zero_copy_only=False) for c in nulls])
+    return valid
 
 
 class Frames:
@@ -78,6 +93,11 @@ class Frames:
         left[index] = True
         frames = np.flatnonzero(left)
         return Frames((np.cumsum(left) - 1)[index], len(frames), self.ticks[kept], self.order[kept]), frames
+
+    def repeated(self, times: Ints) -> Frames:
+        """Each row as often as it says, such as once for each item of a list."""
+        index, ticks, order = (np.repeat(each, times) for each in (self.index, self.ticks, self.order))
+        return Frames(index, self.size, ticks, order)
 
     def count(self, values: Values = None) -> Ints:
         """How many rows each frame has."""
@@ -224,6 +244,15 @@ class Frames:
         ends = np.cumsum(self.count())
         for start, end in zip((ends - self.count()).tolist(), ends.tolist(), strict=True):
             yield values[start:end]
+
+
+def accumulate_where(
+    frames: Frames, rows: Bools, accumulate: Callable[[Frames], Mapping[str, Any]], identity: Mapping[str, Any]
+) -> dict[str, Any]:
+    """States of some of the rows, as ``accumulate`` makes them; the identity, one state, in frames with no such row."""
+    some, left = frames.where(rows)
+    states = accumulate(some) if some.size else {key: column[:0] for key, column in identity.items()}
+    return {key: place(frames.size, left, states[key], column) for key, column in identity.items()}
 
 
 def _take(values: Values, rows: Index) -> Values:

@@ -1,4 +1,4 @@
-"""Columns of numbers, and operations on them with a float as result."""
+"""Columns of numbers, and operations whose states are sums."""
 
 from __future__ import annotations
 
@@ -49,8 +49,10 @@ class OfNumbers(AggregateOperation):
         return self
 
 
-class OfSums(OfNumbers):
-    """The same with a state all fields of which are sums."""
+class Sums(AggregateOperation):
+    """A commutative operation; all fields of its state are sums."""
+
+    commutative = True
 
     @property
     def ufuncs(self) -> dict[str, np.ufunc]:  # type: ignore[override]  # by the state
@@ -59,3 +61,14 @@ class OfSums(OfNumbers):
 
     def combine(self, a: State, b: State) -> State:
         return {field: a[field] + b[field] for field in self.state}
+
+
+class ExactSums(Sums):
+    """The same with sums that can be deducted."""
+
+    def deduct(self, a: State, b: State) -> State:
+        return {field: a[field] - b[field] for field in self.state}
+
+
+class OfSums(OfNumbers, Sums):
+    """An operation on columns of numbers, with sums for its state."""

@@ -71,8 +71,12 @@ class Operation(ABC):
         inner = {name: _each(value, lambda part: part.at_times(duration)) for name, value in self._made_of().items()}
         if not inner:
             return self
+        return self.changed(**inner)
+
+    def changed(self, **attributes: Any) -> Self:
+        """A copy with other values of some attributes."""
         operation = copy.copy(self)
-        vars(operation).update(inner)
+        vars(operation).update(attributes)
         return operation
 
     def _made_of(self) -> dict[str, Any]:
@@ -114,9 +118,7 @@ class Operation(ABC):
         >>> ff.events(events, time="t").window(ff.tumbling(4)).aggregate(x=both, n=ff.Count()).to_pylist()[:2]
         [{'window': {'start': 0, 'end': 2}, 'x': 3, 'n': None}, {'window': {'start': 0, 'end': 4}, 'x': 3, 'n': 2}]
         """
-        operation = copy.copy(self)
-        operation.windows = windows
-        return operation
+        return self.changed(windows=windows)
 
     def then(self, function: Callable[[Any], Any], *, result: Any = None) -> Operation:
         """The operation with its results passed through a function of whole columns, without nulls.
@@ -161,7 +163,7 @@ class AggregateOperation(Operation):
     [2.0, 4.0, 2.828427, 1.0]
     """
 
-    state: ClassVar[Mapping[str, Any]] = {}
+    state: Mapping[str, Any] = {}
     ufuncs: Mapping[str, Any] = {}
     takes_empty_frames: ClassVar[bool] = False
     """Whether ``accumulate`` may be given frames without a row, which are thrown away. Only asked of our own."""
@@ -222,6 +224,17 @@ class AggregateOperation(Operation):
     def has(self, method: str) -> bool:
         """Whether a subclass has written the method."""
         return getattr(type(self), method) is not getattr(AggregateOperation, method)
+
+
+class TypedOperation(AggregateOperation):
+    """What ``bind`` makes of an operation, its ``spec``, for columns of some types; it prints as the spec does."""
+
+    def __init__(self, spec: Operation) -> None:
+        super().__init__(*spec.columns)
+        self.spec = spec
+
+    def __repr__(self) -> str:
+        return repr(self.spec)
 
 
 def _each(value: Any, change: Callable[[Operation], Operation]) -> Any:

@@ -11,29 +11,25 @@ from ..errors import QueryError
 from .bound import BoundAggregate
 from .column_functions import apply, require_operation
 from .frames import Frames, Values
-from .operation import AggregateOperation, Operation, State
+from .operation import AggregateOperation, Operation, State, TypedOperation
 from .sql_spec import SqlSpec
 from .trial import named_type
 
 
-class Wrapped(AggregateOperation):
+class Wrapped(TypedOperation):
     """A bound operation with something done to its input or its results; its states are those of what it wraps.
 
     Deduct, order, exactness and the way of sliding follow from the states, so they are inherited too.
     """
 
     def __init__(self, spec: Operation, inner: BoundAggregate) -> None:
-        super().__init__(*spec.columns)
-        self.spec = spec
+        super().__init__(spec)
         self.inner = inner
-        self.state = inner.operation.state  # type: ignore[misc]  # by what it wraps
+        self.state = inner.operation.state
         self.result = inner.result
         self.commutative = inner.commutative
         self.exact_deduct = inner.operation.exact_deduct
         self.ufuncs = inner.ufuncs
-
-    def __repr__(self) -> str:
-        return repr(self.spec)
 
     def has(self, method: str) -> bool:
         return self.inner.operation.has(method)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -22,7 +22,7 @@ class DistinctSketch(Sketch):
 
     precision: int
 
-    def of_type(self, type: pa.DataType, bound: Self) -> pa.DataType:
+    def type_of_value(self, type: pa.DataType) -> pa.DataType:
         if not self.of_sketches:
             require_items(self, type)
         return pa.int64()

@@ -99,10 +99,8 @@ class DistinctSum(Multiset):
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         require_numbers(self, types[0])
-        bound = self.of_type(types[0])
-        bound.sum = Sum(self.columns[0]).bind(types[0])
-        bound.result = bound.sum.result
-        return bound
+        total = Sum(self.columns[0]).bind(types[0])
+        return super().bind(*types).changed(sum=total, result=total.result)
 
     def finish(self, a: State) -> Any:
         lists = items(a)

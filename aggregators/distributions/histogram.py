@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import floats, is_number
-from ..contract.operation import AggregateOperation, State
+from ..contract.operation import AggregateOperation, State, TypedOperation
 from ..errors import ColumnError, QueryError
 from ..ordered.multiset import Multiset, items
 from ..states.arrays import Ints
@@ -66,7 +66,7 @@ class Histogram(Multiset):
             raise QueryError(f"bins= of {self!r} is {bins!r}; expected two or more edges, ascending")
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
-        return self.of_type(types[0]) if self.bins is None else BinnedHistogram(self, types[0])
+        return super().bind(*types) if self.bins is None else BinnedHistogram(self, types[0])
 
     def type_of_result(self, type: pa.DataType) -> pa.DataType:
         return pa.map_(type, pa.int64())
@@ -78,7 +78,7 @@ class Histogram(Multiset):
         return pa.MapArray.from_arrays(offsets, values, counts)
 
 
-class BinnedHistogram(AggregateOperation):
+class BinnedHistogram(TypedOperation):
     """Counts of bins: a list a state, of none for the identity and of one count a bin for all others."""
 
     state = {"bins": {"count": "int64"}}
@@ -87,13 +87,9 @@ class BinnedHistogram(AggregateOperation):
     exact_deduct = True  # counts are integers, and a running state has as many as any other
 
     def __init__(self, spec: Histogram, type: pa.DataType) -> None:
-        super().__init__(*spec.columns)
-        self.spec = spec
+        super().__init__(spec)
         self.edges = edges_of(spec, type)
         self.size = len(self.edges) - 1
-
-    def __repr__(self) -> str:
-        return repr(self.spec)
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         values = columns[0] if isinstance(columns[0], np.ndarray) else floats(columns[0])

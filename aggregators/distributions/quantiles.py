@@ -63,7 +63,7 @@ class Quantile(Multiset):
                 f"{self!r} needs a column of numbers (integers, floats or decimals); {self.columns[0]!r} is "
                 f"{types[0]}: method='discrete' takes any type that has an order"
             )
-        return self.of_type(types[0])
+        return super().bind(*types)
 
     def type_of_result(self, type: pa.DataType) -> pa.DataType:
         each = pa.float64() if self.method == "linear" else type

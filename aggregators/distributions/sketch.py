@@ -6,11 +6,10 @@ can be read by every library of Apache DataSketches. Sketches never deduct; wind
 
 from __future__ import annotations
 
-import copy
 import importlib
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, Literal, Self, cast
+from typing import Any, Literal, cast
 
 import numpy as np
 import pyarrow as pa
@@ -19,7 +18,7 @@ from numpy.typing import NDArray
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, Operation, State
 from ..errors import ColumnError, EngineError, QueryError
-from ..ordered.sorted_merge import rows_by_frame
+from ..ordered.sorted_merge import distinct_rows
 from ..states.arrays import Ints
 
 Output = Literal["value", "sketch"]
@@ -63,11 +62,9 @@ class Sketch(AggregateOperation):
         binary = pa.types.is_binary(types[0]) or pa.types.is_large_binary(types[0])
         if self.of_sketches and not binary:
             raise ColumnError(f"{self!r} needs a column of serialized sketches; {self.columns[0]!r} is {types[0]}")
-        bound = copy.copy(self)
-        bound.result = pa.binary() if self.output == "sketch" else self.of_type(types[0], bound)
-        return bound
+        return self.changed(result=pa.binary() if self.output == "sketch" else self.type_of_value(types[0]))
 
-    def of_type(self, type: pa.DataType, bound: Self) -> pa.DataType:
+    def type_of_value(self, type: pa.DataType) -> pa.DataType:
         """The type of the value for a column of a type; ColumnError where the operation cannot work on it."""
         raise AssertionError("written by every sketch")
 
@@ -159,11 +156,9 @@ def distinct_items(frames: Frames, values: Values) -> tuple[NDArray[Any], Ints, 
     """The distinct items of each frame, frame by frame; how often each occurs; how many a frame has; if numbers."""
     found, numbers = items(values)
     ranks = np.unique(found.view(np.int64), return_inverse=True)[1] if numbers else _codes(found)
-    rows = rows_by_frame(frames, ranks)
-    index, sorted_ranks = frames.index[rows], ranks[rows]
-    starts = np.flatnonzero(np.r_[True, (index[1:] != index[:-1]) | (sorted_ranks[1:] != sorted_ranks[:-1])])
-    count = np.diff(np.append(starts, len(rows)))
-    return found[rows[starts]], count, np.bincount(index[starts], minlength=frames.size), numbers
+    rows, starts, count = distinct_rows(frames, ranks)
+    rows = rows[starts]
+    return found[rows], count, np.bincount(frames.index[rows], minlength=frames.size), numbers
 
 
 def _codes(texts: NDArray[Any]) -> Ints:

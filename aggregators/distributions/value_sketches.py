@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, Self
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -86,7 +86,7 @@ class ApproxQuantile(Sketch):
         if method == "req" and self.k % 2:
             raise QueryError(f"k= of {self!r} is {k!r}; expected an even number for REQ")
 
-    def of_type(self, type: pa.DataType, bound: Self) -> pa.DataType:
+    def type_of_value(self, type: pa.DataType) -> pa.DataType:
         if not self.of_sketches and not is_number(type):
             raise ColumnError(f"{self!r} needs a column of numbers; {self.columns[0]!r} is {type}")
         return pa.float64() if self.one else pa.list_(pa.float64())
@@ -198,7 +198,7 @@ class FrequentItems(Sketch):
             bound.number = int
         return bound
 
-    def of_type(self, type: pa.DataType, bound: Self) -> pa.DataType:
+    def type_of_value(self, type: pa.DataType) -> pa.DataType:
         item = self.type if self.of_sketches else type
         return pa.list_(pa.struct([pa.field("item", item), pa.field("count", pa.int64())]))
 

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from ..contract.frames import Frames, Values
+from ..contract.numeric_columns import ExactSums
 from ..contract.operation import AggregateOperation, State
 from ..errors import ColumnError
 from ..states.fields import numpy_type
 
 
-class BoolAnd(AggregateOperation):
+class BoolAnd(ExactSums):
     """Whether a column of booleans is true in all rows; null where a window has none. As Spark's ``bool_and``.
 
     States count the rows and those that are true, so that they deduct exactly.
@@ -29,10 +29,8 @@ class BoolAnd(AggregateOperation):
     """
 
     state = {"true": "int64", "count": "int64"}
-    ufuncs = dict.fromkeys(state, np.add)
     sql = {"true": "count_if({0})", "count": "count({0})"}
     result: pa.DataType = pa.bool_()
-    commutative = True
 
     def __init__(self, column: str) -> None:
         super().__init__(column)
@@ -44,12 +42,6 @@ class BoolAnd(AggregateOperation):
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         return {"true": frames.sum(columns[0]), "count": frames.count()}
-
-    def combine(self, a: State, b: State) -> State:
-        return {field: a[field] + b[field] for field in self.state}
-
-    def deduct(self, a: State, b: State) -> State:
-        return {field: a[field] - b[field] for field in self.state}
 
     def finish(self, a: State) -> Any:
         count = a["count"]
@@ -105,11 +97,8 @@ class Bits(AggregateOperation):
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         if not pa.types.is_integer(types[0]):
             raise ColumnError(f"{self!r} needs a column of integers; {self.columns[0]!r} is {types[0]}")
-        bound = type(self)(self.columns[0])
-        bound.result = types[0]
-        bound.state = {"bits": types[0], "count": "int64"}  # type: ignore[misc]  # by type of input
-        bound.ufuncs = {"bits": self.join, "count": np.add}
-        return bound
+        state = {"bits": types[0], "count": "int64"}
+        return self.changed(result=types[0], state=state, ufuncs={"bits": self.join, "count": np.add})
 
     def create(self) -> Mapping[str, Any]:
         neutral = self.join.identity or 0
@@ -126,15 +115,10 @@ class Bits(AggregateOperation):
         return {"bits": f"bit_{self.join.__name__.removeprefix('bitwise_')}({{0}})", "count": "count({0})"}
 
     def combine(self, a: State, b: State) -> State:
-        return {"bits": self.join(bits(a), bits(b)), "count": a["count"] + b["count"]}
+        return {"bits": self.join(a["bits"], b["bits"]), "count": a["count"] + b["count"]}
 
     def finish(self, a: State) -> Any:
-        return pa.array(bits(a), mask=a["count"] == 0)
-
-
-def bits(a: State) -> NDArray[Any]:
-    """The field ``bits`` of states."""
-    return cast(NDArray[Any], a["bits"])
+        return pa.array(a["bits"], mask=a["count"] == 0)
 
 
 class BitAnd(Bits):
@@ -185,4 +169,4 @@ class BitXor(Bits):
     join = np.bitwise_xor
 
     def deduct(self, a: State, b: State) -> State:
-        return {"bits": self.join(bits(a), bits(b)), "count": a["count"] - b["count"]}
+        return {"bits": self.join(a["bits"], b["bits"]), "count": a["count"] - b["count"]}

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, State
+from ..contract.operation import AggregateOperation, State, TypedOperation
 from ..contract.sql_spec import SqlSpec
 from ..errors import ColumnError
 from ..states.fields import numpy_type
@@ -75,26 +75,22 @@ def neutral_value(type: pa.DataType) -> Any:
     return None
 
 
-class Extreme(AggregateOperation):
+class Extreme(TypedOperation):
     """The least or greatest value of a column that numpy has a type for."""
 
     commutative = True
     takes_empty_frames = True
 
     def __init__(self, spec: Min, type: pa.DataType, neutral: Any) -> None:
-        super().__init__(*spec.columns)
-        self.spec = spec
+        super().__init__(spec)
         self.least = spec.least
         self.result = type
         self.neutral = neutral
-        self.state = {"value": type, "seen": "bool"}  # type: ignore[misc]  # by type of input
+        self.state = {"value": type, "seen": "bool"}
         # NaN is above all values, NaT is none.
         dtype = numpy_type(type)
         most = np.maximum if dtype is not None and dtype.kind == "f" else np.fmax
         self.ufuncs = {"value": np.fmin if self.least else most, "seen": np.logical_or}
-
-    def __repr__(self) -> str:
-        return repr(self.spec)
 
     def create(self) -> Mapping[str, Any]:
         """NaN and NaT, which fmin and fmax leave aside; -inf, below all floats; the least or greatest integer."""

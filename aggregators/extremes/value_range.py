@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -10,9 +10,9 @@ import pyarrow.compute as pc
 
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import is_decimal, is_number
-from ..contract.operation import AggregateOperation, State
+from ..contract.operation import AggregateOperation, State, TypedOperation
 from ..errors import ColumnError, SumOverflowError
-from .min_max import Extreme, Max, Min
+from .min_max import Max, Min
 
 
 class Range(AggregateOperation):
@@ -47,26 +47,22 @@ class Range(AggregateOperation):
         return Spread(self, types[0])
 
 
-class Spread(AggregateOperation):
+class Spread(TypedOperation):
     """The range of a column of one type: its least and greatest values side by side."""
 
     commutative = True
 
     def __init__(self, spec: Range, type: pa.DataType) -> None:
-        super().__init__(*spec.columns)
-        self.spec = spec
+        super().__init__(spec)
         self.result = difference_type(type)
         if self.result is None:
             raise ColumnError(
                 f"{spec!r} needs a column of numbers, dates, timestamps or durations; {self.columns[0]!r} is {type}"
             )
-        self.low = cast(Extreme, Min(self.columns[0]).bind(type))
-        self.high = cast(Extreme, Max(self.columns[0]).bind(type))
-        self.state = {"low": type, "high": type, "seen": "bool"}  # type: ignore[misc]  # by type of input
+        self.low = Min(self.columns[0]).bind(type)
+        self.high = Max(self.columns[0]).bind(type)
+        self.state = {"low": type, "high": type, "seen": "bool"}
         self.ufuncs = {"low": self.low.ufuncs["value"], "high": self.high.ufuncs["value"], "seen": np.logical_or}
-
-    def __repr__(self) -> str:
-        return repr(self.spec)
 
     def create(self) -> dict[str, Any]:
         return {"low": self.low.create()["value"], "high": self.high.create()["value"], "seen": False}

@@ -11,8 +11,8 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import OfSums, floats
-from ..contract.operation import AggregateOperation, State
+from ..contract.numeric_columns import ExactSums, floats
+from ..contract.operation import AggregateOperation, State, TypedOperation
 from ..errors import SumOverflowError
 from ..states.arrays import Ints
 from ..states.compensated import BIG, SHIFT, Compensated, two_sum
@@ -23,18 +23,14 @@ LARGE = 2.0**896
 """From this magnitude on a product with ticks is kept apart, as it might be beyond what sums can hold."""
 
 
-class ClippedTicks(OfSums):
+class ClippedTicks(TypedOperation, ExactSums):
     """The lifetimes of events in one stretch of time, added up."""
 
     state = {"ticks": "exact"}
 
     def __init__(self, spec: AggregateOperation) -> None:
-        super().__init__(*spec.columns)
-        self.spec = spec
+        super().__init__(spec)
         self.result = spec.result
-
-    def __repr__(self) -> str:
-        return repr(self.spec)
 
     def of(self, frames: Frames, columns: tuple[Values, ...], ticks: Ints) -> State:
         """The states of groups of events, each of which lives for so many ticks."""
@@ -47,9 +43,6 @@ class ClippedTicks(OfSums):
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         raise AssertionError("states of lifetimes are made by of()")
-
-    def deduct(self, a: State, b: State) -> State:
-        return {key: a[key] - b[key] for key in a}
 
     def finish(self, a: State) -> Any:
         ticks, fits = a["ticks"].int64()

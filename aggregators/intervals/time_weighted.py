@@ -7,14 +7,13 @@ any frame between (level). From these follow the states of all frames, and windo
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
 
-from ..combinators.all_of import AllOf, Parts
+from ..combinators.all_of import Parts
 from ..combinators.mapped import Unfolded
 from ..contract.bound import BoundAggregate
 from ..contract.frames import Frames, Values
@@ -84,13 +83,11 @@ class Covered(AggregateOperation):
 
     def at_times(self, duration: Callable[[Duration, str], int]) -> Covered:
         """The operation for a time column: microseconds where a day has so many ticks."""
-        bound = copy.copy(self)
         try:
             day = duration("1 day", f"a lifetime of {self!r}")
         except DurationError:  # integers have no days
-            return bound
-        bound.result = pa.int64() if day == 1 else pa.duration("us")
-        return bound
+            return self
+        return self.changed(result=pa.int64() if day == 1 else pa.duration("us"))
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         return OverLifetimes(self, ClippedTicks(self))
@@ -140,7 +137,7 @@ class OverLifetimes(Parts):
 
     def __init__(self, spec: AggregateOperation, clipped: ClippedTicks, *types: pa.DataType) -> None:
         self.clipped = BoundAggregate("lifetimes", clipped, types)
-        super().__init__(cast(AllOf, spec), dict.fromkeys(("head", "tail", "level"), self.clipped))
+        super().__init__(spec, dict.fromkeys(("head", "tail", "level"), self.clipped))
         self.result = clipped.result
 
     @property

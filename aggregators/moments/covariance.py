@@ -157,16 +157,16 @@ class LinearTrend(Paired):
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         x, y = self.columns
-        bound = LinearTrend(x, y)
+        ticks = 1
         if pa.types.is_timestamp(types[0]) or pa.types.is_duration(types[0]):
-            bound.ticks = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[types[0].unit]
+            ticks = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}[types[0].unit]
         elif pa.types.is_date64(types[0]):
-            bound.ticks = 86_400_000
+            ticks = 86_400_000
         elif not is_number(types[0]) and not pa.types.is_date(types[0]):
             raise ColumnError(f"{self!r} needs numbers, timestamps, dates or durations as x; {x!r} is {types[0]}")
         if not is_number(types[1]):
             raise ColumnError(f"{self!r} needs numbers (integers, floats or decimals) as y; {y!r} is {types[1]}")
-        return bound
+        return self.changed(ticks=ticks)
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         x, y = columns

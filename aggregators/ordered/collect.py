@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import copy
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -40,15 +39,9 @@ class CollectList(AggregateOperation):
         super().__init__(column)
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
-        return self.of_type(types[0])
-
-    def of_type(self, type: pa.DataType) -> Self:
-        """The operation for a column of a type."""
-        bound = copy.copy(self)
-        bound.type = type
-        bound.state = {"items": {"time": "int64", "value": type}}  # type: ignore[misc]  # by type of input
-        bound.result = bound.type_of_result(type)
-        return bound
+        (type,) = types
+        state = {"items": {"time": "int64", "value": type}}
+        return self.changed(type=type, state=state, result=self.type_of_result(type))
 
     def type_of_result(self, type: pa.DataType) -> pa.DataType:
         """The type of the result for a column of a type."""

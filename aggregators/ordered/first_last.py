@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, State
+from ..contract.operation import AggregateOperation, State, TypedOperation
 from ..states.fields import field
 from .pick import TIME, Pick
 from .sort_keys import Order
@@ -75,20 +75,16 @@ class Last(First):
     earliest = False
 
 
-class Edge(AggregateOperation):
+class Edge(TypedOperation):
     """The first or last value of a column of one type, together with its time."""
 
     commutative = True
 
     def __init__(self, spec: First, type: pa.DataType) -> None:
-        super().__init__(*spec.columns)
-        self.spec = spec
+        super().__init__(spec)
         self.earliest = spec.earliest
         self.result = type
-        self.state = {"time": "int64", "value": type, "seen": "bool"}  # type: ignore[misc]  # by type of input
-
-    def __repr__(self) -> str:
-        return repr(self.spec)
+        self.state = {"time": "int64", "value": type, "seen": "bool"}
 
     def create(self) -> Mapping[str, Any]:
         neutral = None if field(self.result).full(None, 0).dtype == object else 0  # type: ignore[union-attr]

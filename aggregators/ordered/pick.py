@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, Operation, State
+from ..contract.frames import Frames, Values, accumulate_where
+from ..contract.operation import Operation, State, TypedOperation
 from ..states.arrays import Bools
-from ..states.fields import field, place
+from ..states.fields import field
 from .sort_keys import Order, restored, stored
 from .sorted_merge import rows_by_frame
 
@@ -20,7 +20,7 @@ TIME = None
 """Stands for the time of an event where it is a key of the order."""
 
 
-class Pick(AggregateOperation):
+class Pick(TypedOperation):
     """The value of one column at the event that is first by a time and the value of another column.
 
     Events whose second column is null are left out; those whose first is, only where the operation asked for says so.
@@ -42,16 +42,12 @@ class Pick(AggregateOperation):
     def __init__(
         self, spec: Operation, type: pa.DataType, by: tuple[tuple[Order | None, bool], ...], last: bool
     ) -> None:
-        super().__init__(*spec.columns)
-        self.spec = spec
+        super().__init__(spec)
         self.by = by
         self.last = last
         self.result = type
         keys = {f"key{i}": "int64" if order is None else order.plane for i, (order, _) in enumerate(by)}
-        self.state = keys | {"value": type, "known": "bool", "seen": "bool"}  # type: ignore[misc]  # by type of input
-
-    def __repr__(self) -> str:
-        return repr(self.spec)
+        self.state = keys | {"value": type, "known": "bool", "seen": "bool"}
 
     def create(self) -> Mapping[str, Any]:
         neutral = None if field(self.result).full(None, 0).dtype == object else 0  # type: ignore[union-attr]
@@ -64,14 +60,11 @@ class Pick(AggregateOperation):
         if not compared.null_count:
             return self._picked(frames, *columns)
         valid = compared.is_valid().to_numpy(zero_copy_only=False)
-        some, left = frames.where(valid)
         identity = {key: field(kind).full(self.create()[key], 1) for key, kind in self.state.items()}
         rows = pa.array(np.flatnonzero(valid))
-        picked = self._picked(some, *(column.take(rows) for column in columns)) if some.size else None
-        return {
-            key: place(frames.size, left, column[:0] if picked is None else picked[key], column)
-            for key, column in identity.items()
-        }
+        return accumulate_where(
+            frames, valid, lambda some: self._picked(some, *(column.take(rows) for column in columns)), identity
+        )
 
     def _picked(self, frames: Frames, value: pa.Array, compared: pa.Array) -> State:
         ranks = []

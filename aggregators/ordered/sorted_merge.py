@@ -36,6 +36,14 @@ def rows_by_frame(frames: Frames, *keys: Ints) -> Rows:
     return np.arange(len(frames.index)) if order is None else order
 
 
+def distinct_rows(frames: Frames, ranks: Ints) -> tuple[Rows, Rows, Ints]:
+    """The rows of a batch by frame and rank, where among them each distinct pair begins, and how many rows have it."""
+    rows = rows_by_frame(frames, ranks)
+    index, ranks = frames.index[rows], ranks[rows]
+    starts = np.flatnonzero(np.r_[True, (index[1:] != index[:-1]) | (ranks[1:] != ranks[:-1])])
+    return rows, starts, np.diff(np.append(starts, len(rows)))
+
+
 def _narrow(index: Rows, size: int) -> NDArray[Any]:
     """Frames of rows as 16-bit integers, which numpy sorts by radix, where there are few."""
     return index.astype(np.uint16) if size <= 1 << 16 else index

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, State
+from ..contract.operation import AggregateOperation, State, TypedOperation
 from ..errors import QueryError
 from ..states.ragged import Ragged
 from .collect import lists_of, require_count
@@ -124,14 +124,14 @@ class BottomN(TopN):
     greatest = False
 
 
-class Ranked(AggregateOperation):
+class Ranked(TypedOperation):
     """The first n events of columns of some types in the order of a value, then of time."""
 
     commutative = True
+    spec: TopN
 
     def __init__(self, spec: TopN, types: tuple[pa.DataType, ...]) -> None:
-        super().__init__(*spec.columns)
-        self.spec = spec
+        super().__init__(spec)
         self.n = spec.n
         self.order = Order(spec, spec.columns[0], types[0])
         self.types = types
@@ -139,12 +139,9 @@ class Ranked(AggregateOperation):
         planes: dict[str, Any] = {"rank": self.order.plane, "time": "int64"}
         for i, type in enumerate(types[1:]):
             planes |= {f"value{i}": type, f"known{i}": "bool"}
-        self.state = {"items": planes}  # type: ignore[misc]  # by type of input
+        self.state = {"items": planes}
         each = types[0] if len(types) == 1 else pa.struct(list(zip(spec.columns, types, strict=True)))
         self.result = pa.list_(each)
-
-    def __repr__(self) -> str:
-        return repr(self.spec)
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         kept = np.flatnonzero(columns[0].is_valid().to_numpy(zero_copy_only=False))

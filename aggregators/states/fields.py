@@ -81,7 +81,7 @@ class Plain:
     def column(self, values: Any) -> NDArray[Any]:
         if isinstance(values, (Compensated, Exact)):
             raise TypeError(f"a {type(values).__name__} column")
-        array = np.asarray(values)
+        array: NDArray[Any] = np.asarray(values)
         if array.ndim != 1:
             raise ValueError(f"an array of {array.ndim} dimensions")
         if array.dtype != self.dtype:
@@ -268,8 +268,7 @@ def field(declared: Any) -> Field:
     if declared in ("object", object):
         return Objects()
     if isinstance(declared, Mapping):
-        items = {name: field(kind) for name, kind in declared.items()}
-        return RaggedField(tuple((name, cast(Any, kind)) for name, kind in items.items()))
+        return RaggedField(tuple((name, cast(Any, field(kind))) for name, kind in declared.items()))
     if isinstance(declared, pa.DataType):
         dtype = numpy_type(declared)
         return Objects(declared) if dtype is None else Plain(dtype)
@@ -286,12 +285,10 @@ def field(declared: Any) -> Field:
 
 def concatenate(columns: Sequence[Column]) -> Column:
     """Columns of one field, one after the other."""
+    first: Any = columns[0]
     if len(columns) == 1:
         return columns[0]
-    first = columns[0]
-    if isinstance(first, (Compensated, Exact, Ragged)):
-        return type(first).concatenate(cast(Any, columns))
-    return np.concatenate(cast(Any, columns))
+    return type(first).concatenate(columns) if hasattr(first, "concatenate") else np.concatenate(cast(Any, columns))
 
 
 def place(length: int, rows: Index, column: Column, rest: Column) -> Column:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import datetime
 from collections.abc import Callable, Mapping
 from typing import Any, Self, cast
@@ -72,9 +71,7 @@ class Ewma(AggregateOperation):
 
     def at_times(self, duration: Callable[[Duration, str], int]) -> Self:
         """The operation for a time column, whose ticks a duration is turned into by a function."""
-        bound = copy.copy(self)
-        bound.ticks = self._in_ticks(duration)
-        return bound
+        return self.changed(ticks=self._in_ticks(duration))
 
     def _in_ticks(self, duration: Callable[[Duration, str], int]) -> int:
         ticks = duration(self.half_life, f"half_life= of {self!r}")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any, ClassVar, cast
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import is_decimal, require_numbers
-from ..contract.operation import AggregateOperation, State
+from ..contract.numeric_columns import ExactSums, is_decimal, require_numbers
+from ..contract.operation import AggregateOperation, State, TypedOperation
 from ..contract.sql_spec import Planes, SqlSpec
 from ..errors import QueryError, SumOverflowError
 from ..states.arrays import Bools
@@ -17,7 +17,7 @@ from ..states.limbs import Exact
 from . import sql_floats, sql_integers
 
 
-class Count(AggregateOperation):
+class Count(ExactSums):
     """How many events there are: all of them, or those whose column is not null.
 
     Examples
@@ -30,9 +30,7 @@ class Count(AggregateOperation):
     """
 
     state = {"count": "int64"}
-    ufuncs = {"count": np.add}
     result = pa.int64()
-    commutative = True
     takes_empty_frames = True
 
     def __init__(self, column: str | None = None) -> None:
@@ -44,12 +42,6 @@ class Count(AggregateOperation):
     def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
         counts = {"count": "count({0})" if self.columns else "count(*)"}
         return SqlSpec(counts, lambda planes: {"count": planes["count"].to_numpy()})
-
-    def combine(self, a: State, b: State) -> State:
-        return {"count": a["count"] + b["count"]}
-
-    def deduct(self, a: State, b: State) -> State:
-        return {"count": a["count"] - b["count"]}
 
     def finish(self, a: State) -> Any:
         return a["count"]
@@ -87,109 +79,7 @@ class Sum(AggregateOperation):
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         require_numbers(self, types[0])
-        bound = (SumOfFloats if pa.types.is_floating(types[0]) else SumOfIntegers)(self.columns[0], empty=self.empty)
-        return bound.of_type(types[0])
-
-    def value(self, a: State) -> tuple[Any, Bools]:
-        """The sums, and where there are any values."""
-        raise AssertionError("bound operations only")
-
-    def finish(self, a: State) -> Any:
-        values, known = self.value(a)
-        column = values if isinstance(values, pa.Array) else pa.array(values)
-        filler = pa.scalar(self.empty, pa.float64()).cast(column.type, safe=True)
-        return pa.compute.if_else(pa.array(known), column, filler)
-
-
-class SumOfIntegers(Sum):
-    """A sum of integers or decimals, exact."""
-
-    state = {"total": "exact", "count": "int64"}
-    ufuncs = dict.fromkeys(state, np.add)
-
-    def of_type(self, type: pa.DataType) -> SumOfIntegers:
-        """The sum for a column of a type."""
-        self.result = pa.uint64() if type == pa.uint64() else pa.int64()
-        if is_decimal(type):
-            self.result = pa.decimal128(min(38, type.precision + 10), type.scale)
-            self.state = {"total": "exact128", "count": "int64"}  # type: ignore[misc]  # by type of input
-        if self.empty is not None:
-            try:
-                pa.scalar(self.empty, pa.float64()).cast(self.result)
-            except pa.ArrowInvalid as error:
-                raise QueryError(f"empty= of {self!r} is {self.empty!r}, which {self.result} cannot hold") from error
-        return self
-
-    def accumulate(self, frames: Frames, *columns: Values) -> State:
-        return {"total": frames.exact_sum(columns[0]), "count": frames.count()}
-
-    def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
-        return sql_integers.sums(types[0])
-
-    def combine(self, a: State, b: State) -> State:
-        return {"total": total(a) + total(b), "count": a["count"] + b["count"]}
-
-    def deduct(self, a: State, b: State) -> State:
-        return {"total": total(a) - total(b), "count": a["count"] - b["count"]}
-
-    def value(self, a: State) -> tuple[Any, Bools]:
-        if isinstance(self.result, pa.Decimal128Type):
-            values, fits = total(a).decimals(self.result)
-        else:
-            values, fits = total(a).uint64() if self.result == pa.uint64() else total(a).int64()
-        if not fits.all():
-            raise SumOverflowError(
-                f"the sum of {self.columns[0]!r} does not fit {self.result} in {np.count_nonzero(~fits)} of "
-                f"{len(fits)} "
-                "windows; cast the column to a wider type (decimal(38, 0) or double) to go on"
-            )
-        return values, a["count"] > 0
-
-
-def total(a: State) -> Exact:
-    """The field ``total`` of states of integers."""
-    return cast(Exact, a["total"])
-
-
-class SumOfFloats(Sum):
-    """A sum of floats, compensated, with the number of frames that have a value: quicker to get than that of rows."""
-
-    state = {"total": "compensated", "frames": "int64"}
-    ufuncs = dict.fromkeys(state, np.add)
-    counter: ClassVar[str] = "frames"
-    rounds: ClassVar[bool] = True
-    """Sums of windows are needed to the nearest float only: nothing but a result is made of them."""
-    result = pa.float64()
-
-    def of_type(self, type: pa.DataType) -> SumOfFloats:
-        """The sum for a column of a type."""
-        return self
-
-    def accumulate(self, frames: Frames, *columns: Values) -> State:
-        return {"total": frames.compensated_sum(columns[0]), self.counter: np.ones(frames.size, np.int64)}
-
-    def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
-        return sql_floats.sql_spec(types[0], self.read_sums)
-
-    def read_sums(self, planes: Planes) -> State:
-        """States of the sums of parts."""
-        read = sql_floats.read(planes)
-        return {"total": read.sums, self.counter: read.known.astype(np.int64)}
-
-    def combine(self, a: State, b: State) -> State:
-        return {
-            "total": a["total"] + b["total"],
-            self.counter: a[self.counter] + b[self.counter],
-        }
-
-    def deduct(self, a: State, b: State) -> State:
-        return {
-            "total": a["total"] - b["total"],
-            self.counter: a[self.counter] - b[self.counter],
-        }
-
-    def value(self, a: State) -> tuple[Any, Bools]:
-        return a["total"].value(), a[self.counter] > 0
+        return (SumOfFloats if pa.types.is_floating(types[0]) else SumOfIntegers)(self, types[0])
 
 
 class Average(Sum):
@@ -210,17 +100,93 @@ class Average(Sum):
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         require_numbers(self, types[0])
-        if pa.types.is_floating(types[0]):
-            return AverageOfFloats(self.columns[0])
-        return AverageOfIntegers(self.columns[0]).of_type(types[0])
+        return (AverageOfFloats if pa.types.is_floating(types[0]) else AverageOfIntegers)(self, types[0])
+
+
+class TypedSum(TypedOperation, ExactSums):
+    """A sum or a mean of numbers of one type."""
+
+    takes_empty_frames = True
+    spec: Sum
+
+    def value(self, a: State) -> tuple[Any, Bools]:
+        """The results, and where there are any values."""
+        raise AssertionError("written by every sum")
+
+    def finish(self, a: State) -> Any:
+        values, known = self.value(a)
+        column = values if isinstance(values, pa.Array) else pa.array(values)
+        filler = pa.scalar(self.spec.empty, pa.float64()).cast(column.type, safe=True)
+        return pa.compute.if_else(pa.array(known), column, filler)
+
+
+class SumOfIntegers(TypedSum):
+    """A sum of integers or decimals, exact."""
+
+    state = {"total": "exact", "count": "int64"}
+
+    def __init__(self, spec: Sum, type: pa.DataType) -> None:
+        super().__init__(spec)
+        self.result = pa.uint64() if type == pa.uint64() else pa.int64()
+        if is_decimal(type):
+            self.result = pa.decimal128(min(38, type.precision + 10), type.scale)
+            self.state = {"total": "exact128", "count": "int64"}
+        if spec.empty is not None:
+            try:
+                pa.scalar(spec.empty, pa.float64()).cast(self.result)
+            except pa.ArrowInvalid as error:
+                raise QueryError(f"empty= of {spec!r} is {spec.empty!r}, which {self.result} cannot hold") from error
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        return {"total": frames.exact_sum(columns[0]), "count": frames.count()}
+
+    def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
+        return sql_integers.sums(types[0])
+
+    def value(self, a: State) -> tuple[Any, Bools]:
+        total: Exact = a["total"]
+        if isinstance(self.result, pa.Decimal128Type):
+            values, fits = total.decimals(self.result)
+        else:
+            values, fits = total.uint64() if self.result == pa.uint64() else total.int64()
+        if not fits.all():
+            raise SumOverflowError(
+                f"the sum of {self.columns[0]!r} does not fit {self.result} in {np.count_nonzero(~fits)} of "
+                f"{len(fits)} windows; cast the column to a wider type (decimal(38, 0) or double) to go on"
+            )
+        return values, a["count"] > 0
+
+
+class SumOfFloats(TypedSum):
+    """A sum of floats, compensated, with the number of frames that have a value: quicker to get than that of rows."""
+
+    state = {"total": "compensated", "frames": "int64"}
+    rounds: ClassVar[bool] = True
+    """Sums of windows are needed to the nearest float only: nothing but a result is made of them."""
+    result = pa.float64()
+
+    def __init__(self, spec: Sum, type: pa.DataType) -> None:
+        super().__init__(spec)
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        return {"total": frames.compensated_sum(columns[0]), "frames": np.ones(frames.size, np.int64)}
+
+    def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
+        return sql_floats.sql_spec(types[0], self.read_sums)
+
+    def read_sums(self, planes: Planes) -> State:
+        """States of the sums of parts."""
+        read = sql_floats.read(planes)
+        return {"total": read.sums, "frames": read.known.astype(np.int64)}
+
+    def value(self, a: State) -> tuple[Any, Bools]:
+        return a["total"].value(), a["frames"] > 0
 
 
 class AverageOfFloats(SumOfFloats):
     """A mean of floats: their sum and the number of rows."""
 
     state = {"total": "compensated", "count": "int64"}
-    ufuncs = dict.fromkeys(state, np.add)
-    counter = "count"
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         return {"total": frames.compensated_sum(columns[0]), "count": frames.count()}
@@ -232,29 +198,26 @@ class AverageOfFloats(SumOfFloats):
         return {"total": sql_floats.read(planes).sums, "count": planes["count"].to_numpy()}
 
     def value(self, a: State) -> tuple[Any, Bools]:
-        count = a["count"]
-        return a["total"].value(divisor=np.maximum(count, 1)), count > 0
+        return a["total"].value(divisor=np.maximum(a["count"], 1)), a["count"] > 0
 
 
 class AverageOfIntegers(SumOfIntegers):
     """A mean of integers or decimals."""
 
-    def of_type(self, type: pa.DataType) -> AverageOfIntegers:
-        super().of_type(type)
+    def __init__(self, spec: Sum, type: pa.DataType) -> None:
+        super().__init__(spec, type)
         self.digits = 0
+        self.result = pa.float64()
         if is_decimal(type):
             self.result = pa.decimal128(min(38, type.precision + 4), min(38, type.scale + 4))
             self.digits = self.result.scale - type.scale
-        else:
-            self.result = pa.float64()
-        return self
 
     def value(self, a: State) -> tuple[Any, Bools]:
-        count = a["count"]
+        total, count = a["total"], a["count"]
         divisor = np.maximum(count, 1)
         if not isinstance(self.result, pa.Decimal128Type):
-            return total(a).floats() / divisor, count > 0
-        values, fits = total(a).times(10**self.digits).divided(divisor).decimals(self.result)
+            return total.floats() / divisor, count > 0
+        values, fits = total.times(10**self.digits).divided(divisor).decimals(self.result)
         if not fits.all():
             raise SumOverflowError(
                 f"the mean of {self.columns[0]!r} does not fit {self.result} in {np.count_nonzero(~fits)} of "

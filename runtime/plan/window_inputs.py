@@ -68,11 +68,9 @@ class Value(AggregateOperation):
         kind = types[0]
         if not (is_number(kind) or pa.types.is_temporal(kind)) or pa.types.is_duration(kind) or pa.types.is_time(kind):
             raise ColumnError(f"the windows need a column of numbers or times; {self.columns[0]!r} is {kind}")
-        bound = Value(*self.columns)
         exact = (pa.types.is_integer(kind) and kind != pa.uint64()) or pa.types.is_temporal(kind)
-        bound.state = {"value": "int64" if exact else "float64"}  # type: ignore[misc]  # by type of input
-        bound.result = pa.int64() if exact else pa.float64()
-        return bound
+        state = {"value": "int64" if exact else "float64"}
+        return self.changed(state=state, result=pa.int64() if exact else pa.float64())
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         column = columns[0]

@@ -14,8 +14,6 @@ import pytest
 
 import framefold as ff
 from framefold import ColumnError, SumOverflowError
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.contract.frames import Frames
 from framefold.aggregators.distributions.distinct import CollectSet, CountDistinct, DistinctSum, Mode
 
 from .brute import ANY, Row, assert_laws, assert_right, column, ordered, table_of
@@ -78,17 +76,6 @@ def test_laws(kind: str) -> None:
     table = table_of(x=column(kind))
     for operation in (CountDistinct("x"), CollectSet("x"), Mode("x")):
         assert_laws(operation, table)
-
-
-def test_states_deduct_to_the_last_item() -> None:
-    """Items whose count becomes zero are gone; others keep their counts."""
-    bound = BoundAggregate("x", CollectSet("x"), [pa.string()])
-    whole = pa.array(["b", "a", "b", "c"])
-    frames = lambda size: Frames(np.zeros(size, np.intp), 1, np.arange(size))  # noqa: E731
-    a, b = bound.accumulate(frames(4), [whole]), bound.accumulate(frames(2), [whole[:2]])
-    left = bound.deduct(a, b)["items"]
-    assert left.planes["value"].tolist() == ["b", "c"]  # type: ignore[union-attr]
-    assert left.planes["count"].tolist() == [1, 1]  # type: ignore[union-attr]
 
 
 def test_many_values_and_many_frames() -> None:

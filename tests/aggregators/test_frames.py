@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 
 from framefold import SumOverflowError
 from framefold.aggregators.contract import frames as module
-from framefold.aggregators.contract.bound import to_values
-from framefold.aggregators.contract.frames import Frames
+from framefold.aggregators.contract.frames import Frames, to_values
 
 Row = tuple[int, int, Any]
 
