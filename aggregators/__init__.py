@@ -16,8 +16,8 @@ folder             what is in it
 ``laws``           ``check_laws``
 =================  =============================================================================================
 
-Imports go down only: ``laws``, ``intervals``, ``combinators``, ``distributions``, ``ordered``, ``moments``, ``sums`` and
-``extremes``, ``contract``, ``numeric``, ``states``.
+Imports go down only: ``laws``, ``intervals``, ``combinators``, ``distributions``, ``ordered``, ``moments``, ``sums``
+and ``extremes``, ``contract``, ``numeric``, ``states``.
 """
 
 from .combinators.all_of import AllOf
