@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import copy
 import sys
 from collections.abc import Mapping, Sequence
-from typing import Any, Protocol
+from typing import Any, Protocol, cast
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -46,9 +45,13 @@ def engine_for(data: Any) -> Engine:
     """The engine for some data: Spark for its DataFrames, else the local one."""
     pyspark = sys.modules.get("pyspark.sql")  # a DataFrame cannot come from a module that was never imported
     if pyspark is not None and isinstance(data, pyspark.DataFrame):
-        return SparkEngine(data)
+        from .spark.engine.engine import DataFrameEngine
+
+        return DataFrameEngine(data)
     if isinstance(data, SparkFiles):
-        return FileEngine(data)
+        from .spark.files.file_engine import FileEngine
+
+        return FileEngine.of(data.spark, data.files)
     if isinstance(data, Source):
         return LocalEngine(data)
     return LocalEngine(FileSource(data) if isinstance(data, Files) else Source(data))
@@ -73,7 +76,7 @@ def together(engines: Mapping[str, Engine], roles: Mapping[str, Roles]) -> Engin
         If they are not of one kind.
     """
     local = {name: engine.source for name, engine in engines.items() if isinstance(engine, LocalEngine)}
-    spark = {name: engine.df for name, engine in engines.items() if isinstance(engine, SparkEngine)}
+    spark = {name: cast(Any, engine).df for name, engine in engines.items() if not isinstance(engine, LocalEngine)}
     if local and spark:
         arrow, frames = ", ".join(local), ", ".join(spark)
         raise QueryError(f"the inputs {arrow} are Arrow data and {frames} on Spark; expected one kind")
@@ -82,9 +85,10 @@ def together(engines: Mapping[str, Engine], roles: Mapping[str, Roles]) -> Engin
         if nested:
             raise QueryError(f"the input {nested[0]!r} is made of inputs itself; expected plain events")
         return LocalEngine(Together(local, roles))
+    from .spark.engine.engine import DataFrameEngine
     from .spark.input.union import union
 
-    return SparkEngine(union(spark, roles))
+    return DataFrameEngine(union(spark, roles))
 
 
 class LocalEngine:
@@ -109,72 +113,3 @@ class LocalEngine:
         type_of(self.source.schema, time, "time=")
         events = self.source.batches(self.source.schema.names).read_all()
         return events.filter(pc.is_null(events.column(time)))
-
-
-class SparkEngine:
-    """Spark in, Spark out."""
-
-    def __init__(self, df: Any) -> None:
-        self.df = df
-
-    def schema(self, used: Sequence[str]) -> pa.Schema:
-        from .spark.convert.types import input_schema
-
-        return input_schema(self.df, used)
-
-    def run(self, query: Plan, options: Options) -> Any:
-        from .spark.engine.engine import run
-
-        return run(self.df, query, options)
-
-    def explain(self, query: Plan, options: Options) -> Explanation:
-        from .spark.engine.explain import stages
-
-        return explain(query, "Spark", stages(self.df.sparkSession, query, options))
-
-    def where(self, condition: Any) -> SparkEngine:
-        from .spark.input.where import kept
-
-        return SparkEngine(kept(self.df, condition))
-
-    def without_time(self, time: str) -> Any:
-        from .spark.input.ordering import column
-
-        type_of(self.schema([time]), time, "time=")
-        return self.df.where(column(time).isNull())
-
-
-class FileEngine(SparkEngine):
-    """Files in, Spark out: executors read the files, or Spark does where they cannot."""
-
-    def __init__(self, data: SparkFiles) -> None:
-        from .spark.files.scan import Scan
-
-        self.scan = Scan(data.spark, data.files)
-
-    @property
-    def df(self) -> Any:
-        """The files as a DataFrame, for whatever needs one."""
-        from .spark.files.file_engine import dataframe
-
-        return dataframe(self.scan)
-
-    def schema(self, used: Sequence[str]) -> pa.Schema:
-        from .spark.files.file_engine import schema
-
-        return schema(self.scan, used)
-
-    def run(self, query: Plan, options: Options) -> Any:
-        from .spark.files.file_engine import run
-
-        return run(self.scan, query, options)
-
-    def explain(self, query: Plan, options: Options) -> Explanation:
-        from .spark.files.file_engine import stages
-
-        return explain(query, "Spark", stages(self.scan, query, options))
-
-    def where(self, condition: Any) -> FileEngine:
-        kept = copy.copy(self)
-        kept.scan = self.scan.where(condition)
-        return kept

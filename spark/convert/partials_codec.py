@@ -93,32 +93,6 @@ def _recast(column: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
     return column.cast(target)
 
 
-def cast_to(rows: pa.Table | pa.RecordBatch, schema: pa.Schema, *, coded: bool = False) -> pa.Table:
-    """Rows with the types of a schema, column by column in order, under the schema's names.
-
-    A timestamp keeps its instant whatever zone its label names.
-
-    Parameters
-    ----------
-    rows
-        As many columns as the schema has.
-    schema
-        What they are to be.
-    coded
-        Whether columns may keep their dictionaries.
-    """
-    table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
-    columns = [
-        column if coded and _is_coded(column.type, field.type) else column.cast(field.type)
-        for column, field in zip(table.columns, schema, strict=True)
-    ]
-    return pa.Table.from_arrays(columns, schema.names) if coded else pa.Table.from_arrays(columns, schema=schema)
-
-
-def _is_coded(found: pa.DataType, wanted: pa.DataType) -> bool:
-    return bool(pa.types.is_dictionary(found) and found.value_type == wanted)
-
-
 def batches(table: pa.Table) -> Iterator[pa.RecordBatch]:
     """A table as record batches small enough for the JVM to take one at a time, none of them empty."""
     if table.num_rows == 0:

@@ -192,3 +192,29 @@ def arrow_schema(spark: t.StructType) -> pa.Schema:
             raise ColumnError(f"column {field.name!r} has the type {field.dataType.simpleString()}, not usable")
         fields.append(pa.field(field.name, arrow))
     return pa.schema(fields)
+
+
+def cast_to(rows: pa.Table | pa.RecordBatch, schema: pa.Schema, *, coded: bool = False) -> pa.Table:
+    """Rows with the types of a schema, column by column in order, under the schema's names.
+
+    A timestamp keeps its instant whatever zone its label names.
+
+    Parameters
+    ----------
+    rows
+        As many columns as the schema has.
+    schema
+        What they are to be.
+    coded
+        Whether columns may keep their dictionaries.
+    """
+    table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
+    columns = [
+        column if coded and _is_coded(column.type, field.type) else column.cast(field.type)
+        for column, field in zip(table.columns, schema, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema.names) if coded else pa.Table.from_arrays(columns, schema=schema)
+
+
+def _is_coded(found: pa.DataType, wanted: pa.DataType) -> bool:
+    return bool(pa.types.is_dictionary(found) and found.value_type == wanted)

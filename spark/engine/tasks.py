@@ -1,232 +1,184 @@
-"""What runs on the executors, inside ``mapInArrow``: batches in, batches out, with memory bounded on the way.
+"""The functions of tasks, inside ``mapInArrow``: batches in, batches out, in bounded memory.
 
-No setting of the user's session is touched, so batches arrive as Spark cuts them (10,000 rows unless told
-otherwise): they are gathered to a size that pays before any arithmetic starts.
+Batches come as Spark cuts them, 10,000 rows by default, and are gathered before they are worked on.
 """
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
 import numpy as np
 import pyarrow as pa
+from pyspark.sql import types as t
 
 from ...runtime.accumulate import batching
 from ...runtime.accumulate.sql_request import Request
 from ...runtime.plan.plan import Plan
 from ...runtime.results.row_blocks import with_neighbours
-from ..convert import ipc
-from ..convert.partials_codec import PartialsCodec, batches, cast_to
-from ..input.row_numbers import Offsets, begins, ends, filled, numbered, partition_id
-from ..session.packaging import unpack
-from ..session.worker import worker_context
+from ..convert.ipc import from_ipc, to_ipc
+from ..convert.partials_codec import PartialsCodec, batches
+from ..convert.types import arrow_schema, cast_to
+from ..input.row_numbers import Offsets, begins, ends, filled, partition_id, with_row_numbers
 
-# What Spark has added up is taken so many rows at a time: enough to make the fixed cost of numpy calls vanish.
-GATHER_ROWS = 1 << 20
-GATHER_BYTES = 64 << 20
-# What a task holds of partials before it merges them, and emits them if merging did not help.
-HOLD_ROWS = 1 << 18
-HOLD_BYTES = 64 << 20
-# A packet of partials: some megabytes.
-PACKET_ROWS = 1 << 16
-# Partials of whole keys that are turned into results together.
-CHUNK_ROWS = 1 << 17
+HELD_ROWS, HELD_BYTES = 1 << 18, 64 << 20
+"""The partials that a task holds before it merges them, and emits them if many are left."""
+
+BLOB_ROWS = 1 << 16
+"""The partials in one IPC blob."""
+
+SLID_ROWS = 1 << 17
+"""The partials of whole keys that are slid together."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """All that a task needs to know.
+    """What all tasks of a query know.
 
     Parameters
     ----------
-    query
+    plan
         What to compute.
-    wire
-        How partials are shuffled.
-    results
-        The types Spark was promised.
+    schema
+        Of the results, in Spark.
     blocks
-        The query that partials are shuffled for where windows are slid by blocks of rows and not by whole keys.
+        The plan of partials in blocks of rows, where windows slide by these and not by whole keys.
     offsets
-        How events are numbered where windows are counted in rows.
+        How events are numbered, where windows are counted in rows.
     """
 
     plan: Plan
-    wire: PartialsCodec
-    results: pa.Schema
+    schema: t.StructType
     blocks: Plan | None = None
     offsets: Offsets | None = None
 
     @property
-    def gathered(self) -> Plan:
-        """The query of partials after the shuffle."""
+    def shuffled(self) -> Plan:
+        """The plan of partials after the shuffle."""
         return self.blocks or self.plan
 
-
-@lru_cache(maxsize=8)
-def job_in(payload: bytes) -> Job:
-    """The job in a payload; a worker that is used for many tasks opens it once."""
-    job: Job = unpack(payload)
-    return job
-
-
-def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """A stage by its name."""
-    stages = {
-        "count": count,
-        "accumulate": accumulate,
-        "accumulate_to_ipc": accumulate_to_ipc,
-        "unpacked": unpacked,
-        "built": built,
-        "built_results": built_results,
-        "merge": merge,
-        "results": results,
-    }
-    with worker_context():
-        yield from stages[stage](job_in(payload), rows)
+    @property
+    def codec(self) -> PartialsCodec:
+        """How partials are shuffled."""
+        return PartialsCodec(self.shuffled.partials_schema, len(self.shuffled.by))
 
 
 def count(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The first and the last key of sorted events, with their numbers of rows: before windows counted in rows."""
+    """The first and the last key of sorted events, with their numbers of rows."""
     yield from ends(rows, len(job.plan.by))
 
 
 def accumulate(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Events to partials: a task's first stage.
-
-    Parts number the pieces of input in their order, over all tasks: the partition in the high bits, a counter in
-    the low ones, so that partials of one (key, frame) can be merged in the order of the events.
-    """
-    yield from _sent(job, _accumulated(job, rows))
+    """Events to partials, as rows that Spark can shuffle."""
+    yield from _rows(job, _accumulated(job, rows))
 
 
-def accumulate_to_ipc(job: Job, rows: Iterator[pa.RecordBatch], most: int | None = None) -> Iterator[pa.RecordBatch]:
-    """Events to partials in packets: for the driver, which reads them as they are.
+def accumulate_to_ipc(job: Job, limit: int | None, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Events to partials in IPC blobs: Spark turns each row of a task into its own format and back.
 
-    Spark turns every row of a task into its own format and back. A packet is one row to it.
-
-    Parameters
-    ----------
-    most
-        A task that has more partials ends with an empty packet, and sends no more: the driver is not to have them.
+    A task with more than ``limit`` partials ends with a null.
     """
     count = 0
     for partials in _accumulated(job, rows):
         count += len(partials)
-        if most is not None and count > most:
+        if limit is not None and count > limit:
             yield pa.RecordBatch.from_pydict({"rows": [count], "ipc": pa.array([None], pa.binary())})
             return
-        for start in range(0, len(partials), PACKET_ROWS):
-            part = partials.slice(start, PACKET_ROWS)
-            yield pa.RecordBatch.from_pydict({"rows": [len(part)], "ipc": [ipc.to_ipc(part)]})
+        for start in range(0, len(partials), BLOB_ROWS):
+            some = partials.slice(start, BLOB_ROWS)
+            yield pa.RecordBatch.from_pydict({"rows": [len(some)], "ipc": [to_ipc(some)]})
 
 
-def unpacked(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Packets to rows that Spark can shuffle, where the driver has no room for them."""
-    yield from _sent(job, (ipc.from_ipc(batch, job.plan.partials_schema) for batch in rows))
+def from_blobs(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """IPC blobs to rows that Spark can shuffle."""
+    yield from _rows(job, (from_ipc(batch, job.plan.partials_schema) for batch in rows))
 
 
-def built(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """What Spark has added up, as partials that it can shuffle."""
+def merge(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Partials sorted by key, frame and batch rank to one for each (key, frame)."""
+    codec = job.codec
+    for some in _cut(rows, columns=codec.keys + 1, enough=HELD_ROWS):
+        yield from codec.encode(job.shuffled.merge(codec.decode(some)))
+
+
+def slide(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Partials sorted by key, frame and batch rank to results; a task holds one key, or some small ones."""
+    yield from _slide(job, job.codec.decode, rows)
+
+
+def slide_sql(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Groups that Spark has aggregated, sorted by key and frame, to results."""
     request = Request(job.plan)
-    yield from _encoded(job, (request.partials(answer) for answer in _gathered(rows)))
+    yield from _slide(job, lambda some: request.partials(pa.Table.from_batches(some)), rows)
+
+
+def slide_blobs(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """IPC blobs, each of whole keys, to results."""
+    for batch in rows:
+        for start in range(len(batch)):
+            yield from _results(job, job.plan, from_ipc(batch.slice(start, 1), job.plan.partials_schema))
+
+
+def _slide(
+    job: Job, decode: Callable[[list[pa.RecordBatch]], pa.Table], rows: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    for some in _cut(rows, columns=len(job.shuffled.by), enough=SLID_ROWS):
+        yield from _results(job, job.shuffled, decode(some))
+
+
+def _results(job: Job, plan: Plan, partials: pa.Table) -> Iterator[pa.RecordBatch]:
+    schema = arrow_schema(job.schema)
+    for results in plan.results_in_pieces(partials):
+        if len(plan.by) > len(job.plan.by):
+            results = results.remove_column(len(job.plan.by))  # the block
+        yield from batches(cast_to(results, schema))
 
 
 def _accumulated(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
     plan, schema = job.plan, job.plan.input_schema
     if job.offsets is not None:
-        rows = numbered(rows, [plan.columns.index(name) for name in plan.by], job.offsets)
-    parts = itertools.count(partition_id() << 32)
+        rows = with_row_numbers(rows, [plan.columns.index(name) for name in plan.by], job.offsets)
+    # Ranks of batches rise over all tasks: partials of one (key, frame) are merged in the order of the events.
+    ranks = itertools.count(partition_id() << 32)
 
     def accumulated(events: pa.Table) -> pa.Table:
-        return plan.accumulate(cast_to(events, schema, coded=True), next(parts))
+        return plan.accumulate(cast_to(events, schema, coded=True), next(ranks))
 
     yield from _merged(plan, batching.accumulated(accumulated, filled(rows)))
 
 
-def _sent(job: Job, tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
-    """Partials on their way to the shuffle, to all the blocks that need them."""
-    if job.blocks is not None:
-        tables = (with_neighbours(job.blocks, table) for table in tables)
-    yield from _encoded(job, tables)
+def _rows(job: Job, tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
+    """Partials as rows to shuffle, once for each block that needs them."""
+    for table in tables:
+        yield from job.codec.encode(table if job.blocks is None else with_neighbours(job.blocks, table))
 
 
-def merge(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Partials sorted by key, frame and batch rank to one partial for each (key, frame)."""
-    whole = _whole(rows, columns=job.wire.keys + 1, enough=HOLD_ROWS)
-    yield from _encoded(job, (job.gathered.merge(job.wire.decode(partials)) for partials in whole))
-
-
-def results(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Partials sorted by key, frame and batch rank to results; holds one key's partials, or a chunk of small keys.
-
-    However many windows these have, results come and go a piece at a time. Where there are blocks, each is a key.
-    """
-    for partials in _whole(rows, columns=job.wire.keys, enough=CHUNK_ROWS):
-        yield from _slid(job, job.wire.decode(partials))
-
-
-def built_results(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """What Spark has added up, sorted by key, to results."""
-    request = Request(job.plan)
-    for held in _whole(rows, columns=job.wire.keys, enough=CHUNK_ROWS):
-        yield from _slid(job, request.partials(pa.Table.from_batches(held)))
-
-
-def _slid(job: Job, partials: pa.Table) -> Iterator[pa.RecordBatch]:
-    for found in job.gathered.results_in_pieces(partials):
-        if job.blocks is not None:
-            found = found.remove_column(job.wire.keys - 1)
-        yield from batches(cast_to(found, job.results))
-
-
-def _gathered(rows: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    held: list[pa.RecordBatch] = []
-    count = size = 0
-    for batch in filled(rows):
-        held.append(batch)
-        count += batch.num_rows
-        size += batch.nbytes
-        if count >= GATHER_ROWS or size >= GATHER_BYTES:
-            yield pa.Table.from_batches(held)
-            held, count, size = [], 0, 0
-    if held:
-        yield pa.Table.from_batches(held)
-
-
-def _merged(plan: Plan, pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """Merge a task's partials as they grow; let go of them when merging no longer makes them few."""
+def _merged(plan: Plan, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """Merge a task's partials as they grow; emit them when merging leaves many."""
     held: list[pa.Table] = []
-    for table in pieces:
+    for table in tables:
         held.append(table)
-        if _beyond(held, HOLD_ROWS, HOLD_BYTES):
-            together = plan.merge(pa.concat_tables(held)) if len(held) > 1 else table
-            # Half, so that merging happens once for every half bound of new rows and not for every piece.
-            if _beyond([together], HOLD_ROWS // 2, HOLD_BYTES // 2):
-                yield together
+        if _beyond(held, HELD_ROWS, HELD_BYTES):
+            merged = plan.merge(pa.concat_tables(held)) if len(held) > 1 else table
+            # Half, so that merging happens once for half the limit of new rows and not for every table.
+            if _beyond([merged], HELD_ROWS // 2, HELD_BYTES // 2):
+                yield merged
                 held = []
             else:
-                held = [together]
+                held = [merged]
     if held:
         yield plan.merge(pa.concat_tables(held)) if len(held) > 1 else held[0]
 
 
-def _beyond(held: list[pa.Table], rows: int, size: int) -> bool:
-    return bool(sum(table.num_rows for table in held) > rows or sum(table.nbytes for table in held) > size)
+def _beyond(tables: list[pa.Table], rows: int, size: int) -> bool:
+    return bool(sum(table.num_rows for table in tables) > rows or sum(table.nbytes for table in tables) > size)
 
 
-def _encoded(job: Job, tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
-    for table in tables:
-        yield from job.wire.encode(table)
+def _cut(rows: Iterable[pa.RecordBatch], columns: int, enough: int) -> Iterator[list[pa.RecordBatch]]:
+    """Sorted batches in lists of about ``enough`` rows; rows equal in their first columns are in one list.
 
-
-def _whole(rows: Iterable[pa.RecordBatch], columns: int, enough: int) -> Iterator[list[pa.RecordBatch]]:
-    """Cut sorted batches so that rows equal in their first columns are never parted.
-
-    Holds as many rows as are equal, and up to `enough` more. Without columns to tell rows apart, nothing is cut.
+    With no columns all rows are.
     """
     held: list[pa.RecordBatch] = []
     count = 0

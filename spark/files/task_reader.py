@@ -1,12 +1,10 @@
-"""Tasks that read files by themselves: what Spark hands them is a number, which says which pieces are theirs."""
+"""The functions of tasks that read files: Spark gives each a number, which says what it reads."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
-from functools import lru_cache
 
 import pyarrow as pa
 from pyspark import TaskContext
@@ -17,61 +15,55 @@ from ...runtime.sources.formats import READERS
 from ..convert.partials_codec import batches
 from ..engine import tasks
 from ..input.row_numbers import partition_id
-from ..session.packaging import unpack
-from ..session.worker import worker_context
 from .scan import Part, ReadPlan
 
 
-@dataclass(frozen=True)
-class Reading:
-    """A plan, and what is to be done with the events.
-
-    Parameters
-    ----------
-    plan
-        What is read, or only which condition events must meet.
-    job
-        What they are accumulated for, or None.
-    most
-        How many partials a task sends to the driver at most; see ``tasks.accumulate_to_ipc``.
-    """
-
-    read_plan: ReadPlan
-    job: tasks.Job | None
-    most: int | None = None
+def accumulate(read_plan: ReadPlan, job: tasks.Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The events of a task to partials, as rows that Spark can shuffle."""
+    with threads_of_the_task():
+        yield from tasks.accumulate(job, own_events(read_plan))
+    check_numbers(read_plan, rows)
 
 
-@lru_cache(maxsize=8)
-def reading_in(payload: bytes) -> Reading:
-    """What is in a payload; a worker that is used for many tasks opens it once."""
-    reading: Reading = unpack(payload)
-    return reading
+def accumulate_to_ipc(
+    read_plan: ReadPlan, job: tasks.Job, limit: int | None, rows: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """The events of a task to partials in IPC blobs; see ``tasks.accumulate_to_ipc``."""
+    with threads_of_the_task():
+        yield from tasks.accumulate_to_ipc(job, limit, own_events(read_plan))
+    check_numbers(read_plan, rows)
 
 
-def run(stage: str, payload: bytes, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """A stage by its name; see ``tasks.run``."""
-    reading = reading_in(payload)
-    with worker_context(), threads_of_the_task():
-        if stage == "keep":
-            yield from kept(reading.read_plan, rows)
-            return
-        if stage == "hand_over":
-            yield from handed_over(reading.read_plan, rows)
-            return
-        # Tasks have pieces in the order of the files, and so parts are numbered in it.
-        number = partition_id()
-        parts = itertools.chain.from_iterable(reading.read_plan.tasks[number : number + 1])
-        events = read(reading.read_plan, parts)
-        assert reading.job is not None
-        if stage == "accumulate":
-            yield from tasks.accumulate(reading.job, events)
-        else:
-            yield from tasks.accumulate_to_ipc(reading.job, events, reading.most)
-        # What Spark hands to a task arrives up to 40 ms after it has started (TCP holds small packets back), so the
-        # task begins with the number it must have, and looks at what it was given when all is done.
-        given = [each for batch in rows for each in batch.column(0).to_pylist()]
-        if given != [number][: len(reading.read_plan.tasks)]:
-            raise EngineError(f"task {number} that reads files was given the numbers {given}; expected its own")
+def hand_over(read_plan: ReadPlan, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The events of tasks as rows for Spark: of those whose numbers it is given, in whatever plan a user puts it."""
+    with threads_of_the_task():
+        for batch in rows:
+            for number in batch.column(0).to_pylist():
+                for events in read(read_plan, read_plan.tasks[number]):
+                    yield from batches(pa.Table.from_batches([events]))
+                    del events  # as in read
+
+
+def keep(read_plan: ReadPlan, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Those events of Spark's that meet the condition."""
+    with threads_of_the_task():
+        for batch in rows:
+            columns = [column.cast(field.type) for column, field in zip(batch.columns, read_plan.schema, strict=True)]
+            yield from met(read_plan, pa.RecordBatch.from_arrays(columns, schema=read_plan.schema))
+
+
+def own_events(read_plan: ReadPlan) -> Iterator[pa.RecordBatch]:
+    """The events of this task. Tasks follow the order of the files, and so do the ranks of their batches."""
+    number = partition_id()
+    return read(read_plan, itertools.chain.from_iterable(read_plan.tasks[number : number + 1]))
+
+
+def check_numbers(read_plan: ReadPlan, rows: Iterator[pa.RecordBatch]) -> None:
+    """EngineError unless Spark gives a task its own number, which comes up to 40 ms after it has started (TCP)."""
+    number = partition_id()
+    given = [each for batch in rows for each in batch.column(0).to_pylist()]
+    if given != [number][: len(read_plan.tasks)]:
+        raise EngineError(f"task {number} that reads files was given the numbers {given}; expected its own")
 
 
 @contextmanager
@@ -84,15 +76,6 @@ def threads_of_the_task() -> Iterator[None]:
         yield
     finally:
         pa.set_cpu_count(before)
-
-
-def handed_over(read_plan: ReadPlan, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The events of a task as rows for Spark: in whatever plan a user puts them, and so by the numbers it is given."""
-    for batch in rows:
-        for number in batch.column(0).to_pylist():
-            for events in read(read_plan, read_plan.tasks[number]):
-                yield from batches(pa.Table.from_batches([events]))
-                del events  # as in read
 
 
 def read(read_plan: ReadPlan, parts: Iterable[Part]) -> Iterator[pa.RecordBatch]:
@@ -135,15 +118,8 @@ def as_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
     return column.cast(kind)
 
 
-def kept(read_plan: ReadPlan, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Those events of Spark's that meet the condition."""
-    for batch in rows:
-        columns = [column.cast(field.type) for column, field in zip(batch.columns, read_plan.schema, strict=True)]
-        yield from met(read_plan, pa.RecordBatch.from_arrays(columns, schema=read_plan.schema))
-
-
 def met(read_plan: ReadPlan, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Those events of a batch that meet the condition, with the columns that are handed on."""
+    """Those events of a batch that meet the condition, with the columns of the plan."""
     if read_plan.condition is None:
         yield batch.select(list(read_plan.columns))
         return

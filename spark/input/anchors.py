@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
-from ..convert.partials_codec import cast_to
-from ..convert.types import input_schema
+from ..convert.types import cast_to, input_schema
 from .ordering import column
 
 

@@ -20,6 +20,7 @@ from ...aggregators.errors import EngineError
 from ...runtime.columns.key_codes import key_codes, normalised, plain, plain_type
 
 Ints = NDArray[np.int64]
+Batches = Iterator[pa.RecordBatch]
 
 
 @dataclass(frozen=True)
@@ -44,7 +45,7 @@ def ends_schema(keys: Sequence[t.StructField]) -> t.StructType:
     return t.StructType([*keys, *(t.StructField(name, t.LongType()) for name in counts)])
 
 
-def ends(batches: Iterable[pa.RecordBatch], keys: int) -> Iterator[pa.RecordBatch]:
+def ends(batches: Iterable[pa.RecordBatch], keys: int) -> Batches:
     """Count the rows of a task's first key, of its last key, and of all.
 
     Parameters
@@ -89,7 +90,7 @@ def offsets(counted: pa.Table) -> Offsets:
     return result
 
 
-def numbered(batches: Iterable[pa.RecordBatch], keys: Sequence[int], given: Offsets) -> Iterator[pa.RecordBatch]:
+def with_row_numbers(batches: Iterable[pa.RecordBatch], keys: Sequence[int], given: Offsets) -> Batches:
     """A task's events with one more column, the last: the number of each row among those of its key.
 
     Parameters

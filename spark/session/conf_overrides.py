@@ -1,4 +1,4 @@
-"""Between a session and the driver: what the session has set meanwhile, and how results come back into it."""
+"""Settings of a session for the time of one step, and results as a DataFrame."""
 
 from __future__ import annotations
 
@@ -12,86 +12,89 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
-# Up to THRESHOLD (48 MB unless the user says otherwise) createDataFrame makes every row an object on the driver and
-# sends it out as one; beyond it sends batches out as they are, which takes a third of the time. Below this there is
-# nothing to gain, and rows that are on the driver can be collected without a job.
 LOCAL_RELATION_BYTES = 1 << 16
+"""A table below this is a local relation: rows that are on the driver can be collected without a job."""
+
+# Up to THRESHOLD, 48 MB by default, createDataFrame makes each row a Java object. Beyond it batches go out as they are,
+# each a task, of BATCH_ROWS rows, 10,000 by default: too few for what a task costs.
 THRESHOLD = "spark.sql.execution.arrow.localRelationThreshold"
-
-# Each batch is a task, of 10,000 rows unless the user says otherwise: too few for what a task costs.
 BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
-TASK_ROWS = 1 << 17
-TASK_BYTES = 16 << 20
+TASK_ROWS, TASK_BYTES = 1 << 17, 16 << 20
 
-# What makes the aggregation quicker whose groups are collected.
 FASTER_GROUPING = {
-    # A task's groups go into a table of Java longs first, of 65,536 rows unless the user says otherwise; those that
-    # find no room there take several times as long. It is 2 MB for each task.
+    # A task's groups go into a table of Java longs first, of 65,536 rows by default; the others take several times as
+    # long. 2^18 rows are 2 MB for each task.
     "spark.sql.codegen.aggregate.fastHashMap.capacityBit": "18",
-    # 200 unless the user says otherwise, for each of which a task opens a file: 0.2 s in all. From 201 on it sorts and
-    # writes one. Spark joins what is small before it reads it.
+    # By default 200, for each of which a task opens a file. From 201 on it sorts and writes one; Spark joins
+    # small ones.
     "spark.sql.shuffle.partitions": "201",
 }
+"""Settings for groups that are collected."""
 
-_setting = threading.Lock()
-_held: Counter[tuple[int, str]] = Counter()
+# Sessions that share one in the JVM share its settings, and nothing public tells them apart: one lock for all.
+_lock = threading.Lock()
+_users: Counter[tuple[int, str]] = Counter()
+"""How many steps need each setting of a session, by its id."""
 
 
-def to_dataframe(spark: SparkSession, results: pa.Table, schema: t.StructType) -> DataFrame:
+def to_dataframe(spark: SparkSession, table: pa.Table, schema: t.StructType) -> DataFrame:
     """A table as a DataFrame, its rows in their order.
 
     Parameters
     ----------
     spark
         A session of any kind.
-    results
+    table
         Of the Arrow types that carry the schema's.
     schema
-        What the DataFrame is to have.
+        Of the DataFrame.
     """
     # Through Connect, whose sessions are of another class, a table goes to the server as it is.
-    if results.nbytes < LOCAL_RELATION_BYTES or not isinstance(spark, SparkSession):
-        return spark.createDataFrame(results, schema=schema)
-    tasks = math.ceil(max(len(results) / TASK_ROWS, results.nbytes / TASK_BYTES))
-    with as_batches(spark, -(-len(results) // tasks)):
-        return spark.createDataFrame(results, schema=schema)
+    if table.nbytes < LOCAL_RELATION_BYTES or not isinstance(spark, SparkSession):
+        return spark.createDataFrame(table, schema=schema)
+    count = math.ceil(max(len(table) / TASK_ROWS, table.nbytes / TASK_BYTES))
+    return batches_to_dataframe(spark, table, schema, -(-len(table) // count))
 
 
-@contextmanager
-def as_batches(spark: SparkSession, rows: int) -> Iterator[None]:
-    """While this is open, tables become batches of so many rows that tasks open."""
-    settings = {THRESHOLD: "0", BATCH_ROWS: str(rows)}
-    with _setting:
-        before = {name: spark.conf.get(name) or "" for name in settings}
+def batches_to_dataframe(spark: SparkSession, table: pa.Table, schema: t.StructType, rows: int) -> DataFrame:
+    """The same in tasks of ``rows`` rows each; through Connect the server chooses."""
+    if not isinstance(spark, SparkSession):
+        return spark.createDataFrame(table, schema=schema)
+    # Held for the call: two tables at a time would take each other's number of rows.
+    with _lock:
+        before = {name: spark.conf.get(name, None) for name in (THRESHOLD, BATCH_ROWS)}
         try:
-            for name, value in settings.items():
-                spark.conf.set(name, value)
-            yield
+            spark.conf.set(THRESHOLD, "0")
+            spark.conf.set(BATCH_ROWS, str(rows))
+            return spark.createDataFrame(table, schema=schema)
         finally:
             for name, value in before.items():
-                spark.conf.set(name, value)
+                if value is None:
+                    spark.conf.unset(name)
+                else:
+                    spark.conf.set(name, value)
 
 
 @contextmanager
 def conf_overrides(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """While this is open, a session has some settings, but for those that its user has made himself.
+    """While this is open, a session has some settings, but for those that its user has made.
 
-    They say how quickly something is computed, and never what.
+    They change how fast something is computed, never what.
     """
     ours = []
     if isinstance(spark, SparkSession):
-        with _setting:
+        with _lock:
             for name, value in settings.items():
-                # Another query of this session's, in another thread, may have set it.
-                if _held[id(spark), name] or spark.conf.get(name, None) is None:
+                # Another query of this session, in another thread, may have set it.
+                if _users[id(spark), name] or spark.conf.get(name, None) is None:
                     spark.conf.set(name, value)
-                    _held[id(spark), name] += 1
+                    _users[id(spark), name] += 1
                     ours.append(name)
     try:
         yield
     finally:
-        with _setting:
+        with _lock:
             for name in ours:
-                _held[id(spark), name] -= 1
-                if not _held[id(spark), name]:
+                _users[id(spark), name] -= 1
+                if not _users[id(spark), name]:
                     spark.conf.unset(name)

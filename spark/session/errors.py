@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import traceback
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from pyspark.errors import PySparkException
@@ -22,7 +22,7 @@ _RAISED = re.compile(rf"^\s*{re.escape(errors.__name__)}\.(\w+): (.*)$", re.MULT
 
 
 @contextmanager
-def reraise(df: DataFrame, plan: Plan) -> Iterator[None]:
+def reraise(spark: SparkSession, events: Callable[[], DataFrame], plan: Plan) -> Iterator[None]:
     """Raise framefold's own errors from a task again, as they were, with the executor's traceback as a note.
 
     Workers whose Python cannot run its tasks are an EngineError. Anything else, a user's own exception among it, passes
@@ -30,21 +30,21 @@ def reraise(df: DataFrame, plan: Plan) -> Iterator[None]:
 
     Parameters
     ----------
-    df
-        The events, to count null times over all tasks; the one that failed saw only its own.
-    query
+    events
+        Gives the events, to count null times over all tasks; the one that failed saw only its own.
+    plan
         What was run.
     """
     try:
         yield
     except errors.NullTimeError:
-        raise _counted(df, plan) from None
+        raise _counted(events(), plan) from None
     except Exception as error:
-        own = translated(error, df.sparkSession)
+        own = translated(error, spark)
         if own is None:
             raise
         if isinstance(own, errors.NullTimeError):
-            own = _counted(df, plan)
+            own = _counted(events(), plan)
         own.add_note(str(error))
         raise own from None
 

@@ -25,7 +25,8 @@ from typing import Any
 
 import cloudpickle
 import pyarrow as pa
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as t
 
 from ...aggregators.errors import OperationError
 from ...aggregators.numeric import native
@@ -35,6 +36,9 @@ PACKAGE = __name__.split(".")[0]
 # The rooms need not lie side by side on disk (an editable install maps them), so each is asked where it is.
 # cloudpickle goes with them: it is pure Python, and executors that have PySpark need not have it.
 SHIPPED = (PACKAGE, f"{PACKAGE}.aggregators", f"{PACKAGE}.runtime", f"{PACKAGE}.spark", "cloudpickle")
+
+Batches = Iterator[pa.RecordBatch]
+Task = Callable[..., Batches]
 
 _shipped: weakref.WeakSet[SparkSession] = weakref.WeakSet()
 _registering = threading.Lock()
@@ -129,36 +133,43 @@ def unpack(payload: bytes) -> Any:
     return cloudpickle.loads(payload)
 
 
-def task(
-    stage: str, payload: bytes, module: str = "engine.tasks"
-) -> Callable[[Iterator[pa.RecordBatch]], Iterator[pa.RecordBatch]]:
-    """The function that Spark pickles and calls in each task: all it does is import framefold and hand over.
+def stage(rows: DataFrame, function: Task, *arguments: object, schema: t.StructType) -> DataFrame:
+    """Rows through a function of framefold's in tasks, lazily.
 
     Parameters
     ----------
-    stage
-        The name of a stage that the module's ``run`` knows.
-    payload
-        The job, from `pack`.
-    module
-        The module of ``spark/`` whose ``run`` takes a stage, its payload and batches.
+    rows
+        What the tasks are given.
+    function
+        A function of a module of framefold. It is called with ``arguments`` and a task's batches, and gives batches.
+    arguments
+        Travel as `pack` has them.
+    schema
+        Of what the function gives.
     """
-    module = f"{PACKAGE}.spark.{module}"
+    ship(rows.sparkSession)
+    return rows.mapInArrow(task(function, *arguments), schema)
 
+
+def task(function: Task, *arguments: object) -> Callable[[Batches], Batches]:
+    """The function that Spark pickles.
+
+    It names no module of framefold's until it is called: a worker unpickles it before the zip is on its path.
+    """
+    worker, name, payload = f"{PACKAGE}.spark.session.worker", (function.__module__, function.__name__), pack(arguments)
     workers, wanted = THE_WORKERS, WANTED
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from importlib import import_module
 
         try:
-            stages = import_module(module)
+            produced: Iterator[pa.RecordBatch] = import_module(worker).run(*name, payload, batches)
         except ModuleNotFoundError as error:
             import platform
             import sys
 
             here = f"{sys.executable} (Python {platform.python_version()})"
             raise ImportError(f"{workers} {here}, which lacks {error.name}; {wanted}") from None
-        produced: Iterator[pa.RecordBatch] = stages.run(stage, payload, batches)
         return produced
 
     return run

@@ -8,13 +8,13 @@ import weakref
 from pyspark.sql import DataFrame
 
 
-def keep(persisted: DataFrame, result: DataFrame) -> None:
-    """Let go of what is persisted as soon as nobody has the result any more."""
-    weakref.finalize(result, _release, persisted).atexit = False
+def unpersist_with(persisted: DataFrame, result: DataFrame) -> None:
+    """Unpersist a DataFrame as soon as nobody has the result any more."""
+    weakref.finalize(result, _in_a_thread, persisted).atexit = False
 
 
-def _release(persisted: DataFrame) -> None:
-    # In a thread of its own: the garbage collector may call this in the middle of a call to Spark.
+def _in_a_thread(persisted: DataFrame) -> None:
+    # The garbage collector may call this in the middle of a call to Spark.
     threading.Thread(target=_unpersist, args=(persisted,), daemon=True).start()
 
 

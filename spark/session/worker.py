@@ -1,29 +1,37 @@
-"""What every task of ours does around its stage."""
+"""What a worker of Spark's does around a function of framefold's."""
 
 from __future__ import annotations
 
 import gc
 from collections.abc import Iterator
-from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
+from importlib import import_module
+from typing import Any
+
+import pyarrow as pa
 
 from .errors import causes_noted
+from .packaging import unpack
 
 
-@contextmanager
-def worker_context() -> Iterator[None]:
-    """While this is open, a stage runs in a worker of Spark's; the worker is used for the tasks that follow, too."""
+def run(module: str, function: str, payload: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Call a module's function with the arguments in a payload and a task's batches; see ``packaging.stage``."""
     with causes_noted():
-        yield
+        yield from getattr(import_module(module), function)(*_arguments(payload), batches)
     freeze_gc()
+
+
+@lru_cache(maxsize=8)
+def _arguments(payload: bytes) -> Any:
+    """What is in a payload; a worker that runs many tasks opens it once."""
+    return unpack(payload)
 
 
 @cache
 def freeze_gc() -> None:
-    """Take all objects that there are out of every later search for garbage; once in a process, which is a worker's.
+    """``gc.freeze()`` once in a worker.
 
-    A worker of Spark's looks for garbage after every task (``pyspark.daemon``), through a hundred thousand objects of
-    modules that stay as long as it does: 10 to 20 ms of a core that the driver or the next task could use.
+    Spark's daemon collects garbage after every task, and would search all objects of the imported modules each time.
     """
     gc.collect()
     gc.freeze()

@@ -26,7 +26,7 @@ from pyspark.sql import functions as f
 import framefold as ff
 from framefold.aggregators.sums import sql_floats
 from framefold.runtime.accumulate import sql_request
-from framefold.spark.engine import engine, sql_accumulate
+from framefold.spark.engine import sql_source
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -471,14 +471,14 @@ def test_explain_says_who_accumulates(frame: DataFrame) -> None:
 def test_events_stay_in_spark(frame: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     """No task in Python before there are partials: the plan has none."""
     plans: list[str] = []
-    real = sql_accumulate.aggregated
+    real = sql_source.aggregated
 
     def noted(*given: Any) -> Any:
         plan = real(*given)
         plans.append(plan._jdf.queryExecution().toString())
         return plan
 
-    monkeypatch.setattr(engine, "aggregated", noted)
+    monkeypatch.setattr(sql_source, "aggregated", noted)
     ff.events(frame, time="t", by="k").window(WINDOW).aggregate(x=ff.Sum("x"), n=ff.Count())
     assert len(plans) == 1
     assert "HashAggregate" in plans[0]

@@ -18,7 +18,7 @@ from unittest import mock
 
 warnings.simplefilter("ignore")
 import framefold as ff
-from framefold.spark.engine import result_limits
+from framefold.spark.engine import driver
 from framefold.spark.session.java import ensure_java
 
 ensure_java()
@@ -86,7 +86,7 @@ for choice in choices:
     del result
     gc.collect()
 
-with mock.patch.object(result_limits, "AUTO_RESULT_BYTES", 0):
+with mock.patch.object(driver, "AUTO_RESULT_BYTES", 0):
     sent = events.aggregate(total=ff.Sum("x"), n=ff.Count())
 assert repr(sent.toArrow().to_pylist()) == repr(theirs.to_pylist())
 

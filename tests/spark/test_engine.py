@@ -21,7 +21,7 @@ from pyspark.errors import PythonException
 from pyspark.sql import functions as f
 
 import framefold as ff
-from framefold.spark.engine import engine, result_limits, slide_tasks
+from framefold.spark.engine import driver, driver_source
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -206,20 +206,17 @@ def test_executors_are_lazy_and_read_events_once(spark: SparkSession, tmp_path: 
 
 def test_auto_goes_by_the_count(df: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[str] = []
-    for way in ("on_executors", "_hand_back"):
-        real = getattr(engine.Pipeline, way)
-        noted = lambda self, x, way=way, real=real: (taken.append(way), real(self, x))[1]  # noqa: E731
-        monkeypatch.setattr(engine.Pipeline, way, noted)
+    for owner, way in ((driver, "on_executors"), (driver, "to_dataframe"), (driver.DriverSource, "distribute")):
+        real = getattr(owner, way)
+        monkeypatch.setattr(owner, way, lambda *given, way=way, real=real: (taken.append(way), real(*given))[1])
     events = ff.events(df, time="number", by="text").window(ff.tumbling(100))
     results = [rows(events.options(max_driver_partials=most).aggregate(n=ff.Count())) for most in (10, 10_000)]
-    monkeypatch.setattr(result_limits, "AUTO_RESULT_BYTES", 0)
-    real_sent = slide_tasks.sent
-    monkeypatch.setattr(slide_tasks, "sent", lambda *args: (taken.append("sent"), real_sent(*args))[1])
+    monkeypatch.setattr(driver, "AUTO_RESULT_BYTES", 0)
     results.append(rows(events.aggregate(n=ff.Count())))
-    monkeypatch.setattr(slide_tasks, "SENT_PARTIALS_BYTES", 0)
+    monkeypatch.setattr(driver, "SENT_PARTIALS_BYTES", 0)
     results.append(rows(events.aggregate(n=ff.Count())))
-    assert taken == ["on_executors", "_hand_back", "sent", "on_executors"]
-    monkeypatch.setattr(result_limits, "DRIVER_RESULT_BYTES", 0)
+    assert taken == ["on_executors", "to_dataframe", "distribute", "on_executors", "on_executors"]
+    monkeypatch.setattr(driver, "DRIVER_RESULT_BYTES", 0)
     with pytest.raises(ff.EngineError, match="take more than the 0 MiB that combine='driver' makes on the driver"):
         events.options(combine="driver").aggregate(n=ff.Count())
     assert results[0] == results[1] == results[2] == results[3]
@@ -232,10 +229,10 @@ def test_what_the_driver_sends_out_comes_back_as_if_it_had_made_it(
     events = ff.events(df, time="number", by=["text", "bytes"]).window(ff.sliding(100, every=10))
     query = events.options(accumulate=accumulate)
     expected = rows(query.aggregate(n=ff.Count(), total=ff.Sum("number")))
-    packed = slide_tasks.blobs_of
+    packed = driver_source.blobs_of
     cut = lambda partials, starts: packed(partials, starts, 7)  # noqa: E731
-    monkeypatch.setattr(slide_tasks, "blobs_of", cut)
-    monkeypatch.setattr(result_limits, "AUTO_RESULT_BYTES", 0)
+    monkeypatch.setattr(driver_source, "blobs_of", cut)
+    monkeypatch.setattr(driver, "AUTO_RESULT_BYTES", 0)
     result = query.aggregate(n=ff.Count(), total=ff.Sum("number"))
     assert result.rdd.getNumPartitions() > 1
     assert rows(result) == expected
@@ -245,7 +242,7 @@ def test_packets_hold_whole_keys() -> None:
     starts = np.array([0, 1, 2, 30, 31, 40, 41])
     table = pa.table({"row": pa.array(range(50))})
     cuts = []
-    for each in slide_tasks.blobs_of(table, starts, 10):
+    for each in driver_source.blobs_of(table, starts, 10):
         cuts.append(pa.ipc.open_stream(each).read_all()["row"].to_pylist())
     assert [row for rows in cuts for row in rows] == list(range(50))
     assert [each[0] for each in cuts] == [0, 30, 40]

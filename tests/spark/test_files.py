@@ -27,8 +27,8 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 from framefold.runtime.sources.conditions import possible
-from framefold.spark.engine import engine
-from framefold.spark.files import file_engine, scan
+from framefold.spark.engine import driver
+from framefold.spark.files import scan
 from framefold.spark.session import conf_overrides, parallelism
 from framefold.spark.session.session import cores
 
@@ -608,11 +608,10 @@ def test_memory_of_a_task_does_not_grow_with_its_events(tmp_path: Path, monkeypa
 def test_more_partials_than_the_driver_takes(
     spark: SparkSession, path: Path, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert issubclass(file_engine.FilePipeline, engine.Pipeline)
     taken = []
-    for way in ("on_executors", "_hand_back"):
-        kept = getattr(engine.Pipeline, way)
-        monkeypatch.setattr(engine.Pipeline, way, lambda *a, way=way, kept=kept: taken.append(way) or kept(*a))
+    for way in ("on_executors", "to_dataframe"):
+        real = getattr(driver, way)
+        monkeypatch.setattr(driver, way, lambda *a, way=way, real=real: taken.append(way) or real(*a))
     few = ff.events(ff.parquet(path, spark=spark), "ts", by="k").window(HOURS).options(max_driver_partials=most)
     assert rows(few.aggregate(**OUTPUTS)) == rows(ours(ff.parquet(path)))
-    assert taken == ["_hand_back" if most == 5_000 else "on_executors"]
+    assert taken == ["to_dataframe" if most == 5_000 else "on_executors"]

@@ -66,9 +66,8 @@ def test_rows_are_numbered_over_all_tasks(keys: list[Any], cuts: list[int], size
     found = []
     for number, batches in enumerate(pieces):
         with patch.object(row_numbers, "partition_id", lambda number=number: number):
-            found += [
-                each for batch in row_numbers.numbered(batches, at, given) for each in batch.column(3).to_pylist()
-            ]
+            numbered = row_numbers.with_row_numbers(batches, at, given)
+            found += [each for batch in numbered for each in batch.column(3).to_pylist()]
     groups = [rank(key)[: (0, 2, 4)[columns]] for key in keys]
     assert found == [groups[:row].count(group) for row, group in enumerate(groups)]
 
@@ -79,9 +78,9 @@ def test_other_events_than_were_counted_are_an_error() -> None:
     given = row_numbers.offsets(counted)
     for some in (batches[:-1], [*batches, batches[0]]):
         with pytest.raises(ff.EngineError, match="counted 5 events"):
-            list(row_numbers.numbered(some, [1, 2], given))
+            list(row_numbers.with_row_numbers(some, [1, 2], given))
     with patch.object(row_numbers, "partition_id", lambda: 3), pytest.raises(ff.EngineError, match="counted 0 events"):
-        list(row_numbers.numbered(batches, [1, 2], given))
+        list(row_numbers.with_row_numbers(batches, [1, 2], given))
 
 
 def query(window: Any, by: list[str]) -> Plan:

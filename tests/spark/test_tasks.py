@@ -22,7 +22,7 @@ from framefold.runtime.plan.bind import bind
 from framefold.runtime.sources.files import File
 from framefold.runtime.sources.formats import Format
 from framefold.spark.convert.partials_codec import PartialsCodec, batches
-from framefold.spark.convert.types import arrow_schema, output_schema, to_spark
+from framefold.spark.convert.types import output_schema, to_spark
 from framefold.spark.engine import tasks
 from framefold.spark.files import task_reader
 from framefold.spark.files.scan import Part, ReadPlan
@@ -33,8 +33,7 @@ KEYS = st.tuples(st.sampled_from([None, -0.0, 0.0, 1.5, float("nan")]), st.sampl
 def job(schema: pa.Schema, by: list[str]) -> tasks.Job:
     query = bind(schema, time="t", by=by, window=ff.sliding(4, every=2), outputs={"n": ff.Count(), "x": ff.Sum("x")})
     kinds = [to_spark(schema.field(name).type) for name in by]
-    results = arrow_schema(output_schema(query.result_schema, [kind for kind in kinds if kind is not None]))
-    return tasks.Job(query, PartialsCodec(query.partials_schema, len(by)), results)
+    return tasks.Job(query, output_schema(query.result_schema, [kind for kind in kinds if kind is not None]))
 
 
 def events(rows: int, keys: int) -> pa.Table:
@@ -54,13 +53,13 @@ def test_bounds_change_nothing(by: list[str], bound: int, monkeypatch: pytest.Mo
     table = events(2_000, 11)
     work = job(table.schema, by)
     expected = work.plan.results(work.plan.accumulate(table, 0))
-    for room, name in ((batching, "LEAST"), (batching, "MOST"), (tasks, "HOLD_ROWS"), (tasks, "CHUNK_ROWS")):
+    for room, name in ((batching, "LEAST"), (batching, "MOST"), (tasks, "HELD_ROWS"), (tasks, "SLID_ROWS")):
         monkeypatch.setattr(room, name, bound)
     partials = pa.Table.from_batches(list(tasks.accumulate(work, sliced(table.select(work.plan.columns), 37))))
-    order = [(name, "ascending", "at_start") for name in (*work.wire.key_names, "frame", "batch_rank")]
+    order = [(name, "ascending", "at_start") for name in (*work.codec.key_names, "frame", "batch_rank")]
     merged = pa.Table.from_batches(list(tasks.merge(work, sliced(partials.sort_by(order), 13))))
     assert merged.num_rows <= partials.num_rows
-    results = pa.Table.from_batches(list(tasks.results(work, sliced(merged, 17))))
+    results = pa.Table.from_batches(list(tasks.slide(work, sliced(merged, 17))))
     assert results.to_pylist() == expected.to_pylist()
 
 
@@ -68,7 +67,7 @@ def test_parts_rise_with_the_input(monkeypatch: pytest.MonkeyPatch) -> None:
     table = events(100, 3)
     monkeypatch.setattr(batching, "LEAST", 10)
     monkeypatch.setattr(batching, "MOST", 10)
-    monkeypatch.setattr(tasks, "HOLD_ROWS", 1)
+    monkeypatch.setattr(tasks, "HELD_ROWS", 1)
     parts = [
         part for batch in tasks.accumulate(job(table.schema, ["k"]), sliced(table, 10)) for part in batch["batch_rank"]
     ]
@@ -97,16 +96,15 @@ def test_a_batch_of_a_file_is_let_go_of_before_the_next_is_read(
     work = job(events(1, 1).schema, ["k"])
     plan = ReadPlan("watched", None, work.plan.input_schema, tuple(work.plan.columns), condition, (), "")
     part = Part(File("of no path", 0), (0,), {})
-    assert [batch["rows"].to_pylist() for batch in tasks.accumulate_to_ipc(work, task_reader.read(plan, [part]))] == [
-        [8]
-    ]
+    found = tasks.accumulate_to_ipc(work, None, task_reader.read(plan, [part]))
+    assert [batch["rows"].to_pylist() for batch in found] == [[8]]
     assert (len(held), held[0]) == (4, 0)
     assert max(held) < 8 * rows  # partials take less than a column
 
 
 def test_nothing_in_nothing_out() -> None:
     work = job(events(0, 1).schema, ["k"])
-    for stage in (tasks.accumulate, tasks.merge, tasks.results):
+    for stage in (tasks.accumulate, tasks.merge, tasks.slide):
         assert list(stage(work, iter([]))) == []
     empty = pa.RecordBatch.from_pylist([], schema=events(0, 1).schema)
     assert list(tasks.accumulate(work, iter([empty]))) == []
@@ -127,7 +125,7 @@ def test_equal_keys_are_never_parted(keys: list[tuple[float | None, str | None]]
     table = pa.table(
         [pa.array(column, field.type) for column, field in zip(columns, schema, strict=True)], schema=schema
     )
-    cut = list(tasks._whole((batch for batch in table.to_batches(max_chunksize=size)), 2, enough))
+    cut = list(tasks._cut((batch for batch in table.to_batches(max_chunksize=size)), 2, enough))
     found = [[rank((row["a"], row["b"])) for row in pa.Table.from_batches(piece).to_pylist()] for piece in cut]
     assert [key for piece in found for key in piece] == [rank(key) for key in keys]
     assert all(piece for piece in found)

@@ -1,0 +1,95 @@
+"""Who does what for a query on Spark, and why: chosen here, obeyed by `driver`, printed by `explain`."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, NamedTuple
+
+from ...aggregators.errors import QueryError
+from ...runtime.accumulate.sql_request import why_not
+from ...runtime.plan.plan import Plan
+from ...runtime.results.row_blocks import in_blocks
+from ..options import Options
+
+
+class Choice(NamedTuple):
+    """What does something, and why, as words."""
+
+    by: Literal["spark", "tasks"]
+    why: str
+
+
+@dataclass(frozen=True)
+class Decision:
+    """Who does what for a query.
+
+    Parameters
+    ----------
+    read
+        Who reads files; None where events are a DataFrame.
+    accumulate
+        Whether Spark SQL or tasks make partials.
+    sort
+        What events are shuffled and sorted by before tasks accumulate them; None where their order does not matter.
+    combine, limit
+        Where partials are merged and slid: ``"auto"`` is the driver up to ``limit`` partials, and else the executors.
+    blocks
+        The plan of partials in blocks of rows, by which executors slide; None where they slide by keys.
+    """
+
+    read: Choice | None
+    accumulate: Choice
+    sort: Literal["rows", "time"] | None
+    combine: str
+    limit: int
+    blocks: Plan | None
+
+
+def decide(plan: Plan, options: Options, read: Choice | None = None) -> Decision:
+    """The decision for a plan, and for files read by whom ``read`` says.
+
+    Raises
+    ------
+    QueryError
+        If Spark SQL is to accumulate, and cannot.
+    """
+    sort: Literal["rows", "time"] | None = "rows" if plan.in_rows else "time" if plan.ordered else None
+    return Decision(
+        read,
+        accumulator(plan, options, read),
+        sort,
+        options.combine,
+        options.max_driver_partials,
+        in_blocks(plan) if plan.in_rows else None,
+    )
+
+
+def reader(plan: Plan, options: Options, misfit: str | None, found: str = "") -> Choice:
+    """Who reads files: tasks, unless a query over them runs over a DataFrame.
+
+    Parameters
+    ----------
+    misfit
+        Why tasks cannot read the columns as Spark would; None where they can.
+    """
+    if options.accumulate == "spark":
+        return Choice("spark", "Spark is to add events up by itself, accumulate='spark'")
+    if plan.in_rows:
+        return Choice("spark", "the windows are counted in rows, and so need all events in their order")
+    if plan.ordered:
+        return Choice("spark", "the order of events matters to an operation")
+    return Choice("tasks", found) if misfit is None else Choice("spark", misfit)
+
+
+def accumulator(plan: Plan, options: Options, read: Choice | None) -> Choice:
+    """Who makes partials."""
+    if read is not None and read.by == "tasks":
+        return Choice("tasks", "they read the events")
+    if options.accumulate == "python":
+        return Choice("tasks", "accumulate='python'")
+    reason = why_not(plan)
+    if reason is None:
+        return Choice("spark", "all outputs are SQL aggregates")
+    if options.accumulate == "spark":
+        raise QueryError(f"accumulate is 'spark', but {reason}; expected 'auto' or 'python'")
+    return Choice("tasks", reason)

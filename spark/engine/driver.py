@@ -1,0 +1,95 @@
+"""The one way through Spark: partials meet on the driver or on executors, and are merged, slid and finished there."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
+
+from ...aggregators.errors import EngineError
+from ...runtime.columns.malloc import keep_at_hand
+from ...runtime.results.chunks import bytes_of_results, results_in_pieces
+from ..convert.types import arrow_schema, cast_to
+from ..session.conf_overrides import to_dataframe
+from ..session.packaging import stage
+from . import tasks
+from .decision import Decision
+from .driver_source import DriverSource
+from .source import PartialRows, PartialsSource
+
+AUTO_RESULT_BYTES = 256 << 20
+"""The results that ``combine="auto"`` makes on the driver and sends to the JVM, whose heap may be 1 GB."""
+
+DRIVER_RESULT_BYTES = 1 << 30
+"""The results that ``combine="driver"`` makes; beyond it the driver might be killed."""
+
+SENT_PARTIALS_BYTES = 256 << 20
+"""The merged partials that the driver sends to tasks, through the same heap."""
+
+
+def run(spark: SparkSession, source: PartialsSource, job: tasks.Job, decision: Decision) -> DataFrame:
+    """The results of a query, sorted by key and window.
+
+    Raises
+    ------
+    EngineError
+        If results are too large for ``combine="driver"``.
+    """
+    result = None
+    try:
+        if decision.combine != "executors":
+            partials = source.collect(None if decision.combine == "driver" else decision.limit)
+            if partials is not None:
+                done = on_driver(spark, job, decision, partials)
+                if done is not None:
+                    return done
+        result = on_executors(spark, job, source.distribute())
+        return result
+    finally:
+        source.release(result)
+
+
+def on_driver(spark: SparkSession, job: tasks.Job, decision: Decision, partials: pa.Table) -> DataFrame | None:
+    """The results of collected partials; lazily, by tasks, if they are large; None if partials are too."""
+    keep_at_hand()
+    plan = job.plan
+    merged, starts = plan.by_key(pa.concat_tables([plan.empty_key_partials(), partials]))
+    limit = DRIVER_RESULT_BYTES if decision.combine == "driver" else AUTO_RESULT_BYTES
+    size, tables = 0, []
+    if decision.combine == "driver" or bytes_of_results(plan, merged, starts) <= limit:
+        for table in results_in_pieces(plan, merged, starts):
+            tables.append(table)
+            size += table.nbytes
+            if size > limit:
+                break
+        else:
+            return to_dataframe(spark, cast_to(pa.concat_tables(tables), arrow_schema(job.schema)), job.schema)
+    if decision.combine == "driver":
+        raise EngineError(
+            f"the results take more than the {limit >> 20:,} MiB that combine='driver' makes on the driver; expected "
+            "combine='executors' or 'auto' for as many"
+        )
+    if decision.sort == "rows" or merged.nbytes > SENT_PARTIALS_BYTES:
+        return None
+    return on_executors(spark, job, DriverSource(spark, job, merged, starts).distribute())
+
+
+def on_executors(spark: SparkSession, job: tasks.Job, rows: PartialRows) -> DataFrame:
+    """The results of distributed partials, lazily: shuffled by key, and slid where they land."""
+    df, codec = rows.df, job.codec
+    if rows.order is None:
+        return stage(df, rows.slide, job, schema=job.schema)
+    keys, order = [f.col(name) for name in codec.key_names], [f.col(name) for name in rows.order]
+    if rows.merges:
+        empty = job.plan.empty_key_partials()
+        if len(empty):
+            encoded = pa.Table.from_batches(list(codec.encode(empty)))
+            df = df.union(spark.createDataFrame(encoded, schema=codec.spark_schema))
+        if keys and job.blocks is None:
+            # Range partitioning samples its input, which is to run it twice. With a shuffle in front only what
+            # follows that shuffle runs twice, and the events are read once. Merging in between keeps Spark from
+            # taking two shuffles in a row for one, and makes the second one smaller.
+            spread = df.repartition(*keys, order[0]).sortWithinPartitions(*keys, *order)
+            df = stage(spread, tasks.merge, job, schema=codec.spark_schema)
+    df = df.repartitionByRange(*keys) if keys else df.repartition(1)
+    return stage(df.sortWithinPartitions(*keys, *order), rows.slide, job, schema=job.schema)

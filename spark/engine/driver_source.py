@@ -1,0 +1,46 @@
+"""Partials that the driver has: sent to tasks, whole keys to each."""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as t
+
+from ..convert.ipc import to_ipc
+from ..session.conf_overrides import batches_to_dataframe
+from . import tasks
+from .source import PartialRows
+
+BLOBS = t.StructType([t.StructField("ipc", t.BinaryType())])
+
+
+@dataclass(frozen=True)
+class DriverSource:
+    """Merged partials; ``starts`` are the first rows of their keys."""
+
+    spark: SparkSession
+    job: tasks.Job
+    partials: pa.Table
+    starts: NDArray[np.intp]
+
+    def collect(self, limit: int | None) -> pa.Table | None:
+        return self.partials if limit is None or len(self.partials) <= limit else None
+
+    def distribute(self) -> PartialRows:
+        blobs = pa.table({"ipc": pa.array(blobs_of(self.partials, self.starts), pa.binary())})
+        return PartialRows(batches_to_dataframe(self.spark, blobs, BLOBS, 1), tasks.slide_blobs, None)
+
+    def release(self, result: DataFrame | None) -> None:
+        pass
+
+
+def blobs_of(partials: pa.Table, starts: NDArray[np.intp], rows: int = tasks.SLID_ROWS) -> list[bytes]:
+    """IPC blobs of whole keys, of about ``rows`` partials each."""
+    edges = starts[np.searchsorted(starts, np.arange(0, len(partials), rows), side="left").clip(max=len(starts) - 1)]
+    cuts = [*np.unique(np.append(edges, 0)).tolist(), len(partials)]
+    return [to_ipc(partials.slice(first, last - first)) for first, last in itertools.pairwise(cuts)]

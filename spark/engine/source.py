@@ -1,0 +1,48 @@
+"""Where the partials of a query come from: all that the driver knows of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import pyarrow as pa
+from pyspark.sql import DataFrame
+
+from ..session.packaging import Task
+
+
+@dataclass(frozen=True)
+class PartialRows:
+    """Partials as rows of Spark's.
+
+    Parameters
+    ----------
+    df
+        The rows, lazily.
+    slide
+        The function of a task that makes results of rows of whole keys.
+    order
+        The columns by which the rows of one key are sorted for it, after keys ``k0``, ``k1``, ...; None where rows
+        hold whole keys, so that they need no shuffle.
+    merges
+        Whether several tasks have partials of one key and frame, each as `PartialsCodec` writes them.
+    """
+
+    df: DataFrame
+    slide: Task
+    order: Sequence[str] | None
+    merges: bool = True
+
+
+class PartialsSource(Protocol):
+    """Makes the partials of one query; see ``driver.run``."""
+
+    def collect(self, limit: int | None) -> pa.Table | None:
+        """All partials, in any order, on the driver; None where there are more than ``limit``. Runs at once."""
+
+    def distribute(self) -> PartialRows:
+        """The same as rows that Spark can shuffle, lazily; after `collect` from what that has persisted, if it has."""
+
+    def release(self, result: DataFrame | None) -> None:
+        """Unpersist what is persisted: now, or once nobody has the result any more that reads it."""
