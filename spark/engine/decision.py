@@ -64,7 +64,7 @@ def decide(plan: Plan, options: Options, read: Choice | None = None) -> Decision
     )
 
 
-def reader(plan: Plan, options: Options, misfit: str | None, found: str = "") -> Choice:
+def reader(plan: Plan, options: Options, misfit: str | None) -> Choice:
     """Who reads files: tasks, unless a query over them runs over a DataFrame.
 
     Parameters
@@ -78,7 +78,7 @@ def reader(plan: Plan, options: Options, misfit: str | None, found: str = "") ->
         return Choice("spark", "the windows are counted in rows, and so need all events in their order")
     if plan.ordered:
         return Choice("spark", "the order of events matters to an operation")
-    return Choice("tasks", found) if misfit is None else Choice("spark", misfit)
+    return Choice("tasks", "not through the JVM") if misfit is None else Choice("spark", misfit)
 
 
 def accumulator(plan: Plan, options: Options, read: Choice | None) -> Choice:
