@@ -35,13 +35,14 @@ slow: $(VENV)/has-test $(VENV)/has-java
 	@HYPOTHESIS_PROFILE=more $(BIN)/pytest -m "hypothesis and not slow" $(addprefix --ignore=,$(THOROUGH))
 	@HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -m "not slow" $(THOROUGH)
 
-# mypy does not see through an editable install, so the types are checked as a user's mypy finds them.
+# mypy and import-linter do not see through an editable install: they check the package as a user has it.
 lint: $(VENV)/has-lint
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
 	@rm -rf build $(VENV)/typed
 	@$(PIP) install --no-deps --no-build-isolation --target $(VENV)/typed .
 	@rm -rf build
+	@PYTHONPATH=$(VENV)/typed $(BIN)/lint-imports --no-cache
 	@MYPYPATH=$(VENV)/typed $(BIN)/mypy --strict --package framefold
 
 # A little more than an hour; the first time also as long as it takes to install the peers, each in an environment of
