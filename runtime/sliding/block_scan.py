@@ -1,8 +1,7 @@
-"""Two-stacks for long runs of windows that begin a row after one another and are of one width, side by side.
+"""Two-stacks for long runs of windows of one width, a row after one another: thousands of blocks side by side.
 
-The block scan of M. van Herk (1992) and of J. Gil and M. Werman (1993): blocks of as many rows as a window has, and for
-each the states of its ends and of the beginnings of the rows after it; one combine of both is a window. Step by step,
-one call goes over thousands of blocks, no more than the cache holds.
+The block scan of M. van Herk (1992) and of J. Gil and M. Werman (1993). A block has as many rows as a window. A window
+is one combine of an end of its first block and a beginning of the next one. Each call makes one step of all blocks.
 """
 
 from __future__ import annotations
@@ -23,28 +22,28 @@ from .range_blocks import Workspace
 Ints = NDArray[np.int64]
 Columns = dict[str, NDArray[Any]]
 
-BLOCKS = (1 << 12) - 8
-"""So many blocks go on side by side: enough for calls to cost little, and few enough for the cache.
+MAX_BLOCKS = (1 << 12) - 8
+"""The most blocks side by side: enough for calls to cost little, few enough for the cache.
 
-Rows of so many numbers are an odd number of the cache's lines apart, and so do not share a few places in it."""
+Rows of a matrix with this many columns are an odd number of cache lines apart, so they do not compete for lines."""
 
-ALONE = 1 << 9
-"""So many blocks of a run are worth calls of their own."""
+MIN_BLOCKS_ALONE = 1 << 9
+"""The fewest blocks of a run that get calls of their own."""
 
-JOINED = 1 << 16
-"""So many rows are read, joined and written at a time, while the cache holds them: some steps of all blocks."""
+MAX_STATES = 1 << 16
+"""The most states that are read, joined and written at a time, while the cache holds them."""
 
 WORDS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
-"""What the compiled loop takes elements of so many bytes for."""
+"""The type of an element for the compiled loop, by its bytes."""
 
-LINE = 64
-"""The bytes of a line of the cache."""
+CACHE_LINE = 64
+"""The bytes of a cache line."""
 
-LEAST = 1 << 15
-"""Fewer windows are slid in the general way."""
+MIN_WINDOWS = 1 << 15
+"""The fewest windows that slide side by side."""
 
-BLOCKS_OF_A_RUN = 8
-"""So many blocks a run has at least; the windows that are left of it, less than a block, slide in the general way."""
+MIN_BLOCKS_OF_RUN = 8
+"""The fewest blocks of a run; the windows left of it, less than a block, slide in the general way."""
 
 
 class SideBySide(NamedTuple):
@@ -62,18 +61,17 @@ def has_columns(operation: BoundAggregate) -> bool:
 
 
 def side_by_side(
-    operation: BoundAggregate, low: Ints, high: Ints, first: Ints, least: int = LEAST
+    operation: BoundAggregate, low: Ints, high: Ints, first: Ints, least: int = MIN_WINDOWS
 ) -> SideBySide | None:
     """The blocks of long runs of ascending ranges, of the width that has most of them; None where they are too few.
 
-    Runs are those of :func:`framefold.runtime.sliding.range_blocks.runs_by_a_row`, of which the first windows are
-    given.
+    ``first`` are the first windows of their runs, of :func:`~framefold.runtime.sliding.range_blocks.runs_by_a_row`.
     """
     if len(low) < least or not has_columns(operation):
         return None
     lengths = np.diff(np.append(first, len(low)))
     widths = high[first] - low[first]
-    long = (lengths >= BLOCKS_OF_A_RUN * widths) & (widths > 1)
+    long = (lengths >= MIN_BLOCKS_OF_RUN * widths) & (widths > 1)
     if lengths[long].sum() < max(least, len(low) // 2):
         return None
     first, lengths, widths = first[long], lengths[long], widths[long]
@@ -86,7 +84,7 @@ def side_by_side(
 
 
 def _counted(first: Ints, counts: Ints, step: int) -> Ints:
-    """From each first number on, so many in steps."""
+    """From each first number on, as many numbers as ``counts`` says, ``step`` apart."""
     before = np.cumsum(counts) - counts
     counted: Ints = np.repeat(first - step * before, counts) + step * np.arange(counts.sum())
     return counted
@@ -104,33 +102,32 @@ def by_stacks_side_by_side(operation: BoundAggregate, states: State, of: SideByS
     of
         The blocks.
     slid
-        Columns with room for all windows.
+        Columns of all windows, shape (windows,).
     """
     work = Workspace()
     with np.errstate(all="ignore"):
         for batch in _batches(of):
             rows, windows = (
-                Steps(_columns(columns), first[batch], of.width)
+                StridedRows(_columns(columns), first[batch], of.width)
                 for columns, first in ((states, of.row), (slid, of.window))
             )
             _slide_batch(operation, rows, windows, work)
 
 
 def _batches(of: SideBySide) -> Iterator[slice]:
-    """Blocks that slide side by side, in order: those of a long run by themselves, as they follow one another."""
+    """Blocks that slide side by side, in order: those of a long run by themselves, as their rows are contiguous."""
     edges = np.concatenate([[0], np.flatnonzero(np.diff(of.row) != of.width) + 1, [len(of.row)]])
-    long = np.diff(edges) >= ALONE
+    long = np.diff(edges) >= MIN_BLOCKS_ALONE
     edges = edges[np.concatenate([[True], long[1:] | long[:-1], [True]])]
     for first, last in pairwise(edges.tolist()):
-        for start in range(first, last, BLOCKS):
-            yield slice(start, min(start + BLOCKS, last))
+        for start in range(first, last, MAX_BLOCKS):
+            yield slice(start, min(start + MAX_BLOCKS, last))
 
 
-class Steps:
-    """The rows that lie 0, 1, 2, ... steps after each of several first ones, in columns that have all rows.
+class StridedRows:
+    """The rows 0, 1, 2, ... steps after each of several first rows, in columns of all rows.
 
-    Where these are ``width`` rows apart the columns are matrices, of which steps are columns; otherwise rows are
-    looked up.
+    Where first rows are ``width`` rows apart, each column is a matrix (first rows, steps); otherwise rows are indexed.
     """
 
     def __init__(self, columns: Columns, first: Ints, width: int) -> None:
@@ -165,14 +162,14 @@ class Steps:
 
 
 def transpose(source: NDArray[Any], target: NDArray[Any]) -> None:
-    """Copy a matrix to one that has its columns as rows; in one of them these lie far apart."""
+    """Set ``target`` (columns, rows) to the transpose of ``source`` (rows, columns)."""
     word = WORDS.get(source.itemsize)
     if loops is not None and word is not None and not source.dtype.hasobject:
         if source.strides[1] != source.itemsize:
             source = np.ascontiguousarray(source)
         loops.transpose(source.view(word), target.view(word))
         return
-    # By way of rows that do not share a few places in the cache.
+    # By way of a matrix whose rows do not compete for cache lines.
     long, short = max(source.shape), min(source.shape)
     turned = on_lines(long, short, source.dtype, Workspace(), "")
     wide = source.shape == turned.shape
@@ -181,18 +178,18 @@ def transpose(source: NDArray[Any], target: NDArray[Any]) -> None:
 
 
 def on_lines(rows: int, columns: int, dtype: np.dtype[Any], work: Workspace, name: str) -> NDArray[Any]:
-    """A matrix whose rows begin where lines of the cache do, an odd number of lines apart; whatever is in it."""
+    """An uninitialized matrix whose rows begin at cache lines, an odd number of lines apart."""
     if dtype.hasobject:
         return np.empty((rows, columns), dtype)
-    apart = (-(-columns * dtype.itemsize // LINE) | 1) * LINE
-    room = work.column(name, np.int8, rows * apart + LINE)
-    start = -room.ctypes.data % LINE
+    apart = (-(-columns * dtype.itemsize // CACHE_LINE) | 1) * CACHE_LINE
+    room = work.column(name, np.int8, rows * apart + CACHE_LINE)
+    start = -room.ctypes.data % CACHE_LINE
     lines = room[start : start + rows * apart].reshape(rows, apart)
     return cast(NDArray[Any], lines[:, : columns * dtype.itemsize].view(dtype))
 
 
-class Grid:
-    """States of several steps of all blocks, a step a row; what an operation is given of them it cannot change."""
+class StepMatrix:
+    """States of several steps of all blocks, shape (steps, blocks); operations get them read-only."""
 
     def __init__(self, columns: Columns) -> None:
         self.columns = columns
@@ -216,22 +213,24 @@ class Grid:
         return found
 
     def keep(self, step: int, states: State) -> None:
-        """Copy states to the place of a step, where they are nobody's but ours."""
+        """Copy states to a step."""
         for key, column in self.columns.items():
             column[step] = states[key]
 
 
-def _grid(steps: int, size: int, like: Columns, work: Workspace, name: str) -> Grid:
-    """Room for so many steps of so many states."""
-    return Grid({key: on_lines(steps, size, column.dtype, work, f"{name}: {key}") for key, column in like.items()})
+def _step_matrix(steps: int, size: int, like: Columns, work: Workspace, name: str) -> StepMatrix:
+    """An uninitialized matrix of ``steps`` x ``size`` states."""
+    return StepMatrix(
+        {key: on_lines(steps, size, column.dtype, work, f"{name}: {key}") for key, column in like.items()}
+    )
 
 
-def _slide_batch(operation: BoundAggregate, states: Steps, slid: Steps, work: Workspace) -> None:
-    """Ends of blocks, from the last row on; then beginnings of what follows each block, and windows of both."""
+def _slide_batch(operation: BoundAggregate, states: StridedRows, slid: StridedRows, work: Workspace) -> None:
+    """States of block ends, from the last row on; then of beginnings of the next rows, and windows of both."""
     size, width = len(slid.first), slid.width
-    some = min(max(1, JOINED // size), width)
+    some = min(max(1, MAX_STATES // size), width)
     ends, rows, beginnings = (
-        _grid(steps, size, slid.columns, work, name)
+        _step_matrix(steps, size, slid.columns, work, name)
         for steps, name in ((width, "ends"), (some, "rows"), (some, "beginnings"))
     )
     for start in reversed(range(0, width, some)):
@@ -244,7 +243,7 @@ def _slide_batch(operation: BoundAggregate, states: Steps, slid: Steps, work: Wo
             ends.keep(start + step, end)
     slid.write(0, ends.upto(1))
     # The last row of what follows a block is in none of its windows, and may not be there.
-    following = Steps(states.columns, states.first + width, width)
+    following = StridedRows(states.columns, states.first + width, width)
     for start in range(1, width, some):
         count = min(some, width - start)
         following.read(start - 1, rows.upto(count))

@@ -1,10 +1,9 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
-"""Loops over windows that numpy takes several passes for; where they are not compiled, numpy does the same."""
+"""Loops over windows, each in one pass where numpy takes several. The numpy code next to each caller gives the same."""
 
 from libc.stdint cimport int8_t, int16_t, int32_t, int64_t, uint64_t
 
-# Loops that are arithmetic are compiled for any processor and once more for those of wider vectors, where GCC can do
-# that; which of them runs is settled when they are loaded. What is declared here is added to what Cython writes.
+# With GCC the arithmetic loop is compiled twice: for any processor, and for those with AVX2. The loader picks one.
 cdef extern from *:
     """
     #include <stdint.h>
@@ -18,9 +17,7 @@ cdef extern from *:
     #else
     #define framefold_soon(place) ((void) (place))
     #endif
-    FRAMEFOLD_WIDE static int framefold_slide_two_planes(
-        const double*, const double*, Py_ssize_t, double, double, double, double*, double*, Py_ssize_t);
-    FRAMEFOLD_WIDE static int framefold_slide_three_planes(
+    FRAMEFOLD_WIDE static int framefold_slide_width(
         const double*, const double*, Py_ssize_t, double, double, double, double*, double*, Py_ssize_t);
     """
     void soon "framefold_soon" (const void* place) noexcept nogil
@@ -38,7 +35,7 @@ cdef enum:
 cdef inline void transpose_tile(
     const word* source, Py_ssize_t of_source, word* target, Py_ssize_t of_target, Py_ssize_t rows, Py_ssize_t columns
 ) noexcept nogil:
-    """Copy some rows and columns, two by two; ``of_source`` and ``of_target`` are how far their rows are apart."""
+    """Transpose a tile in squares of 2 x 2; ``of_source`` and ``of_target`` are the distances of rows, in words."""
     cdef const word* here
     cdef word* there
     cdef word first, right, below, across
@@ -57,10 +54,10 @@ cdef inline void transpose_tile(
 
 
 def transpose(const word[:, :] source not None, word[:, :] target not None):
-    """Copy a matrix to one that has its columns as rows; in both the words of a row lie beside one another.
+    """Set ``target`` (columns, rows) to the transpose of ``source`` (rows, columns); rows of both are contiguous.
 
-    By squares, along the shorter side: each line of the cache is read and written once, however far rows lie apart,
-    and asked for a while before, since the processor does not foresee what lies so far apart.
+    In tiles along the shorter side, so that each cache line is read and written once. Lines are prefetched: the
+    processor does not foresee strides this long.
     """
     cdef Py_ssize_t row = 0, column = 0, i, rows, columns, height = source.shape[0], width = source.shape[1]
     cdef Py_ssize_t of_source = source.strides[0] // sizeof(word), of_target = target.strides[0] // sizeof(word)
@@ -91,21 +88,8 @@ def transpose(const word[:, :] source not None, word[:, :] target not None):
                     row, column = 0, column + TILE
 
 
-def steps_of_one(const int64_t[::1] low not None, const int64_t[::1] high not None):
-    """Whether each is one more than the one before it, in both columns."""
-    cdef Py_ssize_t row
-    cdef uint64_t odd = 0
-    if low.shape[0] != high.shape[0]:
-        raise ValueError("steps_of_one: low and high must be of one length")
-    with nogil:
-        for row in range(1, low.shape[0]):
-            odd |= (<uint64_t>low[row] - <uint64_t>low[row - 1]) ^ 1
-            odd |= (<uint64_t>high[row] - <uint64_t>high[row - 1]) ^ 1
-    return odd == 0
-
-
 def window_sums(const int64_t[::1] values not None, Py_ssize_t width, int64_t[::1] sums not None):
-    """Set the sums of all windows of a width; what does not fit wraps."""
+    """Set the sums of all windows of ``width`` rows, modulo 2**64."""
     cdef Py_ssize_t row
     cdef uint64_t total = 0
     if width < 1 or sums.shape[0] < 1 or sums.shape[0] != values.shape[0] - width + 1:
@@ -120,7 +104,7 @@ def window_sums(const int64_t[::1] values not None, Py_ssize_t width, int64_t[::
 
 
 cdef enum:
-    AT_ONCE = 256
+    TILE_ROWS = 256
 
 
 cdef union Float:
@@ -129,112 +113,10 @@ cdef union Float:
 
 
 cdef inline int64_t apart(double a, double b) noexcept nogil:
-    """0 if two finite numbers are the same, and otherwise not; without a branch or a mask, as loops are made wide."""
+    """0 if two finite numbers are equal, otherwise not 0; without a branch, so that loops vectorize."""
     cdef Float difference
     difference.number = a - b
     return difference.bits
-
-
-cdef check_windows(
-    str name,
-    const double[::1] high,
-    const double[::1] low,
-    Py_ssize_t width,
-    const double[::1] sums,
-    const double[::1] lost,
-):
-    """Refuse columns that cannot be those of all windows of a width."""
-    if width < 1 or sums.shape[0] < 1 or sums.shape[0] != high.shape[0] - width + 1:
-        raise ValueError(f"{name}: there must be a sum for each window")
-    if low.shape[0] != high.shape[0] or (lost is not None and lost.shape[0] != sums.shape[0]):
-        raise ValueError(f"{name}: high and low, and sums and lost, must be of one length")
-
-
-cdef inline int64_t cut_in_two(double high, double low, double first, double second, double* parts) noexcept nogil:
-    """Cut a pair of floats into two; 0 if nothing is left of it."""
-    cdef double rest, fine
-    parts[0] = (high + first) - first
-    rest = (high - parts[0]) + second
-    fine = rest + low
-    parts[1] = fine - second
-    return apart(fine - rest, low)
-
-
-cdef bint slide_two_planes "framefold_slide_two_planes" (
-    const double* high,
-    const double* low,
-    Py_ssize_t width,
-    double first,
-    double second,
-    double left,
-    double* sums,
-    double* lost,
-    Py_ssize_t length,
-) noexcept nogil:
-    """``two_plane_sums`` of so many windows."""
-    cdef Py_ssize_t row, start = 1, some
-    cdef double upper = 0.0, lower = 0.0, total
-    cdef double[AT_ONCE] uppers, lowers
-    cdef double[2] parts, leaving
-    cdef const double* value
-    cdef const double* value_low
-    cdef int64_t odd = 0, unsure = 0
-    for row in range(width):
-        odd |= cut_in_two(high[row], low[row], first, second, parts)
-        upper += parts[0]
-        lower += parts[1]
-    sums[0] = upper + lower
-    unsure |= apart(upper + (lower + left), upper + (lower - left))
-    if lost:
-        lost[0] = lower - (sums[0] - upper)
-    while start < length:
-        # Three loops, of which none but the middle one waits for the row before.
-        some = min(AT_ONCE, length - start)
-        value, value_low = &high[start - 1], &low[start - 1]
-        for row in range(some):
-            cut_in_two(value[row], value_low[row], first, second, leaving)
-            odd |= cut_in_two(value[row + width], value_low[row + width], first, second, parts)
-            uppers[row] = parts[0] - leaving[0]
-            lowers[row] = parts[1] - leaving[1]
-        for row in range(some):
-            upper += uppers[row]
-            lower += lowers[row]
-            uppers[row] = upper
-            lowers[row] = lower
-        for row in range(some):
-            total = uppers[row] + lowers[row]
-            unsure |= apart(uppers[row] + (lowers[row] + left), uppers[row] + (lowers[row] - left))
-            sums[start + row] = total
-        if lost:
-            for row in range(some):
-                lost[start + row] = lowers[row] - (sums[start + row] - uppers[row])
-        if odd and (unsure or left == 0.0):
-            return False
-        start += some
-    return not odd or not (unsure or left == 0.0)
-
-
-def two_plane_sums(
-    const double[::1] high not None,
-    const double[::1] low not None,
-    Py_ssize_t width,
-    double first,
-    double second,
-    double left,
-    double[::1] sums not None,
-    double[::1] lost,
-):
-    """Set the sums of all windows of a width over positive pairs of floats, and what rounding lost if it is asked for.
-
-    Each value is cut by ``first`` and ``second`` into two, of which sums are exact. Of its low float may be left, in a
-    window no more than ``left``; where that is 0 nothing may. False where a sum is not surely rounded correctly.
-    """
-    cdef bint sure
-    check_windows("two_plane_sums", high, low, width, sums, lost)
-    cdef double* into_lost = NULL if lost is None else &lost[0]
-    with nogil:
-        sure = slide_two_planes(&high[0], &low[0], width, first, second, left, &sums[0], into_lost, sums.shape[0])
-    return sure
 
 
 cdef struct Adders:
@@ -243,8 +125,8 @@ cdef struct Adders:
     double third
 
 
-cdef inline int64_t cut_in_three(double high, double low, const Adders* by, double* parts) noexcept nogil:
-    """Cut a pair of floats into three; 0 if nothing is left of it."""
+cdef inline int64_t split_in_three(double high, double low, const Adders* by, double* parts) noexcept nogil:
+    """Split a pair of floats into three; 0 if nothing is left of it."""
     cdef double rest, of_low
     parts[0] = (high + by.first) - by.first
     rest = high - parts[0]
@@ -257,7 +139,7 @@ cdef inline int64_t cut_in_three(double high, double low, const Adders* by, doub
 
 
 cdef inline double add_up(double upper, double middle, double lower, double* lost) noexcept nogil:
-    """The sum of three floats, each a multiple of the unit in the last place of the next, and what rounding lost."""
+    """The sum of three floats, and what rounding lost of it; as ``add_up`` of prefix_sums.py."""
     cdef double fine = middle + lower
     cdef double rest = lower - (fine - middle)
     cdef double total = upper + fine
@@ -267,7 +149,7 @@ cdef inline double add_up(double upper, double middle, double lower, double* los
     return fine
 
 
-cdef bint slide_three_planes "framefold_slide_three_planes" (
+cdef bint slide_width "framefold_slide_width" (
     const double* high,
     const double* low,
     Py_ssize_t width,
@@ -278,10 +160,10 @@ cdef bint slide_three_planes "framefold_slide_three_planes" (
     double* lost,
     Py_ssize_t length,
 ) noexcept nogil:
-    """``three_plane_sums`` of so many windows."""
+    """``plane_sums`` of windows of one width, a row after one another."""
     cdef Py_ssize_t row, start = 1, some
     cdef double upper = 0.0, middle = 0.0, lower = 0.0
-    cdef double[AT_ONCE] uppers, middles, lowers, left
+    cdef double[TILE_ROWS] uppers, middles, lowers, left
     cdef double[3] parts, leaving
     cdef const double* value
     cdef const double* value_low
@@ -289,7 +171,7 @@ cdef bint slide_three_planes "framefold_slide_three_planes" (
     cdef int64_t odd = 0
     by.first, by.second, by.third = first, second, third
     for row in range(width):
-        odd |= cut_in_three(high[row], low[row], &by, parts)
+        odd |= split_in_three(high[row], low[row], &by, parts)
         upper += parts[0]
         middle += parts[1]
         lower += parts[2]
@@ -297,12 +179,12 @@ cdef bint slide_three_planes "framefold_slide_three_planes" (
     if lost:
         lost[0] = left[0]
     while start < length and not odd:
-        # As in ``slide_two_planes``.
-        some = min(AT_ONCE, length - start)
+        # Three loops: only the middle one waits for the row before.
+        some = min(TILE_ROWS, length - start)
         value, value_low = &high[start - 1], &low[start - 1]
         for row in range(some):
-            cut_in_three(value[row], value_low[row], &by, leaving)
-            odd |= cut_in_three(value[row + width], value_low[row + width], &by, parts)
+            split_in_three(value[row], value_low[row], &by, leaving)
+            odd |= split_in_three(value[row + width], value_low[row + width], &by, parts)
             uppers[row] = parts[0] - leaving[0]
             middles[row] = parts[1] - leaving[1]
             lowers[row] = parts[2] - leaving[2]
@@ -322,72 +204,83 @@ cdef bint slide_three_planes "framefold_slide_three_planes" (
     return not odd
 
 
-def three_plane_sums(
+cdef bint slide_ranges(
+    const double* high,
+    const double* low,
+    const int64_t* begin,
+    const int64_t* end,
+    const Adders* by,
+    double* sums,
+    double* lost,
+    Py_ssize_t length,
+    Py_ssize_t rows,
+) noexcept nogil:
+    """``plane_sums`` of ranges."""
+    cdef Py_ssize_t window, entering = 0, leaving = 0
+    cdef double upper = 0.0, middle = 0.0, lower = 0.0, left
+    cdef double[3] parts
+    cdef int64_t odd = 0
+    for window in range(length):
+        if not leaving <= begin[window] <= end[window] <= rows or end[window] < entering:
+            return False
+        if begin[window] >= entering:
+            entering = leaving = begin[window]
+            upper = middle = lower = 0.0
+        while entering < end[window]:
+            odd |= split_in_three(high[entering], low[entering], by, parts)
+            upper += parts[0]
+            middle += parts[1]
+            lower += parts[2]
+            entering += 1
+        while leaving < begin[window]:
+            split_in_three(high[leaving], low[leaving], by, parts)
+            upper -= parts[0]
+            middle -= parts[1]
+            lower -= parts[2]
+            leaving += 1
+        if odd:
+            return False
+        sums[window] = add_up(upper, middle, lower, &left)
+        if lost:
+            lost[window] = left
+    return True
+
+
+def plane_sums(
     const double[::1] high not None,
     const double[::1] low not None,
     Py_ssize_t width,
+    const int64_t[::1] begin,
+    const int64_t[::1] end,
     adders not None,
     double[::1] sums not None,
     double[::1] lost,
 ):
-    """Set the sums of all windows of a width over pairs of floats, and what rounding lost if it is asked for.
+    """Set the sums of windows over pairs of floats, and what rounding lost of them unless ``lost`` is None.
 
-    Each value is cut by the three ``adders`` into three, of which sums are exact. False where more is left of one.
+    Each value is split by the three ``adders`` into three floats whose sums are exact. Where ``begin`` is None, a
+    window of ``width`` rows begins at each row; otherwise windows are ranges of rows, and both ends ascend. False, with
+    unspecified sums, where more than three floats are left of a value, or ends do not ascend.
     """
     cdef bint whole
-    cdef double first, second, third
-    first, second, third = adders
-    check_windows("three_plane_sums", high, low, width, sums, lost)
-    cdef double* into_lost = NULL if lost is None else &lost[0]
-    with nogil:
-        whole = slide_three_planes(&high[0], &low[0], width, first, second, third, &sums[0], into_lost, sums.shape[0])
-    return whole
-
-
-def three_plane_sums_of(
-    const double[::1] high not None,
-    const double[::1] low not None,
-    const int64_t[::1] begin not None,
-    const int64_t[::1] end not None,
-    adders not None,
-    double[::1] sums not None,
-    double[::1] lost,
-):
-    """The same for windows from one row to before another, both of which ascend; False if they do not, too."""
-    cdef Py_ssize_t window, entering = 0, leaving = 0, size = high.shape[0]
-    cdef double upper = 0.0, middle = 0.0, lower = 0.0, left
-    cdef double[3] parts
     cdef Adders by
-    cdef int64_t odd = 0
+    cdef Py_ssize_t rows = high.shape[0], length = sums.shape[0]
     by.first, by.second, by.third = adders
-    if low.shape[0] != size or (lost is not None and lost.shape[0] != sums.shape[0]):
-        raise ValueError("three_plane_sums_of: high and low, and sums and lost, must be of one length")
-    if begin.shape[0] != sums.shape[0] or end.shape[0] != sums.shape[0]:
-        raise ValueError("three_plane_sums_of: there must be a beginning and an end for each sum")
-    cdef bint keep = lost is not None
+    if low.shape[0] != rows or (lost is not None and lost.shape[0] != length):
+        raise ValueError("plane_sums: high and low, and sums and lost, must be of one length")
+    if begin is None:
+        if width < 1 or length < 1 or length != rows - width + 1:
+            raise ValueError("plane_sums: there must be a sum for each window")
+    elif end is None or begin.shape[0] != length or end.shape[0] != length:
+        raise ValueError("plane_sums: there must be a beginning and an end for each sum")
+    if not length:
+        return True
+    cdef double* into_lost = NULL if lost is None else &lost[0]
+    cdef const double* highs = &high[0] if rows else NULL
+    cdef const double* lows = &low[0] if rows else NULL
     with nogil:
-        for window in range(sums.shape[0]):
-            if not leaving <= begin[window] <= end[window] <= size or end[window] < entering:
-                odd = 1
-                break
-            if begin[window] >= entering:
-                entering = leaving = begin[window]
-                upper = middle = lower = 0.0
-            while entering < end[window]:
-                odd |= cut_in_three(high[entering], low[entering], &by, parts)
-                upper += parts[0]
-                middle += parts[1]
-                lower += parts[2]
-                entering += 1
-            while leaving < begin[window]:
-                cut_in_three(high[leaving], low[leaving], &by, parts)
-                upper -= parts[0]
-                middle -= parts[1]
-                lower -= parts[2]
-                leaving += 1
-            if odd:
-                break
-            sums[window] = add_up(upper, middle, lower, &left)
-            if keep:
-                lost[window] = left
-    return not odd
+        if begin is None:
+            whole = slide_width(highs, lows, width, by.first, by.second, by.third, &sums[0], into_lost, length)
+        else:
+            whole = slide_ranges(highs, lows, &begin[0], &end[0], &by, &sums[0], into_lost, length, rows)
+    return whole

@@ -16,10 +16,9 @@ from .scan import join, take
 
 Ints = NDArray[np.int64]
 
-AT_A_TIME = 4
-"""Ranges have up to two nodes of each level, so they are put together in as many parts as there are AT_A_TIME levels.
-
-Then there are never more than 2 * AT_A_TIME states of nodes for each range, and more ranges do not mean more parts."""
+LEVELS_A_PART = 4
+"""Ranges are combined in one part for each LEVELS_A_PART levels, so that a part has at most 2 * LEVELS_A_PART nodes a
+range (each has up to two of a level), and the number of parts does not depend on that of ranges."""
 
 
 def by_range_tree(operation: BoundAggregate, states: State, low: Ints, high: Ints) -> State:
@@ -56,7 +55,7 @@ def by_range_tree(operation: BoundAggregate, states: State, low: Ints, high: Int
     nodes, counts = nodes_of(low, high, levels)
     ends = np.cumsum(counts)
     pieces, done = [], 0
-    for part in np.array_split(np.arange(len(low)), min(-(-depth // AT_A_TIME), len(low))):
+    for part in np.array_split(np.arange(len(low)), min(-(-depth // LEVELS_A_PART), len(low))):
         end = int(ends[part[-1]])
         pieces.append(fold(operation, tree, nodes[done:end], counts[part]))
         done = end
@@ -75,7 +74,7 @@ def covered(states: State, low: Ints, high: Ints) -> tuple[State, Ints, Ints]:
 
 
 def build(operation: BoundAggregate, states: State, depth: int) -> tuple[State, Ints]:
-    """So many levels one after the other, from the rows up, and where each begins."""
+    """``depth`` levels one after the other, from the rows up, and where each begins."""
     levels = [states]
     for _ in range(depth - 1):
         even = np.arange(0, length(levels[-1]) - 1, 2)  # a last one without a neighbour is in no node of a range

@@ -21,13 +21,13 @@ from ...aggregators.states.fields import Rows, concatenate
 
 Ints = NDArray[np.int64]
 
-FEW, SIDE_BY_SIDE = 64, 256
-"""Blocks of more than FEW rows are scanned in pieces where fewer than SIDE_BY_SIDE of them would go on side by side.
+SHORT_BLOCK, MANY_BLOCKS = 64, 256
+"""Blocks of more rows than the first are scanned in pieces where fewer than the second would go side by side.
 
 A call costs as much as some hundreds of additions: only then are fewer calls worth a second combine for each row."""
 
-AT_ONCE = 1 << 12
-"""Groups of windows are slid so many at a time: enough for calls to cost little, and few enough for the cache."""
+MAX_GROUPS = 1 << 12
+"""The most groups of windows that slide at a time: enough for calls to cost little, few enough for the cache."""
 
 
 def take(states: State, rows: Rows) -> State:
@@ -91,7 +91,7 @@ def piece_size(lengths: Ints) -> int:
     (100, 500)
     """
     longest = int(lengths.max(initial=1))
-    if longest <= FEW or int(lengths.sum()) >= SIDE_BY_SIDE * longest:
+    if longest <= SHORT_BLOCK or int(lengths.sum()) >= MANY_BLOCKS * longest:
         return longest
     return isqrt(longest - 1) + 1
 
@@ -196,8 +196,8 @@ def in_parts(
     first: Ints,
 ) -> State:
     """Windows that fall into groups, of which ``first`` are the first ones, some groups at a time."""
-    bounds = [*first[::AT_ONCE].tolist(), len(low)]
-    groups = np.split(first, range(AT_ONCE, len(first), AT_ONCE))
+    bounds = [*first[::MAX_GROUPS].tolist(), len(low)]
+    groups = np.split(first, range(MAX_GROUPS, len(first), MAX_GROUPS))
     return join(
         [
             way(operation, states, low[begin:end], high[begin:end], group - begin)

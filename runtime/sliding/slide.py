@@ -1,12 +1,14 @@
 """Sliding: one state for each window range, at a cost that does not depend on how far the ranges overlap.
 
-Operations whose every field is joined by a known function have kernels (:mod:`framefold.runtime.sliding.kernels`).
-With all
-others, ranges that move forward are either differences of running states (where an operation deducts exactly) or the
-bulk form of two stacks, the block scan of M. van Herk, "A fast algorithm for local minimum and maximum filters", 1992,
-and J. Gil and M. Werman, "Computing 2-D min, median, and max filters", 1993: states of block ends up to an edge, of
-block beginnings from it, and one combine a window. Ranges that only grow need neither: they are beginnings of blocks.
-Ranges that do not move forward even when they are sorted are put together from a range tree.
+- ``"kernels"``: each field by numpy functions, for the operations that name them (``ufuncs``).
+- ``"deduct"``: differences of running states.
+- ``"two-stacks"``: the block scan of M. van Herk, "A fast algorithm for local minimum and maximum filters", 1992, and
+  J. Gil and M. Werman, "Computing 2-D min, median, and max filters", 1993: states of block ends up to an edge, of block
+  beginnings from it, and one combine a window.
+- ``"deduct or two-stacks"``: deduct, and two-stacks for long runs of many ranges, which take fewer calls so.
+- ``"range tree"``: ranges in any order.
+
+Ranges that only grow are beginnings of blocks, whichever way is chosen.
 """
 
 from __future__ import annotations
@@ -18,30 +20,36 @@ from numpy.typing import NDArray
 
 from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
-from ...aggregators.errors import QueryError
 from ...aggregators.states.compensated import Compensated
-from .block_scan import LEAST, SideBySide, by_stacks_side_by_side, side_by_side
-from .kernels import by_kernels, has_kernels, room
-from .range_blocks import ascending, blocks, holding, runs_by_a_row
+from .block_scan import MIN_WINDOWS, SideBySide, by_stacks_side_by_side, side_by_side
+from .kernels import by_kernels, empty_like, has_kernels
+from .range_blocks import ascending, none_empty, runs_by_a_row
 from .range_tree import by_range_tree
 from .scan import Scan, beginnings, in_parts, join, piece_size, scanned, take
 
 Ints = NDArray[np.int64]
-Way = Literal["deduct", "two-stacks", "range tree"]
+Way = Literal["kernels", "deduct", "two-stacks", "deduct or two-stacks", "range tree"]
 
-STEPS = 1 << 14
-"""Running states are started anew after so many rows, so that many of them run side by side.
+RESTART_ROWS = 1 << 14
+"""The fewest rows after which running states start anew, so that many of them run side by side.
 
-Each new start costs as many extra combines as a window has rows, which the first and last windows of a run make up
-for twice: up to three times so many rows, the bound of 2 element operations a window holds strictly."""
+Each new start costs as many extra combines as a window has rows. The first and last windows of a run make up for twice
+that, so up to three times as many rows the bound of 2 element operations a window holds strictly."""
 
-LONG = 3 * STEPS
-"""Of more ranges than these, those of long runs slide by two-stacks, even if the operation deducts."""
+MANY_RANGES = 3 * RESTART_ROWS
+"""The most ranges that slide by deduct however long their runs are, where two-stacks may be taken instead."""
 
-A_CALL = 1000
-"""So many element operations cost about as much as a call."""
+CALL_COST = 1000
+"""The cost of a call, in element operations."""
 
 ROUNDING = 2.0**-53
+
+
+def way_of(operation: BoundAggregate) -> Way:
+    """The way in which the windows of an operation slide; where ranges do not move forward, it is the range tree."""
+    if has_kernels(operation):
+        return "kernels"
+    return "deduct or two-stacks" if operation.deducts[0] else "two-stacks"
 
 
 def slide(operation: BoundAggregate, states: State, low: Ints, high: Ints, way: Way | None = None) -> State:
@@ -56,22 +64,13 @@ def slide(operation: BoundAggregate, states: State, low: Ints, high: Ints, way: 
     low, high
         The half-open ranges of rows, shape (ranges,), in any order. The state of an empty range is the identity.
     way
-        ``"deduct"``, ``"two-stacks"`` or ``"range tree"``; where None, kernels if the operation has them, else the
-        first where :attr:`BoundAggregate.deducts` says so (but the second for more than :data:`LONG` ranges if runs
-        of them are
-        so long that running states cost more calls than that saves operations) and the second otherwise, as long as
-        both ends of the ranges ascend once they are sorted, and the last where they do not.
+        How they slide; that of :func:`way_of` where None. Ranges that lie within one another slide by the range tree.
 
     Returns
     -------
-    One state for each range, by at most 2 element operations a range for deduct and 3 for two-stacks as long as
-    there are no more rows than ranges (running states that start anew add one in 64 at most), and for the range tree
-    by at most 2 log2(width) a range and one for each row.
-
-    Raises
-    ------
-    QueryError
-        If deduct or two-stacks is asked for, and a range begins after and ends before another.
+    One state for each range, shape (ranges,): by at most 2 element operations a range for deduct and 3 for two-stacks
+    as long as there are no more rows than ranges (running states that start anew add one in 64 at most), and for the
+    range tree by at most 2 log2(width) a range and one for each row.
 
     Examples
     --------
@@ -86,43 +85,36 @@ def slide(operation: BoundAggregate, states: State, low: Ints, high: Ints, way: 
     """
     if not len(low):
         return take(states, slice(0, 0))
-    if way is None and has_kernels(operation):
-        of = blocks(low, high)
-        if of is not None:
-            slid, doubtful = by_kernels(operation, states, low, high, of)
-            if not len(doubtful):
-                return slid
-            return replace(slid, doubtful, by_two_stacks(operation, states, low[doubtful], high[doubtful]))
+    way = way_of(operation) if way is None else way
     first = runs_by_a_row(low, high)
-    if not holding(low, high, first):
+    if not none_empty(low, high, first):
         filled = np.flatnonzero(high > low)
-        slid = slide(operation, states, low[filled], high[filled], way)
-        return operation.scatter(len(low), filled, slid)
+        return operation.scatter(len(low), filled, slide(operation, states, low[filled], high[filled], way))
     if way == "range tree":
         return by_range_tree(operation, states, low, high)
     if not (ascending(low, first) and ascending(high, first)):
         order = np.lexsort((high, low))
-        if ascending(high[order]):
-            back = np.empty(len(order), np.intp)
-            back[order] = np.arange(len(order))
-            return take(slide(operation, states, low[order], high[order], way), back)
-        if way is None:
+        if not ascending(high[order]):
             return by_range_tree(operation, states, low, high)
-        raise QueryError(
-            f"window ranges lie within one another, which {way} cannot slide; "
-            "expected both their ends to ascend, or the way 'range tree'"
-        )
-    # Running states cost a call for each row of a run: where runs are long, a third operation a window is less.
-    least = {"deduct": len(low) + 1, "two-stacks": LEAST}.get(way or "", LONG if operation.deducts[0] else LEAST)
-    long = side_by_side(operation, low, high, first, least)
+        back = np.empty(len(order), np.intp)
+        back[order] = np.arange(len(order))
+        return take(slide(operation, states, low[order], high[order], way), back)
+    if way == "kernels":
+        slid, doubtful = by_kernels(operation, states, low, high, first)
+        if not len(doubtful):
+            return slid
+        return replace(slid, doubtful, by_two_stacks(operation, states, low[doubtful], high[doubtful]))
+    # Running states take a call for each row of a run: where runs are long, a third operation a window costs less.
+    long = None
+    if way != "deduct":
+        long = side_by_side(operation, low, high, first, MIN_WINDOWS if way == "two-stacks" else MANY_RANGES)
     if long is not None:
-        return by_runs(operation, states, low, high, long, way)
+        return by_runs(operation, states, low, high, long)
     growing = _growing(low, high)
     if growing.all():
         return by_growing(operation, states, low, high)
-    if way is None:
-        way = "deduct" if operation.deducts[0] and not _too_long(low, high) else "two-stacks"
-    forward = by_deduct if way == "deduct" else by_two_stacks
+    deducts = way == "deduct" or (way == "deduct or two-stacks" and not _too_long(low, high))
+    forward = by_deduct if deducts else by_two_stacks
     if not growing.any():
         return forward(operation, states, low, high)
     grown = by_growing(operation, states, low[growing], high[growing])
@@ -130,14 +122,12 @@ def slide(operation: BoundAggregate, states: State, low: Ints, high: Ints, way: 
     return take(join([grown, slid]), np.where(growing, np.cumsum(growing), np.cumsum(~growing) + growing.sum()) - 1)
 
 
-def by_runs(
-    operation: BoundAggregate, states: State, low: Ints, high: Ints, runs: SideBySide, way: Way | None
-) -> State:
+def by_runs(operation: BoundAggregate, states: State, low: Ints, high: Ints, runs: SideBySide) -> State:
     """The blocks of long runs side by side, and the other windows as if they were all."""
-    slid = {key: room(column, len(low)) for key, column in states.items()}
+    slid = {key: empty_like(column, len(low)) for key, column in states.items()}
     by_stacks_side_by_side(operation, states, runs, slid)
     if len(runs.others):
-        others = slide(operation, states, low[runs.others], high[runs.others], way or "two-stacks")
+        others = slide(operation, states, low[runs.others], high[runs.others], "two-stacks")
         for key, column in slid.items():
             cast(NDArray[Any], column)[runs.others] = cast(NDArray[Any], others[key])
     return slid
@@ -176,10 +166,10 @@ def _growing(low: Ints, high: Ints) -> NDArray[np.bool_]:
 
 def _too_long(low: Ints, high: Ints) -> bool:
     """Whether calls for the running states of the rows of runs would cost more than a third operation a window."""
-    if len(low) <= LONG:
+    if len(low) <= MANY_RANGES:
         return False
-    first, last = runs(low, high, max(STEPS, 64 * int((high - low).max())), weight=high)
-    return int((high[last - 1] - low[first]).max()) * A_CALL > len(low)
+    first, last = runs(low, high, max(RESTART_ROWS, 64 * int((high - low).max())), weight=high)
+    return int((high[last - 1] - low[first]).max()) * CALL_COST > len(low)
 
 
 def by_growing(operation: BoundAggregate, states: State, low: Ints, high: Ints) -> State:
@@ -191,7 +181,7 @@ def by_growing(operation: BoundAggregate, states: State, low: Ints, high: Ints) 
 
 def by_deduct(operation: BoundAggregate, states: State, low: Ints, high: Ints) -> State:
     """Combine the leading rows into a running state, and deduct the running state of the rows before the window."""
-    first, _ = runs(low, high, max(STEPS, 64 * int((high - low).max())), weight=high)
+    first, _ = runs(low, high, max(RESTART_ROWS, 64 * int((high - low).max())), weight=high)
     return in_parts(_deduct_in_runs, operation, states, low, high, first)
 
 
@@ -253,19 +243,19 @@ def _between_edges(operation: BoundAggregate, states: State, low: Ints, high: In
     edge = high[flips]
     group = np.repeat(np.arange(len(flips)), np.diff(np.append(flips, len(low))))
     within = edge - low[flips]
-    reach = high[np.append(flips[1:], len(low)) - 1] - edge
+    beyond_edge = high[np.append(flips[1:], len(low)) - 1] - edge
     beyond = np.flatnonzero(high > edge[group])
-    spare = 3 * len(low) - int(within.sum() + reach.sum()) - len(beyond)
+    spare = 3 * len(low) - int(within.sum() + beyond_edge.sum()) - len(beyond)
     slid = scanned(operation, states, low[flips], within, group, edge[group] - low, spare, backwards=True)
     if not len(beyond):
         return slid
-    reaching = np.flatnonzero(reach > 0)
+    going_on = np.flatnonzero(beyond_edge > 0)
     number = np.empty(len(flips), np.int64)
-    number[reaching] = np.arange(len(reaching))
+    number[going_on] = np.arange(len(going_on))
     spare -= len(low)
     rows = (high - edge[group])[beyond]
-    reached = scanned(operation, states, edge[reaching], reach[reaching], number[group[beyond]], rows, spare)
-    return replace(slid, beyond, operation.combine(take(slid, beyond), reached))
+    later = scanned(operation, states, edge[going_on], beyond_edge[going_on], number[group[beyond]], rows, spare)
+    return replace(slid, beyond, operation.combine(take(slid, beyond), later))
 
 
 def _flips(low: Ints, high: Ints, widest: int) -> Ints:

@@ -24,7 +24,7 @@ from framefold.runtime.sliding import prefix_sums, range_blocks
 from framefold.runtime.sliding import slide as module
 from framefold.runtime.sliding.kernels import by_kernels, has_kernels
 from framefold.runtime.sliding.native import loops
-from framefold.runtime.sliding.range_blocks import Block, blocks
+from framefold.runtime.sliding.range_blocks import Block, runs_by_a_row
 from framefold.runtime.sliding.slide import slide
 
 INT, FLOAT = pa.int64(), pa.float64()
@@ -36,8 +36,12 @@ DECIMALS = BoundAggregate("d", ff.Sum("x"), [pa.decimal128(38, 0)])
 
 @contextmanager
 def blocks_of(windows: int, rows: int) -> Iterator[None]:
-    with patch.multiple(range_blocks, WINDOWS=windows, ROWS=rows, STRETCH=windows // 2):
+    with patch.multiple(range_blocks, BLOCK_WINDOWS=windows, BLOCK_ROWS=rows, REGULAR_RUN=windows // 2 + 1):
         yield
+
+
+def blocks(low: np.ndarray, high: np.ndarray) -> list[Block]:
+    return range_blocks.blocks(low, high, runs_by_a_row(low, high))
 
 
 WAYS = ["loop", "numpy"] if loops is not None else ["numpy"]
@@ -47,7 +51,7 @@ WAYS = ["loop", "numpy"] if loops is not None else ["numpy"]
 @contextmanager
 def added_up_by(way: str) -> Iterator[None]:
     chosen = loops if way == "loop" else None
-    with patch.object(prefix_sums, "loops", chosen), patch.object(range_blocks, "loops", chosen):
+    with patch.object(prefix_sums, "loops", chosen):
         yield
 
 
@@ -73,12 +77,11 @@ def forward(draw: st.DrawFn, rows: int) -> Ranges:
 # Blocks
 
 
-@given(st.integers(1, 40).flatmap(forward), SMALL, st.sampled_from(WAYS))
-def test_blocks_hold_every_window_once(ranges: Ranges, sizes: tuple[int, int], way: str) -> None:
+@given(st.integers(1, 40).flatmap(forward), SMALL)
+def test_blocks_hold_every_window_once(ranges: Ranges, sizes: tuple[int, int]) -> None:
     low, high = ranges
-    with blocks_of(*sizes), added_up_by(way):
+    with blocks_of(*sizes):
         found = blocks(low, high)
-    assert found is not None
     assert [each.first for each in found] == [0, *(each.last for each in found[:-1])]
     assert found[-1].last == len(low)
     for each in found:
@@ -89,21 +92,20 @@ def test_blocks_hold_every_window_once(ranges: Ranges, sizes: tuple[int, int], w
         if each.step:
             assert set(np.diff(low[part])) <= {each.step}
             assert set(widths) == {each.widest}
-        assert each.last == each.first + 1 or each.end - each.begin <= max(sizes[1], 8 * each.widest)
+        assert all(map(np.array_equal, each.ranges(), (low[part] - each.begin, high[part] - each.begin)))
+        assert each.last == each.first + 1 or each.end - each.begin <= max(sizes[1], 8 * int((high - low).max()))
 
 
 def test_blocks_of_one_long_run_are_regular_but_for_its_ends() -> None:
     starts = np.arange(-59, 200_000)
     found = blocks(np.maximum(starts, 0), np.minimum(starts + 60, 200_000))
-    assert found is not None
     assert [each.step for each in found] == [0, *[1] * (len(found) - 2), 0]
-    assert all(each.last - each.first <= range_blocks.WINDOWS for each in found)
+    assert all(each.last - each.first <= range_blocks.BLOCK_WINDOWS for each in found)
     assert found[0].last == 59, "only where windows grow"
 
 
 def test_wide_windows_share_few_rows_between_blocks() -> None:
     found = blocks(*regular(3_000_000, 200_000))
-    assert found is not None
     assert all(each.step == 1 for each in found)
     assert sum(each.end - each.begin for each in found) <= 1.4 * 3_000_000
 
@@ -112,10 +114,10 @@ def test_wide_windows_share_few_rows_between_blocks() -> None:
     ("low", "high"),
     [([0], [0]), ([0, 1], [3, 2]), ([1, 0], [2, 3]), ([0, 1, 1], [1, 2, 1]), ([0, 0, 0, 1], [1, 2, 3, 2])],
 )
-@pytest.mark.parametrize("windows", [1, 2, 3, 100])
-def test_ranges_that_are_none_of_theirs(low: list[int], high: list[int], windows: int) -> None:
-    with blocks_of(windows, 100):
-        assert blocks(np.array(low), np.array(high)) is None
+def test_empty_ranges_and_ranges_that_move_back(low: list[int], high: list[int]) -> None:
+    """Kernels get none of them: these slide without, or in another order."""
+    found = slide(FLOATS, floats([1.0, 2.0, 4.0]), np.array(low), np.array(high))["total"].value()
+    assert found.tolist() == [sum([1.0, 2.0, 4.0][a:b]) for a, b in zip(low, high, strict=True)]
 
 
 # Floats
@@ -155,9 +157,7 @@ def check_floats(high: list[float], low: list[float] | None, ranges: Ranges) -> 
     """Windows that are not doubtful are correctly rounded, all of them; slid, none is worse than its own values."""
     states = floats(high, low)
     begin, end = ranges
-    of = blocks(begin, end)
-    assert of is not None
-    slid, doubtful = by_kernels(FLOATS, states, begin, end, of)
+    slid, doubtful = by_kernels(FLOATS, states, begin, end, runs_by_a_row(begin, end))
     values, lows = high, low or [0.0] * len(high)
     assert np.array_equal(slid["frames"], end - begin)
     found = slid["total"].value()
@@ -231,10 +231,8 @@ def test_long_runs_of_floats(kind: str, width: int, way: str) -> None:
     low = chance.normal(0, 2.0**-55, rows) if kind == "with low parts" else np.zeros(rows)
     starts = np.arange(-width + 1, rows)
     begin, end = np.maximum(starts, 0), np.minimum(starts + width, rows)
-    of = blocks(begin, end)
-    assert of is not None
     with added_up_by(way):
-        slid, doubtful = by_kernels(FLOATS, floats(values, low), begin, end, of)
+        slid, doubtful = by_kernels(FLOATS, floats(values, low), begin, end, runs_by_a_row(begin, end))
     assert not len(doubtful)
     found = slid["total"].value()
     for window in chance.integers(0, len(begin), 2_000_000 // (width + 2000)).tolist():
@@ -262,9 +260,8 @@ class Kept(ff.AggregateOperation):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize("width", [2, 60, 500])
-@pytest.mark.parametrize("kind", ["few bits", "many bits", "many bits and low ones", "nearly ties"])
-def test_two_planes_are_enough_for_positive_values_of_one_size(kind: str, width: int, way: str) -> None:
-    """Every window correctly rounded, without a third plane, and what rounding lost is kept for those who ask."""
+@pytest.mark.parametrize("kind", ["few bits", "many bits", "many bits and low ones", "nearly ties", "all but ties"])
+def test_sums_are_rounded_correctly_and_what_that_lost_is_kept(kind: str, width: int, way: str) -> None:
     chance = np.random.default_rng(width)
     rows = 9000
     values = chance.uniform(1.0, 2.0, rows)
@@ -277,9 +274,13 @@ def test_two_planes_are_enough_for_positive_values_of_one_size(kind: str, width:
     elif kind == "nearly ties":
         values = 1.0 + np.ldexp(chance.integers(0, 2**10, rows), -52)
         low = np.ldexp(chance.integers(-1, 2, rows), -53) + np.ldexp(chance.integers(-1, 2, rows), -66)
+    elif kind == "all but ties":
+        values = 1.0 + 2.0**-52 * (np.arange(rows) % 2)
+        low = np.where(np.arange(rows) % 2, chance.choice([-1.0, 1.0], rows) * 2.0**-100, 0.0)
+        low[::64] += 2.0**-54
     ranges = regular(rows, width)
-    states = floats(values, low)
-    with added_up_by(way), patch.multiple(prefix_sums, in_planes=None, in_three_planes=None):
+    states = {"total": Compensated(values, low), "frames": np.ones(rows, np.int64)}
+    with added_up_by(way):
         rounded = slide(FLOATS, states, *ranges)["total"]
         kept = slide(BoundAggregate("k", Kept("x"), [FLOAT]), {"total": states["total"]}, *ranges)["total"]
     assert not rounded.low.any()
@@ -291,30 +292,12 @@ def test_two_planes_are_enough_for_positive_values_of_one_size(kind: str, width:
         assert abs(left) <= 2.0**-76 * rounded.high[window]
 
 
-@pytest.mark.parametrize("way", WAYS)
-def test_what_two_planes_cannot_round_for_sure_goes_by_more(way: str) -> None:
-    """Ties but for a bit that lies below both planes, on either side."""
-    for side in (1.0, -1.0):
-        values = np.full(9000, 1.0)
-        values[1::2] += 2.0**-52
-        low = np.zeros(9000)
-        low[1::2] = side * 2.0**-100
-        low[::64] += 2.0**-54
-        states = {"total": Compensated(values, low), "frames": np.ones(9000, np.int64)}
-        next_way = "in_three_planes" if way == "loop" else "in_planes"
-        with added_up_by(way), patch.object(prefix_sums, next_way, side_effect=getattr(prefix_sums, next_way)) as more:
-            found = slide(FLOATS, states, *regular(9000, 2))["total"].value()
-        assert more.called
-        for window in range(0, len(found), 3):
-            assert found[window] == math.fsum([*values[window : window + 2], *low[window : window + 2]])
-
-
 @pytest.mark.skipif(loops is None, reason="framefold is installed without its compiled loops: there was no compiler")
 def test_what_three_planes_cannot_hold_goes_by_more() -> None:
     """Values that take more binary places than three planes have, in windows of all shapes."""
     values = np.array([1e60, 1.0, -1e60, 2.0**-40, 3.0, 1e50] * 20)
     for ranges in (regular(120, 7), regular(120, 7, 3), (np.array([0, 2, 9]), np.array([3, 30, 31]))):
-        with patch.object(prefix_sums, "in_planes", side_effect=prefix_sums.in_planes) as more:
+        with patch.object(prefix_sums, "_by_planes", side_effect=prefix_sums._by_planes) as more:
             found = slide(FLOATS, floats(values), *ranges)["total"].value()
         assert more.called
         for low, high, value in zip(*ranges, found, strict=True):
@@ -342,16 +325,17 @@ def test_both_ways_give_the_same_bits() -> None:
 def test_loops_refuse_columns_that_do_not_go_together() -> None:
     assert loops is not None
     two, three, whole = np.zeros(2), np.zeros(3), np.zeros(3, np.int64)
+    adders = (1.5, 1.5, 1.5)
     for refused in (
-        lambda: loops.steps_of_one(whole, whole[:2]),
         lambda: loops.window_sums(whole, 3, whole.copy()),
         lambda: loops.window_sums(whole, 0, whole.copy()),
-        lambda: loops.two_plane_sums(three, two, 2, 0.0, 0.0, 0.0, np.zeros(2), None),
-        lambda: loops.two_plane_sums(three, three, 2, 0.0, 0.0, 0.0, np.zeros(3), None),
-        lambda: loops.three_plane_sums(three, three, 2, (0.0, 0.0, 0.0), np.zeros(2), np.zeros(3)),
-        lambda: loops.three_plane_sums(three, three, 4, (0.0, 0.0, 0.0), np.zeros(0), None),
-        lambda: loops.three_plane_sums_of(three, three, whole, whole, (0.0, 0.0, 0.0), np.zeros(2), None),
-        lambda: loops.three_plane_sums_of(three, two, whole, whole, (0.0, 0.0, 0.0), np.zeros(3), None),
+        lambda: loops.plane_sums(three, two, 2, None, None, adders, np.zeros(2), None),
+        lambda: loops.plane_sums(three, three, 2, None, None, adders, np.zeros(3), None),
+        lambda: loops.plane_sums(three, three, 2, None, None, adders, np.zeros(2), np.zeros(3)),
+        lambda: loops.plane_sums(three, three, 4, None, None, adders, np.zeros(0), None),
+        lambda: loops.plane_sums(three, three, 2, whole, whole, adders, np.zeros(2), None),
+        lambda: loops.plane_sums(three, three, 2, whole, None, adders, np.zeros(3), None),
+        lambda: loops.plane_sums(three, two, 2, whole, whole, adders, np.zeros(3), None),
         lambda: loops.transpose(np.zeros((2, 3), np.int64), np.zeros((2, 3), np.int64)),
         lambda: loops.transpose(np.zeros((2, 6), np.int64)[:, ::2], np.zeros((3, 2), np.int64)),
     ):
@@ -360,7 +344,7 @@ def test_loops_refuse_columns_that_do_not_go_together() -> None:
     beyond = np.array([2, 2, 9]), np.array([3, 4, 5])
     back = np.array([1, 0, 1]), np.array([2, 2, 2])
     for begin, end in (beyond, back, (back[1], back[0])):
-        assert not loops.three_plane_sums_of(three, three, begin, end, (1.5, 1.5, 1.5), np.zeros(3), None)
+        assert not loops.plane_sums(three, three, 3, begin, end, adders, np.zeros(3), None)
 
 
 def test_states_that_only_an_operation_could_have_made() -> None:
@@ -568,7 +552,3 @@ def test_the_older_name_of_ufuncs_is_read() -> None:
     wrong.__dict__["joins"] = wrong.__dict__.pop("ufuncs")
     with pytest.raises(OperationError, match="ufuncs of 'x' has minimum for field 'field'"):
         BoundAggregate("x", wrong, [INT])
-
-
-def test_a_block_says_what_it_is() -> None:
-    assert blocks(*regular(10, 4, 2)) == [Block(0, 4, 0, 10, 2, 4)]

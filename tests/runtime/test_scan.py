@@ -79,7 +79,7 @@ def test_beginnings_and_ends_in_two_levels(backwards: bool, of: list[tuple[int, 
     asked = [(block, rows) for block, (_, length) in enumerate(of) for rows in range(1, length + 1)][::-1]
     block, rows = (np.array([pair[i] for pair in asked], np.int64) for i in (0, 1))
     text.calls = text.combined = 0
-    with patch.object(module, "FEW", few):
+    with patch.object(module, "SHORT_BLOCK", few):
         found = beginnings(bound, column, starts, lengths, block, rows, backwards)
     whole = [column["text"][start : start + length].tolist() for start, length in of]
     assert found["text"].tolist() == ["".join(whole[b][-n:] if backwards else whole[b][:n]) for b, n in asked]

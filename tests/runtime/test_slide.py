@@ -15,7 +15,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold import QueryError
 from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.aggregators.states.compensated import Compensated
 from framefold.runtime.sliding import scan
@@ -139,14 +138,14 @@ def test_any_ranges_that_move_forward(case: tuple[int, Ranges], seed: int) -> No
 def test_runs_that_are_cut_early(case: tuple[int, Ranges], steps: int) -> None:
     """With running states that start anew every few rows; and as many runs as there can be."""
     rows, ranges = case
-    with patch.object(module, "STEPS", steps):
+    with patch.object(module, "RESTART_ROWS", steps):
         check(matrices(rows), ranges)
 
 
 @given(forward(), st.integers(1, 5))
 def test_runs_and_blocks_some_at_a_time(case: tuple[int, Ranges], side_by_side: int) -> None:
     rows, ranges = case
-    with patch.object(scan, "AT_ONCE", side_by_side):
+    with patch.object(scan, "MAX_GROUPS", side_by_side):
         check(matrices(rows), ranges)
 
 
@@ -161,7 +160,7 @@ def test_strings_keep_their_order(case: tuple[int, Ranges]) -> None:
 @pytest.mark.parametrize("width", [1, 2, 60, 5000])
 def test_one_long_run(width: int) -> None:
     """More than three times the rows after which running states start anew."""
-    rows = 3 * module.STEPS + 77
+    rows = 3 * module.RESTART_ROWS + 77
     starts = np.arange(-width + 1, rows)
     low, high = np.maximum(starts, 0), np.minimum(starts + width, rows)
     check(matrices(rows), (low, high), every=max(1, width // 2, rows // 30))
@@ -189,10 +188,10 @@ WITHIN = [([1, 0], [2, 3]), ([0, 0, 2], [3, 2, 2]), ([0, 2, 1, 0], [1, 3, 2, 3])
 
 @pytest.mark.parametrize("way", ["deduct", "two-stacks"])
 @pytest.mark.parametrize(("low", "high"), WITHIN)
-def test_ranges_within_one_another_are_refused_where_a_way_is_forced(low: list[int], high: list[int], way: Any) -> None:
-    low[0:0], high[0:0] = [1], [2]  # inside the widest, whatever the order
-    with pytest.raises(QueryError, match=f"{way} cannot slide.*'range tree'"):
-        slide(SUM, ints([1, 2, 3]), np.array(low), np.array(high), way)
+def test_ranges_within_one_another_slide_by_the_tree(low: list[int], high: list[int], way: Any) -> None:
+    low, high = [1, *low], [2, *high]  # inside the widest, whatever the order
+    found = slide(SUM, ints([1, 2, 3]), np.array(low), np.array(high), way)["total"].integers()
+    assert found == [sum([1, 2, 3][a:b]) for a, b in zip(low, high, strict=True)]
 
 
 @st.composite
@@ -252,7 +251,7 @@ def test_growing_runs_in_two_levels(case: tuple[int, Ranges], few: int) -> None:
     """Runs with one beginning, in pieces however short they are, among runs that let go of rows."""
     rows, (low, high) = case
     low = low // 7 * 7
-    with patch.object(scan, "FEW", few):
+    with patch.object(scan, "SHORT_BLOCK", few):
         check(matrices(rows), (low, np.maximum(low, high)))
         growing = np.zeros_like(low)
         check(matrices(rows), (growing, high))

@@ -30,19 +30,19 @@ Ranges = tuple[np.ndarray, np.ndarray]
 @contextmanager
 def small(blocks: int, joined: int, of_a_run: int) -> Iterator[None]:
     with (
-        patch.object(block_scan, "BLOCKS", blocks),
-        patch.object(block_scan, "JOINED", joined),
-        patch.object(block_scan, "BLOCKS_OF_A_RUN", of_a_run),
-        patch.object(block_scan, "ALONE", 3),
-        patch.object(range_blocks, "CACHED", 7),
-        patch.object(range_blocks, "FEW", 1),
-        patch.object(module, "LEAST", 4),
-        patch.object(module, "LONG", 4),
+        patch.object(block_scan, "MAX_BLOCKS", blocks),
+        patch.object(block_scan, "MAX_STATES", joined),
+        patch.object(block_scan, "MIN_BLOCKS_OF_RUN", of_a_run),
+        patch.object(block_scan, "MIN_BLOCKS_ALONE", 3),
+        patch.object(range_blocks, "SCANNED_RANGES", 7),
+        patch.object(range_blocks, "LONG_RUN", 1),
+        patch.object(module, "MIN_WINDOWS", 4),
+        patch.object(module, "MANY_RANGES", 4),
     ):
         yield
 
 
-def blocks_of(operation: BoundAggregate, low: np.ndarray, high: np.ndarray, least: int = block_scan.LEAST) -> Any:
+def blocks_of(operation: BoundAggregate, low: np.ndarray, high: np.ndarray, least: int = block_scan.MIN_WINDOWS) -> Any:
     return side_by_side(operation, low, high, runs_by_a_row(low, high), least)
 
 
@@ -99,7 +99,7 @@ def test_long_runs(lengths: list[int], width: int, way: Any) -> None:
     sums = np.concatenate([[0], np.cumsum(values)])
     assert np.array_equal(found, sums[high] - sums[low])
     assert counting.operations <= 3 * len(low)
-    assert counting.calls <= 9 * width * -(-len(low) // (width * block_scan.BLOCKS))
+    assert counting.calls <= 9 * width * -(-len(low) // (width * block_scan.MAX_BLOCKS))
 
 
 def test_what_is_left_to_the_general_way() -> None:
@@ -139,7 +139,7 @@ def test_long_runs_are_by_themselves() -> None:
     """And short ones beside one another, as long as nothing long is between them."""
     row = np.concatenate([100_000 * run + 3 * np.arange(blocks) for run, blocks in enumerate([2, 1, 9, 12, 2, 2])])
     of = block_scan.SideBySide(row, row, 3, np.empty(0, np.int64))
-    with patch.object(block_scan, "ALONE", 5), patch.object(block_scan, "BLOCKS", 8):
+    with patch.object(block_scan, "MIN_BLOCKS_ALONE", 5), patch.object(block_scan, "MAX_BLOCKS", 8):
         found = [(batch.start, batch.stop) for batch in block_scan._batches(of)]
     assert found == [(0, 3), (3, 11), (11, 12), (12, 20), (20, 24), (24, 28)]
 
@@ -150,9 +150,9 @@ def test_runs_by_a_row(of: list[tuple[int, int, int]]) -> None:
     low = np.concatenate([first + np.arange(length) for first, _, length in of])
     high = np.concatenate([first + width + np.arange(length) for first, width, length in of])
     pairs = list(zip(low.tolist(), high.tolist(), strict=True))
-    with patch.object(range_blocks, "CACHED", 4), patch.object(range_blocks, "FEW", 1):
+    with patch.object(range_blocks, "SCANNED_RANGES", 4), patch.object(range_blocks, "LONG_RUN", 1):
         first = runs_by_a_row(low, high)
-        assert range_blocks.holding(low, high, first) == all(a < b for a, b in pairs)
+        assert range_blocks.none_empty(low, high, first) == all(a < b for a, b in pairs)
         assert range_blocks.ascending(low, first) == (sorted(low) == low.tolist())
         assert range_blocks.ascending(high, first) == range_blocks.ascending(high) == (sorted(high) == high.tolist())
     begin = [i for i in range(len(pairs)) if i == 0 or pairs[i] != (pairs[i - 1][0] + 1, pairs[i - 1][1] + 1)]
