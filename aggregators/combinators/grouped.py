@@ -13,6 +13,7 @@ from ..contract.bound import BoundAggregate
 from ..contract.column_functions import require_operation
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, Operation, State, TypedOperation
+from ..ordered.multiset import DENSE
 from ..ordered.sort_keys import Order
 from ..ordered.sorted_merge import distinct_rows, find
 from ..states.arrays import Index, Ints
@@ -20,9 +21,6 @@ from ..states.compensated import Compensated
 from ..states.fields import Column, CompensatedField, ExactField, RaggedField, concatenate
 from ..states.limbs import Exact
 from ..states.ragged import Ragged
-
-ROOM = 1 << 20
-"""Groups are found in an array where there are no more possible ones than this, or than rows."""
 
 
 class GroupedBy(Operation):
@@ -201,7 +199,7 @@ def _distinct(frames: Frames, ranks: Ints) -> tuple[Ints, Index, Ints, Index]:
     """The distinct (frame, rank) in order: the frame, a row, how many rows; and which of them each row has."""
     least = int(ranks.min())
     span = int(ranks.max()) - least + 1
-    if frames.size * span <= max(ROOM, len(ranks)):
+    if frames.size * span <= max(DENSE, len(ranks)):
         packed = frames.index * span + (ranks - least)
         count = np.bincount(packed, minlength=frames.size * span)
         row = np.empty(len(count), np.intp)

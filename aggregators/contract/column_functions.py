@@ -16,7 +16,7 @@ from .frames import to_values, valid_rows
 from .operation import Operation
 
 PLACES = 18
-"""So many digits after the point Python's decimals keep unless a type is declared."""
+"""Digits after the point that Python's decimals keep unless a type is declared."""
 
 
 def require_operation(name: str, operation: object) -> Operation:
@@ -103,10 +103,9 @@ def _column(spec: object, values: Any, rows: int, type: pa.DataType | None) -> p
 
 
 def roomy(type: pa.DataType) -> pa.DataType:
-    """A type for a column of Python values: those at hand only show how many digits decimals have after the point.
+    """A type for a column of Python values of a trial.
 
-    38 digits, of which as many come after the point as were seen, but at most 18, which is where Spark puts the point
-    in Python's decimals.
+    Decimals get 38 digits, as many after the point as were seen, but at most 18, as Spark has it for Python's decimals.
 
     >>> roomy(pa.decimal128(3, 2)), roomy(pa.list_(pa.decimal128(28, 28)))
     (Decimal128Type(decimal128(38, 2)), ListType(list<item: decimal128(38, 18)>))

@@ -23,7 +23,7 @@ Values = Any
 """A column of a batch: a numpy array where its type has one, an Arrow array otherwise."""
 
 CHUNK = 1 << 21
-"""As many 32-bit integers as float64 adds up without rounding."""
+"""The number of 32-bit integers that float64 adds up without rounding."""
 
 
 def to_values(column: pa.Array) -> Values:
@@ -141,7 +141,7 @@ class Frames:
         return Exact([self._add_up(limb) for limb in Exact.of(values).limbs]).carried()
 
     def _add_up(self, limb: NDArray[Any]) -> Ints:
-        """Add up integers below 2**32 (or so few that it does not matter) in float64, which is exact for a chunk."""
+        """The sums of integers below 2**32, or whose sum is below 2**53: in float64, exact for a chunk."""
         total = np.zeros(self.size, np.int64)
         for start in range(0, len(limb), CHUNK):
             rows = slice(start, start + CHUNK)
@@ -165,7 +165,7 @@ class Frames:
     def _compensated_sum(self, values: Floats) -> Compensated:
         largest = largest_of(values)
         if not largest < HUGE:
-            return self._sum_with_rare(values)
+            return self._sum_with_special_values(values)
         if largest == 0.0:
             return Compensated.of(np.zeros(self.size))
         cut, counting = cut_at(largest, len(values)), "_count" not in self.__dict__
@@ -174,8 +174,8 @@ class Frames:
             self.know_count(counts)
         return total
 
-    def _sum_with_rare(self, values: Floats) -> Compensated:
-        """The same where NaN, inf or huge values are among them: those are added up by themselves."""
+    def _sum_with_special_values(self, values: Floats) -> Compensated:
+        """As :meth:`compensated_sum`, where NaN, inf or huge values are among them."""
         each = Compensated.of(values)
         assert each.special_values is not None
         total = self.compensated_sum(each.high)

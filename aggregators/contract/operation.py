@@ -166,7 +166,7 @@ class AggregateOperation(Operation):
     state: Mapping[str, Any] = {}
     ufuncs: Mapping[str, Any] = {}
     takes_empty_frames: ClassVar[bool] = False
-    """Whether ``accumulate`` may be given frames without a row, which are thrown away. Only asked of our own."""
+    """Whether ``accumulate`` takes frames without a row, whose states are dropped. For built-in operations only."""
 
     sql: ClassVar[Mapping[str, str] | None] = None
     """Optional: an aggregate of Spark's SQL for each field, such as ``{"total": "sum({0})"}``, where ``{0}``, ``{1}``,

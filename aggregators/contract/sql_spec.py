@@ -1,7 +1,6 @@
-"""What a database needs to build an operation's states itself: aggregates in SQL, and how states are read from them.
+"""How Spark SQL accumulates an operation: aggregates as text, and how states are read from their columns.
 
-The text is Spark's SQL. Nothing here runs it: an engine puts names in place of the placeholders, groups events by key
-and frame, and hands back the columns.
+Nothing here runs it: an engine puts names in place of the placeholders and groups events by key and frame.
 """
 
 from __future__ import annotations
@@ -17,20 +16,20 @@ import pyarrow as pa
 from ..states import fields
 
 ROW_LIMIT = 1 << 30
-"""Sums of so many rows of one key and frame come out exact."""
+"""The most rows of one key and frame whose sums are exact."""
 
 SMALL_ROW_LIMIT = 1 << 22
-"""Fewer parts are enough for so many."""
+"""The same for cheaper sums, of fewer parts."""
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 
 Planes = Mapping[str, pa.Array]
-"""Columns that a database made, one element a partial, by their names in :class:`SqlSpec`."""
+"""Columns by their names in :class:`SqlSpec`, one element a partial."""
 
 
 @dataclass(frozen=True)
 class SqlSpec:
-    """How a database builds the states of one operation.
+    """How Spark SQL accumulates one operation.
 
     Attributes
     ----------

@@ -47,15 +47,15 @@ class Quantile(Multiset):
     def __init__(self, column: str, q: float | Sequence[float], *, method: str = "linear") -> None:
         super().__init__(column)
         self.several = isinstance(q, (list, tuple, np.ndarray))
-        asked: list[Any] = list(q) if isinstance(q, (list, tuple, np.ndarray)) else [q]
-        numbers = all(isinstance(each, (int, float, np.integer, np.floating, Fraction)) for each in asked)
-        if not asked or not numbers or not all(0 <= each <= 1 for each in asked):
+        shares: list[Any] = list(q) if isinstance(q, (list, tuple, np.ndarray)) else [q]
+        numbers = all(isinstance(each, (int, float, np.integer, np.floating, Fraction)) for each in shares)
+        if not shares or not numbers or not all(0 <= each <= 1 for each in shares):
             raise QueryError(f"q= of {self!r} is {q!r}; expected a number from 0 to 1, or a list of such")
         if method not in ("linear", "discrete"):
             raise QueryError(f"method= of {self!r} is {method!r}; expected 'linear' or 'discrete'")
         self.method = method
         # 0.07 is meant, and not the binary fraction nearest to it: 0.07 * 100 is 7
-        self.q = [Fraction(str(each)).limit_denominator(LARGEST) for each in asked]
+        self.q = [Fraction(str(each)).limit_denominator(LARGEST) for each in shares]
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         if self.method == "linear" and not is_number(types[0]):

@@ -25,7 +25,7 @@ class ApproxQuantile(Sketch):
     """A quantile of a column of numbers, estimated by a sketch: a float64; null where there are no values.
 
     ===========  ============================================================================================
-    method       what is kept to, for all but one query in a hundred
+    method       bounds, which 99 of 100 results keep to
     ===========  ============================================================================================
     ``kll``      the rank of the result is within 1.33 % (at k = 200) of the one asked for
     ``req``      the rank is within 3 % (at k = 12) of the distance between q and 1: best for high quantiles

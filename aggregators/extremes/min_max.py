@@ -117,7 +117,7 @@ class Extreme(TypedOperation):
         return super().sql_spec(*types) if fits else None
 
     @property
-    def sql(self) -> Mapping[str, str]:  # type: ignore[override]  # by what is asked
+    def sql(self) -> Mapping[str, str]:  # type: ignore[override]  # by least or greatest
         """The extreme, which is null where there is no value."""
         extreme = f"{'min' if self.least else 'max'}({{0}})"
         return {"value": extreme, "seen": f"{extreme} is not null"}

@@ -1,6 +1,6 @@
-"""ClippedTicks and ClippedMean: states of interval events in one stretch of time, which cuts their lifetimes.
+"""ClippedTicks and ClippedMean: states of lifetimes clipped to a frame or a window.
 
-What the operations of :mod:`framefold.aggregators.intervals.time_weighted` are in a frame, and in a window.
+They are the states of the operations of :mod:`framefold.aggregators.intervals.time_weighted`.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from ..states.double_double import product
 from ..states.limbs import BITS, MASK, Exact
 
 LARGE = 2.0**896
-"""From this magnitude on a product with ticks is kept apart, as it might be beyond what sums can hold."""
+"""Values from this magnitude on are special: their products with ticks might be huge."""
 
 
 class ClippedTicks(TypedOperation, ExactSums):
-    """The lifetimes of events in one stretch of time, added up."""
+    """The sum of clipped lifetimes."""
 
     state = {"ticks": "exact"}
 
@@ -33,11 +33,11 @@ class ClippedTicks(TypedOperation, ExactSums):
         self.result = spec.result
 
     def of(self, frames: Frames, columns: tuple[Values, ...], ticks: Ints) -> State:
-        """The states of groups of events, each of which lives for so many ticks."""
+        """The states of groups of events, by the ticks that each event lives."""
         return {"ticks": frames.exact_sum(ticks)}
 
     def held(self, a: State, ticks: Ints) -> State:
-        """The states of events that live for so many ticks, given those of one tick."""
+        """The states of events that live for ``ticks``, given those of one tick."""
         count, _ = a["ticks"].int64()
         return {"ticks": Exact([count * (ticks & MASK), count * (ticks >> BITS)]).carried()}
 
@@ -55,7 +55,7 @@ class ClippedTicks(TypedOperation, ExactSums):
 
 
 class ClippedMean(ClippedTicks):
-    """The integral of a column over the lifetimes of events in one stretch of time, and these lifetimes."""
+    """The integral of a column over clipped lifetimes, and the sum of these."""
 
     state = {"total": "compensated", "ticks": "exact"}
 
@@ -80,7 +80,7 @@ def _exactly(values: Values) -> Compensated:
 
 
 def _product(values: Compensated, ticks: Ints) -> Compensated:
-    """Sums times ticks, with what rounding loses of it (T. J. Dekker, 1971); huge ones are kept apart, as sums do."""
+    """Sums times ticks, with what rounding loses of it (T. J. Dekker, 1971)."""
     factor = _exactly(ticks)
     large = ~(np.abs(values.high) < LARGE)
     high, low = np.where(large, 0.0, values.high), np.where(large, 0.0, values.low)

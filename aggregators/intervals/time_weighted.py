@@ -1,8 +1,8 @@
 """TimeWeightedAverage and Covered: of interval events, each seen only while it lives in the window.
 
-A window cuts lifetimes where it starts and ends, and so do its frames. Partials of events that start in one frame and
-end in one are what these come to in the frame of their start (head), in that of their end (tail), and in one tick of
-any frame between (level). From these follow the states of all frames, and windows slide over frames as always.
+Windows and their frames clip lifetimes. A partial, of events that start in one frame and end in one, has their state in
+the frame of their start (head), in that of their end (tail), and in one tick of any frame between (level). From these
+follow the states of all frames, over which windows slide as always.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ class Covered(AggregateOperation):
         super().__init__()
 
     def at_times(self, duration: Callable[[Duration, str], int]) -> Covered:
-        """The operation for a time column: microseconds where a day has so many ticks."""
+        """The operation for a time column: its result is a duration where the time is a timestamp."""
         try:
             day = duration("1 day", f"a lifetime of {self!r}")
         except DurationError:  # integers have no days
@@ -99,7 +99,7 @@ class TimeWeightedAverage(AggregateOperation):
     The integral of the column over the lifetimes clipped to the window, divided by their total duration; a float64, and
     null where no event with a value lives in the window (StreamInsight's time-weighted average; R. Barga et al.,
     "Consistent streaming through time", 2007, for lifetimes). Products and sums are compensated, except those of values
-    beyond 2**896 (5e269), which are kept apart.
+    beyond 2**896 (5e269).
 
     Parameters
     ----------
@@ -129,10 +129,9 @@ class TimeWeightedAverage(AggregateOperation):
 class OverLifetimes(Parts):
     """Partials of lifetimes: heads, tails and levels side by side.
 
-    :func:`framefold.runtime.intervals.coverage.over_frames` makes states of frames of them. Those are states of
-    ``clipped``, and so
-    are the states of windows, which ``finish`` is given. Events without an end, which only trials of an operation have,
-    live for one tick: their partials are heads and nothing else, and ``finish`` takes those too.
+    :func:`framefold.runtime.intervals.coverage.over_frames` makes states of frames of them, which are states of
+    ``clipped``, as those of windows are. Events without an end, which only trials have, live for one tick: their
+    partials are heads only, which ``finish`` takes too.
     """
 
     def __init__(self, spec: AggregateOperation, clipped: ClippedTicks, *types: pa.DataType) -> None:
@@ -159,7 +158,7 @@ class OverLifetimes(Parts):
         return self._of(name, states)
 
     def held(self, level: State, ticks: Ints) -> State:
-        """States of ``clipped`` of events that live for so many ticks, given those of one tick."""
+        """States of ``clipped`` of events that live for ``ticks``, given those of one tick."""
         return self._own.held(level, ticks)
 
 

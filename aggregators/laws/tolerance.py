@@ -13,7 +13,7 @@ from ..contract.column_functions import is_list
 from ..contract.numeric_columns import floats, is_number
 
 TOLERANCE = 1e-9
-"""Floats may differ by so much of the largest result at hand."""
+"""The share of the largest result by which floats may differ."""
 
 LAST = 2.0**-48
 """Floats may differ by what a change of the input in the 48th of its 53 binary digits does to them."""
@@ -36,7 +36,7 @@ def close(a: Any, b: Any, size: float | None, nearby: Sequence[tuple[float, Any]
     a, b
         Results as Python values, however nested.
     size
-        How large results at hand are; None where floats must be equal to the last digit.
+        The size of the largest result; None where floats must be equal to the last digit.
     nearby
         What ``b`` is for other input, each after the share of the change by which ``a`` and ``b`` may differ.
 

@@ -1,4 +1,4 @@
-"""Covariance, Correlation and LinearTrend: what is said about two columns."""
+"""Covariance, Correlation and LinearTrend."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import OfNumbers, floats, is_number
 from ..contract.operation import AggregateOperation, State
 from ..errors import ColumnError, QueryError
-from .scaled_means import LEAST, Centre
+from .scaled_means import NO_EXPONENT, Centre
 
 
 class Paired(OfNumbers):
@@ -36,7 +36,7 @@ class Paired(OfNumbers):
         super().__init__(x, y)
 
     def create(self) -> Mapping[str, Any]:
-        return {**super().create(), "x_exponent": LEAST, "y_exponent": LEAST}
+        return {**super().create(), "x_exponent": NO_EXPONENT, "y_exponent": NO_EXPONENT}
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         (x, of_x), (y, of_y) = (Centre.of(frames, floats(column)) for column in columns)

@@ -24,18 +24,18 @@ from ..states.double_double import add, difference, halves, product, quotient
 from .grid_deviations import gridded
 from .scaled_means import exponent_of
 
-HALF = 25
-"""So many bits below the largest a deviation is cut, so that squares of the upper part add up without rounding."""
+HALF_BITS = 25
+"""Bits of the upper part of a deviation, whose squares add up without rounding."""
 
 ORDINARY = 2.0**420
-"""Deviations below this and from its reciprocal on have squares that can be added up as they are."""
+"""Squares of deviations below this, and from its reciprocal on, neither overflow nor vanish."""
 
 LARGEST = float(np.finfo(np.float64).max)
 
-BLOCK, CACHED = 1 << 16, 1 << 14
-"""So many rows, and so many states, are worked on at a time, which stay in the cache meanwhile."""
+BLOCK = 1 << 16
+"""Rows worked on at a time, so that intermediate columns stay in the cache."""
 
-FEW = 2.0**26
+HALF_FLOAT = 2.0**26
 """Counts below this fit half a float."""
 
 UNIT = 600
@@ -85,7 +85,7 @@ class Deviations:
 
     @classmethod
     def _of_each(cls, frames: Frames, values: Floats) -> Deviations:
-        """The same with a grid for each frame."""
+        """The deviations of each frame's values, with a grid for each frame."""
         count = frames.count()
         centre = frames.sum(values) / np.maximum(count, 1)
         made = about(frames, values, count, centre)
@@ -122,26 +122,14 @@ class Deviations:
             made = Deviations(np.empty_like(self.count), room[0], room[1], room[2], room[3], room[4], self.level)
             if loops.join_deviations(self._contiguous(), other._contiguous(), made._contiguous(), ORDINARY):
                 return made
-        if len(self.count) <= CACHED:
-            return self._join(other)
-        joined = Deviations(*map(np.empty_like, self.fields().values()))
-        for start in range(0, len(self.count), CACHED):
-            rows = slice(start, start + CACHED)
-            block = self.rows(rows)._join(other.rows(rows))
-            for name, column in block.fields().items():
-                joined.fields()[name][rows] = column
-        return joined
+        return self._join(other)
 
     def _contiguous(self) -> list[NDArray[Any]]:
         """The columns without their levels, each in one piece."""
         return [np.ascontiguousarray(each) for each in (self.count, self.centre, *self._sums())]
 
-    def rows(self, rows: slice) -> Deviations:
-        """Some of the states."""
-        return Deviations(*(column[rows] for column in self.fields().values()))
-
     def _join(self, other: Deviations) -> Deviations:
-        """The same for so few states that they stay in the cache."""
+        """As :meth:`join`, by numpy."""
         left = self
         if not self.count.all():
             centre = np.where(self.count == 0, other.centre, self.centre)
@@ -156,7 +144,7 @@ class Deviations:
         return left._join_levels(other)
 
     def _join_levels(self, other: Deviations) -> Deviations:
-        """The same where deviations are too huge or too tiny to have squares."""
+        """As :meth:`_join`, where deviations are too huge or too tiny to have squares."""
         half = np.where(other.count > 0, other.centre * 0.5 - self.centre * 0.5, 0.0)
         level = np.maximum(np.maximum(self._filled(), other._filled()), level_of(half))
         down = np.where(level > 0, 2.0**-UNIT, 1.0)
@@ -168,15 +156,12 @@ class Deviations:
         )
 
     def _moved(self, other: Deviations, apart: Floats, low: Floats) -> Deviations:
-        """Joined with deviations of the same level, whose centre is ``apart`` (and ``low``) away.
-
-        A low float need only be right to some 26 bits, so that products of two low ones are left out.
-        """
+        """Joined with deviations of the same level, whose centre is ``apart + low`` away, without low-low products."""
         count = other.count.astype(np.float64)
         upper, lower = halves(apart)
         lower += low
         shift = count * apart
-        if count.max(initial=0.0) < FEW:
+        if count.max(initial=0.0) < HALF_FLOAT:
             shift_low = count * upper
             shift_low -= shift
         else:
@@ -219,7 +204,7 @@ class Deviations:
         return np.where(self.squares == 0, -1, self.level).astype(np.int8)
 
     def _at(self, level: NDArray[np.int8]) -> Deviations:
-        """The same of other levels."""
+        """The deviations in units of other levels."""
         by = UNIT * (self.level.astype(np.int64) - level)
         once, twice = (self.sum, self.sum_low), (self.squares, self.squares_low)
         total, total_low = (np.ldexp(column, by) for column in once)
@@ -230,9 +215,8 @@ class Deviations:
 def about(frames: Frames, values: Floats, count: Ints, centre: Floats) -> Deviations:
     """The deviations of each frame's values from its centre.
 
-    Each is cut into an upper part of so few bits that neither the sum of these nor that of their squares is rounded,
-    and a lower one (J. Demmel and H. D. Nguyen, "Fast Reproducible Floating-Point Summation", 2013). A frame's own sum
-    of squares says where to cut, so that huge values in another frame do no harm.
+    Each is cut into an upper part, whose sums and sums of squares are exact, and a lower one (J. Demmel and H. D.
+    Nguyen, "Fast Reproducible Floating-Point Summation", 2013), at a place that a frame's sum of squares gives.
     """
     size = frames.size
     blocks = [slice(start, start + BLOCK) for start in range(0, len(values), BLOCK)]
@@ -252,7 +236,7 @@ def about(frames: Frames, values: Floats, count: Ints, centre: Floats) -> Deviat
         np.subtract(virtual, base, out=low)
         np.multiply(high, high, out=virtual)
         np.add.at(rough, index, virtual)
-    cut = np.ldexp(1.5, exponent_of(np.sqrt(rough)) + (52 - HALF))
+    cut = np.ldexp(1.5, exponent_of(np.sqrt(rough)) + (52 - HALF_BITS))
     for rows in blocks:
         index, high, low = frames.index[rows], deviation[rows], lost[rows]
         at, upper, both = one[: len(index)], two[: len(index)], three[: len(index)]

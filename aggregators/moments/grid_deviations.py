@@ -1,9 +1,8 @@
-"""Deviations on one grid for all frames of a batch: what most batches need, in one pass over their rows.
+"""Deviations on one grid for all frames of a batch, in one pass over its rows; most batches have such a grid.
 
-Values are cut at one bit position, as those of a sum are (J. Demmel and H. D. Nguyen, "Fast Reproducible Floating-Point
-Summation", 2013), so coarsely that neither the upper parts' deviations nor the squares of these are rounded when they
-are added up. They deviate from the upper part of their frame's first value, on the grid, so that no deviation is
-rounded either. A compiled loop adds them up, or where there is none numpy does: to the same bits, in more passes.
+Values are cut at one bit position (J. Demmel and H. D. Nguyen, "Fast Reproducible Floating-Point Summation", 2013), so
+that deviations of the upper parts from that of their frame's first value, and their squares, add up without rounding. A
+compiled loop adds them up, or numpy to the same bits.
 """
 
 from __future__ import annotations
@@ -18,23 +17,23 @@ from ..numeric.cache_chunks import BLOCK, extremes
 from ..numeric.native import loops
 from ..states.arrays import Bools, Floats, Ints
 
-MOST = 17
-"""Of frames with 2**MOST rows and more there is no room for the number of rows above the sum of their deviations."""
+MAX_BITS = 17
+"""Frames have fewer than ``2**MAX_BITS`` rows: their number is kept in the bits above the sum of deviations."""
 
 SIZES = 2.0**300
-"""Values below this, that are apart by its reciprocal or more, have squares that can be added up as they are."""
+"""Values are below this and differ by its reciprocal or more, so that squares neither overflow nor vanish."""
 
-COARSE = 2.0**10
-"""Deviations of a frame from its mean are so many steps of the grid at least, in the mean, ..."""
+MIN_STEPS = 2.0**10
+"""The least standard deviation of a frame, in steps of the grid."""
 
-ASKEW = 2.0**8
-"""... and the sum of their squares is more than that about the first value divided by this."""
+MAX_LOSS = 2.0**8
+"""The sum of squares about the first value may be this often that about the mean."""
 
 
 class Gridded(NamedTuple):
-    """Frames' numbers of rows, centres, sums of deviations and of their squares, and what is to be added to these sums.
+    """Frames' numbers of rows, centres, and sums of deviations and of their squares, as pairs of floats.
 
-    ``doubtful`` says of which frames the values are too near to one another for this grid.
+    The grid is too coarse for frames that are ``doubtful``.
     """
 
     rows: Ints
@@ -49,8 +48,8 @@ class Gridded(NamedTuple):
 class Grid(NamedTuple):
     """Where values are cut, for frames of less than ``2**bits`` rows.
 
-    ``adder`` added and taken off leaves a multiple of ``step``. So many times ``one`` on top of a frame's sum of
-    deviations as it has rows are no more than 53 bits with it.
+    ``adder`` added and taken off leaves a multiple of ``step``. A frame's sum of deviations and ``one`` for each row
+    together have at most 53 bits.
     """
 
     bits: int
@@ -60,7 +59,7 @@ class Grid(NamedTuple):
 
 
 def grid_of(span: float, bits: int) -> Grid:
-    """The grid of values that are no further apart than a span: squares of deviations have 53 bits less ``bits``."""
+    """The grid of values within a span: squares of deviations have ``53 - bits`` bits."""
     width = (53 - bits) // 2
     exponent = math.frexp(span)[1] + 1 - width
     return Grid(
@@ -71,8 +70,8 @@ def grid_of(span: float, bits: int) -> Grid:
 def gridded(frames: Frames, values: Floats) -> Gridded | None:
     """The deviations of each frame's values; None where one grid does not do for a batch.
 
-    It does not if values are huge, tiny, all equal or not finite, if they are further from 0 than any grid reaches that
-    is fine enough for their differences, or if a frame has too many rows.
+    So if values are huge, tiny, all equal or not finite, too far from 0 for a grid as fine as their differences, or if
+    a frame has too many rows.
     """
     if not len(values):
         return None
@@ -83,7 +82,7 @@ def gridded(frames: Frames, values: Floats) -> Gridded | None:
     most = 4 * len(values) // frames.size
     for _ in range(2):  # once more, if a frame has more rows than was to be expected
         grid = grid_of(span, most.bit_length())
-        if grid.bits > MOST or largest > math.ldexp(grid.step, 50):
+        if grid.bits > MAX_BITS or largest > math.ldexp(grid.step, 50):
             return None
         rows, centre, *sums = (by_numpy if loops is None else by_loop)(frames, values, grid)
         if rows.max() < 1 << grid.bits:
@@ -93,11 +92,11 @@ def gridded(frames: Frames, values: Floats) -> Gridded | None:
 
 
 def of_sums(rows: Floats, centre: Floats, sums: Floats, grid: Grid) -> Gridded:
-    """What comes of the number of rows, the centres and the four sums of frames."""
+    """The deviations of frames from their rows, centres and four sums."""
     several = rows > 1
     total, squares = sums[0] + sums[1], sums[2] + sums[3]
     about_mean = squares - total * total / np.maximum(rows, 1)
-    near = about_mean < np.maximum(rows * (COARSE * grid.step) ** 2, squares / ASKEW)
+    near = about_mean < np.maximum(rows * (MIN_STEPS * grid.step) ** 2, squares / MAX_LOSS)
     doubtful = several & near & (sums != 0).any(axis=0)
     # A single value is its own centre.
     centre = np.where(several, centre, centre + sums[1])
@@ -117,7 +116,7 @@ def by_loop(frames: Frames, values: Floats, grid: Grid) -> Floats:
 
 
 def by_numpy(frames: Frames, values: Floats, grid: Grid) -> Floats:
-    """The same. Two sums each are one of complex numbers, which takes one look at where they belong."""
+    """As :func:`by_loop`; two sums each are one of complex numbers, for one ``np.add.at``."""
     blocks = [slice(start, start + BLOCK) for start in range(0, len(values), BLOCK)]
     upper, low, at = np.empty((3, min(BLOCK, len(values))))
     pair = np.empty(len(upper), np.complex128)

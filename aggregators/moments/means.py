@@ -1,7 +1,7 @@
 """GeometricMean, HarmonicMean, RootMeanSquare and WeightedAverage.
 
-None of them has a deduct, although compensated sums could: two-stacks takes half the time in windows of 10 or 60
-frames (in windows of 600 deduct is a little faster for some), and nothing of what has left a window can be seen in it.
+None has a deduct, although compensated sums could have one: two-stacks is as fast, and nothing of what has left a
+window can be seen in it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,7 @@
-"""Means of states kept in two floats, and deviations from them in units that neither overflow nor vanish.
+"""Means in two floats, and deviations from them in units of a power of 2.
 
-What the moments of one and of two columns have in common: everything is about ``x - mean``. The mean is kept as two
-floats, so that values near 1e9 which differ by 1e-3 keep all their digits, and deviations are divided by a power of 2,
-so that their fourth powers can be added up whether they are 1e300 or 1e-300. Values are halved first: then no
-difference of two of them overflows.
+With two floats, values near 1e9 that differ by 1e-3 keep all their digits; in their unit, fourth powers of deviations
+neither overflow nor vanish. Values are halved first, so that no difference overflows.
 """
 
 from __future__ import annotations
@@ -20,8 +18,8 @@ from ..contract.operation import State
 from ..states.arrays import Floats, Ints
 from ..states.compensated import two_sum
 
-LEAST = -1100
-"""The exponent where there is no deviation at all: below those of all floats."""
+NO_EXPONENT = -1100
+"""The exponent of no deviation at all: below those of all floats."""
 
 
 @dataclass(frozen=True)
@@ -113,10 +111,10 @@ class Joined:
 
 
 def exponent_of(sizes: Floats) -> Ints:
-    """The exponents with ``2**(exponent - 1) <= |size| < 2**exponent``; LEAST for 0, NaN and inf.
+    """The exponents with ``2**(exponent - 1) <= |size| < 2**exponent``; NO_EXPONENT for 0, NaN and inf.
 
     >>> exponent_of(np.array([1.0, -0.3, 0.0]))
     array([    1,    -1, -1100])
     """
     exponent = np.frexp(sizes)[1].astype(np.int64)
-    return np.where(np.isfinite(sizes) & (sizes != 0), exponent, LEAST)
+    return np.where(np.isfinite(sizes) & (sizes != 0), exponent, NO_EXPONENT)

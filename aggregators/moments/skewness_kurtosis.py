@@ -12,7 +12,7 @@ from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import OfNumbers, floats
 from ..contract.operation import State
 from ..states.arrays import Floats
-from .scaled_means import LEAST, Centre
+from .scaled_means import NO_EXPONENT, Centre
 
 
 class CentralPowers(OfNumbers):
@@ -35,7 +35,7 @@ class CentralPowers(OfNumbers):
         super().__init__(column)
 
     def create(self) -> Mapping[str, Any]:
-        return {**super().create(), "exponent": LEAST}
+        return {**super().create(), "exponent": NO_EXPONENT}
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         centre, deviation = Centre.of(frames, floats(columns[0]))

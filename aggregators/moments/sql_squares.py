@@ -22,12 +22,15 @@ from ..states import big_integers
 from ..states.arrays import Floats, Ints
 from ..states.double_double import SPLITTER, quotient
 from ..sums import sql_floats
-from .deviations import CACHED, UNIT, Deviations
+from .deviations import UNIT, Deviations
+
+CHUNK_STATES = 1 << 14
+"""States worked on at a time, so that intermediate columns stay in the cache."""
 
 STEP = sql_floats.bits(SMALL_ROW_LIMIT)
-"""A square is cut at every so many bits, ..."""
+"""Bits of the parts of a square."""
 HALF = 20
-"""... and once in between, at this one, if there may be more rows than ``SMALL_ROW_LIMIT``."""
+"""Where each part is cut once more, if there may be more rows than ``SMALL_ROW_LIMIT``."""
 SHIFT = sql_floats.first_shift(SMALL_ROW_LIMIT) + STEP
 
 PLAIN = 300
@@ -41,7 +44,7 @@ def sql_spec(type: pa.DataType, read: Callable[[Planes], State]) -> SqlSpec:
 
 
 def of_rows(type: pa.DataType, rows: int, read: Callable[[Planes], State]) -> SqlSpec:
-    """The same for so many rows of a key and frame."""
+    """The spec for at most ``rows`` rows of a key and frame."""
     steps, sums = sql_floats.in_integers(type, rows)
     # Nothing that may be null: for that Spark would look at each step of what follows. How many there are is counted.
     steps["shifted"] = f"coalesce({steps['shifted']}, 0D)"
@@ -94,8 +97,8 @@ def read(planes: Planes) -> Deviations:
     """The deviations that are in sums of integers."""
     columns = {name: column.fill_null(0).to_numpy().astype(np.int64, copy=False) for name, column in planes.items()}
     blocks = [
-        of_block({name: column[start : start + CACHED] for name, column in columns.items()})
-        for start in range(0, max(len(columns["count"]), 1), CACHED)
+        of_block({name: column[start : start + CHUNK_STATES] for name, column in columns.items()})
+        for start in range(0, max(len(columns["count"]), 1), CHUNK_STATES)
     ]
     return Deviations(
         *(np.concatenate(each) for each in zip(*(block.fields().values() for block in blocks), strict=True))
@@ -103,10 +106,7 @@ def read(planes: Planes) -> Deviations:
 
 
 def of_block(columns: dict[str, Ints]) -> Deviations:
-    """The same for so few that they stay in the cache.
-
-    In integers: with ``t = s - n * c`` about a centre ``c`` the sum of squares is ``S - c * (s + t)``.
-    """
+    """The deviations of some states, about a centre ``c`` in integers: ``t = s - n * c`` and ``S - c * (s + t)``."""
     count, exponent = columns["count"], columns["exponent"]
     sums = big_integers.of_parts(positions(columns), 4)
     squares = big_integers.of_parts(

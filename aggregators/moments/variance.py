@@ -16,17 +16,16 @@ from ..errors import QueryError
 from ..states.arrays import Floats
 from ..states.double_double import root
 from . import sql_squares
-from .deviations import CACHED, UNIT, Deviations
+from .deviations import UNIT, Deviations
 
 
 class Variance(AggregateOperation):
     """The variance of a column of numbers; null where a window has not more than ``ddof`` of them.
 
-    Rounded correctly, but for once in many thousand results: deviations and their squares are added up in two floats
-    each (see :mod:`framefold.aggregators.moments.deviations`, after T. Chan, G. Golub and R. LeVeque, "Algorithms for
-    Computing
-    the Sample Variance", 1983). Never negative; inf where it is too large for a float. NaN where a window has a NaN or
-    an infinite value. There is no deduct: it slides by two-stacks.
+    Nearly always rounded correctly: deviations and their squares are added up in two floats each (T. Chan, G. Golub and
+    R. LeVeque, "Algorithms for Computing the Sample Variance", 1983; see
+    :mod:`framefold.aggregators.moments.deviations`). Never negative; inf where it is too large for a float. NaN where a
+    window has a NaN or an infinite value. There is no deduct: it slides by two-stacks.
 
     Parameters
     ----------
@@ -78,14 +77,10 @@ class Variance(AggregateOperation):
 
     def finish(self, a: State) -> Any:
         states = Deviations.read(a)
-        values = np.empty(len(states.count))
-        for start in range(0, len(values), CACHED):
-            rows = slice(start, start + CACHED)
-            values[rows] = self.result_of(states.rows(rows))
-        return pa.array(values, mask=states.count <= self.ddof)
+        return pa.array(self.result_of(states), mask=states.count <= self.ddof)
 
     def result_of(self, states: Deviations) -> Floats:
-        """The results of states with more than ``ddof`` values."""
+        """The results of states; any where there are not more than ``ddof`` values."""
         high, low = states.variance(self.ddof)
         return in_units(high + low, states.level, 2)
 

@@ -21,7 +21,7 @@ LOOPED = frozenset(map(np.dtype, (np.float64, np.float32, np.int64, np.int32)))
 def least(values: Numbers, index: Index, size: int) -> Numbers:
     """The least value of each group; any value for a group without a row."""
     if loops is None or values.dtype not in LOOPED:
-        # The same without NaN, and twice as fast.
+        # np.minimum takes half as long as np.fmin, which leaves out NaN.
         plain = values.dtype.kind != "f" or not np.isnan(np.min(values, initial=np.inf))
         return by_numpy(values, index, size, np.minimum if plain else np.fmin)
     found = np.full(size, np.nan if values.dtype.kind == "f" else np.iinfo(values.dtype).max, values.dtype)

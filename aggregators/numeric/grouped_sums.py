@@ -1,8 +1,7 @@
 """Sums of floats in groups, and what rounding lost of them; how many rows a group has comes along.
 
-The values are cut at one bit position into parts whose sum no float64 has to round, and small rests (J. Demmel and
-H. D. Nguyen, "Fast Reproducible Floating-Point Summation", 2013). They are added up by a compiled loop, or where there
-is none by numpy: to the same bits, but in several passes, and holding the interpreter for half of the time.
+Values are cut at one bit position into parts whose sum is exact, and small rests (J. Demmel and H. D. Nguyen, "Fast
+Reproducible Floating-Point Summation", 2013). A compiled loop adds them up, or numpy to the same bits.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from ..states.compensated import Compensated, two_sum
 from .cache_chunks import BLOCK, extremes
 from .native import loops
 
-LEAST, SPAN = 1 << 16, 1 << 18
-"""Subtotals are of so many rows, multiples of ``BLOCK``: the rests lose less to rounding. ..."""
+MIN_SPAN, MAX_SPAN = 1 << 16, 1 << 18
+"""Bounds of the rows of a subtotal, multiples of ``BLOCK``: subtotals lose less of the rests to rounding."""
 
-SHARE = 16
-"""... Within these bounds they are of so many rows for each group: to add them up takes a while."""
+SPAN_PER_GROUP = 16
+"""Rows of a subtotal for each group, within these bounds."""
 
-ROOM = 10
-"""Fewer than 2**ROOM rows of a group can be counted above the parts."""
+COUNT_BITS = 10
+"""Fewer than ``2**COUNT_BITS`` rows of a group can be counted in the bits above the parts."""
 
 
 class Cut(NamedTuple):
@@ -38,12 +37,11 @@ class Cut(NamedTuple):
 
 
 def cut_at(largest: float, rows: int) -> Cut:
-    """Where so many values are cut, none of which is greater than the largest, or as great as 2**960.
+    """Where to cut a number of values, at most ``largest`` and less than 2**960.
 
-    53 bits hold the sum of the parts of all rows; or of 2**room of them, with ``one`` for each of these above it, which
-    is more than twice what they come to.
+    53 bits hold the sum of the parts of all rows; or of ``most`` rows of a group with ``one`` for each of them on top.
     """
-    room = min(rows.bit_length(), ROOM)
+    room = min(rows.bit_length(), COUNT_BITS)
     bits = max(2 * room, rows.bit_length())
     exponent = math.frexp(largest)[1]
     return Cut(math.ldexp(1.5, max(exponent + bits + 1, -968)), math.ldexp(1.0, exponent + room + 1), 1 << room)
@@ -59,11 +57,11 @@ def largest_of(values: Floats) -> float:
 def summed(
     values: Floats, index: Index, size: int, cut: Cut, *, counting: bool = True
 ) -> tuple[Compensated, Ints | None]:
-    """The sum of each group, and how many rows it has, unless that is known: no sum depends on it."""
+    """The sum of each group, and if ``counting`` how many rows it has."""
     high, low = np.zeros((2, size))
     counts = np.zeros(size, np.int64)
     way = partial(by_numpy, counting=counting) if loops is None else by_loop
-    span = min(SPAN, max(LEAST, SHARE * size)) // BLOCK * BLOCK
+    span = min(MAX_SPAN, max(MIN_SPAN, SPAN_PER_GROUP * size)) // BLOCK * BLOCK
     for start in range(0, len(values), span):
         rows = slice(start, start + span)
         above, below, own = way(values[rows], index[rows], size, cut)
@@ -85,7 +83,7 @@ def by_loop(values: Floats, index: Index, size: int, cut: Cut) -> tuple[Floats, 
 
 
 def by_numpy(values: Floats, index: Index, size: int, cut: Cut, *, counting: bool) -> tuple[Floats, Floats, Ints]:
-    """The same. Rows are counted above their parts, unless a group has too many for that; or not at all."""
+    """As :func:`by_loop`. Rows are counted in the bits above their parts, unless a group has too many."""
     if counting and cut.one:
         both = parts_and_rests(values, index, size, cut, cut.one)
         counts = np.rint(both.real / cut.one)
@@ -97,10 +95,7 @@ def by_numpy(values: Floats, index: Index, size: int, cut: Cut, *, counting: boo
 
 
 def parts_and_rests(values: Floats, index: Index, size: int, cut: Cut, one: float) -> NDArray[np.complex128]:
-    """The sums of the parts, with ``one`` on top of each, and of the rests, as complex numbers.
-
-    So both are added with one look at where they belong.
-    """
+    """The sums of the parts, with ``one`` on top of each, and of the rests: complex numbers, for one ``np.add.at``."""
     total = np.zeros(size, np.complex128)
     parts = np.empty(min(BLOCK, len(values)))
     pairs = np.empty(len(parts), np.complex128)

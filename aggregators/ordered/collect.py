@@ -150,7 +150,7 @@ class LastN(FirstN):
 
 
 def require_count(operation: AggregateOperation, n: int) -> int:
-    """The number of values an operation is asked for; QueryError unless it is a positive integer."""
+    """A number of values; QueryError unless it is a positive integer."""
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
         raise QueryError(f"n= of {operation!r} is {n!r}; expected an integer of 1 or more")
     return int(n)

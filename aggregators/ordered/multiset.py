@@ -14,11 +14,11 @@ from ..states.ragged import Ragged
 from .sort_keys import Keys, Order
 from .sorted_merge import distinct_rows, find, insert
 
-ROOM = 1 << 20
-"""Values are counted in an array where there are no more possible ones than this, or than rows."""
+DENSE = 1 << 20
+"""Values are counted in an array of all possible ones where there are no more of these, or no more than rows."""
 
-LIMIT = 1 << 62
-"""Below it a frame and a value are packed into one integer."""
+MAX_PACKED = 1 << 62
+"""Numbers of possible pairs below this are packed into one integer."""
 
 
 class Multiset(AggregateOperation):
@@ -72,9 +72,9 @@ def _counted(frames: Frames, ranks: Ints) -> tuple[Ints, Keys, Ints]:
     """The distinct (frame, rank) in order: the frame, the rank, and how many rows have them."""
     least, greatest = int(ranks.min()), int(ranks.max())
     span = greatest - least + 1
-    if frames.size * span < LIMIT:
+    if frames.size * span < MAX_PACKED:
         packed = frames.index * span + (ranks - least)
-        if frames.size * span <= max(ROOM, len(ranks)):
+        if frames.size * span <= max(DENSE, len(ranks)):
             counts = np.bincount(packed, minlength=frames.size * span)
             present = np.flatnonzero(counts)
             counts = counts[present]

@@ -23,7 +23,7 @@ TIME = None
 class Pick(TypedOperation):
     """The value of one column at the event that is first by a time and the value of another column.
 
-    Events whose second column is null are left out; those whose first is, only where the operation asked for says so.
+    Events whose second column is null are left out; those whose first is, only where the operation drops nulls.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ class Pick(TypedOperation):
     by
         What events are ordered by, foremost first: the second column's order, or TIME; and whether descending.
     last
-        Whether the event that came last is picked of several that are equal by these, and not the one that came first.
+        Whether of several events that are equal by these the one that came last is picked, not the first.
     """
 
     commutative = True  # states carry the time, and merging keeps input order among equal times

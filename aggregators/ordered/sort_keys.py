@@ -22,7 +22,7 @@ Keys: TypeAlias = NDArray[Any]
 SIGN = np.int64(-1) << np.int64(63)
 NAN = np.int64(np.iinfo(np.int64).max)
 DIGITS = 18
-"""Decimals of so many digits are int64 keys."""
+"""Decimals of up to 18 digits are int64 keys."""
 
 
 class Order:

@@ -1,7 +1,6 @@
-"""Sorted lists merged: columns of states whose items are in order, joined so that they stay in it.
+"""Merges of sorted lists, in columns of states.
 
-What is short is looked up in what is long by bisection, in all states at once, so that a frame's few items are merged
-into a window's many at the cost of copying them.
+Items of short lists are looked up in long ones by bisection, in all states at once.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def _narrow(index: Rows, size: int) -> NDArray[Any]:
 
 
 def precedes(a: Ragged, i: Rows, b: Ragged, j: Rows, by: By, equal: bool) -> Bools:
-    """Whether items ``i`` of ``a`` go before items ``j`` of ``b``; and what is said of those that are equal."""
+    """Whether items ``i`` of ``a`` go before items ``j`` of ``b``; ``equal`` where they are equal."""
     before = np.zeros(len(i), bool)
     tied = np.ones(len(i), bool)
     for plane, descending in by:
@@ -87,7 +86,7 @@ def find(lists: Ragged, others: Ragged) -> tuple[Ints, Ints, Bools]:
 
 
 def insert(lists: Ragged, items: Ragged, places: Ints) -> Ragged:
-    """Lists with items put in after so many of their own."""
+    """Lists with items put in, each after ``places`` of the list's own."""
     here = np.arange(len(places)) + np.repeat(lists.offsets[:-1], items.lengths) + places
     there = np.ones(int(lists.offsets[-1]) + len(places), bool)
     there[here] = False

@@ -1,8 +1,7 @@
-"""Columns of integers of a few hundred bits: for sums of squares, of which most may cancel.
+"""Columns of integers of a few hundred bits, for sums of squares of which most may cancel.
 
-An integer is kept in limbs of 28 bits, the last ones first, each in an int64 column, so that products of them, and of
-them with counts of rows, can be added up before a carry is due (R. Brent and P. Zimmermann, "Modern Computer
-Arithmetic", 1.2 and 1.3). All limbs but the first are from 0 to ``2**28 - 1`` once they are carried.
+An integer is in int64 columns of 28 bits each, low limbs first, so that products and sums of them fit 64 bits (R. Brent
+and P. Zimmermann, "Modern Computer Arithmetic", 1.2 and 1.3). Carried: all limbs but the last are in ``[0, 2**28)``.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ MASK = (1 << BITS) - 1
 
 
 def carried(limbs: Sequence[Ints]) -> list[Ints]:
-    """The same integers with limbs that are in their bounds.
+    """The same integers, carried.
 
     >>> [limb.tolist() for limb in carried([np.array([-1]), np.array([0])])]
     [[268435455], [-1]]
@@ -34,7 +33,7 @@ def carried(limbs: Sequence[Ints]) -> list[Ints]:
 
 
 def of_parts(parts: Mapping[int, Ints], limbs: int) -> list[Ints]:
-    """The sums of integers, each times two to the power that it stands under; what is below one is 0.
+    """The sums of ``part * 2**position``, carried; bits below one are dropped.
 
     >>> [limb.tolist() for limb in of_parts({0: np.array([7]), 27: np.array([3])}, 2)]
     [[134217735], [1]]
@@ -54,7 +53,7 @@ def of_parts(parts: Mapping[int, Ints], limbs: int) -> list[Ints]:
 
 
 def of_floats(values: Floats, limbs: int) -> list[Ints]:
-    """Floats without a fraction as integers, whose limbs all have the sign of the float: so none is rounded."""
+    """Floats without a fraction as integers; all limbs have the sign of the float."""
     found = []
     for place in reversed(range(limbs)):
         limb = np.trunc(values * 2.0 ** (-BITS * place))
@@ -64,7 +63,7 @@ def of_floats(values: Floats, limbs: int) -> list[Ints]:
 
 
 def product(a: Sequence[Ints], b: Sequence[Ints], limbs: int) -> list[Ints]:
-    """The products of integers with limbs in their bounds, of so many limbs, not carried."""
+    """The products of carried integers, in a number of limbs, not carried."""
     found = [np.zeros_like(a[0]) for _ in range(limbs)]
     for place, left in enumerate(a):
         for other, right in enumerate(b):
@@ -73,7 +72,7 @@ def product(a: Sequence[Ints], b: Sequence[Ints], limbs: int) -> list[Ints]:
 
 
 def floats(limbs: Sequence[Ints]) -> tuple[Floats, Floats]:
-    """Integers with limbs in their bounds as the nearest floats, and what these lack."""
+    """Carried integers as the nearest floats, and what these lack."""
     high, low = np.zeros((2, len(limbs[0])))
     for place in reversed(range(len(limbs))):
         high, lost = two_sum(high, limbs[place].astype(np.float64) * 2.0 ** (BITS * place))

@@ -1,9 +1,9 @@
 """Columns of float sums that keep what rounding lost.
 
-A float sum that slides by subtraction is ruined for ever by one 1e16, NaN or inf that passes through it.
-These columns carry the rounding error of every addition in a second float (T. J. Dekker, "A floating-point
-technique for extending the available precision", 1971; D. E. Knuth, TAOCP 2, 4.2.2, theorem B), and keep what
-cannot be subtracted apart: counts of NaN, +inf and -inf, and the sum of values so huge that they might overflow.
+One 1e16, NaN or inf would spoil a plain float sum that slides by subtraction. These columns have the rounding error of
+every addition in a second float (T. J. Dekker, "A floating-point technique for extending the available precision",
+1971; D. E. Knuth, TAOCP 2, 4.2.2, theorem B), and special values, which cannot be subtracted, in columns of their own:
+counts of NaN, +inf and -inf, and the sum of huge values.
 """
 
 from __future__ import annotations
@@ -16,17 +16,17 @@ import numpy as np
 from .arrays import Floats
 
 HUGE = 2.0**960
-"""From this magnitude on a value is kept apart: 2^63 smaller ones can be added up without overflow."""
+"""Values from this magnitude on are special: 2**63 smaller ones can be added up without overflow."""
 
 SHIFT = 128
 """Huge values are kept divided by 2**SHIFT."""
 
 NAN, POSITIVE, NEGATIVE, BIG = range(4)
-"""The columns of ``special_values``: how many NaN, +inf and -inf were added, and the huge values, shifted down."""
+"""The columns of ``special_values``: the numbers of NaN, +inf and -inf, and the sum of huge values / 2**SHIFT."""
 
 
 def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """The rounded sum of two columns and, exactly, what the rounding lost (Knuth's TwoSum)."""
+    """The rounded sums of two columns and, exactly, what rounding lost (Knuth's TwoSum)."""
     total = a + b
     virtual = total - a
     return total, (a - (total - virtual)) + (b - virtual)
@@ -43,7 +43,7 @@ class Compensated:
     high, low
         float64 columns of equal length; ``low`` is what rounding lost of ``high``.
     special_values
-        None, or a float64 array of shape (length, 4) with what is kept apart, see ``NAN`` to ``BIG``.
+        None, or a float64 array of shape (length, 4); its columns are ``NAN`` to ``BIG``.
 
     Examples
     --------

@@ -1,7 +1,7 @@
-"""Arithmetic on columns of numbers that are kept in two floats: a high one, and what rounding lost of it.
+"""Arithmetic on columns of pairs of floats: a high one, and what rounding lost of it; about 100 bits.
 
-Some 100 bits, from float64 operations alone (T. J. Dekker, "A floating-point technique for extending the available
-precision", 1971). Nothing here looks after overflow: numbers and their products are at most 2**960.
+T. J. Dekker, "A floating-point technique for extending the available precision", 1971. Nothing here checks for
+overflow: numbers and their products are at most 2**960.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def difference(a: Floats, b: Floats) -> tuple[Floats, Floats]:
 
 
 def add(a: Floats, a_low: Floats, b: Floats, b_low: Floats) -> tuple[Floats, Floats]:
-    """The sums of pairs of floats, as pairs; the low floats are added up as they come.
+    """The sums of pairs of floats, as pairs; low floats are added without compensation.
 
     >>> [part.tolist() for part in add(np.array([1e16]), np.array([0.25]), np.array([1.0]), np.array([0.5]))]
     [[1e+16], [1.75]]

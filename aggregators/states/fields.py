@@ -9,7 +9,7 @@ declared                what ``combine``, ``deduct`` and ``finish`` see
 ``"float64"``           the same; plain float arithmetic, so the state slides by two-stacks
 ``"compensated"``       a :class:`~framefold.aggregators.states.compensated.Compensated` column
 ``"exact"``             an :class:`~framefold.aggregators.states.limbs.Exact` column (two limbs; ``"exact128"``: four)
-``"object"``            a numpy array of Python objects, pickled on the way
+``"object"``            a numpy array of Python objects, pickled in Arrow
 an Arrow type           a numpy array of Python values (strings, decimals, ...)
 a dict of planes        a :class:`~framefold.aggregators.states.ragged.Ragged` column: lists of items
 ======================  =========================================================================
@@ -100,7 +100,7 @@ class Plain:
 
 @dataclass(frozen=True)
 class CompensatedField:
-    """A :class:`Compensated` column; the planes that are seldom in use are null where they are not."""
+    """A :class:`Compensated` column; the planes of special values are null where there are none."""
 
     exact = True
 
@@ -129,10 +129,10 @@ class CompensatedField:
         return [pa.array(column.high), pa.array(column.low), *special]
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> Compensated:
-        high, low, *kept_apart = planes
+        high, low, *rest = planes
         special = None
-        if any(plane.null_count < len(plane) for plane in kept_apart):
-            special = np.column_stack([plane.fill_null(0.0).to_numpy(zero_copy_only=False) for plane in kept_apart])
+        if any(plane.null_count < len(plane) for plane in rest):
+            special = np.column_stack([plane.fill_null(0.0).to_numpy(zero_copy_only=False) for plane in rest])
         return Compensated(high.to_numpy(zero_copy_only=False), low.to_numpy(zero_copy_only=False), special)
 
 
@@ -204,7 +204,7 @@ class Objects:
 
 @dataclass(frozen=True)
 class RaggedField:
-    """A :class:`Ragged` column: lists of items, each plane of which is a list column on the way."""
+    """A :class:`Ragged` column; each plane is a list column in Arrow."""
 
     items: tuple[tuple[str, Plain | Objects], ...]
     exact = False  # whether items can be taken out again is known only to the operation

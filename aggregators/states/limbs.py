@@ -7,7 +7,7 @@ Arithmetic", 1.2). Two limbs hold sums of 64-bit integers, four those of 128-bit
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -18,9 +18,6 @@ from .arrays import Bools, Floats, Ints
 
 BITS = 32
 MASK = np.int64((1 << BITS) - 1)
-
-CACHED = 1 << 15
-"""So many rows at a time."""
 
 
 class Exact:
@@ -86,7 +83,7 @@ class Exact:
         return Exact([*self.limbs, *(np.zeros(len(self), np.int64) for _ in range(limbs - len(self.limbs)))])
 
     def carried(self) -> Exact:
-        """The same integers with all limbs but the last in [0, 2**32): a canonical form."""
+        """The same integers with all limbs but the last in [0, 2**32)."""
         limbs = list(self.limbs)
         for i in range(len(limbs) - 1):
             carry = limbs[i] >> BITS
@@ -94,20 +91,11 @@ class Exact:
             limbs[i + 1] = limbs[i + 1] + carry
         return Exact(limbs)
 
-    def _cached(self) -> Iterator[slice]:
-        """Some rows at a time, so that what is computed on the way stays in the cache."""
-        return (slice(start, start + CACHED) for start in range(0, len(self), CACHED))
-
     def int64(self) -> tuple[Ints, Bools]:
         """The integers of two limbs as int64, and where they fit."""
-        values, fits = np.empty(len(self), np.int64), np.ones(len(self), bool)
-        for rows in self._cached():
-            low, high = (limb[rows] for limb in self.limbs)
-            np.add(low, high << BITS, out=values[rows])  # wraps like the integers that fit
-            carried = high + (low >> BITS)
-            if carried.min() < -(1 << 31) or carried.max() >= 1 << 31:
-                fits[rows] = (carried >= -(1 << 31)) & (carried < (1 << 31))
-        return values, fits
+        low, high = self.limbs
+        carried = high + (low >> BITS)
+        return low + (high << BITS), (carried >= -(1 << 31)) & (carried < 1 << 31)  # wraps like the integers that fit
 
     def uint64(self) -> tuple[NDArray[np.uint64], Bools]:
         """The integers of two limbs as uint64, and where they fit."""
@@ -118,9 +106,8 @@ class Exact:
     def floats(self) -> Floats:
         """The integers as float64; those beyond 2**53 are off by at most an ulp for each limb."""
         total = np.zeros(len(self))
-        for rows in self._cached():
-            for i, limb in reversed(list(enumerate(self[rows].carried().limbs))):
-                total[rows] += limb * 2.0 ** (BITS * i)
+        for i, limb in reversed(list(enumerate(self.carried().limbs))):
+            total += limb * 2.0 ** (BITS * i)
         return total
 
     def integers(self) -> list[int]:

@@ -1,7 +1,6 @@
-"""Columns of lists: states that hold as many items as they need.
+"""Columns of lists.
 
-A list of items is kept flat, as Arrow keeps it: one array a plane for the items of all states, and where each state's
-begin. Everything below works on whole columns; nothing loops over states or items.
+As in Arrow: one flat array a plane for the items of all states, and the offsets at which each state's begin.
 """
 
 from __future__ import annotations
@@ -110,11 +109,11 @@ class Ragged:
         return Ragged(self.lengths, {name: plane[order] for name, plane in self.planes.items()})
 
     def head(self, count: int) -> Ragged:
-        """The first so many items of each list."""
+        """The first ``count`` items of each list."""
         return self.kept(self.place < count)
 
     def tail(self, count: int) -> Ragged:
-        """The last so many items of each list."""
+        """The last ``count`` items of each list."""
         return self.kept(np.repeat(self.lengths, self.lengths) - self.place <= count)
 
     def runs(self, *planes: str) -> Index:

@@ -14,15 +14,15 @@ from ..contract.operation import State
 from ..states.arrays import Floats, Ints
 
 FACTORS = 512
-"""So many factors from 0.5 to 1 are multiplied at once: twice as many would come near the least float."""
+"""Factors from 0.5 to 1 that are multiplied at once; twice as many would come near the least float."""
 
 
 class Product(OfNumbers):
     """The product of a column of numbers, as float64; null where a window has none. As Spark's ``product``.
 
-    Mantissa and exponent are multiplied apart, so that nothing overflows or vanishes on the way: only a product that
-    is itself beyond float64 is inf, or 0. NaN and inf go on as IEEE 754 has it (``0 * inf`` is NaN). There is no
-    deduct, since a division rounds and cannot take a zero out: it slides by two-stacks.
+    Mantissas and exponents are multiplied separately: only a product that is itself beyond float64 is inf, or 0. NaN
+    and inf go on as IEEE 754 has it (``0 * inf`` is NaN). There is no deduct, since a division rounds and cannot take a
+    zero out: it slides by two-stacks.
 
     Parameters
     ----------

@@ -1,11 +1,8 @@
 """Sums of floats without an error, by a database whose own sums of floats round.
 
-Each value is cut at fixed bit positions into integers, which are added up as such: J. Demmel and H. D. Nguyen, "Fast
-Reproducible Floating-Point Summation", 2013, with integers of 64 bits for the bins, since they hold ten bits more than
-a float does. No sum of them leaves 64 bits, however many rows there are (up to 2**30, or with an integer less 2**22)
-and in whatever order they come. That takes a bound on the values. Those that are of no ordinary size are put apart, in
-groups of their own, and are brought to ordinary size by a power of two there; so every group is exact, and what cannot
-be added up is counted.
+Each value is cut at fixed bit positions into 64-bit integers, which are added up (J. Demmel and H. D. Nguyen, "Fast
+Reproducible Floating-Point Summation", 2013). No sum leaves 64 bits, for up to 2**30 rows, or with an integer less
+2**22. Values of no ordinary size are scaled by a power of two in subgroups of their own; NaN and inf are counted.
 """
 
 from __future__ import annotations
@@ -28,7 +25,7 @@ TOP = 18
 WIDTH = 28
 """... if they are at least 2**(TOP - WIDTH). The integers have room for a bit more at either end."""
 INTEGERS = {SMALL_ROW_LIMIT: 2, ROW_LIMIT: 3}
-"""Into how many integers a value is cut, of so many rows."""
+"""The number of integers that a value is cut into, by the limit of rows."""
 
 HUGE_EXPONENT = int(np.log2(HUGE)) + WIDTH - TOP
 """What the least huge values are divided by, as an exponent. Lesser values have lesser exponents."""
@@ -37,7 +34,7 @@ NO_NUMBER = 1100
 
 
 def bits(rows: int) -> int:
-    """How many bits an integer may have for so many to be added up in 64 bits, its sign apart."""
+    """The bits of integers without their sign, of which ``rows`` add up to 64 bits."""
     return 64 - rows.bit_length()
 
 
@@ -59,8 +56,8 @@ def power(exponent: int) -> str:
 def exponents(value: str) -> str:
     """The power of two that a value is divided by to be of ordinary size; most often 0.
 
-    A multiple of WIDTH, but of huge values. A logarithm may be rounded up or down to the next integer: for that there
-    is room. It takes long, and is left to values that are very far from ordinary.
+    A multiple of WIDTH, but of huge values. A logarithm, which is slow, is taken of values far from ordinary only; it
+    may be rounded up or down.
     """
     size, top, bottom = f"abs({value})", TOP, TOP - WIDTH
     huge = int(np.log2(HUGE))

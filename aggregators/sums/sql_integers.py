@@ -10,15 +10,15 @@ from ..contract.operation import State
 from ..contract.sql_spec import Planes, SqlSpec
 from ..states.limbs import BITS, MASK, Exact
 
-ROOM = 10
-"""A sum of decimals in Spark has so many digits more than they have, as long as it has no more than 38."""
+SUM_DIGITS = 10
+"""A sum of decimals in Spark has this many digits more than they have, but at most 38."""
 
 
 def sums(type: pa.DataType) -> SqlSpec | None:
     """How the states of sums of a type are built, limb by limb for 64 bits; None where sums could be too long."""
     count = {"count": "count({0})"}
     if pa.types.is_decimal(type):
-        wide = type.precision + ROOM > 38
+        wide = type.precision + SUM_DIGITS > 38
         return None if wide else SqlSpec({"total": "sum({0})", **count}, lambda of: states(of, Exact.of_decimals))
     if type.bit_width < 64:
         return SqlSpec({"total": "sum({0})", **count}, lambda of: states(of, lambda total: Exact.of(total.to_numpy())))

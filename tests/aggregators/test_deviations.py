@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from framefold.aggregators.contract.frames import Frames
 from framefold.aggregators.moments import deviations as module
-from framefold.aggregators.moments.deviations import CACHED, Deviations
+from framefold.aggregators.moments.deviations import Deviations
 
 COMPILED = module.loops
 
@@ -41,7 +41,7 @@ def both_ways(a: Deviations, b: Deviations, monkeypatch: pytest.MonkeyPatch) -> 
     return made
 
 
-@pytest.mark.parametrize("size", [0, 1, 1000, CACHED + 1])
+@pytest.mark.parametrize("size", [0, 1, 1000])
 @pytest.mark.parametrize("more", [1, 1 << 20, 1 << 40])
 def test_both_ways_give_the_same_bits(size: int, more: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Also of so many values that their number does not fit half a float."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from framefold.aggregators.contract.frames import Frames
 from framefold.aggregators.moments import grid_deviations as module
 from framefold.aggregators.moments.deviations import Deviations
-from framefold.aggregators.moments.grid_deviations import COARSE, gridded
+from framefold.aggregators.moments.grid_deviations import MIN_STEPS, gridded
 
 COMPILED = module.loops
 
@@ -202,4 +202,4 @@ def test_any_small_batch(events: list[tuple[int, float]]) -> None:
 
 def test_the_grid_is_fine_enough() -> None:
     """What is kept has 63 bits at least: 53 of a float, and those by which deviations exceed the grid."""
-    assert 53 + math.log2(COARSE) == 63
+    assert 53 + math.log2(MIN_STEPS) == 63
