@@ -13,11 +13,11 @@ from .engines import Engine, engine_for
 from .runtime.columns.ticks import Duration
 from .runtime.explain import Explanation
 from .runtime.plan.bind import bind
+from .runtime.plan.gaps import warn_of_gaps
 from .runtime.plan.plan import Plan
 from .runtime.plan.validate import A_WINDOW
 from .runtime.sources.co_inputs import Roles, check_roles
 from .runtime.windows import Spec
-from .runtime.windows.gaps import warn_of_gaps
 from .spark.options import Options
 
 

@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Iterable
 
 from ...aggregators.errors import GapsWarning
-from .spec import Windows
+from ..windows import Windows
 
 
 def warn_of_gaps(windows: Iterable[Windows]) -> None:
