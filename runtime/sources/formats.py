@@ -1,4 +1,4 @@
-"""Formats of files: the pieces that each can be read in, what these cost, and how they are read."""
+"""Formats of files: the row groups that each can be read in, their bytes, and how they are read."""
 
 from __future__ import annotations
 
@@ -29,6 +29,9 @@ SAMPLE_ROWS = 1000
 ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d(:?\d\d)?)?)?")
 
 
+Batches = Iterator[pa.RecordBatch]
+
+
 @dataclass(frozen=True)
 class Layout:
     """What a file says about itself.
@@ -38,7 +41,7 @@ class Layout:
     schema
         Its columns, as pyarrow reads them.
     sizes
-        The bytes of each piece.
+        The bytes of each row group.
     metadata
         The footer of a Parquet file.
     """
@@ -48,29 +51,33 @@ class Layout:
     metadata: Any = None
 
     def weights(self, columns: Sequence[str]) -> list[int]:
-        """The bytes of each piece that are read for some columns."""
+        """The bytes of each row group that are read for some columns."""
         if self.metadata is None:
             return list(self.sizes)
-        leaves = [self.metadata.schema.column(at).path for at in range(self.metadata.num_columns)]
-        at = [place for place, leaf in enumerate(leaves) if leaf in columns]
-        groups = map(self.metadata.row_group, range(self.metadata.num_row_groups))
-        return [sum(group.column(place).total_compressed_size for place in at) for group in groups]
+        chunks = self._chunks(columns)
+        return [sum(group.column(at).total_compressed_size for at, _ in chunks) for group in self._groups()]
 
     def guarantees(self, columns: pa.Schema) -> list[pc.Expression | None]:
-        """What is known of some columns of each piece."""
+        """What is known of some columns in each row group."""
         if self.metadata is None:
             return [None] * len(self.sizes)
+        fields = [(at, columns.field(name)) for at, name in self._chunks(columns.names)]
+        return [all_of([bounds(group.column(at).statistics, each) for at, each in fields]) for group in self._groups()]
+
+    def _chunks(self, columns: Sequence[str]) -> list[tuple[int, str]]:
+        """The places and the names of columns in a row group of Parquet."""
         leaves = [self.metadata.schema.column(at).path for at in range(self.metadata.num_columns)]
-        at = [(place, columns.field(leaf)) for place, leaf in enumerate(leaves) if leaf in columns.names]
-        groups = map(self.metadata.row_group, range(self.metadata.num_row_groups))
-        return [all_of([bounds(group.column(place).statistics, field) for place, field in at]) for group in groups]
+        return [(at, leaf) for at, leaf in enumerate(leaves) if leaf in columns]
+
+    def _groups(self) -> Iterator[Any]:
+        return map(self.metadata.row_group, range(self.metadata.num_row_groups))
 
 
 class Format(ABC):
-    """How files of a format are read."""
+    """How files of a format are read, in row groups: those of Parquet, or what another format has like them."""
 
-    piece: str
-    """What a piece is called."""
+    row_group: str
+    """What a row group is called."""
 
     def layout(self, system: FileSystem, file: File) -> Layout:
         """What a file says about itself; QueryError where it cannot be read."""
@@ -79,29 +86,26 @@ class Format(ABC):
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise QueryError(f"the file {file.path!r} cannot be read as {self}: {one_line(error)}") from error
 
-    def read(
-        self, system: FileSystem, file: File, pieces: Sequence[int], columns: pa.Schema, encoded: Sequence[str]
-    ) -> Iterator[pa.RecordBatch]:
-        """The events in some pieces of a file, in their order.
+    def read(self, system: FileSystem, file: File, row_groups: Sequence[int], columns: pa.Schema) -> Batches:
+        """The events in some row groups of a file, in their order.
 
         Parameters
         ----------
         system, file
             Where they are.
-        pieces
-            The numbers of the pieces.
+        row_groups
+            Their numbers.
         columns
-            The columns wanted; those that the file has come, with its own types where it has any.
-        encoded
-            Columns of text that may come with a dictionary.
+            The columns wanted: those that the file has come with its own types, or with these where it has none. Text
+            may come in a dictionary where the type here is one.
 
         Raises
         ------
         EngineError
-            If the file cannot be read, or is not the one that was planned.
+            If the file cannot be read, or has changed since its layout was read.
         """
         try:
-            yield from self._read(system, file, pieces, columns, encoded)
+            yield from self._read(system, file, row_groups, columns)
         except (pa.ArrowException, OSError) as error:
             raise EngineError(f"the file {file.path!r} cannot be read as {self}: {one_line(error)}") from error
 
@@ -109,9 +113,7 @@ class Format(ABC):
     def _layout(self, system: FileSystem, file: File) -> Layout: ...
 
     @abstractmethod
-    def _read(
-        self, system: FileSystem, file: File, pieces: Sequence[int], columns: pa.Schema, encoded: Sequence[str]
-    ) -> Iterator[pa.RecordBatch]: ...
+    def _read(self, system: FileSystem, file: File, row_groups: Sequence[int], columns: pa.Schema) -> Batches: ...
 
     def __str__(self) -> str:
         return TITLES[type(self).__name__.lower()]
@@ -120,7 +122,7 @@ class Format(ABC):
 class Parquet(Format):
     """Row groups; the bytes of the columns that are read count."""
 
-    piece = "row group"
+    row_group = "row group"
 
     def _layout(self, system: FileSystem, file: File) -> Layout:
         import pyarrow.parquet as pq
@@ -129,9 +131,7 @@ class Parquet(Format):
             metadata = pq.read_metadata(opened)
         return Layout(metadata.schema.to_arrow_schema(), (), metadata)
 
-    def _read(
-        self, system: FileSystem, file: File, pieces: Sequence[int], columns: pa.Schema, encoded: Sequence[str]
-    ) -> Iterator[pa.RecordBatch]:
+    def _read(self, system: FileSystem, file: File, row_groups: Sequence[int], columns: pa.Schema) -> Batches:
         import pyarrow.parquet as pq
         from pyarrow.fs import LocalFileSystem
 
@@ -140,23 +140,24 @@ class Parquet(Format):
             metadata = pq.read_metadata(source)
             leaves = map(metadata.schema.column, range(metadata.num_columns))
             text = {leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"}
+            coded = [field.name for field in columns if pa.types.is_dictionary(field.type) and field.name in text]
             reader = pq.ParquetFile(
                 source,
                 metadata=metadata,
-                read_dictionary=[name for name in encoded if name in text],
+                read_dictionary=coded,
                 pre_buffer=far,
                 coerce_int96_timestamp_unit="us",
             )
             threads = pa.cpu_count() > 1
             present = [name for name in columns.names if name in reader.schema_arrow.names]
             decoder = Decoder(reader, None if far else file.path, present, BATCH_ROWS, threads, ahead=0)
-            yield from decoder.batches(pieces)
+            yield from decoder.batches(row_groups)
 
 
 class Orc(Format):
     """Stripes, taken to be of equal size."""
 
-    piece = "stripe"
+    row_group = "stripe"
 
     def _layout(self, system: FileSystem, file: File) -> Layout:
         from pyarrow.orc import ORCFile
@@ -165,57 +166,45 @@ class Orc(Format):
             found = ORCFile(opened)
             return Layout(found.schema, _evenly(file.size, found.nstripes))
 
-    def _read(
-        self, system: FileSystem, file: File, pieces: Sequence[int], columns: pa.Schema, encoded: Sequence[str]
-    ) -> Iterator[pa.RecordBatch]:
+    def _read(self, system: FileSystem, file: File, row_groups: Sequence[int], columns: pa.Schema) -> Batches:
         from pyarrow.orc import ORCFile
 
         with _opened(system, file) as source:
             reader = ORCFile(source)
             present = [name for name in columns.names if name in reader.schema.names]
-            for piece in pieces:
-                stripe = reader.read_stripe(piece, columns=present)
-                for start in range(0, stripe.num_rows, BATCH_ROWS):
-                    yield stripe.slice(start, BATCH_ROWS)
-                del stripe  # or it would be held while the next one is read
+            for number in row_groups:
+                yield from _cut(reader.read_stripe(number, columns=present))
 
 
 class Arrow(Format):
     """Record batches of an IPC file, taken to be of equal size."""
 
-    piece = "record batch"
+    row_group = "record batch"
 
     def _layout(self, system: FileSystem, file: File) -> Layout:
         with system.open_input_file(file.path) as opened, pa.ipc.open_file(opened) as reader:
             return Layout(reader.schema, _evenly(file.size, reader.num_record_batches))
 
-    def _read(
-        self, system: FileSystem, file: File, pieces: Sequence[int], columns: pa.Schema, encoded: Sequence[str]
-    ) -> Iterator[pa.RecordBatch]:
+    def _read(self, system: FileSystem, file: File, row_groups: Sequence[int], columns: pa.Schema) -> Batches:
         with _opened(system, file) as source:
             with pa.ipc.open_file(source) as whole:
                 at = [place for place, name in enumerate(whole.schema.names) if name in columns.names]
             options = pa.ipc.IpcReadOptions(included_fields=at, use_threads=pa.cpu_count() > 1)
             with pa.ipc.open_file(source, options=options) as reader:
-                for piece in pieces:
-                    batch = reader.get_batch(piece)
-                    for start in range(0, batch.num_rows, BATCH_ROWS):
-                        yield batch.slice(start, BATCH_ROWS)
-                    del batch  # as above
+                for number in row_groups:
+                    yield from _cut(reader.get_batch(number))
 
 
 class Csv(Format):
     """Whole files: where a line starts is not known before all lines above it are read."""
 
-    piece = "file"
+    row_group = "file"
 
     def _layout(self, system: FileSystem, file: File) -> Layout:
         with self._reader(system, file) as reader:
             return Layout(reader.schema, (file.size,))
 
-    def _read(
-        self, system: FileSystem, file: File, pieces: Sequence[int], columns: pa.Schema, encoded: Sequence[str]
-    ) -> Iterator[pa.RecordBatch]:
+    def _read(self, system: FileSystem, file: File, row_groups: Sequence[int], columns: pa.Schema) -> Batches:
         wanted = {"include_columns": columns.names, "column_types": columns, "include_missing_columns": True}
         with self._reader(system, file, **wanted) as reader:
             yield from reader
@@ -231,7 +220,7 @@ class Csv(Format):
 class Json(Format):
     """Whole files, for the same reason."""
 
-    piece = "file"
+    row_group = "file"
 
     def _layout(self, system: FileSystem, file: File) -> Layout:
         """Columns whose first texts are all ISO times are timestamps: pyarrow overlooks zones and parts of seconds."""
@@ -247,9 +236,7 @@ class Json(Format):
                 schema = schema.set(schema.get_field_index(field.name), field)
         return Layout(schema, (file.size,))
 
-    def _read(
-        self, system: FileSystem, file: File, pieces: Sequence[int], columns: pa.Schema, encoded: Sequence[str]
-    ) -> Iterator[pa.RecordBatch]:
+    def _read(self, system: FileSystem, file: File, row_groups: Sequence[int], columns: pa.Schema) -> Batches:
         threads = pa.cpu_count() > 1
         yield from self._dataset(system, file, columns).to_batches(batch_size=BATCH_ROWS, use_threads=threads)
 
@@ -289,8 +276,13 @@ def _in_microseconds(type: pa.DataType) -> pa.DataType:
     return pa.duration("us") if pa.types.is_duration(type) else type
 
 
-def _evenly(size: int, pieces: int) -> tuple[int, ...]:
-    return (size // max(pieces, 1),) * pieces
+def _evenly(size: int, row_groups: int) -> tuple[int, ...]:
+    return (size // max(row_groups, 1),) * row_groups
+
+
+def _cut(rows: pa.RecordBatch) -> Batches:
+    for start in range(0, rows.num_rows, BATCH_ROWS):
+        yield rows.slice(start, BATCH_ROWS)
 
 
 def _opened(system: FileSystem, file: File) -> Any:

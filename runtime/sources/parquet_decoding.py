@@ -1,8 +1,7 @@
 """Row groups of Parquet on this machine, decoded by Polars where it is installed, and by pyarrow where it is not.
 
-Most of the time of reading Parquet goes into unpacking pages. The wheels of pyarrow hold a Snappy made for any
-processor, and those of Polars one that is half as quick again; of dictionaries and integers it makes less work, too.
-Columns that both read as the same numbers come from Polars, all others, such as text, from pyarrow.
+Polars unpacks pages in two thirds of the time. Columns that both read as the same numbers come from Polars, all others,
+such as text, from pyarrow.
 """
 
 from __future__ import annotations
@@ -11,10 +10,10 @@ import itertools
 import os
 import sys
 from collections import deque
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -35,10 +34,9 @@ NUMBERS = frozenset(
 
 PACKINGS = frozenset({"SNAPPY", "UNCOMPRESSED", "ZSTD", "GZIP"})
 
-KEPT = "dirty_decay_ms:60000"
-"""Polars gives memory back that it has not used for half a second, and the system clears every page before it gives it
-out again: a tenth of the work of a job that comes a second after another. So it keeps it for a minute, as long as
-Spark keeps a Python worker (jemalloc(3), on opt.dirty_decay_ms)."""
+MEMORY = "dirty_decay_ms:60000"
+"""For how long Polars keeps memory that it has freed (jemalloc(3), opt.dirty_decay_ms): a minute, as Spark keeps a
+Python worker. By default half a second, after which the next job pays for clearing its pages again."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +50,9 @@ class Decoder:
     path
         Where it is on this machine; None if it is elsewhere, and pyarrow is to read it.
     columns
-        The names of columns that the file has.
+        Columns that the file has.
     rows
-        A batch has so many at most.
+        The most rows of a batch.
     threads
         Whether pyarrow may decode columns side by side.
     ahead
@@ -70,65 +68,52 @@ class Decoder:
 
     def batches(self, groups: Sequence[int]) -> Iterator[pa.RecordBatch]:
         """The columns of row groups, by their numbers, in their order."""
-        schema, metadata = self.file.schema_arrow, self.file.metadata
-        for sequence in _sequences(groups, self._counts):
-            done = 0
-            if self.path is not None and (quick := by_polars(metadata, schema, sequence, self.columns)):
-                done = yield from self._streamed(self.path, sequence, quick)
-            for number in sequence[done:]:  # one by one: what is read ahead of several is held until the last of them
+        metadata = self.file.metadata
+        counts = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+        portions = list(_portions(groups, counts))
+        small = [portion for portion in portions if counts[portion[0]] <= BATCH_ROWS]
+        decoded = self._by_polars(small, counts)
+        for portion in portions:
+            # Larger row groups pyarrow reads a batch at a time; Polars would decode them anew for each.
+            numbers = next(decoded, None) if counts[portion[0]] <= BATCH_ROWS else None
+            if numbers is not None:
+                yield from self._joined(portion, numbers)
+                continue
+            for number in portion:  # one by one: what is read ahead of several is held until the last of them
                 yield from self.file.iter_batches(self.rows, [number], list(self.columns), use_threads=self.threads)
 
-    @cached_property
-    def _counts(self) -> list[int]:
-        metadata = self.file.metadata
-        return [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+    def _by_polars(self, portions: list[list[int]], counts: list[int]) -> Iterator[dict[str, pa.Array]]:
+        """The columns that Polars decodes, by portion; fewer portions where it cannot, or gives other types."""
+        schema, groups = self.file.schema_arrow, list(itertools.chain.from_iterable(portions))
+        if self.path is None or not (columns := by_polars(self.file.metadata, schema, groups, self.columns)):
+            return
+        starts = list(itertools.accumulate(counts, initial=0))
+        spans = [(starts[portion[0]], sum(counts[number] for number in portion)) for portion in portions]
+        for found in _numbers(self.path, columns, spans, self.ahead):
+            if not all(_alike(array.type, schema.field(name).type) for name, array in found.items()):
+                return
+            yield found
 
-    def _streamed(self, path: str, sequence: list[int], quick: list[str]) -> Generator[pa.RecordBatch, None, int]:
-        """Row groups that follow one another, some of the columns by Polars.
-
-        Returns how many of them came: all, unless Polars cannot read them, or reads them as something else.
-        """
-        types = {name: self.file.schema_arrow.field(name).type for name in self.columns}
-        others = [name for name in self.columns if name not in quick]
-        portions = list(_portions(sequence, self._counts))
-        lengths = [sum(self._counts[number] for number in portion) for portion in portions]
-        numbers = _numbers(path, quick, sum(self._counts[: sequence[0]]), lengths, self.ahead)
-        done = 0
-        for portion, found in zip(portions, numbers, strict=False):
-            if not all(_alike(array.type, types[name]) for name, array in found.items()):
-                break
-            if others:
-                rest = self.file.read_row_groups(portion, others, use_threads=self.threads)
-                found |= {name: one_array(rest.column(name)) for name in others}
-                del rest
-            whole = pa.RecordBatch.from_arrays([found[name].cast(types[name]) for name in types], list(types))
-            found.clear()
-            for place in range(0, len(whole), self.rows):
-                yield whole.slice(place, self.rows)
-            del whole  # or it would be held while the next one is read
-            done += len(portion)
-        return done
+    def _joined(self, groups: list[int], found: dict[str, pa.Array]) -> Iterator[pa.RecordBatch]:
+        """Row groups of which Polars has decoded some columns, with the others."""
+        if others := [name for name in self.columns if name not in found]:
+            rest = self.file.read_row_groups(groups, others, use_threads=self.threads)
+            found |= {name: one_array(rest.column(name)) for name in others}
+            del rest
+        types = [self.file.schema_arrow.field(name).type for name in self.columns]
+        arrays = [found.pop(name).cast(type) for name, type in zip(self.columns, types, strict=True)]
+        whole = pa.RecordBatch.from_arrays(arrays, list(self.columns))
+        del arrays
+        for place in range(0, len(whole), self.rows):
+            yield whole.slice(place, self.rows)
 
 
-def _sequences(groups: Sequence[int], counts: Sequence[int]) -> Iterator[list[int]]:
-    """Row groups that follow one another, either all of ``BATCH_ROWS`` rows at most or all of more."""
-    sequence: list[int] = []
-    for number in groups:
-        last = sequence[-1] if sequence else number
-        if sequence and (number != last + 1 or (counts[number] > BATCH_ROWS) != (counts[last] > BATCH_ROWS)):
-            yield sequence
-            sequence = []
-        sequence.append(number)
-    if sequence:
-        yield sequence
-
-
-def _portions(sequence: Sequence[int], counts: Sequence[int]) -> Iterator[list[int]]:
-    """Row groups that follow one another, as many as have ``BATCH_ROWS`` rows together."""
+def _portions(groups: Sequence[int], counts: Sequence[int]) -> Iterator[list[int]]:
+    """Row groups that follow one another, as many as have ``BATCH_ROWS`` rows together, or one that has more."""
     portion: list[int] = []
     rows = 0
-    for number in sequence:
-        if portion and rows + counts[number] > BATCH_ROWS:
+    for number in groups:
+        if portion and (number != portion[-1] + 1 or rows + counts[number] > BATCH_ROWS):
             yield portion
             portion, rows = [], 0
         portion.append(number)
@@ -165,27 +150,23 @@ def _alike(found: pa.DataType, wanted: pa.DataType) -> bool:
 
 
 def _numbers(
-    path: str, columns: list[str], start: int, lengths: Sequence[int], ahead: int
+    path: str, columns: list[str], spans: Sequence[tuple[int, int]], ahead: int
 ) -> Iterator[dict[str, pa.Array]]:
-    """Rows of a file by Polars from ``start`` on, so many at a time; fewer where it cannot read them.
+    """Columns of spans of rows (the first, and how many) of a file by Polars; fewer spans where it cannot read them.
 
-    Each are a scan of their own: one scan of all would unpack more and more of them, however long nobody asks for them.
-    What Polars cannot read pyarrow can, or says why it cannot.
+    Each is a scan of its own: one scan of all would decode more and more of them, however late they are wanted. What
+    Polars cannot read pyarrow can, or says why it cannot.
     """
     pl = polars()
     try:
         frame = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(pl.col(columns))
         frame.collect_schema()  # which the frame keeps: or every scan would read it once more
-        starts = itertools.accumulate(lengths, initial=start)
-        begun = (
-            (frame.slice(at, length).collect_batches(), length) for at, length in zip(starts, lengths, strict=False)
-        )
+        begun = ((frame.slice(start, length).collect_batches(), length) for start, length in spans)
         under_way = deque(itertools.islice(begun, 1 + ahead))
         while under_way:
             scan, length = under_way.popleft()
             found = list(scan)
-            whole = sum(map(len, found)) == length
-            if not whole or not found or found[0].columns != columns:  # a name may be a pattern to Polars
+            if not found or sum(map(len, found)) != length or found[0].columns != columns:  # a name may be a pattern
                 return
             rows = pl.concat(found).to_arrow()
             arrays = dict(zip(columns, map(one_array, rows.columns), strict=True))
@@ -201,7 +182,7 @@ def _numbers(
 def polars() -> Any:
     """Polars, or None where it is not installed or too old; made with as many threads as pyarrow has."""
     try:
-        with _settings({"POLARS_MAX_THREADS": str(pa.cpu_count()), "_RJEM_MALLOC_CONF": KEPT}):
+        with _settings({"POLARS_MAX_THREADS": str(pa.cpu_count()), "_RJEM_MALLOC_CONF": MEMORY}):
             import polars
 
             polars.thread_pool_size()  # they are made here, and stay as they are
@@ -212,7 +193,7 @@ def polars() -> Any:
 
 @contextmanager
 def _settings(wanted: Mapping[str, str]) -> Iterator[None]:
-    """While this is open, Polars finds some settings, unless the user has made them, or it has been imported."""
+    """Environment variables for the import of Polars, except those that are set; none once it is imported."""
     ours = {} if "polars" in sys.modules else {name: how for name, how in wanted.items() if name not in os.environ}
     os.environ.update(ours)
     try:

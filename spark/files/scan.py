@@ -32,10 +32,10 @@ FOOTER_THREADS = 16
 
 @dataclass(frozen=True)
 class Part:
-    """Pieces of one file, and the values of the columns that are in the names of its folders."""
+    """Row groups of one file, and the values of the columns that are in the names of its folders."""
 
     file: File
-    pieces: tuple[int, ...]
+    row_groups: tuple[int, ...]
     partition: Mapping[str, pa.Scalar]
 
 
@@ -56,7 +56,7 @@ class ReadPlan:
     tasks
         What each task reads, in the order of the files.
     found
-        How many pieces are read of how many, and about how many bytes.
+        For ``.explain()``: the row groups that are read, of how many, and about how many bytes.
     """
 
     format: str
@@ -101,7 +101,7 @@ class Scan:
         self.listed = files.listed()
         self.condition: pc.Expression | None = None
         self.by_jvm = files.format in ("parquet", "orc")
-        """Whether Spark has a reader of its own that gives the same columns; other formats only tasks read."""
+        """Whether Spark has a reader of its own for the format; the others only tasks read."""
 
     def where(self, condition: Any) -> Scan:
         """The same with those events only for which a condition is true as well."""
@@ -217,40 +217,39 @@ class Scan:
         return found
 
     def read_plan(self, columns: Sequence[str]) -> ReadPlan:
-        """The tasks that read some columns: runs of pieces in the order of the files, of about equal bytes."""
+        """The tasks that read some columns: row groups in the order of the files, of about equal bytes a task."""
         wanted = list(dict.fromkeys([*columns, *self.conditioned]))
         kept = [
-            (place, piece, weight)
+            (place, number, size)
             for place, (file, layout) in enumerate(zip(self.listed, self.layouts, strict=True))
-            for piece, weight in self._kept(file, layout, wanted)
+            for number, size in self._kept(file, layout, wanted)
         ]
-        sizes = np.array([weight for _, _, weight in kept], np.int64)
+        sizes = np.array([size for *_, size in kept], np.int64)
         tasks = []
         for run in runs(sizes, parallelism(self.spark) if len(kept) > 1 else 1):
-            pieces: dict[int, list[int]] = {}
-            for place, piece, _ in kept[run]:
-                pieces.setdefault(place, []).append(piece)
-            files = [(self.listed[place], some) for place, some in pieces.items()]
-            tasks.append(tuple(Part(file, tuple(some), self._partition(file)) for file, some in files))
-        word, every = READERS[self.files.format].piece, sum(len(layout.weights([])) for layout in self.layouts)
+            numbers: dict[int, list[int]] = {}
+            for place, number, _ in kept[run]:
+                numbers.setdefault(place, []).append(number)
+            files = [(self.listed[place], tuple(some)) for place, some in numbers.items()]
+            tasks.append(tuple(Part(file, some, self._partition(file)) for file, some in files))
+        word, every = READERS[self.files.format].row_group, sum(len(layout.weights([])) for layout in self.layouts)
         found = (
             f"{len(kept)} of {counted(every, word)} of {counted(len(self.listed), 'file')}, "
             f"{int(sizes.sum()) / 1e6:.1f} MB of the columns, in {counted(len(tasks), 'task')}"
         )
         schema = pa.schema([self.schema.field(name) for name in wanted])
-        return ReadPlan(
-            self.files.format, self.files.places[0], schema, tuple(columns), self.condition, tuple(tasks), found
-        )
+        system, _ = self.files.places
+        return ReadPlan(self.files.format, system, schema, tuple(columns), self.condition, tuple(tasks), found)
 
     def _kept(self, file: File, layout: Layout, wanted: Sequence[str]) -> list[tuple[int, int]]:
-        """The pieces of a file in which an event may meet the condition, with their bytes."""
-        weights = layout.weights(wanted)
+        """The row groups of a file in which an event may meet the condition, with their bytes."""
+        sizes = layout.weights(wanted)
         if self.condition is None:
-            return list(enumerate(weights))
+            return list(enumerate(sizes))
         folders = [equal(self.schema.field(name), value) for name, value in self._partition(file).items()]
         inside = pa.schema([self.schema.field(name) for name in self.conditioned if name in layout.schema.names])
         known = [all_of([*folders, bounds]) for bounds in layout.guarantees(inside)]
-        return [(piece, weights[piece]) for piece in possible(self.condition, self.schema, known)]
+        return [(number, sizes[number]) for number in possible(self.condition, self.schema, known)]
 
 
 def spark_path(path: str) -> str:

@@ -81,9 +81,8 @@ def threads_of_the_task() -> Iterator[None]:
 def read(read_plan: ReadPlan, parts: Iterable[Part]) -> Iterator[pa.RecordBatch]:
     """The events of a task, in the order of the files, a batch at a time."""
     reader = READERS[read_plan.format]
-    coded = [field.name for field in read_plan.schema if pa.types.is_dictionary(field.type)]
     for part in parts:
-        for batch in reader.read(read_plan.system, part.file, part.pieces, read_plan.schema, coded):
+        for batch in reader.read(read_plan.system, part.file, part.row_groups, read_plan.schema):
             if batch.num_rows:
                 yield from met(read_plan, conformed(batch, read_plan.schema, part))
             del batch  # or it would be held while the next one is read

@@ -156,7 +156,9 @@ def test_tasks_are_balanced_runs_in_the_order_of_the_files(spark: SparkSession, 
         (scan,) = [ff.events(ff.parquet(tmp_path, spark=spark), time="ts", by="k").engine.scan]  # type: ignore[attr-defined]
         plan = scan.read_plan(["ts", "k", "x"])
         assert len(plan.tasks) == 2
-        read = [(Path(part.file.path).name, piece) for task in plan.tasks for part in task for piece in part.pieces]
+        read = [
+            (Path(part.file.path).name, number) for task in plan.tasks for part in task for number in part.row_groups
+        ]
         assert read == [(f"{number}.parquet", piece) for number in range(3) for piece in range(3)]
         assert rows(ours(ff.parquet(tmp_path, spark=spark))) == rows(ours(ff.parquet(tmp_path)))
 
@@ -597,7 +599,7 @@ def test_memory_of_a_task_does_not_grow_with_its_events(tmp_path: Path, monkeypa
         system, _ = files_of([place], "parquet").places
         pool = pa.default_memory_pool()
         before, peak = pool.bytes_allocated(), 0
-        for batch in READERS["parquet"].read(system, file, range(count), part.schema, ()):
+        for batch in READERS["parquet"].read(system, file, range(count), part.schema):
             assert batch.num_rows == 50_000
             peak = max(peak, pool.bytes_allocated() - before)
         peaks.append(peak)
