@@ -1,4 +1,4 @@
-"""The front door: events, then windows, then aggregates. What happens behind it is up to an engine."""
+"""The public API: events, then windows, then aggregates. An engine does the work."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def together(**inputs: Events) -> Events:
 
 @dataclass(frozen=True)
 class Events:
-    """Events with their time and keys said once; made by :func:`events`."""
+    """Events with the names of their columns and options; made by :func:`events`."""
 
     engine: Engine
     time: str
@@ -182,9 +182,9 @@ class Events:
         max_driver_partials
             The most partials that ``"auto"`` takes to the driver.
         accumulate
-            What adds events up on Spark: ``"spark"`` itself, ``"python"`` tasks, or ``"auto"``: tasks that read files,
-            and of DataFrames Spark where it knows how: all outputs are sums, averages, counts, extremes and the like,
-            and the windows a grid or sessions.
+            What accumulates on Spark: ``"spark"`` itself, ``"python"`` tasks, or ``"auto"``: tasks for files, and for
+            DataFrames Spark SQL where it can: all outputs are sums, averages, counts, extremes and the like, and the
+            windows a grid or sessions.
         """
         known = [field.name for field in fields(Options)]
         for name in choices:
@@ -225,7 +225,7 @@ class Windowed:
         QueryError, OperationError
             If the query is put wrongly: before anything runs.
         NullTimeError, SumOverflowError
-            If the events do not allow an answer.
+            If the events have no result.
         """
         return self.events.engine.run(self._query(outputs), self.events.run_options)
 

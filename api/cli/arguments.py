@@ -1,4 +1,4 @@
-"""What the arguments of ``framefold run`` stand for."""
+"""Arguments of ``framefold run`` as values and operations."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def is_column(parameter: Parameter) -> bool:
 
 
 def options_of(kind: type[Operation]) -> dict[str, Callable[[str], Any]]:
-    """The options of an operation that can be said in an argument, and how each is read."""
+    """The options of an operation that an argument can give, and how each is read."""
     readers = {}
     for name, parameter in inspect.signature(kind).parameters.items():
         words = re.findall(r"\w+", str(parameter.annotation))
@@ -86,7 +86,7 @@ def options_of(kind: type[Operation]) -> dict[str, Callable[[str], Any]]:
     return readers
 
 
-def can_be_said(kind: type[Operation]) -> bool:
+def is_expressible(kind: type[Operation]) -> bool:
     """Whether columns and options are enough to make an operation: those made of others, or of functions, are not."""
     readers = options_of(kind)
     return kind not in (Operation, AggregateOperation, PythonOperation) and all(
@@ -107,11 +107,11 @@ def snake(name: str) -> str:
 def _exported() -> dict[str, type[Operation]]:
     named = {name: getattr(aggregators, name) for name in aggregators.__all__}
     kinds = {name: kind for name, kind in named.items() if inspect.isclass(kind) and issubclass(kind, Operation)}
-    return {snake(name): kind for name, kind in kinds.items() if can_be_said(kind)}
+    return {snake(name): kind for name, kind in kinds.items() if is_expressible(kind)}
 
 
 OPERATIONS = _exported()
-"""The operations of ``--agg`` by their names: all that are exported and can be said in one argument."""
+"""The operations of ``--agg`` by their names: all that are exported and that columns and options make."""
 
 ALIASES = {"avg": "average", "mean": "average", **{name.replace("_", ""): name for name in OPERATIONS if "_" in name}}
 """Other names for some of them."""
@@ -204,7 +204,7 @@ def _made(kind: type[Operation], columns: list[str], options: dict[str, Any], te
 
 
 def usage(kind: type[Operation], word: str) -> str:
-    """How an operation is said: its columns, and the options that it must have.
+    """How an operation is written: its columns, and the options that it must have.
 
     >>> usage(OPERATIONS["top_n"], "top_n"), usage(OPERATIONS["count"], "count")
     ('top_n:COLUMN[,COMPANIONS...]:n=N', 'count or count:COLUMN')

@@ -28,7 +28,7 @@ def check_columns(out: str, kind: str, columns: pa.Schema, *, spark: bool) -> No
     Parameters
     ----------
     out
-        The path that is asked for.
+        The path of the result.
     kind
         What kind of file that is.
     columns
@@ -61,11 +61,11 @@ def holds(kind: str, type: pa.DataType, *, spark: bool) -> bool:
     (False, True)
     """
     if spark:
-        # A type that Spark has none for is refused before its result is computed, whatever kind of file is asked for.
+        # Types that Spark does not have are refused before a result is computed, for all kinds of files.
         return kind != "csv" or not pa.types.is_nested(type)
     if kind == "json":
         return not _has_intervals(type)
-    try:  # pyarrow is asked, since what it can write grows from version to version
+    try:  # by a trial, since newer versions of pyarrow write more types
         _WRITERS[kind](pa.table({"column": pa.nulls(1, type)}), io.BytesIO())
     except (pa.ArrowException, OSError):
         return False

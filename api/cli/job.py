@@ -1,4 +1,4 @@
-"""One ``framefold run``: what the arguments ask for, checked, then run on one of the engines."""
+"""One ``framefold run``: its arguments checked, then run on one of the engines."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class Job:
         QueryError
             For a mistake in the arguments, before Spark starts.
         FramefoldError
-            If the events do not allow an answer.
+            If the events have no result.
         """
         engine = self.engine or default_engine()
         if engine == "spark" and not has_spark():
@@ -193,7 +193,7 @@ def _progress() -> Progress:
 def own_session(app: str, master: str) -> Iterator[SparkSession]:
     """A Spark session that is stopped at the end, unless it was there before.
 
-    Its log is off: whatever fails is said in one sentence.
+    Its log is off: a failure is one sentence of the command line.
     """
     from pyspark.sql import SparkSession
 
@@ -213,7 +213,7 @@ def own_session(app: str, master: str) -> Iterator[SparkSession]:
     try:
         yield spark
     except Exception as error:
-        # Where the job is lazy, framefold's own errors come out of whatever asks for rows.
+        # A lazy job raises framefold's own errors where its rows are read.
         if own := translated(error, spark):
             raise own from error
         raise

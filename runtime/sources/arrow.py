@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import pyarrow as pa
@@ -17,6 +18,11 @@ BATCH_ROWS = 1 << 20
 
 Reader = Callable[[], Iterable[pa.RecordBatch | pa.Table]]
 """Gives the batches of some of the events when it is called."""
+
+
+def as_reader(batch: pa.RecordBatch | pa.Table) -> Reader:
+    """A reader of one batch that has been read already."""
+    return partial(list, [batch])
 
 
 class Readers(NamedTuple):

@@ -27,10 +27,9 @@ class Roles:
         return (self.time, *self.by, *(() if self.until is None else (self.until,)))
 
     def names(self, name: str, columns: Sequence[str], common: Roles) -> dict[str, str]:
-        """What each column is called among those of all inputs: new name to old name.
+        """The column of this input by its name among those of all inputs.
 
-        Time, keys and ends go by the names that the first input has for them, and every column by its own, after its
-        input's name and a dot.
+        Time, keys and ends have their names in the first input; every column has its own, after its input's and a dot.
         """
         shared = dict(zip(common.shared, self.shared, strict=True))
         return shared | {f"{name}.{column}": column for column in columns}

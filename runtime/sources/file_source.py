@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.errors import EngineError
-from .arrow import BATCH_ROWS, Reader, Readers, Source
+from .arrow import BATCH_ROWS, Reader, Readers, Source, as_reader
 from .conditions import columns_of
 from .files import Files, one_line
 from .formats import READERS, in_microseconds, unified
@@ -56,7 +56,7 @@ class FileSource(Source):
             return None
         decoded, cores = self._decoded_ahead(columns), pa.cpu_count()
         if decoded is not None:
-            return Readers(map(_reader_of, decoded), cores)
+            return Readers(map(as_reader, decoded), cores)
         # One thread more than cores: numpy holds the interpreter for some of its work, and the other threads wait.
         readers = self._row_group_readers(columns, dictionaries)
         return Readers(readers, cores + 1) if readers else None
@@ -97,7 +97,7 @@ class FileSource(Source):
 
     def _scanned(self, columns: Sequence[str], **options: Any) -> pa.RecordBatchReader:
         found = super()._scanned(columns, **(unbuffered() if self._is_local_parquet else {}))
-        return pa.RecordBatchReader.from_batches(found.schema, _readable(found))
+        return pa.RecordBatchReader.from_batches(found.schema, readable(found))
 
 
 @dataclass(frozen=True)
@@ -126,9 +126,10 @@ class RowGroups:
 
     def __call__(self, groups: Iterable[ds.ParquetFileFragment]) -> Iterator[pa.RecordBatch]:
         """The events of some row groups that meet the condition, in their order."""
-        with readable():
-            for group in groups:
-                yield from self._decoded(group) if self._is_plain(group) else self._scanned(group)
+        return readable(itertools.chain.from_iterable(map(self._read, groups)))
+
+    def _read(self, group: ds.ParquetFileFragment) -> Iterator[pa.RecordBatch]:
+        return self._decoded(group) if self._is_plain(group) else self._scanned(group)
 
     def decodes_ahead(self, groups: ds.ParquetFileFragment) -> bool:
         """Whether Polars decodes all wanted columns of some row groups of a file."""
@@ -176,22 +177,12 @@ class RowGroups:
         yield from scanner.to_reader()
 
 
-@contextmanager
-def readable() -> Iterator[None]:
-    """EngineError for what cannot be read of files while this is open."""
+def readable(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same batches; EngineError where they cannot be read."""
     try:
-        yield
+        yield from batches
     except (pa.ArrowException, OSError) as error:
         raise EngineError(f"the events cannot be read: {one_line(error)}") from error
-
-
-def _readable(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    with readable():
-        yield from batches
-
-
-def _reader_of(batch: pa.RecordBatch) -> Reader:
-    return partial(list, [batch])
 
 
 def unbuffered() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Files of events: where they are, on whatever file system, and which folders of hive they lie in."""
+"""Files of events on any file system, and the hive folders (``name=value``) that they lie in."""
 
 from __future__ import annotations
 

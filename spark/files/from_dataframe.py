@@ -54,9 +54,9 @@ def is_parquet(file: str) -> bool:
 
 
 def spellings(files: list[str]) -> Iterator[list[str]]:
-    """What may have been read to find some files: themselves, their folders, and those above folders of hive.
+    """The paths that a user may have given for some files: the files, their folders, and those above hive folders.
 
-    Spark takes two scans for one only if their paths were written in the same way, where there was one path.
+    Two scans mean the same to Spark only if a single path is written in the same way.
     """
     places = sorted(files)
     while places == sorted(files) or len(Files(tuple(places)).listed()) == len(files):

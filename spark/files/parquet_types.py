@@ -1,6 +1,8 @@
-"""What Spark takes the columns of Parquet files for, as far as that is certain.
+"""The types that Spark gives the columns of Parquet files, as far as that is certain.
 
-From Spark's ``ParquetSchemaConverter`` with the default settings; what is not here is left to Spark.
+Spark tells the types of a data set by a job of its own, and not those of each file, without which tasks could read a
+file otherwise than Spark. So these are the cases of its ``ParquetSchemaConverter``, with default settings, that tasks
+read; all others are left to Spark.
 """
 
 from __future__ import annotations
@@ -24,7 +26,7 @@ SETTINGS = {
     "spark.sql.parquet.mergeSchema": ("false",),
     "spark.sql.parquet.respectSummaryFiles": ("false",),
 }
-"""Settings by which Spark reads the same files otherwise, and the values under which what is said here holds."""
+"""Settings that change how Spark reads files, and their values for which this module is right."""
 
 WIDER: dict[type[t.DataType], tuple[type[t.DataType], ...]] = {
     t.ByteType: (t.ShortType, t.IntegerType, t.LongType),
@@ -32,7 +34,7 @@ WIDER: dict[type[t.DataType], tuple[type[t.DataType], ...]] = {
     t.IntegerType: (t.LongType,),
     t.FloatType: (t.DoubleType,),
 }
-"""As what else Spark reads a file's column where other files have a wider type."""
+"""The wider types as which Spark reads a file's column where other files have them."""
 
 OWN_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
 VERSION = b"org.apache.spark.version"
