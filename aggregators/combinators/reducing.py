@@ -77,6 +77,7 @@ class Reduction(TypedOperation):
     """A reduction of values of one type."""
 
     spec: Reducing
+    has_user_combine = True
 
     def __init__(self, spec: Reducing, type: pa.DataType) -> None:
         super().__init__(spec)

@@ -69,15 +69,15 @@ class BoundAggregate:
             raise OperationError(f"{operation!r} for {name!r} declares no state; expected a dict of fields and types")
         self.fields = {key: field(declared) for key, declared in self.operation.state.items()}
         self.untrusted = not type(operation).__module__.startswith(PACKAGE)
-        identity = self._call("create", self.operation.create)
-        self._check_keys("create", identity)
-        self.identity: State = {key: self._column("create", key, None, identity[key]) for key in self.fields}
+        self.identity: State = self.created()
         self.commutative = self.operation.commutative
         self.result = trial.result_type(self)
         if self.commutative is None:
             self.commutative = trial.commutes(self)
         if self.untrusted and self.ufuncs:
             trial.check_ufuncs(self)
+        if (self.untrusted or self.operation.has_user_combine) and operation.try_laws:
+            trial.check_laws(self)
 
     @property
     def deducts(self) -> tuple[bool, str]:
@@ -176,6 +176,12 @@ class BoundAggregate:
     def finish(self, a: State) -> pa.Array:
         """The results of states, of the type ``result``."""
         return self.to_result(self.finished(a), self.result)
+
+    def created(self) -> State:
+        """The identity, made anew: columns of one state."""
+        identity = self._call("create", self.operation.create)
+        self._check_keys("create", identity)
+        return {key: self._column("create", key, None, identity[key]) for key in self.fields}
 
     def scatter(self, size: int, rows: Index, states: State) -> State:
         """States at some of ``size`` frames, and the identity at the others."""

@@ -40,6 +40,10 @@ class Operation(ABC):
         are not are merged strictly in time order, which costs a shuffle of the events on Spark.
     uses_order
         Whether results depend on which of several events came first, although states know it and merge in any order.
+    try_laws
+        Whether a query tries on a few made-up events that ``create`` is an identity and ``combine`` associative, and
+        refuses the operation otherwise. False for what is so by and large only, such as a sketch, or only for events
+        that are not small positive numbers.
     """
 
     result: Any = None
@@ -47,6 +51,7 @@ class Operation(ABC):
     exact_deduct: bool = False
     commutative: bool | None = None
     uses_order: ClassVar[bool] = False
+    try_laws: bool = True
     columns: tuple[str, ...] = ()
     windows: tuple[Any, ...] = ()
 
@@ -167,6 +172,9 @@ class AggregateOperation(Operation):
     ufuncs: Mapping[str, Any] = {}
     takes_empty_frames: ClassVar[bool] = False
     """Whether ``accumulate`` takes frames without a row, whose states are dropped. For built-in operations only."""
+
+    has_user_combine: ClassVar[bool] = False
+    """Whether ``combine`` calls a function that a user gave. Only asked of our own."""
 
     sql: ClassVar[Mapping[str, str] | None] = None
     """Optional: an aggregate of Spark's SQL for each field, such as ``{"total": "sum({0})"}``, where ``{0}``, ``{1}``,

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -22,6 +25,22 @@ if TYPE_CHECKING:
 
 TRIALS = 64
 """Pairs of states on which an undeclared operation is tried for commutativity."""
+
+
+law_trial: Callable[[BoundAggregate], str | None] | None = None
+"""How a bound operation breaks a law, in words: the laws, which know operations, put their trial here."""
+
+_tries_laws = ContextVar("tries_laws", default=True)
+
+
+@contextmanager
+def laws_untried() -> Iterator[None]:
+    """Operations that are bound meanwhile are not tried for laws: whoever binds them tries more."""
+    token = _tries_laws.set(False)
+    try:
+        yield
+    finally:
+        _tries_laws.reset(token)
 
 
 def states_of_samples(bound: BoundAggregate) -> State | None:
@@ -127,6 +146,21 @@ def check_ufuncs(bound: BoundAggregate) -> None:
             raise OperationError(
                 f"ufuncs of {bound.name!r} has {function.__name__} for field {key!r}; expected what its combine does"
             )
+
+
+def check_laws(bound: BoundAggregate) -> None:
+    """OperationError where ``create`` is no identity or ``combine`` is not associative, as far as trials can tell."""
+    if law_trial is None or not _tries_laws.get():
+        return
+    try:
+        said = law_trial(bound)
+    except Exception:  # what fails on made-up events may work on real ones, and is named where it does not
+        return
+    if said is not None:
+        raise OperationError(
+            f"on made-up events {bound.spec!r} for {bound.name!r} breaks the law of {said}; ff.check_laws tries all "
+            "laws on events of yours, and try_laws = False leaves this trial out"
+        )
 
 
 def same(a: Column, b: Column) -> bool:

@@ -17,6 +17,7 @@ import pyarrow as pa
 from ..contract.bound import BoundAggregate
 from ..contract.frames import Frames
 from ..contract.operation import Operation, State
+from ..contract.trial import laws_untried
 from ..errors import FramefoldError, LawError
 from ..intervals.time_weighted import Lifetimes, lifetimes_of
 from ..states.compensated import Compensated
@@ -57,13 +58,27 @@ class Claim:
 
 
 class Laws:
-    """The laws of one operation, each a function of three groups of rows that gives what it claims."""
+    """The laws of one operation, each a function of three groups of rows that gives what it claims.
 
-    def __init__(self, operation: Operation, columns: Mapping[str, pa.Array]) -> None:
+    Parameters
+    ----------
+    operation, columns
+        The operation, and events in columns by name.
+    bound
+        The operation bound to their types, where it is at hand.
+    """
+
+    def __init__(
+        self, operation: Operation, columns: Mapping[str, pa.Array], bound: BoundAggregate | None = None
+    ) -> None:
         self.operation = operation
         self.columns = columns
         self.rows = len(next(iter(columns.values())))
-        self.bound = BoundAggregate("check_laws", operation, [columns[name].type for name in operation.columns])
+        if bound is None:
+            with laws_untried():
+                types = [columns[name].type for name in operation.columns]
+                bound = BoundAggregate("check_laws", operation, types)
+        self.bound = bound
         self.lives = lifetimes_of(self.bound) is not None
 
     def all(self) -> list[Law]:
@@ -219,11 +234,12 @@ def _stack(states: Sequence[State]) -> State:
 def _frozen(state: State) -> bytes:
     """Something that differs as soon as a state does."""
     columns: dict[str, Column] = {key: copy.deepcopy(column) for key, column in state.items()}
-    frozen: bytes = cloudpickle.dumps({key: _parts(column) for key, column in columns.items()})
+    frozen: bytes = cloudpickle.dumps({key: parts_of(column) for key, column in columns.items()})
     return frozen
 
 
-def _parts(column: Column) -> Any:
+def parts_of(column: Column) -> Any:
+    """What a column of states is made of, as Python values."""
     if isinstance(column, np.ndarray):
         return [pickle.loads(cloudpickle.dumps(value)) for value in column.tolist()]
     return [np.asarray(getattr(column, slot)).tolist() for slot in type(column).__slots__]

@@ -221,10 +221,11 @@ def test_masked_results_are_null() -> None:
 
 
 class Keep(ff.AggregateOperation):
-    """Keeps the left or the right state, or adds them."""
+    """Keeps the left or the right state, or adds them; zero is an identity of some of that only."""
 
     state = {"value": "float64"}
     result = "float64"
+    try_laws = False
 
     def __init__(self, column: str, how: str) -> None:
         super().__init__(column)

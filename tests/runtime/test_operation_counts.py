@@ -28,6 +28,7 @@ class CountingSum(ff.AggregateOperation):
     state = {"total": "int64"}
     commutative = True
     result = "int64"
+    try_laws = False  # what a trial combines is not counted
 
     def __init__(self, column: str) -> None:
         super().__init__(column)

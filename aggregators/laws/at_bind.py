@@ -1,0 +1,127 @@
+"""The laws that no window can do without, tried on made-up events when a user's operation is bound."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Sequence
+from typing import NamedTuple, cast
+
+import numpy as np
+import pyarrow as pa
+
+from ..contract.bound import BoundAggregate
+from ..contract.operation import State
+from ..contract.sample_columns import sample
+from ..errors import LawError
+from .laws import Law, Laws, Rows, parts_of
+from .tolerance import close, size_of
+
+TRIPLES = 16
+"""Groups of made-up events that are tried, three at a time."""
+
+SUSPECTS = 4
+"""So many examples whose results differ are looked into: rounding may be all there is to it."""
+
+REPEATS = 3
+"""So many times all is tried anew where results differ, to see whether they differ from themselves."""
+
+
+class Outcome(NamedTuple):
+    """What a law says of many examples at once: two columns of results are alike."""
+
+    law: Law
+    examples: Sequence[tuple[Rows, Rows, Rows]]
+    found: pa.Array
+    expected: pa.Array
+    sizes: Sequence[float]
+    """How large results at hand are, for each example."""
+
+    def differing(self) -> list[tuple[Rows, Rows, Rows]]:
+        """The examples whose results differ by more than rounding."""
+        pairs = zip(self.examples, self.found.to_pylist(), self.expected.to_pylist(), self.sizes, strict=True)
+        return [example for example, found, expected, size in pairs if not close(found, expected, size)]
+
+
+def broken_law(bound: BoundAggregate) -> str | None:
+    """What breaks, identity or associativity, in words with the example; None where made-up events do not show it.
+
+    Nothing is held against an operation that draws by chance, or whose states are alike up to rounding where its
+    results are not: ``finish`` may round, or compare.
+    """
+    count = 6 * TRIPLES
+    types = dict(zip(bound.columns, bound.types, strict=True))
+    columns = {name: sample(type, count, seed) for seed, (name, type) in enumerate(types.items())}
+    if any(column is None for column in columns.values()):
+        return None
+    given = cast(dict[str, pa.Array], columns) or {"": pa.nulls(count)}
+    fresh = copy.copy(bound)
+    fresh.identity = bound.created()  # functions that change their arguments must not change what the query uses
+    outcomes = _outcomes(Laws(bound.spec, given, fresh))
+    if all(each.found.equals(each.expected) for each in outcomes):
+        return None
+    suspects = [(each.law, example) for each in outcomes for example in each.differing()]
+    if not suspects:
+        return None
+    laws = Laws(bound.spec, given)
+    for _ in range(REPEATS):
+        if not all(map(_repeatable, outcomes, _outcomes(laws))):
+            return None
+    suspects.sort(key=lambda suspect: sum(map(len, suspect[1])))
+    found = (_broken_by(laws, *suspect) for suspect in suspects[:SUSPECTS])
+    return next((said for said in found if said is not None), None)
+
+
+def _outcomes(laws: Laws) -> list[Outcome]:
+    """Identity on the left and on the right of every group of events, and associativity of every three."""
+    bound, index = laws.bound, np.random.default_rng(1).integers(0, 3 * TRIPLES, 3 * TRIPLES)
+    sizes = np.bincount(index, minlength=3 * TRIPLES) + 1
+    groups: list[Rows] = [rows.tolist() for rows in np.split(np.arange(sizes.sum()), np.cumsum(sizes)[:-1])]
+    states = laws.states(groups)
+    create = bound.scatter(len(groups), np.empty(0, np.intp), {key: column[:0] for key, column in states.items()})
+    results = bound.finish(states)
+    alone: list[tuple[Rows, Rows, Rows]] = [(rows, [], []) for rows in groups]
+    nothing = [0.0] * len(groups)
+    x, y, z = ({key: column[part::3] for key, column in states.items()} for part in range(3))
+    large = [size_of(result) for result in results.to_pylist()]
+
+    def finished(a: State, b: State) -> pa.Array:
+        return bound.finish(bound.combine(a, b))
+
+    return [
+        Outcome(Laws.identity, alone, finished(create, states), results, nothing),
+        Outcome(Laws.identity, alone, finished(states, create), results, nothing),
+        Outcome(
+            Laws.associativity,
+            list(zip(groups[0::3], groups[1::3], groups[2::3], strict=True)),
+            finished(bound.combine(x, y), z),
+            finished(x, bound.combine(y, z)),
+            [max(three) for three in zip(large[0::3], large[1::3], large[2::3], strict=True)],
+        ),
+    ]
+
+
+def _repeatable(one: Outcome, other: Outcome) -> bool:
+    """Whether the same examples gave the same results."""
+    return not any(
+        one._replace(found=ours, expected=theirs).differing()
+        for ours, theirs in ((one.found, other.found), (one.expected, other.expected))
+    )
+
+
+def _broken_by(laws: Laws, law: Law, example: tuple[Rows, Rows, Rows]) -> str | None:
+    """How an example breaks a law, in words; None where it is no more than rounding, of results or of states."""
+    try:
+        laws.require(law, *example)
+    except LawError as error:
+        if not all(_alike(claim.found, claim.expected) for claim in law(laws, *example)):
+            return str(error)
+    return None
+
+
+def _alike(one: State, other: State) -> bool:
+    """Whether two states are equal up to rounding, as far as that can be told of what is in them."""
+    try:
+        pairs = [(parts_of(one[key]), parts_of(other[key])) for key in one]
+        return all(close(ours, theirs, max(size_of(ours), size_of(theirs))) for ours, theirs in pairs)
+    except Exception:  # objects that cannot be compared, or be pickled
+        return False
