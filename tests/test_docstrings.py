@@ -22,10 +22,10 @@ FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
 def modules() -> list[str]:
     """Names of all modules. Each room is listed by itself: in an editable install it is not inside the first."""
     inside = [
-        f"{room}.{module.name}"
+        module.name
         for room in ROOMS
-        for module in pkgutil.iter_modules(importlib.import_module(room).__path__)
-        if module.name != "__main__"
+        for module in pkgutil.walk_packages(importlib.import_module(room).__path__, f"{room}.")
+        if not module.name.endswith(".__main__")
     ]
     return sorted({*ROOMS, *inside})
 
