@@ -12,9 +12,9 @@ import pyarrow.compute as pc
 from .aggregators.errors import QueryError
 from .reading import SparkFiles
 from .runtime import local
-from .runtime.explain import LOCAL_STAGES, Explanation, explain
+from .runtime.explain import Explanation, explain
+from .runtime.plan.bind import type_of
 from .runtime.plan.plan import Plan
-from .runtime.plan.validate import type_of
 from .runtime.sources.arrow import Source
 from .runtime.sources.co_inputs import Roles, Together
 from .runtime.sources.file_source import FileSource
@@ -104,7 +104,7 @@ class LocalEngine:
         return local.run(self.source, query)
 
     def explain(self, query: Plan, options: Options) -> Explanation:
-        return explain(query, "the local engine", LOCAL_STAGES)
+        return explain(query, "the local engine", local.STAGES)
 
     def where(self, condition: Any) -> LocalEngine:
         return LocalEngine(self.source.where(condition))

@@ -12,10 +12,9 @@ from .aggregators.errors import QueryError, nearest
 from .engines import Engine, engine_for
 from .runtime.columns.ticks import Duration
 from .runtime.explain import Explanation
-from .runtime.plan.bind import bind
+from .runtime.plan.bind import A_WINDOW, bind
 from .runtime.plan.gaps import warn_of_gaps
 from .runtime.plan.plan import Plan
-from .runtime.plan.validate import A_WINDOW
 from .runtime.sources.co_inputs import Roles, check_roles
 from .runtime.windows import Spec
 from .spark.options import Options
@@ -242,8 +241,8 @@ class Windowed:
           frames             one frame every 1; 60 to a window
           windows            60 every 1, [start, end), windows without an event are left out
           s = StdDev('x')    double; slides by two-stacks (at most 3 element operations a window): it has no deduct
-          accumulate, merge  in this process, a million events at a time
-          slide, finish      in this process, all keys at once
+          accumulate, merge  in this process, in threads, 524,288 events or more at a time
+          slide, finish      in this process, about 524,288 windows at a time
         """
         return self.events.engine.explain(self._query(outputs), self.events.run_options)
 

@@ -88,9 +88,3 @@ def way(plan: Plan, bound: BoundAggregate, windows: Windows) -> str:
     elif deducts and has_columns(bound):
         more = "; long runs of windows by two-stacks side by side (3), in fewer calls"
     return f"slides by {'deduct' if deducts else 'two-stacks'} ({cost}): {why}{more}"
-
-
-LOCAL_STAGES = (
-    ("accumulate, merge", "in this process, a million events at a time"),
-    ("slide, finish", "in this process, all keys at once"),
-)

@@ -1,93 +1,145 @@
-"""The local engine: the whole pipeline in one process, with no Spark."""
+"""The local engine: events of one process, accumulated by several threads, to results."""
 
 from __future__ import annotations
 
+import itertools
 import warnings
-from collections.abc import Iterable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
+from typing import Any, NamedTuple, TypeVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..aggregators.contract.bound import BoundAggregate
+from ..aggregators.contract.operation import Operation
 from ..aggregators.errors import DroppedEventsWarning, NullTimeError
-from .accumulate.threads import accumulated, is_ours
+from .accumulate.accumulate import PORTION_ROWS, accumulate, in_portions
 from .columns.key_codes import Ints, encode, key_codes, normalised, plain
 from .columns.ticks import drop_null_times, null_times
+from .partials.merge import merge
+from .partials.partials import Partials, empty_key_partials
+from .pipeline import results
 from .plan.plan import Plan
 from .plan.window_inputs import RANK
-from .sources.arrow import Reader, Readers, Source
+from .results.chunks import CHUNK_WINDOWS
+from .sources.arrow import BATCH_ROWS, Reader, Readers, Source
 
-BATCH = 1 << 20
-"""Events are accumulated so many at a time."""
+PENDING_PARTIALS = 1 << 19
+"""Partials are merged when there are more new ones than this, and than merged ones."""
 
-PENDING = 1 << 19
-"""Partials are merged when there are so many new ones, and no fewer than merged ones."""
+STAGES = (
+    ("accumulate, merge", f"in this process, in threads, {PORTION_ROWS:,} events or more at a time"),
+    ("slide, finish", f"in this process, about {CHUNK_WINDOWS:,} windows at a time"),
+)
+"""Where each stage runs, for :func:`~framefold.runtime.explain.explain`."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+class Accumulated(NamedTuple):
+    """What comes of one reader: its events, those of them without a time, and their partials."""
+
+    events: int
+    nulls: int
+    partials: list[Partials]
 
 
 def run(source: Source, plan: Plan) -> pa.Table:
-    """The results of a query over events.
+    """The results of a plan over events: read and accumulate by several threads, merge, slide, finish.
 
-    Several threads accumulate, and those of files read them too; functions that a user wrote are called by this one.
+    Functions that a user wrote are called by one thread only.
 
     Parameters
     ----------
     source
-        Events, with at least the query's columns.
+        Events, with at least the plan's columns.
+    plan
+        What is computed.
 
     Raises
     ------
     NullTimeError
-        If events have no time, with their number, unless the query drops those (a DroppedEventsWarning then has it).
+        If events have no time, with their number, unless the plan drops those (a DroppedEventsWarning then has it).
     """
-    pieces, threads = work_on(source, plan)
-    partials = [plan.empty_key_partials()]
+    partials = [empty_key_partials(plan)]
     nulls = events = 0
-    for some in accumulated(plan, pieces, threads):
-        events += some.events
-        nulls += some.nulls
-        partials += some.partials
-        # As many new ones as there are merged ones: each is merged a few times only, however many there will be.
-        if sum(map(len, partials[1:])) > max(PENDING, len(partials[0])):
-            partials = [plan.merge(pa.concat_tables(partials))]
+    for found in accumulate_readers(plan, readers_of(source, plan)):
+        events += found.events
+        nulls += found.nulls
+        partials += found.partials
+        # As many new ones as there are merged ones: each is merged a few times only.
+        if sum(map(len, partials[1:])) > max(PENDING_PARTIALS, len(partials[0])):
+            partials = [merge(plan, partials)]
     if nulls and plan.null_time == "error":
         raise NullTimeError(null_times(plan.time, nulls, events))
     if nulls:
         warnings.warn(
             f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning, 2
         )
-    return plan.results(pa.concat_tables(partials))
+    return pa.concat_tables(results(plan, merge(plan, partials)))
 
 
-def work_on(source: Source, plan: Plan) -> Readers:
-    """What reads the events, and how many threads work on them."""
-    if not all(is_ours(bound.operation) for bound in plan.outputs.values()):
-        return Readers(in_turn(source, plan), 1)
+def accumulate_readers(plan: Plan, readers: Readers) -> Iterator[Accumulated]:
+    """What comes of each reader, in the order of the readers, which is that of the batch ranks."""
+    numbers = itertools.count()
+
+    def numbered(read: Reader) -> tuple[int, Reader]:  # enumerate would hold a reader while the next one is made
+        return next(numbers), read
+
+    return in_order(partial(accumulate_reader, plan), map(numbered, readers.readers), readers.threads)
+
+
+def accumulate_reader(plan: Plan, numbered: tuple[int, Reader]) -> Accumulated:
+    """The partials of one reader's events; with ``null_time="error"``, those in front of the first null time."""
+    number, read = numbered
+    events = nulls = 0
+
+    def counted() -> Iterator[pa.RecordBatch | pa.Table]:
+        nonlocal events, nulls
+        for batch in read():
+            events += len(batch)
+            nulls += batch.column(plan.time).null_count
+            if not nulls or plan.null_time == "drop":
+                yield batch
+            del batch  # or it would be held while the next one is read
+
+    ranks = itertools.count(number << 24)
+    partials = list(in_portions(lambda portion: accumulate(plan, portion, next(ranks)), counted()))
+    return Accumulated(events, nulls, partials)
+
+
+def readers_of(source: Source, plan: Plan) -> Readers:
+    """What reads the events, and how many threads call it."""
+    in_turn = partial(batches_in_turn, source, plan)
+    if not all(is_library_code(bound.operation) for bound in plan.outputs.values()):
+        return Readers(in_turn(), 1)
     if not (plan.ordered or plan.in_rows) and (readers := source.readers(plan.columns, plan.by)) is not None:
         return readers
     # One more than there are cores: numpy holds the interpreter while it adds to places, and the others wait for it.
-    return Readers(in_turn(source, plan), pa.cpu_count() + 1)
+    return Readers(in_turn(), pa.cpu_count() + 1)
 
 
-def in_turn(source: Source, plan: Plan) -> Iterator[Reader]:
+def batches_in_turn(source: Source, plan: Plan) -> Iterator[Reader]:
     """The events batch by batch, as they are read by this thread and those of pyarrow."""
     batches = source.batches(plan.columns)
-    return map(ready, in_time_order(batches, plan) if plan.ordered or plan.in_rows else large(batches))
+    for batch in in_time_order(batches, plan) if plan.ordered or plan.in_rows else of_one_size(batches):
+        yield partial(list, [batch])
+        del batch  # or it would be held while the next one is read
 
 
-def ready(batch: pa.RecordBatch | pa.Table) -> Reader:
-    """A piece of the events that has been read: one batch."""
-    return partial(list, [batch])
-
-
-def large(source: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
+def of_one_size(source: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
     """The events in tables of about one size: small batches are put together, large ones cut."""
     waiting: list[pa.RecordBatch] = []
     for batch in source:
-        for start in range(0, len(batch), BATCH):
-            waiting.append(batch.slice(start, BATCH))
-            if sum(map(len, waiting)) >= BATCH:
+        for start in range(0, len(batch), BATCH_ROWS):
+            waiting.append(batch.slice(start, BATCH_ROWS))
+            if sum(map(len, waiting)) >= BATCH_ROWS:
                 yield pa.Table.from_batches(waiting)
                 waiting = []
         del batch  # or it would be held while the next one is read
@@ -111,7 +163,7 @@ def in_time_order(source: pa.RecordBatchReader, plan: Plan) -> Iterator[pa.Table
     if plan.in_rows:
         codes, _ = key_codes([normalised(columns[name]) for name in plan.by], len(events), ordered=False)
         events = events.append_column(RANK, pa.array(row_numbers(codes, order)))
-    yield from large(events.take(pa.array(order)).to_reader())
+    yield from of_one_size(events.take(pa.array(order)).to_reader())
 
 
 def row_numbers(codes: Ints, order: NDArray[np.intp]) -> Ints:
@@ -121,3 +173,61 @@ def row_numbers(codes: Ints, order: NDArray[np.intp]) -> Ints:
     numbers = np.empty(len(codes), np.int64)
     numbers[by_key] = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
     return numbers
+
+
+def in_order(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+    """A function's results for items, in the order of the items; a single one takes no thread.
+
+    numpy and pyarrow release the interpreter for most of their work, so that threads are enough. An item is free once
+    the function is done with it.
+
+    Parameters
+    ----------
+    threads
+        How many items are worked on at a time, at most; one more is held.
+    """
+    if threads < 2:
+        yield from map(function, items)
+        return
+    rest = iter(items)
+    first = deque(itertools.islice(rest, 2))
+
+    def both() -> Iterator[Item]:
+        while first:
+            yield first.popleft()
+        yield from rest
+
+    if len(first) < 2:
+        yield from map(function, first)
+        return
+    with ThreadPoolExecutor(threads, "framefold") as pool:
+        waiting: deque[Future[Result]] = deque()
+        try:
+            for item in both():
+                waiting.append(pool.submit(function, item))
+                del item  # or it would be held while the next one is made
+                if len(waiting) > threads:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        finally:
+            for each in waiting:
+                each.cancel()
+
+
+def is_library_code(value: Any) -> bool:
+    """Whether an operation, or what it is made of, calls no function of a user's."""
+    if isinstance(value, BoundAggregate):
+        return is_library_code(value.operation)
+    if isinstance(value, Operation):
+        return _from_a_library(type(value)) and is_library_code(vars(value))
+    if isinstance(value, Mapping):
+        return all(map(is_library_code, value.values()))
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        return all(map(is_library_code, value))
+    return isinstance(value, type) or not callable(value) or _from_a_library(value)
+
+
+def _from_a_library(value: Any) -> bool:
+    module = getattr(value, "__module__", None) or type(value).__module__
+    return module.partition(".")[0] in (__package__.partition(".")[0], "numpy", "pyarrow")

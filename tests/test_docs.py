@@ -21,6 +21,8 @@ from framefold.aggregators.contract.operation import Operation
 from framefold.aggregators.contract.sample_columns import sample
 from framefold.runtime.plan.bind import bind
 
+from . import stages
+
 ROOT = Path(__file__).parents[1]
 DOCS = ROOT / "docs"
 
@@ -150,12 +152,14 @@ def test_same_to_the_last_bit_where_the_table_says_so(call: str) -> None:
         )
         if query.ordered:
             return
-        once = bits(query.results(query.accumulate(table, 0))["x"])
+        once = bits(stages.results(query, stages.accumulate(query, table, 0))["x"])
         for count in (3, 17):
             cuts = np.linspace(0, 3000, count + 1).astype(int)
-            parts = [query.accumulate(table.slice(a, b - a), i) for i, (a, b) in enumerate(itertools.pairwise(cuts))]
+            parts = [
+                stages.accumulate(query, table.slice(a, b - a), i) for i, (a, b) in enumerate(itertools.pairwise(cuts))
+            ]
             order = rng.permutation(count)
-            assert bits(query.results(pa.concat_tables([parts[i] for i in order]))["x"]) == once, type
+            assert bits(stages.results(query, pa.concat_tables([parts[i] for i in order]))["x"]) == once, type
 
 
 SAME = 1 + 2.0**-20

@@ -19,7 +19,7 @@ from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.plan.plan import Plan
 
-from . import strategies
+from . import stages, strategies
 from .examples import examples
 from .operations import any_type, numeric, users
 from .oracle import Event, Grid, windows
@@ -61,9 +61,9 @@ def run_in_parts(problem: Problem, values: pa.DataType, cases: Cases) -> None:
     """The stages one by one, as tasks do it that finish in any order and merge by the way."""
     query = query_of(problem, values, cases)
     shuffle = random.Random(problem.seed)
-    partials = [query.accumulate(batch, part) for part, batch in enumerate(problem.batches(values))]
+    partials = [stages.accumulate(query, batch, part) for part, batch in enumerate(problem.batches(values))]
     shuffle.shuffle(partials)
-    result = query.results(pa.concat_tables(partials))
+    result = stages.results(query, pa.concat_tables(partials))
     assert_windows(result, windows(problem.events, problem.grid), {name: check for name, (_, check) in cases.items()})
 
 

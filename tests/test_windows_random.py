@@ -205,7 +205,11 @@ def assert_right(problem: Problem) -> None:
     want = [right_row(problem.rows, window) for window in windows]
     if lifetimes:
         want = [right | over_lifetimes(problem, rows, w) for right, w in zip(want, windows, strict=True)]
-    bounds = [(local, "BATCH", problem.batch), (local, "PENDING", problem.pending), (chunks, "WINDOWS", problem.batch)]
+    bounds = [
+        (local, "BATCH_ROWS", problem.batch),
+        (local, "PENDING_PARTIALS", problem.pending),
+        (chunks, "CHUNK_WINDOWS", problem.batch),
+    ]
     with ExitStack() as small:
         for module, name, bound in bounds:
             small.enter_context(patch.object(module, name, bound))

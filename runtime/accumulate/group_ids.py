@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, cast
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -17,19 +17,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...aggregators.numeric.cache_chunks import BLOCK
-from ..columns.key_codes import FEW, ROOM, Ints, dictionary, near, normalised, pack
+from ..columns.key_codes import FEW, ROOM, Ints, dictionary, edges, near, normalised, pack, stable_order
 
-FEW_EMPTY = 4
+ROWS_PER_GROUP = 4
 """Groups without a row cost little where there are so many rows for each possible group."""
-
-RUN = 1 << 12
-"""Ascending runs of so many rows, such as the partials of a few tasks, are merged and not sorted anew."""
-
-
-class Codes(Protocol):
-    """Integers, some at a time."""
-
-    def __getitem__(self, rows: Any, /) -> NDArray[Any]: ...
 
 
 @dataclass(frozen=True)
@@ -48,7 +39,7 @@ class Coded:
         The values that some of them, with ``least`` taken off, stand for.
     """
 
-    codes: Codes
+    codes: NDArray[Any]
     least: int
     count: int
     values: Callable[[Ints], Any]
@@ -88,18 +79,22 @@ def assign(columns: Sequence[Coded], rows: int, *, counting: bool = True) -> Gro
     size = math.prod(column.count for column in columns)
     if size > max(FEW, rows):
         return by_sorting(columns, rows)
-    return counted(columns, rows, size) if counting or size > rows // FEW_EMPTY else packed(columns, rows, size)
+    return (
+        by_counting(columns, rows, size)
+        if counting or size > rows // ROWS_PER_GROUP
+        else all_possible(columns, rows, size)
+    )
 
 
-def packed(columns: Sequence[Coded], rows: int, size: int) -> Groups:
+def all_possible(columns: Sequence[Coded], rows: int, size: int) -> Groups:
     """Groups of all possible codes, whether they have a row or not."""
     index = np.empty(rows, np.intp) if columns else np.zeros(rows, np.intp)
     for start in range(0, rows, BLOCK):
-        fill(index, columns, start)
-    return Groups(index, size, None, unpacked(columns, np.arange(size)))
+        codes_of_block(index, columns, start)
+    return Groups(index, size, None, values_of(columns, np.arange(size)))
 
 
-def fill(index: NDArray[np.intp], columns: Sequence[Coded], start: int) -> NDArray[np.intp]:
+def codes_of_block(index: NDArray[np.intp], columns: Sequence[Coded], start: int) -> NDArray[np.intp]:
     """The codes of all columns in one, for a block of rows."""
     block = slice(start, start + BLOCK)
     part = index[block]
@@ -118,12 +113,12 @@ def fill(index: NDArray[np.intp], columns: Sequence[Coded], start: int) -> NDArr
     return part
 
 
-def counted(columns: Sequence[Coded], rows: int, size: int) -> Groups:
+def by_counting(columns: Sequence[Coded], rows: int, size: int) -> Groups:
     """The groups of :func:`assign` where there are at most ``size``."""
     index = np.empty(rows, np.intp) if columns else np.zeros(rows, np.intp)
     counts = np.zeros(size, np.int64)
     for start in range(0, rows, BLOCK):
-        np.add.at(counts, fill(index, columns, start), 1)
+        np.add.at(counts, codes_of_block(index, columns, start), 1)
     codes = np.flatnonzero(counts)
     if len(codes) < size:
         places = np.zeros(size, np.intp)
@@ -132,10 +127,10 @@ def counted(columns: Sequence[Coded], rows: int, size: int) -> Groups:
             part = index[start : start + BLOCK]
             part[:] = places[part]
         counts = counts[codes]
-    return Groups(index, len(codes), counts, unpacked(columns, codes))
+    return Groups(index, len(codes), counts, values_of(columns, codes))
 
 
-def unpacked(columns: Sequence[Coded], codes: Ints) -> list[Any]:
+def values_of(columns: Sequence[Coded], codes: Ints) -> list[Any]:
     """The values of each column that codes of all of them stand for."""
     values: list[Any] = []
     for column in reversed(columns):
@@ -146,8 +141,8 @@ def unpacked(columns: Sequence[Coded], codes: Ints) -> list[Any]:
 
 def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
     """The groups of :func:`assign`, however many there may be."""
-    codes, size = pack([(subtract(column.codes[:], column.least), column.count) for column in columns], rows)
-    order = sorting(codes, size)
+    codes, size = pack([(subtract(column.codes, column.least), column.count) for column in columns], rows)
+    order = stable_order(codes, size)
     codes = codes[order]
     new = np.empty(rows, bool)
     new[:1] = True
@@ -160,44 +155,16 @@ def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
     return Groups(index, len(starts), np.diff(np.append(starts, rows)), values)
 
 
-def sorting(codes: Ints, size: int) -> NDArray[np.intp]:
-    """The stable order of codes from 0 to below ``size``.
-
-    Where they leave room for it, the rows' numbers are sorted with them in one integer: integers are sorted in
-    vectors, several times as fast as an order is found.
-    """
-    bits = max(len(codes) - 1, 1).bit_length()
-    if size << bits > 1 << 63:
-        return np.argsort(codes, kind="stable")
-    both = codes << bits
-    both |= np.arange(len(codes))
-    runs = 1 + np.count_nonzero(both[1:] < both[:-1])
-    both.sort(kind="stable" if runs * RUN <= len(codes) else None)
-    both &= (1 << bits) - 1
-    return both
-
-
-class InTime:
-    """The frames of ticks, worked out some at a time."""
-
-    def __init__(self, frames: Callable[[Ints], Ints], ticks: Ints) -> None:
-        self.frames = frames
-        self.ticks = ticks
-
-    def __getitem__(self, rows: Any, /) -> Ints:
-        return self.frames(self.ticks[rows])
-
-
-def numbers_of(codes: Ints | InTime, least: int, greatest: int) -> Coded:
-    """Numbers from ``least`` to ``greatest``."""
-    least, greatest = int(least), int(greatest)
+def code_numbers(codes: Ints) -> Coded:
+    """A column of integers, at least one."""
+    least, greatest = edges(codes)
     if greatest - least < ROOM >> 8:
         return Coded(codes, least, greatest - least + 1, lambda own: own + least)
-    values, inverse = np.unique(codes[:], return_inverse=True)
+    values, inverse = np.unique(codes, return_inverse=True)
     return Coded(inverse, 0, len(values), values.__getitem__)
 
 
-def key(column: pa.Array) -> Coded:
+def code_key(column: pa.Array) -> Coded:
     """A key column: integers and times in a small range as they are, other values by their dictionary."""
     if (close := near(column)) is not None:
         numbers, least, count = close
@@ -208,7 +175,7 @@ def key(column: pa.Array) -> Coded:
         return Coded(codes, 0, max(len(values), 1), lambda own: values.take(pa.array(own)))
     values = column.dictionary
     if values.null_count or len(values.unique()) < len(values):
-        return key(values.take(column.indices))
+        return code_key(values.take(column.indices))
     if not column.null_count:
         return Coded(column.indices.to_numpy(), 0, max(len(values), 1), lambda own: values.take(pa.array(own)))
     null = len(values)  # a null is a key as any other

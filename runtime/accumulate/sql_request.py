@@ -20,7 +20,7 @@ from ...aggregators.errors import EngineError, NullTimeError
 from ..columns.key_codes import Ints, normalised, one_array, plain
 from ..columns.ticks import LIMIT, null_times
 from ..frames.numbering import Numbering
-from ..partials.partials import to_table
+from ..partials.partials import Partials, of_states
 from ..plan.plan import Plan
 
 TICKS, FRAME = "ticks", "frame"
@@ -172,7 +172,7 @@ class Request:
         found = numberings(self.plan)
         return None if any(by.second for by in found) else " or ".join(f"not ({second(by)})" for by in found)
 
-    def partials(self, answer: pa.Table) -> pa.Table:
+    def partials(self, answer: pa.Table) -> Partials:
         """What came back as partials; several of one key and frame where groups were told apart, to be merged.
 
         Raises
@@ -184,7 +184,7 @@ class Request:
         """
         plan, columns = self.plan, {name: one_array(answer.column(name)) for name in answer.column_names}
         if not len(answer):
-            return plan.partials_schema.empty_table()
+            return Partials(plan.partials_schema.empty_table())
         rows = columns[self.rows].to_numpy()
         if columns[FRAME].null_count:
             without = rows[columns[FRAME].is_null().to_numpy(False)]
@@ -208,7 +208,7 @@ class Request:
             for output, bound in plan.states.items()
         }
         self._guard(frames, states)
-        return to_table(plan.partials_schema, keys, [frames, part], plan.states, states)
+        return of_states(plan, keys, [frames, part], states)
 
     def _guard(self, frames: Ints, states: dict[str, State]) -> None:
         """Refuse times so near the ends of their type that a window would reach beyond, as ``frames`` does."""

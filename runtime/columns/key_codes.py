@@ -26,6 +26,10 @@ FEW = 1 << 18
 """Codes may have holes where there are no more possible ones than this, or than a few a row."""
 
 
+RUN = 1 << 12
+"""Ascending runs of so many rows, such as the partials of a few tasks, are merged and not sorted anew."""
+
+
 def plain_type(type: pa.DataType) -> pa.DataType:
     """The type a column is worked on as: dictionaries and views unpacked."""
     if pa.types.is_dictionary(type):
@@ -178,3 +182,20 @@ def span(values: Ints) -> tuple[Ints, int]:
     if greatest - least >= ROOM >> 8:
         return dense(values)
     return values - least, greatest - least + 1
+
+
+def stable_order(codes: Ints, size: int) -> NDArray[np.intp]:
+    """The stable order of codes from 0 to below ``size``.
+
+    Where they leave room for it, the rows' numbers are sorted with them in one integer: integers are sorted in
+    vectors, several times as fast as an order is found.
+    """
+    bits = max(len(codes) - 1, 1).bit_length()
+    if size << bits > 1 << 63:
+        return np.argsort(codes, kind="stable")
+    both = codes << bits
+    both |= np.arange(len(codes))
+    runs = 1 + np.count_nonzero(both[1:] < both[:-1])
+    both.sort(kind="stable" if runs * RUN <= len(codes) else None)
+    both &= (1 << bits) - 1
+    return both

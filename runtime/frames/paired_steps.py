@@ -69,7 +69,7 @@ class Steps:
 
     def ranges_by_id(self, windows: str, partials: PartialsView, empty: str, min_fill: str) -> RangesById:
         """The windows over partials; with ``min_fill="full"`` those that begin with the key's first step or later."""
-        found = ranges_by_id(windows, partials, *self.windows_of(partials.frames), empty)
+        found = ranges_by_id(windows, partials, *(partials.ids or self.windows_of(partials.frames)), empty)
         if min_fill == "full" and len(found.number):
             first = self.step_of(partials.frames[partials.starts])
             found = found.where(found.number >= first[partials.key[found.row]])

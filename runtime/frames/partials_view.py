@@ -63,6 +63,13 @@ class Coverage(NamedTuple):
         return Coverage(first, last, row, start, end, None if self.at is None else self.at[kept])
 
 
+class WindowIds(NamedTuple):
+    """The numbers of the first and the last window that take in each frame."""
+
+    first: Ints
+    last: Ints
+
+
 @dataclass(frozen=True)
 class PartialsView:
     """Partials as windows see them, sorted by key and frame.
@@ -80,6 +87,10 @@ class PartialsView:
     within
         The first and the last window that are wanted, by their numbers, where these are not all; see
         :meth:`Windows.window_ids`.
+    inside
+        Which rows are in any window of this kind; None: all.
+    ids
+        The windows of each row, where they are known already.
     """
 
     frames: Ints
@@ -87,6 +98,20 @@ class PartialsView:
     window_inputs: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     keys: tuple[pa.Array, ...] = ()
     within: tuple[int, int] | None = None
+    inside: Mask | None = None
+    ids: WindowIds | None = None
+
+    def part(self, keys: slice, rows: slice, within: tuple[int, int] | None = None) -> PartialsView:
+        """The view of some keys, and the rows of these, or some rows of one key."""
+        return PartialsView(
+            self.frames[rows],
+            (self.starts[keys] - rows.start).clip(0),
+            {name: values[rows] for name, values in self.window_inputs.items()},
+            tuple(key[keys] for key in self.keys),
+            within,
+            None if self.inside is None else self.inside[rows],
+            None if self.ids is None else WindowIds(self.ids.first[rows], self.ids.last[rows]),
+        )
 
     @cached_property
     def ends(self) -> Ints:
@@ -130,13 +155,6 @@ def changed(first: Ints, last: Ints, key: Ints) -> Ints:
     fresh[1:-1] |= key[1:] != key[:-1]
     fresh[0] = True
     return np.flatnonzero(fresh[:-1])
-
-
-class WindowIds(NamedTuple):
-    """The numbers of the first and the last window that take in each frame."""
-
-    first: Ints
-    last: Ints
 
 
 class RangesById(NamedTuple):

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
 from ...aggregators.intervals.time_weighted import OverLifetimes
-from ..sliding.scan import join, take
+from ...aggregators.states.rows import join, take
 from .segment_tree import by_tree, reduced
 from .sweep import by_deduct
 

@@ -10,8 +10,8 @@ import numpy as np
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
 from ...aggregators.intervals.time_weighted import lifetimes_of
+from ...aggregators.states.rows import take
 from ..frames.partials_view import changed
-from ..sliding.scan import take
 from ..sliding.slide import slide
 from ..windows import Ints, LiveFrames, PartialsView, Ranges, Windows
 from .coverage import cover, over_frames

@@ -11,8 +11,8 @@ from numpy.typing import NDArray
 
 from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
+from ...aggregators.states.rows import join, take
 from ..sliding.range_tree import fold
-from ..sliding.scan import join, take
 
 Ints = NDArray[np.int64]
 Rows = NDArray[np.intp]

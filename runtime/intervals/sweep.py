@@ -16,9 +16,9 @@ from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
 from ...aggregators.states.compensated import Compensated
 from ...aggregators.states.fields import Column
+from ...aggregators.states.rows import join, replace, take
 from ...aggregators.sums.sums import Sum
-from ..sliding.scan import join, take
-from ..sliding.slide import ROUNDING, replace
+from ..sliding.slide import ROUNDING
 from .segment_tree import by_tree, reduced
 
 Ints = NDArray[np.int64]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from ...aggregators.errors import ColumnError
-from ..frames.partials_view import Mask
+from ..frames.partials_view import Mask, WindowIds
 from ..windows import Coverage, Ints, PartialsView, Ranges, Windows
 from ..windows.from_table import Anchored
 
@@ -94,36 +91,46 @@ class Axis:
         """The frames of times between two whose frames are known."""
         return self.windows[0].frames_unchecked(ticks) if len(self.windows) == 1 else self.frames(ticks, None)[0]
 
-    def ranges(
-        self,
-        number: int,
-        frames: Ints,
-        starts: Ints,
-        window_inputs: Mapping[str, NDArray[Any]],
-        keys: tuple[pa.Array, ...] = (),
-        within: tuple[int, int] | None = None,
-    ) -> Ranges | Coverage:
-        """The windows of one kind over partials sorted by key and frame; of one alone, maybe those of some numbers."""
+    def views(self, view: PartialsView) -> list[PartialsView]:
+        """Partials as each kind of windows sees them: in its own frames, the windows of each row numbered."""
+        if self.intervals:
+            return [view for _ in self.windows]
+        views = [view]
+        if len(self.windows) > 1:
+            inputs = view.window_inputs
+            views = []
+            for each in self.windows:
+                frames, inside = each.frames(inputs["first"], inputs.get("rank"))
+                if "rows" in inputs and not isinstance(each, Anchored):  # partials without events are for those only
+                    inside = inputs["rows"] > 0 if inside is None else inside & (inputs["rows"] > 0)
+                views.append(replace(view, frames=frames, inside=None if inside is None or inside.all() else inside))
+        return [replace(own, ids=each.window_ids(own)) for each, own in zip(self.windows, views, strict=True)]
+
+    def ranges(self, number: int, view: PartialsView) -> Ranges | Coverage:
+        """The windows of one kind over its view of partials; those of some numbers, if it has such."""
         windows = self.windows[number]
-        if len(self.windows) == 1:
-            return windows.ranges(PartialsView(frames, starts, window_inputs, keys, within))
-        own, inside = windows.frames(window_inputs["first"], window_inputs.get("rank"))
-        if "rows" in window_inputs and not isinstance(windows, Anchored):  # partials without events: of those
-            inside = window_inputs["rows"] > 0 if inside is None else inside & (window_inputs["rows"] > 0)
-        if inside is None or inside.all():
-            return windows.ranges(PartialsView(own, starts, window_inputs, keys))
+        if view.inside is None or view.inside.all():
+            return windows.ranges(view)
         # Partials that are in no window of this kind must not be in the midst of one.
-        rows = np.flatnonzero(inside)
-        key = np.repeat(np.arange(len(starts)), np.diff(np.append(starts, len(frames))))[rows]
+        rows = np.flatnonzero(view.inside)
+        key = view.key[rows]
         anew = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])[: len(key)])
-        kept = {name: values[rows] for name, values in window_inputs.items()}
-        some = tuple(column.take(pa.array(key[anew])) for column in keys)
-        found = windows.ranges(PartialsView(own[rows], anew, kept, some))
+        found = windows.ranges(
+            PartialsView(
+                view.frames[rows],
+                anew,
+                {name: values[rows] for name, values in view.window_inputs.items()},
+                tuple(column.take(pa.array(key[anew])) for column in view.keys),
+                view.within,
+                None,
+                None if view.ids is None else WindowIds(view.ids.first[rows], view.ids.last[rows]),
+            )
+        )
         if isinstance(found, Coverage):
-            first, last = np.ones(len(frames), np.int64), np.zeros(len(frames), np.int64)
+            first, last = np.ones(len(view.frames), np.int64), np.zeros(len(view.frames), np.int64)
             first[rows], last[rows] = found.first, found.last
             return found._replace(first=first, last=last, row=rows[found.row])
-        rows = np.append(rows, len(frames))
+        rows = np.append(rows, len(view.frames))
         filled = found.high > found.low
         low = rows[found.low]
         high = np.where(filled, rows[found.high - 1] + 1, low)

@@ -1,4 +1,7 @@
-"""A query checked against the schema of its events."""
+"""A query checked against the schema of its events, and bound to it: a plan.
+
+Whatever can be wrong with it is said here, in a sentence, before anything runs.
+"""
 
 from __future__ import annotations
 
@@ -8,16 +11,17 @@ import pyarrow as pa
 
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import Operation
-from ...aggregators.errors import ColumnError, QueryError
+from ...aggregators.errors import ColumnError, QueryError, nearest
 from ...aggregators.intervals.time_weighted import lifetimes_of
-from ..columns.key_codes import require_key
+from ..columns.key_codes import plain_type, require_key
 from ..columns.ticks import Duration, TimeColumn
-from ..partials.partials import schema
 from ..windows import Spec
 from .axis import Axis
-from .plan import Plan
-from .validate import AT, WINDOW, check_intervals, check_outputs, require_order, type_of, windows_of
+from .plan import Plan, partials_schema
 from .window_inputs import RANK, window_input
+
+WINDOW, AT = "window", "at"
+A_WINDOW = "a window such as ff.sliding('1 hour', every='1 minute')"
 
 
 def bind(
@@ -43,7 +47,7 @@ def bind(
     """
     if null_time not in ("error", "drop"):
         raise QueryError(f"null_time is {null_time!r}; expected 'error' or 'drop'")
-    time_column = TimeColumn(time, type_of(events, time, "time="))
+    times = TimeColumn(time, type_of(events, time, "time="))
     for position, name in enumerate(by):
         require_key(name, type_of(events, name, "by="))
         if name == WINDOW:
@@ -52,27 +56,25 @@ def bind(
             )
         if name in by[:position]:
             raise QueryError(f"by= names {name!r} twice; expected each key once")
+    keys = [pa.field(name, type_of(events, name, "by=")) for name in by]
     specs, over = windows_of([window] if isinstance(window, Spec) else list(window), outputs)
-    windows = tuple(spec.bind(time_column, lambda name, argument: type_of(events, name, argument)) for spec in specs)
+    windows = tuple(spec.bind(times, lambda name, argument: type_of(events, name, argument)) for spec in specs)
     check_intervals(specs, until)
     ends = None if until is None else TimeColumn(until, type_of(events, until, "until="))
-    if ends is not None and ends.type != time_column.type:
-        raise ColumnError(
-            f"until= names {until!r}, which is {ends.type}; expected the type of {time!r}, {time_column.type}"
-        )
-    key_types = [type_of(events, name, "by=") for name in by]
+    if ends is not None and ends.type != times.type:
+        raise ColumnError(f"until= names {until!r}, which is {ends.type}; expected the type of {time!r}, {times.type}")
     for each in windows:
-        each.check_keys(tuple(by), key_types)
-    check_outputs(outputs, by, any(each.stamped for each in windows))
+        each.check_keys(tuple(by), [key.type for key in keys])
+    check_outputs(list(outputs), by, any(each.stamped for each in windows))
     bound = {
         name: BoundAggregate(
             name,
-            operation.at_times(time_column.duration),
+            operation.at_times(times.duration),
             [type_of(events, column, f"{name}={operation!r}") for column in operation.columns],
         )
         for name, operation in outputs.items()
     }
-    most = None if longest is None else time_column.duration(longest, "longest")
+    most = None if longest is None else times.duration(longest, "longest")
     if most is not None and (ends is None or most <= 0):
         expected = "a duration above zero" if ends is not None else "it only for interval events (until=)"
         raise QueryError(f"longest is {longest!r}; expected {expected}")
@@ -88,28 +90,93 @@ def bind(
     for name in ties:
         require_order(name, type_of(events, name, "ties="))
     inputs = (column for operation in outputs.values() for column in operation.columns)
-    needed = [
-        pa.field(name, type_of(events, name, "columns"))
-        for name in dict.fromkeys([time, *([until] if until else []), *by, *ties, *axis.columns, *inputs])
-    ]
-    if axis.unit == "rows":
-        needed.append(pa.field(RANK, pa.int64()))
-    keys = [pa.field(name, type_of(events, name, "by=")) for name in by]
-    bounds = pa.struct([pa.field("start", time_column.bound_type), pa.field("end", time_column.bound_type)])
-    at = [pa.field(AT, time_column.bound_type)] if axis.stamped else []
+    read = dict.fromkeys([time, *([until] if until else []), *by, *ties, *axis.columns, *inputs])
+    rank = [pa.field(RANK, pa.int64())] if axis.unit == "rows" else []
+    bounds = pa.struct([pa.field("start", times.bound_type), pa.field("end", times.bound_type)])
+    at = [pa.field(AT, times.bound_type)] if axis.stamped else []
     results = [pa.field(name, operation.result) for name, operation in bound.items()]
     return Plan(
-        time_column,
-        tuple(by),
-        tuple(ties),
-        axis,
-        window_inputs,
-        ends,
-        most,
-        bound,
-        over,
-        null_time,
-        pa.schema(needed),
-        schema(keys, window_inputs | bound, ends is not None),
-        pa.schema([*keys, pa.field(WINDOW, bounds, False), *at, *results]),
+        times=times,
+        by=tuple(by),
+        ties=tuple(ties),
+        axis=axis,
+        window_inputs=window_inputs,
+        until=ends,
+        longest=most,
+        outputs=bound,
+        over=over,
+        null_time=null_time,
+        input_schema=pa.schema([*(pa.field(name, type_of(events, name, "columns")) for name in read), *rank]),
+        partials_schema=partials_schema(keys, window_inputs | bound, ends is not None),
+        result_schema=pa.schema([*keys, pa.field(WINDOW, bounds, False), *at, *results]),
     )
+
+
+def require_order(name: str, type: pa.DataType) -> None:
+    """ColumnError unless events can be sorted by a column of a type."""
+    try:
+        require_key(name, type)
+    except ColumnError as error:
+        raise ColumnError(str(error).replace("by=", "ties=", 1)) from None
+
+
+def check_intervals(specs: Sequence[Spec], until: str | None) -> None:
+    """QueryError unless the windows are for events as they are: with or without an end."""
+    for spec in specs:
+        if until is None and spec.intervals == "only":
+            raise QueryError(f"{spec}: these windows are of interval events; expected ff.events(..., until=)")
+        if until is not None and spec.intervals == "never":
+            raise QueryError(
+                f"{spec}: these windows are not defined for interval events (until={until!r}); expected ff.sliding, "
+                "ff.tumbling, ff.cumulating or ff.snapshot"
+            )
+
+
+def check_outputs(outputs: Sequence[str], by: Sequence[str], stamped: bool) -> None:
+    """QueryError unless outputs have names of their own."""
+    taken = (WINDOW, AT) if stamped else (WINDOW,)
+    if not outputs:
+        raise QueryError("no outputs are asked for; expected at least one, such as n=ff.Count()")
+    if stamped and AT in by:
+        raise QueryError(f"by= names {AT!r}, the name of a column of the result; expected another: rename the column")
+    for name in outputs:
+        if name in by:
+            raise QueryError(f"the output {name!r} would hide the key {name!r}; expected another name")
+        if name in taken:
+            raise QueryError(
+                f"the output {name!r} would hide the column {name!r} of every result; expected another name"
+            )
+
+
+def windows_of(
+    windows: Sequence[Spec], outputs: Mapping[str, Operation]
+) -> tuple[list[Spec], dict[str, tuple[int, ...]]]:
+    """All windows of a query, and which of them each output is over: its own, or those of the query."""
+    specs: dict[Spec, int] = {}
+    over = {}
+    for name, operation in outputs.items():
+        if not isinstance(operation, Operation):
+            hint = f", such as ff.{operation.__name__}(...)" if isinstance(operation, type) else ""
+            raise QueryError(f"the output {name!r} is {operation!r}; expected an aggregate operation{hint}")
+        if operation.has_inner_windows:
+            raise QueryError(f"{name}={operation!r} has .over(...) inside; expected it on the whole output")
+        for spec in operation.windows or windows:
+            if not isinstance(spec, Spec):
+                where = f"{name}={operation!r}.over(...)" if operation.windows else "window(...)"
+                raise QueryError(f"{where} is given {spec!r}; expected {A_WINDOW}")
+        if not (operation.windows or windows):
+            raise QueryError(f"no window is given for {name!r}; expected .window(...), or {operation!r}.over(...)")
+        numbers = (specs.setdefault(spec, len(specs)) for spec in operation.windows or windows)
+        over[name] = tuple(dict.fromkeys(numbers))
+    return list(specs), over
+
+
+def type_of(events: pa.Schema, name: str, argument: str) -> pa.DataType:
+    """The plain type of a column; ColumnError where there is none of that name, or more than one."""
+    if not isinstance(name, str):
+        raise QueryError(f"{argument} names {name!r}; expected the name of a column")
+    found = events.names.count(name)
+    if found != 1:
+        many = f"{found} columns called {name!r}" if found else f"the unknown column {name!r}"
+        raise ColumnError(f"{argument} names {many}; " + ("expected one" if found else nearest(name, events.names)))
+    return plain_type(events.field(name).type)

@@ -1,20 +1,16 @@
-"""Windows that reach over so many rows at most, a block of rows at a time: nobody has to hold all rows of a key."""
+"""Windows with a row span, a block of rows at a time: no task has to hold all rows of a key."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
-from ..columns.key_codes import one_array
-from ..partials.partials import FRAME, states_of
+from ..partials.partials import Partials, window_inputs_of
 from ..plan.axis import Axis
 from ..plan.plan import Plan
-from ..windows import Coverage, Ints, Ranges
+from ..windows import Coverage, PartialsView, Ranges
 
 BLOCK = "#block"
 """The column of partials with the number of their block, which is a key like the others."""
@@ -33,36 +29,28 @@ class Blocks(Axis):
 
     width: int
 
-    def ranges(
-        self,
-        number: int,
-        frames: Ints,
-        starts: Ints,
-        window_inputs: Mapping[str, NDArray[Any]],
-        keys: tuple[pa.Array, ...] = (),
-        within: tuple[int, int] | None = None,
-    ) -> Ranges | Coverage:
+    def ranges(self, number: int, view: PartialsView) -> Ranges | Coverage:
         """The windows of one kind that belong to the blocks of partials sorted by key, block and frame."""
-        found = super().ranges(number, frames, starts, window_inputs, keys, within)
+        found = super().ranges(number, view)
         assert isinstance(found, Ranges)
-        blocks = keys[-1].to_numpy()[np.searchsorted(starts, found.row, side="right") - 1]
-        return found.where(window_inputs.get("rank", frames)[found.row] // self.width == blocks)
+        blocks = view.keys[-1].to_numpy()[view.key[found.row]]
+        return found.where(view.window_inputs.get("rank", view.frames)[found.row] // self.width == blocks)
 
 
 def in_blocks(plan: Plan) -> Plan | None:
-    """The query over partials in blocks (:func:`with_neighbours`); None where a window may need a whole key.
+    """The plan of partials in blocks (:func:`with_neighbours`); None where a window may need a whole key.
 
     So may those of several kinds together: their results are put in order by time, and events on both sides of a
     block's edge may have one time.
 
     Parameters
     ----------
-    query
-        A query whose events have row numbers.
+    plan
+        A plan whose events have row numbers.
 
     Returns
     -------
-    A query with one more key, the last: the number of the block.
+    A plan with one more key, the last: the number of the block.
     """
     span = plan.axis.row_span
     if span is None or len(plan.axis.windows) > 1:
@@ -84,30 +72,27 @@ def in_blocks(plan: Plan) -> Plan | None:
     )
 
 
-def with_neighbours(plan: Plan, partials: pa.Table) -> pa.Table:
+def with_neighbours(plan: Plan, partials: Partials) -> Partials:
     """Partials with the number of their block, and once more in the next block or the one before if that needs them.
 
     Parameters
     ----------
-    query
+    plan
         From :func:`in_blocks`.
     partials
-        Those of the query that it is made from.
+        Those of the plan that it is made from.
     """
     axis = plan.axis
     assert isinstance(axis, Blocks)
     assert axis.row_span is not None
     (lookback, lookahead), width = axis.row_span, axis.width
-    rank = plan.window_inputs.get("#rank")
-    if rank is None:  # a frame is a row
-        rows = one_array(partials.column(FRAME)).to_numpy()
-    else:
-        rows = rank.finish(states_of(partials, "#rank", rank)).to_numpy()
+    rows = window_inputs_of(plan, partials).get("rank", partials.frames())  # without ranks a frame is a row
     block = rows // width
     next_too = np.flatnonzero(rows >= (block + 1) * width - lookback)
     previous_too = np.flatnonzero((rows < block * width + lookahead) & (block > 0))
     blocks = np.concatenate([block, block[next_too] + 1, block[previous_too] - 1])
+    table = partials.table
     if len(blocks) > len(block):
-        partials = partials.take(pa.array(np.concatenate([np.arange(len(block)), next_too, previous_too])))
+        table = table.take(pa.array(np.concatenate([np.arange(len(block)), next_too, previous_too])))
     place = len(plan.by) - 1
-    return partials.add_column(place, plan.partials_schema.field(place), pa.array(blocks))
+    return Partials(table.add_column(place, plan.partials_schema.field(place), pa.array(blocks)))

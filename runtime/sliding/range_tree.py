@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
-from .scan import join, take
+from ...aggregators.states.rows import join, take
 
 Ints = NDArray[np.int64]
 

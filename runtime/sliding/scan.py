@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
-from ...aggregators.states.fields import Rows, concatenate
+from ...aggregators.states.rows import join, take
 
 Ints = NDArray[np.int64]
 
@@ -28,16 +28,6 @@ A call costs as much as some hundreds of additions: only then are fewer calls wo
 
 MAX_GROUPS = 1 << 12
 """The most groups of windows that slide at a time: enough for calls to cost little, few enough for the cache."""
-
-
-def take(states: State, rows: Rows) -> State:
-    """Some rows of states."""
-    return {key: column[rows] for key, column in states.items()}
-
-
-def join(pieces: list[State]) -> State:
-    """Pieces of states one after the other."""
-    return {key: concatenate([piece[key] for piece in pieces]) for key in pieces[0]}
 
 
 class Scan:

@@ -18,14 +18,15 @@ from typing import Any, Literal, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...aggregators.contract.bound import BoundAggregate, length
+from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
 from ...aggregators.states.compensated import Compensated
+from ...aggregators.states.rows import join, replace, take
 from .block_scan import MIN_WINDOWS, SideBySide, by_stacks_side_by_side, side_by_side
 from .kernels import by_kernels, empty_like, has_kernels
 from .range_blocks import ascending, none_empty, runs_by_a_row
 from .range_tree import by_range_tree
-from .scan import Scan, beginnings, in_parts, join, piece_size, scanned, take
+from .scan import Scan, beginnings, in_parts, piece_size, scanned
 
 Ints = NDArray[np.int64]
 Way = Literal["kernels", "deduct", "two-stacks", "deduct or two-stacks", "range tree"]
@@ -269,13 +270,3 @@ def _flips(low: Ints, high: Ints, widest: int) -> Ints:
         going = here < stop
         here, stop = here[going], stop[going]
     return np.flatnonzero(flips)
-
-
-def replace(states: State, rows: NDArray[np.intp], other: State) -> State:
-    """The states, with others at some rows."""
-    count = length(states)
-    if len(rows) == count:
-        return other
-    source = np.arange(count)
-    source[rows] = count + np.arange(len(rows))
-    return take(join([states, other]), source)

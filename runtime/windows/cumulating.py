@@ -133,7 +133,9 @@ class Cycles(Windows):
     def all_ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials: window k ends with step k."""
         steps = self.size // self.every
-        low, high, row, number = ranges_by_id(str(self.describe()), partials, *self.window_ids(partials), self.empty)
+        low, high, row, number = ranges_by_id(
+            str(self.describe()), partials, *(partials.ids or self.window_ids(partials)), self.empty
+        )
         start = number // steps * self.size + self.offset
         return Ranges(low, high, row, start, (number + 1) * self.every + self.offset)
 

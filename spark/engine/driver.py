@@ -8,7 +8,9 @@ from pyspark.sql import functions as f
 
 from ...aggregators.errors import EngineError
 from ...runtime.columns.malloc import keep_at_hand
-from ...runtime.results.chunks import bytes_of_results, results_in_pieces
+from ...runtime.partials.partials import Partials, empty_key_partials
+from ...runtime.pipeline import merge, results
+from ...runtime.results.chunks import result_bytes
 from ..convert.types import arrow_schema, cast_to
 from ..session.conf_overrides import to_dataframe
 from ..session.packaging import stage
@@ -49,15 +51,15 @@ def run(spark: SparkSession, source: PartialsSource, job: tasks.Job, decision: D
         source.release(result)
 
 
-def on_driver(spark: SparkSession, job: tasks.Job, decision: Decision, partials: pa.Table) -> DataFrame | None:
+def on_driver(spark: SparkSession, job: tasks.Job, decision: Decision, partials: Partials) -> DataFrame | None:
     """The results of collected partials; lazily, by tasks, if they are large; None if partials are too."""
     keep_at_hand()
     plan = job.plan
-    merged, starts = plan.by_key(pa.concat_tables([plan.empty_key_partials(), partials]))
+    merged = merge(plan, [empty_key_partials(plan), partials])
     limit = DRIVER_RESULT_BYTES if decision.combine == "driver" else AUTO_RESULT_BYTES
     size, tables = 0, []
-    if decision.combine == "driver" or bytes_of_results(plan, merged, starts) <= limit:
-        for table in results_in_pieces(plan, merged, starts):
+    if decision.combine == "driver" or result_bytes(plan, merged) <= limit:
+        for table in results(plan, merged):
             tables.append(table)
             size += table.nbytes
             if size > limit:
@@ -69,9 +71,9 @@ def on_driver(spark: SparkSession, job: tasks.Job, decision: Decision, partials:
             f"the results take more than the {limit >> 20:,} MiB that combine='driver' makes on the driver; expected "
             "combine='executors' or 'auto' for as many"
         )
-    if decision.sort == "rows" or merged.nbytes > SENT_PARTIALS_BYTES:
+    if decision.sort == "rows" or merged.table.nbytes > SENT_PARTIALS_BYTES:
         return None
-    return on_executors(spark, job, DriverSource(spark, job, merged, starts).distribute())
+    return on_executors(spark, job, DriverSource(spark, job, merged).distribute())
 
 
 def on_executors(spark: SparkSession, job: tasks.Job, rows: PartialRows) -> DataFrame:
@@ -81,9 +83,9 @@ def on_executors(spark: SparkSession, job: tasks.Job, rows: PartialRows) -> Data
         return stage(df, rows.slide, job, schema=job.schema)
     keys, order = [f.col(name) for name in codec.key_names], [f.col(name) for name in rows.order]
     if rows.merges:
-        empty = job.plan.empty_key_partials()
+        empty = empty_key_partials(job.plan)
         if len(empty):
-            encoded = pa.Table.from_batches(list(codec.encode(empty)))
+            encoded = pa.Table.from_batches(list(codec.encode(empty.table)))
             df = df.union(spark.createDataFrame(encoded, schema=codec.spark_schema))
         if keys and job.blocks is None:
             # Range partitioning samples its input, which is to run it twice. With a shuffle in front only what

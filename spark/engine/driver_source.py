@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
+from ...runtime.partials.partials import Partials
 from ..convert.ipc import to_ipc
 from ..session.conf_overrides import batches_to_dataframe
 from . import tasks
@@ -21,26 +21,27 @@ BLOBS = t.StructType([t.StructField("ipc", t.BinaryType())])
 
 @dataclass(frozen=True)
 class DriverSource:
-    """Merged partials; ``starts`` are the first rows of their keys."""
+    """Merged partials."""
 
     spark: SparkSession
     job: tasks.Job
-    partials: pa.Table
-    starts: NDArray[np.intp]
+    partials: Partials
 
-    def collect(self, limit: int | None) -> pa.Table | None:
+    def collect(self, limit: int | None) -> Partials | None:
         return self.partials if limit is None or len(self.partials) <= limit else None
 
     def distribute(self) -> PartialRows:
-        blobs = pa.table({"ipc": pa.array(blobs_of(self.partials, self.starts), pa.binary())})
+        blobs = pa.table({"ipc": pa.array(blobs_of(self.partials), pa.binary())})
         return PartialRows(batches_to_dataframe(self.spark, blobs, BLOBS, 1), tasks.slide_blobs, None)
 
     def release(self, result: DataFrame | None) -> None:
         pass
 
 
-def blobs_of(partials: pa.Table, starts: NDArray[np.intp], rows: int = tasks.SLID_ROWS) -> list[bytes]:
+def blobs_of(merged: Partials, rows: int = tasks.SLID_ROWS) -> list[bytes]:
     """IPC blobs of whole keys, of about ``rows`` partials each."""
-    edges = starts[np.searchsorted(starts, np.arange(0, len(partials), rows), side="left").clip(max=len(starts) - 1)]
-    cuts = [*np.unique(np.append(edges, 0)).tolist(), len(partials)]
-    return [to_ipc(partials.slice(first, last - first)) for first, last in itertools.pairwise(cuts)]
+    starts = merged.starts
+    assert starts is not None
+    edges = starts[np.searchsorted(starts, np.arange(0, len(merged), rows), side="left").clip(max=len(starts) - 1)]
+    cuts = [*np.unique(np.append(edges, 0)).tolist(), len(merged)]
+    return [to_ipc(merged.table.slice(first, last - first)) for first, last in itertools.pairwise(cuts)]

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
+from ...runtime.partials.partials import Partials
 from ..convert.ipc import from_ipc
 from ..input import row_numbers
 from ..input.ordering import column, in_row_order, in_time_order
@@ -33,7 +33,7 @@ class EventsSource:
         self.blobs: DataFrame | None = None
         self.persisted: list[DataFrame] = []
 
-    def collect(self, limit: int | None) -> pa.Table | None:
+    def collect(self, limit: int | None) -> Partials | None:
         events = self._events(checkpoint=False)
         blobs = stage(events, tasks.accumulate_to_ipc, self.job, None, schema=BLOBS)
         if limit is not None:
@@ -42,7 +42,7 @@ class EventsSource:
             self.blobs = blobs = self._persist(blobs)
             if sum(blobs.select("rows").toArrow().column("rows").to_pylist()) > limit:
                 return None
-        return from_ipc(blobs.toArrow(), self.job.plan.partials_schema)
+        return Partials(from_ipc(blobs.toArrow(), self.job.plan.partials_schema))
 
     def distribute(self) -> PartialRows:
         if self.blobs is None:

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from ...runtime.partials.partials import Partials
 from ..session.packaging import Task
 
 
@@ -38,7 +38,7 @@ class PartialRows:
 class PartialsSource(Protocol):
     """Makes the partials of one query; see ``driver.run``."""
 
-    def collect(self, limit: int | None) -> pa.Table | None:
+    def collect(self, limit: int | None) -> Partials | None:
         """All partials, in any order, on the driver; None where there are more than ``limit``. Runs at once."""
 
     def distribute(self) -> PartialRows:

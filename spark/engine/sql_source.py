@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-import pyarrow as pa
 from pyspark.errors import ArithmeticException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from ...runtime.accumulate.sql_request import FRAME, TICKS, Request, TooManyRows, quoted
+from ...runtime.partials.partials import Partials
 from ..convert.names import type_in
 from ..input.ordering import in_ticks
 from ..session.conf_overrides import FASTER_GROUPING, conf_overrides
@@ -65,7 +65,7 @@ class SqlSource:
     def __init__(self, df: DataFrame, job: tasks.Job) -> None:
         self.df, self.job = df, job
 
-    def collect(self, limit: int | None) -> pa.Table | None:
+    def collect(self, limit: int | None) -> Partials | None:
         plan = self.job.plan
         try:
             return self._collect(Request(plan, small_counts=True), limit)
@@ -79,7 +79,7 @@ class SqlSource:
     def release(self, result: DataFrame | None) -> None:
         pass
 
-    def _collect(self, request: Request, limit: int | None) -> pa.Table | None:
+    def _collect(self, request: Request, limit: int | None) -> Partials | None:
         groups = aggregated(self.df, request)
         with conf_overrides(self.df.sparkSession, FASTER_GROUPING):
             # Counting them first, persisted, would take a third longer.

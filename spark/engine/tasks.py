@@ -13,8 +13,10 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import types as t
 
-from ...runtime.accumulate import batching
+from ...runtime import pipeline
+from ...runtime.accumulate.accumulate import in_portions
 from ...runtime.accumulate.sql_request import Request
+from ...runtime.partials.partials import Partials
 from ...runtime.plan.plan import Plan
 from ...runtime.results.row_blocks import with_neighbours
 from ..convert.ipc import from_ipc, to_ipc
@@ -86,25 +88,25 @@ def accumulate_to_ipc(job: Job, limit: int | None, rows: Iterator[pa.RecordBatch
             yield pa.RecordBatch.from_pydict({"rows": [count], "ipc": pa.array([None], pa.binary())})
             return
         for start in range(0, len(partials), BLOB_ROWS):
-            some = partials.slice(start, BLOB_ROWS)
+            some = partials.table.slice(start, BLOB_ROWS)
             yield pa.RecordBatch.from_pydict({"rows": [len(some)], "ipc": [to_ipc(some)]})
 
 
 def from_blobs(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """IPC blobs to rows that Spark can shuffle."""
-    yield from _rows(job, (from_ipc(batch, job.plan.partials_schema) for batch in rows))
+    yield from _rows(job, (Partials(from_ipc(batch, job.plan.partials_schema)) for batch in rows))
 
 
 def merge(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Partials sorted by key, frame and batch rank to one for each (key, frame)."""
     codec = job.codec
     for some in _cut(rows, columns=codec.keys + 1, enough=HELD_ROWS):
-        yield from codec.encode(job.shuffled.merge(codec.decode(some)))
+        yield from codec.encode(pipeline.merge(job.shuffled, Partials(codec.decode(some))).table)
 
 
 def slide(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Partials sorted by key, frame and batch rank to results; a task holds one key, or some small ones."""
-    yield from _slide(job, job.codec.decode, rows)
+    yield from _slide(job, lambda some: Partials(job.codec.decode(some)), rows)
 
 
 def slide_sql(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -117,62 +119,62 @@ def slide_blobs(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
     """IPC blobs, each of whole keys, to results."""
     for batch in rows:
         for start in range(len(batch)):
-            yield from _results(job, job.plan, from_ipc(batch.slice(start, 1), job.plan.partials_schema))
+            yield from _results(job, job.plan, Partials(from_ipc(batch.slice(start, 1), job.plan.partials_schema)))
 
 
 def _slide(
-    job: Job, decode: Callable[[list[pa.RecordBatch]], pa.Table], rows: Iterator[pa.RecordBatch]
+    job: Job, decode: Callable[[list[pa.RecordBatch]], Partials], rows: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     for some in _cut(rows, columns=len(job.shuffled.by), enough=SLID_ROWS):
         yield from _results(job, job.shuffled, decode(some))
 
 
-def _results(job: Job, plan: Plan, partials: pa.Table) -> Iterator[pa.RecordBatch]:
+def _results(job: Job, plan: Plan, partials: Partials) -> Iterator[pa.RecordBatch]:
     schema = arrow_schema(job.schema)
-    for results in plan.results_in_pieces(partials):
+    for results in pipeline.results(plan, pipeline.merge(plan, partials)):
         if len(plan.by) > len(job.plan.by):
             results = results.remove_column(len(job.plan.by))  # the block
         yield from batches(cast_to(results, schema))
 
 
-def _accumulated(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.Table]:
+def _accumulated(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[Partials]:
     plan, schema = job.plan, job.plan.input_schema
     if job.offsets is not None:
         rows = with_row_numbers(rows, [plan.columns.index(name) for name in plan.by], job.offsets)
     # Ranks of batches rise over all tasks: partials of one (key, frame) are merged in the order of the events.
     ranks = itertools.count(partition_id() << 32)
 
-    def accumulated(events: pa.Table) -> pa.Table:
-        return plan.accumulate(cast_to(events, schema, coded=True), next(ranks))
+    def accumulated(events: pa.Table) -> Partials:
+        return pipeline.accumulate(plan, cast_to(events, schema, coded=True), next(ranks))
 
-    yield from _merged(plan, batching.accumulated(accumulated, filled(rows)))
+    yield from _merged(plan, in_portions(accumulated, filled(rows)))
 
 
-def _rows(job: Job, tables: Iterable[pa.Table]) -> Iterator[pa.RecordBatch]:
+def _rows(job: Job, several: Iterable[Partials]) -> Iterator[pa.RecordBatch]:
     """Partials as rows to shuffle, once for each block that needs them."""
-    for table in tables:
-        yield from job.codec.encode(table if job.blocks is None else with_neighbours(job.blocks, table))
+    for partials in several:
+        yield from job.codec.encode((partials if job.blocks is None else with_neighbours(job.blocks, partials)).table)
 
 
-def _merged(plan: Plan, tables: Iterable[pa.Table]) -> Iterator[pa.Table]:
+def _merged(plan: Plan, several: Iterable[Partials]) -> Iterator[Partials]:
     """Merge a task's partials as they grow; emit them when merging leaves many."""
-    held: list[pa.Table] = []
-    for table in tables:
-        held.append(table)
+    held: list[Partials] = []
+    for partials in several:
+        held.append(partials)
         if _beyond(held, HELD_ROWS, HELD_BYTES):
-            merged = plan.merge(pa.concat_tables(held)) if len(held) > 1 else table
-            # Half, so that merging happens once for half the limit of new rows and not for every table.
+            merged = pipeline.merge(plan, held) if len(held) > 1 else partials
+            # Half, so that merging happens once for half the limit of new rows and not each time.
             if _beyond([merged], HELD_ROWS // 2, HELD_BYTES // 2):
                 yield merged
                 held = []
             else:
                 held = [merged]
     if held:
-        yield plan.merge(pa.concat_tables(held)) if len(held) > 1 else held[0]
+        yield pipeline.merge(plan, held) if len(held) > 1 else held[0]
 
 
-def _beyond(tables: list[pa.Table], rows: int, size: int) -> bool:
-    return bool(sum(table.num_rows for table in tables) > rows or sum(table.nbytes for table in tables) > size)
+def _beyond(held: list[Partials], rows: int, size: int) -> bool:
+    return bool(sum(map(len, held)) > rows or sum(partials.table.nbytes for partials in held) > size)
 
 
 def _cut(rows: Iterable[pa.RecordBatch], columns: int, enough: int) -> Iterator[list[pa.RecordBatch]]:

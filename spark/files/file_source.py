@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
+from ...runtime.partials.partials import Partials
 from ..convert.ipc import from_ipc
 from ..engine import tasks
 from ..engine.events_source import BLOBS
@@ -22,12 +22,12 @@ class FileSource:
         self.spark, self.job = scan.spark, job
         self.read_plan = scan.read_plan(job.plan.columns).with_dictionaries(job.plan.by)
 
-    def collect(self, limit: int | None) -> pa.Table | None:
+    def collect(self, limit: int | None) -> Partials | None:
         # Each task has its share, and sends a null if it has more: counting first would be another job.
         share = None if limit is None else limit // max(1, len(self.read_plan.tasks))
         function = task_reader.accumulate_to_ipc
         found = read_by_tasks(self.spark, function, self.read_plan, self.job, share, schema=BLOBS).toArrow()
-        return None if found.column("ipc").null_count else from_ipc(found, self.job.plan.partials_schema)
+        return None if found.column("ipc").null_count else Partials(from_ipc(found, self.job.plan.partials_schema))
 
     def distribute(self) -> PartialRows:
         schema = self.job.codec.spark_schema

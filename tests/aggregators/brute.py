@@ -16,9 +16,11 @@ import framefold as ff
 from framefold import check_laws
 from framefold.aggregators.contract.operation import Operation
 from framefold.runtime.columns.key_codes import one_array
-from framefold.runtime.partials.partials import states_of
+from framefold.runtime.partials.partials import Partials, states_of
 from framefold.runtime.plan.plan import Plan
 from framefold.runtime.sliding.slide import slide
+
+from .. import stages
 
 Row = tuple[Any, ...]
 """The values of the operation's columns in one event; those of a window are in the order of time, then of input."""
@@ -117,9 +119,9 @@ def assert_right(
         query = query_of(table, operation, window)
         for batches in (1, 3, 17):
             step = -(-len(table) // batches)
-            partials = [query.accumulate(table.slice(i * step, step), i) for i in range(batches)]
+            partials = [stages.accumulate(query, table.slice(i * step, step), i) for i in range(batches)]
             random.Random(batches).shuffle(partials)
-            compare(query.results(pa.concat_tables(partials)), known, agree)
+            compare(stages.results(query, pa.concat_tables(partials)), known, agree)
         compare(ff.events(table, time="t", by="key").window(window).aggregate(x=operation), known, agree)
         assert_both_ways(query, pa.concat_tables(partials), agree)
 
@@ -129,8 +131,8 @@ def assert_both_ways(query: Plan, partials: pa.Table, agree: Callable[[Any, Any]
     bound = query.outputs["x"]
     if not bound.operation.has("deduct"):
         return
-    merged = query.merge(partials)
-    states = states_of(merged, "x", bound)
+    merged = stages.merge(query, partials)
+    states = states_of(query, Partials(merged), "x")
     row, key = np.arange(len(merged)), one_array(merged.column("key")).to_numpy()
     low = np.maximum(row - 5, np.searchsorted(key, key))
     found = [bound.finish(slide(bound, states, low, row + 1, way)).to_pylist() for way in ("deduct", "two-stacks")]

@@ -17,6 +17,8 @@ from framefold.aggregators.contract.operation import Operation
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.sliding.slide import slide
 
+from .. import stages
+
 Row = dict[str, Any]
 NAN = float("nan")
 
@@ -119,12 +121,12 @@ def batches(operation: Operation, table: pa.Table) -> None:
     query = bind(table.schema, time="t", by=["k"], window=ff.sliding(9, every=2), outputs={"out": operation})
     if query.ordered:
         return
-    once = plain(query.results(query.accumulate(table, 0)).to_pylist())
+    once = plain(stages.results(query, stages.accumulate(query, table, 0)).to_pylist())
     for count in (3, 17):
         cuts = np.linspace(0, len(table), count + 1).astype(int)
-        made = [query.accumulate(table.slice(a, b - a), i) for i, (a, b) in enumerate(itertools.pairwise(cuts))]
+        made = [stages.accumulate(query, table.slice(a, b - a), i) for i, (a, b) in enumerate(itertools.pairwise(cuts))]
         random.Random(count).shuffle(made)
-        assert plain(query.results(pa.concat_tables(made)).to_pylist()) == once
+        assert plain(stages.results(query, pa.concat_tables(made)).to_pylist()) == once
 
 
 def known(rows: list[Row], *names: str) -> list[Any]:

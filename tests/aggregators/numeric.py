@@ -19,6 +19,8 @@ from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.aggregators.contract.operation import Operation
 from framefold.runtime.plan.plan import Plan
 
+from .. import stages
+
 Row = tuple[Any, ...]
 Right = Callable[[list[Row]], Any]
 Agree = Callable[[Any, Any, list[Row]], bool]
@@ -100,10 +102,12 @@ def assert_right(
         query = windowed._query({"x": operation})
         results = {"engine": windowed.aggregate(x=operation)}
         for count in BATCHES:
-            results[f"{count} batches"] = query.results(in_batches(table, query, count))
+            results[f"{count} batches"] = stages.results(query, in_batches(table, query, count))
         for deducts in {False, query.outputs["x"].deducts[0]}:
             with patch.object(BoundAggregate, "deducts", (deducts, "a test says so")):
-                results["deduct" if deducts else "two-stacks"] = query.results(query.accumulate(table, 0))
+                results["deduct" if deducts else "two-stacks"] = stages.results(
+                    query, stages.accumulate(query, table, 0)
+                )
         for name, result in results.items():
             found = {(row["key"], row["window"]["start"]): row["x"] for row in result.to_pylist()}
             assert found.keys() == expected.keys(), name
@@ -118,6 +122,6 @@ def assert_right(
 def in_batches(table: pa.Table, query: Plan, count: int) -> pa.Table:
     """Partials of a table in batches that are done in any order."""
     rows = -(-table.num_rows // count)
-    partials = [query.accumulate(table.slice(part * rows, rows), part) for part in range(count)]
+    partials = [stages.accumulate(query, table.slice(part * rows, rows), part) for part in range(count)]
     random.Random(count).shuffle(partials)
     return pa.concat_tables(partials)

@@ -18,6 +18,7 @@ from framefold.aggregators.errors import DurationError
 from framefold.aggregators.sums.ewma import Ewma
 from framefold.runtime.columns.ticks import TimeColumn
 
+from .. import stages
 from .brute import WINDOWS, assert_laws, compare, expected, query_of
 
 HALF_LIFE = 3
@@ -68,8 +69,8 @@ def test_every_way(stream: str) -> None:
         query = query_of(table, Ewma("x", HALF_LIFE), window)
         for batches in (3, 17):
             step = -(-len(table) // batches)
-            partials = [query.accumulate(table.slice(i * step, step), i) for i in reversed(range(batches))]
-            compare(query.results(pa.concat_tables(partials)), right, near(scale))
+            partials = [stages.accumulate(query, table.slice(i * step, step), i) for i in reversed(range(batches))]
+            compare(stages.results(query, pa.concat_tables(partials)), right, near(scale))
     assert_laws(Ewma("x", HALF_LIFE), pa.table({"x": x}))
 
 

@@ -21,6 +21,8 @@ from framefold.aggregators import Frames
 from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.runtime.plan.bind import bind
 
+from .. import stages
+
 Maker = Callable[[np.random.Generator, int], np.ndarray]
 
 
@@ -177,8 +179,8 @@ def test_correctly_rounded(name: str, size: int, every: int, parts: int) -> None
     outputs = {"v": ff.Variance("x"), "v0": ff.Variance("x", ddof=0), "s": ff.StdDev("x")}
     query = bind(table.schema, time="t", by=[], window=ff.sliding(size, every), outputs=outputs)
     batches = np.array_split(chance.permutation(300), parts)
-    partials = [query.accumulate(table.take(pa.array(rows)), part) for part, rows in enumerate(batches)]
-    for row in query.results(pa.concat_tables(partials)).to_pylist():
+    partials = [stages.accumulate(query, table.take(pa.array(rows)), part) for part, rows in enumerate(batches)]
+    for row in stages.results(query, pa.concat_tables(partials)).to_pylist():
         own = values[max(row["window"]["start"], 0) : row["window"]["end"]].tolist()
         assert is_nearest(row["v0"], exact_variance(own, 0) or Fraction(0)), own
         if len(own) > 1:

@@ -13,7 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framefold.runtime.accumulate import group_ids as module
-from framefold.runtime.accumulate.group_ids import InTime, assign, key, numbers_of, sorting
+from framefold.runtime.accumulate.group_ids import assign, code_key, code_numbers
+from framefold.runtime.columns.key_codes import stable_order
 
 DAY = datetime.date(2020, 2, 29)
 VALUES: dict[pa.DataType, list[Any]] = {
@@ -44,7 +45,7 @@ def test_equal_rows_are_together(type: pa.DataType, few: int, data: st.DataObjec
     column = pa.array([value for _, value in rows], type)
     before, module.FEW, module.BLOCK = (module.FEW, module.BLOCK), few, 7
     try:
-        made = assign([numbers_of(numbers, numbers.min(), numbers.max()), key(column)], len(rows))
+        made = assign([code_numbers(numbers), code_key(column)], len(rows))
     finally:
         module.FEW, module.BLOCK = before
     expected = list(zip(numbers.tolist(), column.to_pylist(), strict=True))
@@ -58,29 +59,21 @@ def test_equal_rows_are_together(type: pa.DataType, few: int, data: st.DataObjec
 def test_a_dictionary_with_a_value_twice_or_null() -> None:
     for values in (["b", "a", "b"], ["b", "a", None]):
         column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None, 0]), pa.array(values))
-        made = assign([key(column)], 5)
+        made = assign([code_key(column)], 5)
         assert [made.values[0][group].as_py() for group in made.index] == column.to_pylist()
         assert len(made.counts) == len(set(column.to_pylist()))
 
 
 def test_numbers_far_apart() -> None:
     numbers = np.array([2**62, -(2**62), 2**62])
-    made = assign([numbers_of(numbers, -(2**62), 2**62)], 3)
+    made = assign([code_numbers(numbers)], 3)
     assert made.index.tolist() == [1, 0, 1]
     assert made.values[0].tolist() == [-(2**62), 2**62]
 
 
-def test_frames_of_some_ticks() -> None:
-    ticks = np.arange(100)
-    frames = InTime(lambda some: some // 30, ticks)
-    made = assign([numbers_of(frames, 0, 3)], 100)
-    assert made.index.tolist() == (ticks // 30).tolist()
-    assert made.counts.tolist() == [30, 30, 30, 10]
-
-
 @given(st.lists(st.integers(0, 50), max_size=60), st.sampled_from([51, 1 << 62]))
 def test_sorting_is_stable(codes: list[int], size: int) -> None:
-    assert sorting(np.array(codes, np.int64), size).tolist() == sorted(range(len(codes)), key=codes.__getitem__)
+    assert stable_order(np.array(codes, np.int64), size).tolist() == sorted(range(len(codes)), key=codes.__getitem__)
 
 
 @pytest.mark.parametrize("runs", [1, 2, 3, 7, 50, 20_000])
@@ -88,7 +81,7 @@ def test_sorting_of_ascending_runs_is_stable(runs: int) -> None:
     codes = np.random.default_rng(runs).integers(0, 5_000, 20_000)
     for run in np.array_split(codes, runs):
         run.sort()
-    assert sorting(codes, 5_000).tolist() == sorted(range(len(codes)), key=codes.__getitem__)
+    assert stable_order(codes, 5_000).tolist() == sorted(range(len(codes)), key=codes.__getitem__)
 
 
 @given(
@@ -99,12 +92,12 @@ def test_groups_without_a_row(rows: list[tuple[int, str | None]], few: int) -> N
     """Where rows need not be counted, groups of all possible values come, unless there are too many of them."""
     numbers = np.array([number for number, _ in rows])
     column = pa.array([value for _, value in rows])
-    columns = [numbers_of(numbers, numbers.min(), numbers.max()), key(column)]
-    before, module.FEW_EMPTY, module.BLOCK = (module.FEW_EMPTY, module.BLOCK), few, 7
+    columns = [code_numbers(numbers), code_key(column)]
+    before, module.ROWS_PER_GROUP, module.BLOCK = (module.ROWS_PER_GROUP, module.BLOCK), few, 7
     try:
         made = assign(columns, len(rows), counting=False)
     finally:
-        module.FEW_EMPTY, module.BLOCK = before
+        module.ROWS_PER_GROUP, module.BLOCK = before
     found = list(zip(made.values[0].tolist(), made.values[1].to_pylist(), strict=True))
     assert len(set(found)) == len(found) == made.size
     assert [found[group] for group in made.index] == list(zip(numbers.tolist(), column.to_pylist(), strict=True))

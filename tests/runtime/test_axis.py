@@ -14,6 +14,8 @@ import framefold as ff
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.windows import Sliding
 
+from .. import stages
+
 
 class Spec(NamedTuple):
     """One kind of windows."""
@@ -79,8 +81,10 @@ def test_one_pass_on_shared_frames() -> None:
     windows = [ff.sliding("1 hour", every="10 minutes"), ff.tumbling("30 minutes")]
     query = bind(schema, time="t", by=[], window=windows, outputs={"x": ff.Sum("x")})
     events = pa.table({"t": np.arange(0, 7200, 60).astype("datetime64[s]").astype("datetime64[us]"), "x": np.ones(120)})
-    assert len(query.merge(query.accumulate(events, 0))) == 12  # one frame every ten minutes serves both
-    assert len(query.results(query.accumulate(events, 0))) == 17 + 4
+    assert (
+        len(stages.merge(query, stages.accumulate(query, events, 0))) == 12
+    )  # one frame every ten minutes serves both
+    assert len(stages.results(query, stages.accumulate(query, events, 0))) == 17 + 4
     assert "cut wherever any of 2 kinds of windows is, and shared by them" in query.axis.describe_frames()
 
 

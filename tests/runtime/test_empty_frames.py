@@ -17,6 +17,8 @@ from framefold.runtime.accumulate import group_ids
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.plan.plan import Plan
 
+from .. import stages
+
 ROWS = 500
 
 
@@ -63,18 +65,18 @@ def query(outputs: dict[str, Any]) -> Plan:
 @pytest.mark.parametrize("names", [list(OUTPUTS), *([name] for name in OUTPUTS)], ids=lambda names: names[0])
 def test_frames_without_events_leave_nothing(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     asked = query({name: OUTPUTS[name] for name in names})
-    monkeypatch.setattr(group_ids, "FEW_EMPTY", math.inf)
-    expected = asked.accumulate(events(), 0)
+    monkeypatch.setattr(group_ids, "ROWS_PER_GROUP", math.inf)
+    expected = stages.accumulate(asked, events(), 0)
     made = []
 
-    def packed(*arguments: Any) -> group_ids.Groups:
+    def all_possible(*arguments: Any) -> group_ids.Groups:
         made.append(real(*arguments))
         return made[-1]
 
-    real = group_ids.packed
-    monkeypatch.setattr(group_ids, "packed", packed)
-    monkeypatch.setattr(group_ids, "FEW_EMPTY", 1)
-    found = asked.accumulate(events(), 0)
+    real = group_ids.all_possible
+    monkeypatch.setattr(group_ids, "all_possible", all_possible)
+    monkeypatch.setattr(group_ids, "ROWS_PER_GROUP", 1)
+    found = stages.accumulate(asked, events(), 0)
     assert len(made) == 1
     there = set(zip((events()["t"].to_numpy() // 10).tolist(), events()["k"].to_pylist(), strict=True))
     assert made[0].size > len(found) == len(there)
@@ -82,7 +84,7 @@ def test_frames_without_events_leave_nothing(names: list[str], monkeypatch: pyte
     states = [name for name in found.column_names if not name.startswith(("variance", "deviation"))]
     for one, other in (
         (found.select(states), expected.select(states)),
-        (asked.results(found), asked.results(expected)),
+        (stages.results(asked, found), stages.results(asked, expected)),
     ):
         assert repr(one.to_pylist()) == repr(other.to_pylist())  # NaN is not equal to itself
 
@@ -93,12 +95,12 @@ class Plain(ff.Sum):
 
 @pytest.mark.parametrize("operation", [Plain("x"), ff.Skewness("x"), ff.First("x"), ff.Sum("n").then(np.negative)])
 def test_others_are_never_given_empty_frames(operation: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def packed(*arguments: Any) -> group_ids.Groups:
+    def all_possible(*arguments: Any) -> group_ids.Groups:
         raise AssertionError("groups were not counted")
 
-    monkeypatch.setattr(group_ids, "packed", packed)
-    monkeypatch.setattr(group_ids, "FEW_EMPTY", 1)
-    assert len(query({"other": operation, "rows": ff.Count()}).accumulate(events(), 0))
+    monkeypatch.setattr(group_ids, "all_possible", all_possible)
+    monkeypatch.setattr(group_ids, "ROWS_PER_GROUP", 1)
+    assert len(stages.accumulate(query({"other": operation, "rows": ff.Count()}), events(), 0))
 
 
 @pytest.mark.parametrize("kind", [ff.Sum, ff.Average, ff.Count, ff.Min])

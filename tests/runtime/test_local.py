@@ -12,7 +12,7 @@ import pytest
 import framefold as ff
 from framefold import DroppedEventsWarning, NullTimeError
 from framefold.runtime import local
-from framefold.runtime.local import in_time_order, large
+from framefold.runtime.local import in_time_order, of_one_size
 from framefold.runtime.plan.bind import bind
 
 
@@ -69,8 +69,8 @@ def brute(table: pa.Table) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("batch", [1, 7, 64, 1 << 20])
 @pytest.mark.parametrize("pending", [1, 50, 1 << 21])
 def test_any_size_of_batches_and_merging_on_the_way(batch: int, pending: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "BATCH", batch)
-    monkeypatch.setattr(local, "PENDING", pending)
+    monkeypatch.setattr(local, "BATCH_ROWS", batch)
+    monkeypatch.setattr(local, "PENDING_PARTIALS", pending)
     table = events(300)
     expected = brute(table)
     assert aggregate(table).to_pylist() == expected
@@ -79,8 +79,8 @@ def test_any_size_of_batches_and_merging_on_the_way(batch: int, pending: int, mo
 
 @pytest.mark.parametrize("batch", [1, 7, 1 << 20])
 def test_operations_that_need_order_get_it(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "BATCH", batch)
-    monkeypatch.setattr(local, "PENDING", 20)
+    monkeypatch.setattr(local, "BATCH_ROWS", batch)
+    monkeypatch.setattr(local, "PENDING_PARTIALS", 20)
     table = events(80)
     rows = sorted(table.to_pylist(), key=lambda row: row["t"])  # stable: ties as they came
     for row in aggregate(table, joined=Joined("s")).to_pylist():
@@ -88,14 +88,14 @@ def test_operations_that_need_order_get_it(batch: int, monkeypatch: pytest.Monke
         assert row["joined"] == "".join(r["s"] for r in rows if r["k"] == row["k"] and start <= r["t"] < end)
 
 
-def test_large_puts_small_batches_together_and_cuts_large_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "BATCH", 10)
+def test_of_one_size_puts_small_batches_together_and_cuts_large_ones(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(local, "BATCH_ROWS", 10)
     table = pa.table({"t": range(47)})
     for size in (1, 3, 10, 25, 47):
-        made = list(large(table.to_reader(max_chunksize=size)))
+        made = list(of_one_size(table.to_reader(max_chunksize=size)))
         assert pa.concat_tables(made).equals(table)
         assert all(10 <= len(each) < 20 for each in made[:-1])
-    assert list(large(table.slice(0, 0).to_reader())) == []
+    assert list(of_one_size(table.slice(0, 0).to_reader())) == []
 
 
 def test_in_time_order_keeps_ties_as_they_came() -> None:
@@ -107,7 +107,7 @@ def test_in_time_order_keeps_ties_as_they_came() -> None:
 
 @pytest.mark.parametrize("ordered", [False, True])
 def test_null_times_are_counted_over_all_batches(ordered: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "BATCH", 2)
+    monkeypatch.setattr(local, "BATCH_ROWS", 2)
     table = pa.table({"t": [None, 1, 2, None, 4, None], "k": ["a"] * 6, "x": range(6), "s": list("abcdef")})
     outputs = {"y": Joined("s")} if ordered else {"y": ff.Sum("x")}
     with pytest.raises(NullTimeError, match="'t' is null in 3 of 6 events"):

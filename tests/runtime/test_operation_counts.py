@@ -17,6 +17,7 @@ from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.sliding.slide import slide
 
+from .. import stages
 from ..oracle import Grid
 
 MOST = {"deduct": 2, "two-stacks": 3}
@@ -148,13 +149,13 @@ def test_operations_of_a_query(grid: Grid) -> None:
     window = ff.sliding(grid.size, grid.every)
     query = bind(events.schema, time="t", by=[], window=window, outputs={"x": counting}, null_time="error")
     counting.operations = counting.rows = 0
-    partials = query.accumulate(events, 0)
+    partials = stages.accumulate(query, events, 0)
     assert counting.rows == sum(len(grid.numbers(t)) > 0 for t in range(5000))
     assert counting.operations == 0
-    result = query.results(partials)
+    result = stages.results(query, partials)
     frames_a_window = 2 if grid.size % grid.every and grid.size > grid.every else 1
     assert counting.operations <= (1 + frames_a_window) * result.num_rows
     if grid == Grid(100, 1):  # HZ-12: Jet's own example, one event in a hundred windows
-        one = query.results(query.accumulate(events.slice(0, 1), 0))
+        one = stages.results(query, stages.accumulate(query, events.slice(0, 1), 0))
         assert one.num_rows == 100
         assert set(one["x"].to_pylist()) == {1}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import weakref
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,9 @@ import pytest
 import framefold as ff
 from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.runtime import local
-from framefold.runtime.accumulate.threads import accumulated, in_order, is_ours
+from framefold.runtime.local import accumulate_readers, in_order, is_library_code
 from framefold.runtime.plan.bind import bind
+from framefold.runtime.sources.arrow import Readers
 
 
 def test_results_come_in_the_order_of_the_items_and_few_items_wait() -> None:
@@ -68,7 +70,7 @@ class Doubled(ff.AggregateOperation):
 
 @pytest.mark.parametrize("own", [{}, {"doubled": Doubled("x")}, {"all": ff.AllOf(doubled=Doubled("x"))}])
 def test_the_same_results_in_every_run(own: dict[str, ff.Operation], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "BATCH", 100)
+    monkeypatch.setattr(local, "BATCH_ROWS", 100)
     chance = np.random.default_rng(3)
     columns = {"t": chance.integers(0, 500, 5000), "k": chance.integers(0, 9, 5000), "x": chance.integers(0, 99, 5000)}
     events = pa.table(columns).append_column("f", pa.array(chance.normal(0, 1e9, 5000)))
@@ -80,10 +82,10 @@ def test_the_same_results_in_every_run(own: dict[str, ff.Operation], monkeypatch
 
 def test_what_calls_a_users_function() -> None:
     number, text = pa.int64(), pa.string()
-    assert is_ours(BoundAggregate("x", ff.Variance("x"), [number]))
-    assert is_ours(BoundAggregate("x", ff.AllOf(a=ff.Sum("x"), b=ff.First("s")), [number, text]))
-    assert not is_ours(BoundAggregate("x", Doubled("x"), [number]))
-    assert not is_ours(BoundAggregate("x", ff.AllOf(a=ff.Sum("x"), b=Doubled("x")), [number, number]))
+    assert is_library_code(BoundAggregate("x", ff.Variance("x"), [number]))
+    assert is_library_code(BoundAggregate("x", ff.AllOf(a=ff.Sum("x"), b=ff.First("s")), [number, text]))
+    assert not is_library_code(BoundAggregate("x", Doubled("x"), [number]))
+    assert not is_library_code(BoundAggregate("x", ff.AllOf(a=ff.Sum("x"), b=Doubled("x")), [number, number]))
 
 
 @pytest.mark.parametrize("threads", [1, 2])
@@ -101,5 +103,6 @@ def test_events_are_let_go_of_while_later_ones_are_read(threads: int) -> None:
             yield batch
             del batch
 
-    assert sum(piece.events for piece in accumulated(query, map(local.ready, batches()), threads)) == 12
+    readers = Readers(map(lambda batch: partial(list, [batch]), batches()), threads)  # noqa: C417
+    assert sum(piece.events for piece in accumulate_readers(query, readers)) == 12
     assert alive == [0] * 12

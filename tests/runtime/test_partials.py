@@ -14,10 +14,12 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.runtime.partials import partials as module
-from framefold.runtime.partials.partials import reduce_groups
+from framefold.runtime.partials import merge as module
+from framefold.runtime.partials.merge import combine_groups
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.plan.plan import Plan
+
+from .. import stages
 
 SCHEMA = pa.schema({"t": pa.int64(), "k": pa.string(), "x": pa.float64(), "s": pa.string()})
 
@@ -84,26 +86,26 @@ def bits(table: pa.Table) -> list[bytes]:
 @pytest.mark.parametrize("parts", [1, 3, 17])
 def test_the_order_in_which_parts_arrive_does_not_matter(parts: int) -> None:
     asked = query()
-    made = [asked.accumulate(part(number), number) for number in range(parts)]
+    made = [stages.accumulate(asked, part(number), number) for number in range(parts)]
     in_order = pa.concat_tables(made)
     orders = (
         list(itertools.permutations(range(parts)))
         if parts <= 3
         else [random.Random(i).sample(range(parts), parts) for i in range(8)]
     )
-    merged, results = bits(asked.merge(in_order)), bits(asked.results(in_order))
+    merged, results = bits(stages.merge(asked, in_order)), bits(stages.results(asked, in_order))
     for order in orders:
         arrived = pa.concat_tables([made[number] for number in order])
-        assert bits(asked.merge(arrived)) == merged
-        assert bits(asked.results(arrived)) == results
+        assert bits(stages.merge(asked, arrived)) == merged
+        assert bits(stages.results(asked, arrived)) == results
         rows = np.random.default_rng(sum(order)).permutation(len(arrived))  # rows of one part, too, in any order
-        assert bits(asked.merge(arrived.take(pa.array(rows)))) == merged
+        assert bits(stages.merge(asked, arrived.take(pa.array(rows)))) == merged
 
 
 def test_a_group_is_combined_in_the_order_of_parts() -> None:
     asked = query()
-    made = [asked.accumulate(part(number), number) for number in range(17)]
-    merged = asked.merge(pa.concat_tables(made[::-1])).to_pylist()
+    made = [stages.accumulate(asked, part(number), number) for number in range(17)]
+    merged = stages.merge(asked, pa.concat_tables(made[::-1])).to_pylist()
     events = [(row["k"], row["t"] // 2, number, row) for number in range(17) for row in part(number).to_pylist()]
     groups: dict[Any, list[Any]] = {}
     for key, frame, number, row in events:
@@ -111,9 +113,11 @@ def test_a_group_is_combined_in_the_order_of_parts() -> None:
     assert [(row["k"], row["frame"]) for row in merged] == sorted(
         groups, key=lambda g: (g[0] is not None, g[0] or "", g[1])
     )
-    frames = {(row["k"], row["frame"]): row for row in asked.results(pa.concat_tables(made)).to_pylist() and merged}
+    frames = {
+        (row["k"], row["frame"]): row for row in stages.results(asked, pa.concat_tables(made)).to_pylist() and merged
+    }
     kind = asked.outputs["joined"].fields["state"]
-    column = asked.merge(pa.concat_tables(made)).column("joined.state").combine_chunks()
+    column = stages.merge(asked, pa.concat_tables(made)).column("joined.state").combine_chunks()
     texts = kind.from_arrow([column])
     for (place, where), text in zip(enumerate(frames), texts.tolist(), strict=True):
         in_part = sorted(groups[where], key=lambda event: event[:2])  # within a part by time, ties as they came
@@ -123,27 +127,27 @@ def test_a_group_is_combined_in_the_order_of_parts() -> None:
 
 def test_merging_twice_changes_nothing() -> None:
     asked = query()
-    made = [asked.accumulate(part(number), number) for number in range(5)]
-    once = asked.merge(pa.concat_tables(made))
-    assert bits(asked.merge(once)) == bits(once)
-    assert asked.merge(once.slice(0, 0)).num_rows == 0
+    made = [stages.accumulate(asked, part(number), number) for number in range(5)]
+    once = stages.merge(asked, pa.concat_tables(made))
+    assert bits(stages.merge(asked, once)) == bits(once)
+    assert stages.merge(asked, once.slice(0, 0)).num_rows == 0
 
 
 @pytest.mark.parametrize("piece", [1, 3])
 def test_merged_some_at_a_time(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
     asked = query()
-    made = pa.concat_tables([asked.accumulate(part(number), number) for number in range(5)])
-    whole = asked.merge(made)
-    monkeypatch.setattr(module, "PIECE", piece)
-    assert bits(asked.merge(made).combine_chunks()) == bits(whole)
+    made = pa.concat_tables([stages.accumulate(asked, part(number), number) for number in range(5)])
+    whole = stages.merge(asked, made)
+    monkeypatch.setattr(module, "MERGED_GROUPS", piece)
+    assert bits(stages.merge(asked, made).combine_chunks()) == bits(whole)
 
 
 @given(st.lists(st.integers(1, 9), min_size=1, max_size=12))
-def test_reduce_groups_keeps_order(sizes: list[int]) -> None:
+def test_combine_groups_keeps_order(sizes: list[int]) -> None:
     bound = BoundAggregate("s", Joined("x"), [pa.string()])
     letters = [chr(65 + row) for row in range(sum(sizes))]
     starts = np.cumsum([0, *sizes[:-1]])
-    reduced = reduce_groups(bound, {"state": np.array(letters, object)}, np.arange(len(letters)), starts)
+    reduced = combine_groups(bound, {"state": np.array(letters, object)}, np.arange(len(letters)), starts)
     ends = np.cumsum(sizes)
     assert reduced["state"].tolist() == ["".join(letters[a:b]) for a, b in zip(starts, ends, strict=True)]
 
@@ -153,7 +157,7 @@ def test_nulls_are_left_out_and_frames_without_values_have_the_identity() -> Non
     events = pa.table({"t": [0, 0, 1, 2], "x": [1, None, None, 5], "y": [None, None, 7, None]}, schema)
     outputs = {"x": ff.Sum("x"), "y": ff.Max("y"), "n": ff.Count(), "nx": ff.Count("x")}
     asked = bind(schema, time="t", by=[], window=ff.tumbling(1), outputs=outputs)
-    results = asked.results(asked.accumulate(events, 0)).select(list(outputs)).to_pylist()
+    results = stages.results(asked, stages.accumulate(asked, events, 0)).select(list(outputs)).to_pylist()
     assert results == [
         {"x": 1, "y": None, "n": 2, "nx": 1},
         {"x": None, "y": 7, "n": 1, "nx": 0},
@@ -163,12 +167,12 @@ def test_nulls_are_left_out_and_frames_without_values_have_the_identity() -> Non
 
 def test_the_schema_says_what_comes() -> None:
     asked = query()
-    made = asked.accumulate(part(0), 3)
+    made = stages.accumulate(asked, part(0), 3)
     assert made.schema == asked.partials_schema
     assert made.schema.names[:3] == ["k", "frame", "batch_rank"]
     assert set(made["batch_rank"].to_pylist()) == {3}
     made.validate(full=True)
-    assert asked.accumulate(part(0).slice(0, 0), 0).schema == asked.partials_schema
-    result = asked.results(made)
+    assert stages.accumulate(asked, part(0).slice(0, 0), 0).schema == asked.partials_schema
+    result = stages.results(asked, made)
     assert result.schema == asked.result_schema
     result.validate(full=True)

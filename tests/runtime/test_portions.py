@@ -11,16 +11,16 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.runtime.accumulate import batching
-from framefold.runtime.accumulate.batching import accumulated
+from framefold.runtime.accumulate import accumulate as module
+from framefold.runtime.accumulate.accumulate import in_portions
 from framefold.runtime.sources import file_source
 from framefold.runtime.sources.file_source import FileSource
 
 
 def sizes(batches: list[int], partials_of: float, monkeypatch: pytest.MonkeyPatch) -> tuple[list[int], list[int]]:
     """How many events were accumulated at a time, and how many partials went out."""
-    monkeypatch.setattr(batching, "LEAST", 10)
-    monkeypatch.setattr(batching, "MOST", 40)
+    monkeypatch.setattr(module, "PORTION_ROWS", 10)
+    monkeypatch.setattr(module, "MAX_PORTION_ROWS", 40)
     events = pa.table({"t": np.arange(sum(batches))})
     starts = np.cumsum([0, *batches])
     seen, given = [], []
@@ -29,7 +29,7 @@ def sizes(batches: list[int], partials_of: float, monkeypatch: pytest.MonkeyPatc
         seen.append(len(portion))
         return portion.slice(0, int(len(portion) * partials_of))
 
-    for found in accumulated(accumulate, [events.slice(at, rows) for at, rows in zip(starts, batches, strict=False)]):
+    for found in in_portions(accumulate, [events.slice(at, rows) for at, rows in zip(starts, batches, strict=False)]):
         given.append(len(found))
     return seen, given
 
@@ -48,23 +48,23 @@ def test_portions_are_large_where_they_leave_many(monkeypatch: pytest.MonkeyPatc
 
 
 def test_wide_events_are_not_gathered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batching, "BYTES", 8 * 20)
+    monkeypatch.setattr(module, "PORTION_BYTES", 8 * 20)
     assert sizes([4] * 10, 1.0, monkeypatch) == ([12, 20, 20], [20, 20])
 
 
 def test_no_portion_is_made_larger_than_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batching, "LEAST", 5)
-    monkeypatch.setattr(batching, "MOST", 10)
+    monkeypatch.setattr(module, "PORTION_ROWS", 5)
+    monkeypatch.setattr(module, "MAX_PORTION_ROWS", 10)
     sizes = [3, 9, 2, 2, 10, 4, 12, 1]
     batches = [pa.record_batch({"t": np.zeros(size, np.int64)}) for size in sizes]
-    found = batching.accumulated(lambda portion: pa.table({"rows": [len(portion)]}), batches)
+    found = in_portions(lambda portion: pa.table({"rows": [len(portion)]}), batches)
     assert [rows for table in found for rows in table["rows"].to_pylist()] == [3, 9, 4, 10, 4, 12, 1]
 
 
 @pytest.mark.parametrize("shuffled", [False, True])
 @pytest.mark.parametrize("least", [1, 16, 1 << 18])
 def test_the_size_of_portions_changes_nothing(shuffled: bool, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batching, "LEAST", least)
+    monkeypatch.setattr(module, "PORTION_ROWS", least)
     chance = np.random.default_rng(4)
     t = np.sort(chance.integers(0, 400, 3000))
     events = pa.table({"t": chance.permutation(t) if shuffled else t, "x": chance.integers(0, 99, 3000)})

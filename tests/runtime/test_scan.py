@@ -14,8 +14,9 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.aggregators.states.rows import join, take
 from framefold.runtime.sliding import scan as module
-from framefold.runtime.sliding.scan import Scan, beginnings, join, piece_size, take
+from framefold.runtime.sliding.scan import Scan, beginnings, piece_size
 
 
 class Text(ff.AggregateOperation):

@@ -21,6 +21,7 @@ from pyspark.errors import PythonException
 from pyspark.sql import functions as f
 
 import framefold as ff
+from framefold.runtime.partials.partials import Partials
 from framefold.spark.engine import driver, driver_source
 
 if TYPE_CHECKING:
@@ -230,7 +231,7 @@ def test_what_the_driver_sends_out_comes_back_as_if_it_had_made_it(
     query = events.options(accumulate=accumulate)
     expected = rows(query.aggregate(n=ff.Count(), total=ff.Sum("number")))
     packed = driver_source.blobs_of
-    cut = lambda partials, starts: packed(partials, starts, 7)  # noqa: E731
+    cut = lambda merged: packed(merged, 7)  # noqa: E731
     monkeypatch.setattr(driver_source, "blobs_of", cut)
     monkeypatch.setattr(driver, "AUTO_RESULT_BYTES", 0)
     result = query.aggregate(n=ff.Count(), total=ff.Sum("number"))
@@ -242,7 +243,7 @@ def test_packets_hold_whole_keys() -> None:
     starts = np.array([0, 1, 2, 30, 31, 40, 41])
     table = pa.table({"row": pa.array(range(50))})
     cuts = []
-    for each in driver_source.blobs_of(table, starts, 10):
+    for each in driver_source.blobs_of(Partials(table, starts), 10):
         cuts.append(pa.ipc.open_stream(each).read_all()["row"].to_pylist())
     assert [row for rows in cuts for row in rows] == list(range(50))
     assert [each[0] for each in cuts] == [0, 30, 40]

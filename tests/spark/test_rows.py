@@ -17,10 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
+from framefold.runtime.partials.partials import Partials
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.plan.plan import Plan
 from framefold.runtime.results import row_blocks
 from framefold.spark.input import row_numbers
+
+from .. import stages
 
 NAN = float("nan")
 KEYS = st.tuples(st.sampled_from([None, -1.5, -0.0, 0.0, NAN]), st.sampled_from([None, "", "a", "b"]))
@@ -114,15 +117,16 @@ def test_blocks_change_nothing(
     table = pa.table({"t": times, "k": pa.array(keys, pa.string()), "x": range(len(keys)), "#rank": numbers})
     edges = [0, *sorted(min(cut, len(keys)) for cut in cuts), len(keys)]
     partials = [
-        asked.accumulate(table.slice(start, end - start), part) for part, (start, end) in enumerate(pairwise(edges))
+        stages.accumulate(asked, table.slice(start, end - start), part)
+        for part, (start, end) in enumerate(pairwise(edges))
     ]
     with patch.object(row_blocks, "WIDTH", width):
         in_blocks = row_blocks.in_blocks(asked)
     assert in_blocks is not None
-    shuffled = pa.concat_tables([row_blocks.with_neighbours(in_blocks, each) for each in partials])
-    by_block = in_blocks.results(shuffled)
+    shuffled = pa.concat_tables([row_blocks.with_neighbours(in_blocks, Partials(each)).table for each in partials])
+    by_block = stages.results(in_blocks, shuffled)
     assert by_block.column_names == [*asked.by, "#block", *asked.result_schema.names[len(asked.by) :]]
-    assert by_block.drop_columns("#block").equals(asked.results(pa.concat_tables(partials)))
+    assert by_block.drop_columns("#block").equals(stages.results(asked, pa.concat_tables(partials)))
     # A block is as wide as it should be, and no partial is in more than its own and the two next to it.
     widths = np.asarray(numbers) // in_blocks.axis.width  # type: ignore[attr-defined]
     assert set(by_block["#block"].to_pylist()) <= set(widths.tolist())

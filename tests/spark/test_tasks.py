@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.accumulate import batching
+from framefold.runtime.accumulate import accumulate
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.sources.files import File
 from framefold.runtime.sources.formats import Format
@@ -26,6 +26,8 @@ from framefold.spark.convert.types import output_schema, to_spark
 from framefold.spark.engine import tasks
 from framefold.spark.files import task_reader
 from framefold.spark.files.scan import Part, ReadPlan
+
+from .. import stages
 
 KEYS = st.tuples(st.sampled_from([None, -0.0, 0.0, 1.5, float("nan")]), st.sampled_from([None, "", "a", "b"]))
 
@@ -52,8 +54,8 @@ def sliced(table: pa.Table, size: int) -> Iterator[pa.RecordBatch]:
 def test_bounds_change_nothing(by: list[str], bound: int, monkeypatch: pytest.MonkeyPatch) -> None:
     table = events(2_000, 11)
     work = job(table.schema, by)
-    expected = work.plan.results(work.plan.accumulate(table, 0))
-    for room, name in ((batching, "LEAST"), (batching, "MOST"), (tasks, "HELD_ROWS"), (tasks, "SLID_ROWS")):
+    expected = stages.results(work.plan, stages.accumulate(work.plan, table, 0))
+    for room, name in ((accumulate, "PORTION_ROWS"), (accumulate, "MAX_PORTION_ROWS"), (tasks, "HELD_ROWS"), (tasks, "SLID_ROWS")):
         monkeypatch.setattr(room, name, bound)
     partials = pa.Table.from_batches(list(tasks.accumulate(work, sliced(table.select(work.plan.columns), 37))))
     order = [(name, "ascending", "at_start") for name in (*work.codec.key_names, "frame", "batch_rank")]
@@ -65,8 +67,8 @@ def test_bounds_change_nothing(by: list[str], bound: int, monkeypatch: pytest.Mo
 
 def test_parts_rise_with_the_input(monkeypatch: pytest.MonkeyPatch) -> None:
     table = events(100, 3)
-    monkeypatch.setattr(batching, "LEAST", 10)
-    monkeypatch.setattr(batching, "MOST", 10)
+    monkeypatch.setattr(accumulate, "PORTION_ROWS", 10)
+    monkeypatch.setattr(accumulate, "MAX_PORTION_ROWS", 10)
     monkeypatch.setattr(tasks, "HELD_ROWS", 1)
     parts = [
         part for batch in tasks.accumulate(job(table.schema, ["k"]), sliced(table, 10)) for part in batch["batch_rank"]
