@@ -23,7 +23,7 @@ import framefold as ff
 from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.aggregators.states.compensated import Compensated
 from framefold.aggregators.states.limbs import Exact
-from framefold.runtime.columns.malloc import keep_at_hand
+from framefold.runtime.columns.malloc import raise_mmap_threshold
 from framefold.runtime.sliding.slide import slide
 
 Ints = NDArray[np.int64]
@@ -163,7 +163,7 @@ def timed(function: Callable[[], Any], taken: list[float]) -> Any:
 
 def cells(rows: int = 10_000_000, rounds: int = 5) -> dict[str, dict[str, str]]:
     """For each shape and operation: nanoseconds a window."""
-    keep_at_hand()  # as both engines do
+    raise_mmap_threshold()  # as both engines do
     made = operations(rows)
     sums = np.concatenate([[0], np.cumsum(next(states for name, _, states in made if name == "Count")["count"])])
     found: dict[str, dict[str, Taken]] = {}

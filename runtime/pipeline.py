@@ -13,7 +13,7 @@ import pyarrow as pa
 from ..aggregators.contract.operation import State
 from ..aggregators.states.rows import take
 from .accumulate.accumulate import accumulate as accumulate
-from .columns.malloc import keep_at_hand
+from .columns.malloc import raise_mmap_threshold
 from .intervals.coverage import cover
 from .intervals.lifespans import Lifespans, lifespans, states_of_lifespans
 from .partials.merge import merge as merge
@@ -43,7 +43,7 @@ def results(plan: Plan, merged: Partials, chunk_windows: int | None = None) -> I
     ------
     At least one table of the plan's ``result_schema``, maybe empty.
     """
-    keep_at_hand()
+    raise_mmap_threshold()
     for chunk in chunks(plan, merged, chunk_windows):
         windows = windows_of(plan, chunk)
         ranges = [each.ranges if isinstance(each, Lifespans) else each for each in windows]

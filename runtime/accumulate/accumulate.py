@@ -10,8 +10,10 @@ import pyarrow as pa
 
 from ...aggregators.contract.frames import Frames
 from ...aggregators.intervals.time_weighted import Lifetimes
-from ..columns.key_codes import Ints, coded_or_plain, plain
+from ..columns.key_codes import Ints, coded_or_plain, edges, plain
+from ..columns.malloc import raise_mmap_threshold
 from ..columns.ticks import drop_null_times, ends_of
+from ..frames.partials_view import Mask
 from ..partials.partials import Partials, of_states
 from ..plan.plan import Plan
 from ..plan.window_inputs import RANK, UNTIL_TICK
@@ -49,6 +51,7 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int) -
     NullTimeError
         If an event has no time, unless the plan drops those.
     """
+    raise_mmap_threshold()
     types = plan.input_schema
     events = (pa.table(events) if isinstance(events, pa.RecordBatch) else events).select(types.names)
     if plan.null_time == "drop":
@@ -59,24 +62,28 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int) -
     if not len(ticks):
         return Partials(plan.partials_schema.empty_table())
     ranks = columns[RANK].to_numpy() if plan.in_rows else None
-    frames, inside = plan.axis.frames(ticks, ranks)
+    frames, bounds, inside = frames_of(plan, ticks, ranks)
     if plan.until is None and inside is not None and not inside.all():
         kept = pa.array(inside)
         columns = {name: column.filter(kept) for name, column in columns.items()}
         keys = [key.filter(kept) for key in keys]
-        ticks, frames, ranks = ticks[inside], frames[inside], None if ranks is None else ranks[inside]
+        ticks, ranks = ticks[inside], None if ranks is None else ranks[inside]
         if not len(ticks):
             return Partials(plan.partials_schema.empty_table())
+        frames, bounds = frames[inside], None
     # Frame by frame and not key by key: events that follow one another in time then add to neighbouring states.
     numbers = [frames]
+    codes = [code_numbers(frames, bounds)]
     if plan.until is not None:
         ends = ends_of(plan.times, plan.until, ticks, columns[plan.until.name])
         if plan.longest is not None:
             ends = ticks + np.minimum(ends - ticks, plan.longest)
         columns[UNTIL_TICK] = pa.array(ends - 1)
         numbers.append(plan.axis.frames(ends - 1, ranks)[0])
+        codes.append(code_numbers(numbers[1]))
     counting = plan.until is not None or not all(bound.takes_empty_frames for bound in plan.states.values())
-    groups = assign([*map(code_numbers, numbers), *map(code_key, keys)], len(ticks), counting=counting)
+    in_place = plan.until is None and not any(np.may_share_memory(frames, each) for each in (ticks, ranks))
+    groups = assign([*codes, *map(code_key, keys)], len(ticks), counting=counting, in_place=in_place)
     if plan.clips:
         rows: Frames = lifetimes(plan, groups, numbers, ticks, ends, ranks)
     else:
@@ -90,6 +97,16 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int) -
     if groups.counts is not None or (counts := rows.count()).all():
         return made
     return Partials(made.table.filter(pa.array(counts > 0)))
+
+
+def frames_of(plan: Plan, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Ints | None, Mask | None]:
+    """The frames of events; the least and the greatest, where known; which events are in any window (None: all)."""
+    if plan.axis.unit == "time":  # frames ascend with ticks: those of the least and the greatest tick bound the others
+        bounds, inside = plan.axis.frames(np.array(edges(ticks)), None)
+        if inside is None:
+            return plan.axis.frames_unchecked(ticks), bounds, None
+    frames, inside = plan.axis.frames(ticks, ranks)
+    return frames, None, inside
 
 
 def lifetimes(

@@ -67,7 +67,7 @@ class Groups:
     values: list[Any]
 
 
-def assign(columns: Sequence[Coded], rows: int, *, counting: bool = True) -> Groups:
+def assign(columns: Sequence[Coded], rows: int, *, counting: bool = True, in_place: bool = False) -> Groups:
     """Rows, at least one, that are equal in all columns into one group; groups sorted by the columns' codes.
 
     Parameters
@@ -75,21 +75,21 @@ def assign(columns: Sequence[Coded], rows: int, *, counting: bool = True) -> Gro
     counting
         Whether the rows of the groups must be counted, and every group have one. If not, that is done where it does
         not take long to go without.
+    in_place
+        Whether the codes of the first column, an array of int64, may be overwritten with the index.
     """
     size = math.prod(column.count for column in columns)
     if size > max(FEW, rows):
         return by_sorting(columns, rows)
-    return (
-        by_counting(columns, rows, size)
-        if counting or size > rows // ROWS_PER_GROUP
-        else all_possible(columns, rows, size)
-    )
+    index = columns[0].codes if in_place else np.empty(rows, np.intp) if columns else np.zeros(rows, np.intp)
+    if counting or size > rows // ROWS_PER_GROUP:
+        return by_counting(index, columns, size)
+    return all_possible(index, columns, size)
 
 
-def all_possible(columns: Sequence[Coded], rows: int, size: int) -> Groups:
-    """Groups of all possible codes, whether they have a row or not."""
-    index = np.empty(rows, np.intp) if columns else np.zeros(rows, np.intp)
-    for start in range(0, rows, BLOCK):
+def all_possible(index: NDArray[np.intp], columns: Sequence[Coded], size: int) -> Groups:
+    """Groups of all possible codes, whether they have a row or not; ``index`` is filled."""
+    for start in range(0, len(index), BLOCK):
         codes_of_block(index, columns, start)
     return Groups(index, size, None, values_of(columns, np.arange(size)))
 
@@ -113,17 +113,16 @@ def codes_of_block(index: NDArray[np.intp], columns: Sequence[Coded], start: int
     return part
 
 
-def by_counting(columns: Sequence[Coded], rows: int, size: int) -> Groups:
-    """The groups of :func:`assign` where there are at most ``size``."""
-    index = np.empty(rows, np.intp) if columns else np.zeros(rows, np.intp)
+def by_counting(index: NDArray[np.intp], columns: Sequence[Coded], size: int) -> Groups:
+    """The groups that have a row, of at most ``size``; ``index`` is filled."""
     counts = np.zeros(size, np.int64)
-    for start in range(0, rows, BLOCK):
+    for start in range(0, len(index), BLOCK):
         np.add.at(counts, codes_of_block(index, columns, start), 1)
     codes = np.flatnonzero(counts)
     if len(codes) < size:
         places = np.zeros(size, np.intp)
         places[codes] = np.arange(len(codes))
-        for start in range(0, rows, BLOCK):
+        for start in range(0, len(index), BLOCK):
             part = index[start : start + BLOCK]
             part[:] = places[part]
         counts = counts[codes]
@@ -155,9 +154,9 @@ def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
     return Groups(index, len(starts), np.diff(np.append(starts, rows)), values)
 
 
-def code_numbers(codes: Ints) -> Coded:
-    """A column of integers, at least one."""
-    least, greatest = edges(codes)
+def code_numbers(codes: Ints, bounds: Sequence[int] | Ints | None = None) -> Coded:
+    """A column of integers, at least one; ``bounds`` are the least and the greatest of them, where known."""
+    least, greatest = edges(codes) if bounds is None else map(int, bounds)
     if greatest - least < ROOM >> 8:
         return Coded(codes, least, greatest - least + 1, lambda own: own + least)
     values, inverse = np.unique(codes, return_inverse=True)

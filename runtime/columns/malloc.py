@@ -1,4 +1,4 @@
-"""Memory that is let go of is kept at hand for what comes next."""
+"""The threshold of glibc's allocator from which on it maps blocks of memory one by one."""
 
 from __future__ import annotations
 
@@ -6,17 +6,16 @@ from functools import cache
 
 import numpy as np
 
-LARGE = (32 << 20) - (1 << 13)
-"""The largest block that the allocator of Linux takes for something that may come again."""
+MMAP_THRESHOLD = (32 << 20) - (1 << 13)
+"""The largest block, in bytes, that glibc can be made to keep."""
 
 
 @cache
-def keep_at_hand() -> None:
-    """Let the allocator keep up to twice :data:`LARGE` of what is let go of; once in a process.
+def raise_mmap_threshold() -> None:
+    """Raise glibc's mmap threshold to :data:`MMAP_THRESHOLD`; once in a process.
 
-    Results are worked out in columns of a megabyte, each let go of when the next is there. The allocator of glibc
-    gives such blocks back to the system, which clears every page before it gives it out again: as much work as the
-    arithmetic. It stops doing so for blocks up to the size of the largest that it has seen come and go (mallopt(3), on
-    M_MMAP_THRESHOLD). This one is never written to, and so takes no memory. Other allocators do not care.
+    glibc returns larger blocks to the system when they are freed, and the system clears every page before it gives
+    one out again, which takes as long as the arithmetic on a column. The threshold rises to the size of the largest
+    block that was freed (mallopt(3), M_MMAP_THRESHOLD). This block is never written to, and so takes no memory.
     """
-    np.empty(LARGE, np.uint8)
+    np.empty(MMAP_THRESHOLD, np.uint8)

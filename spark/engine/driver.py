@@ -7,7 +7,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from ...aggregators.errors import EngineError
-from ...runtime.columns.malloc import keep_at_hand
+from ...runtime.columns.malloc import raise_mmap_threshold
 from ...runtime.partials.partials import Partials, empty_key_partials
 from ...runtime.pipeline import merge, results
 from ...runtime.results.chunks import result_bytes
@@ -53,7 +53,7 @@ def run(spark: SparkSession, source: PartialsSource, job: tasks.Job, decision: D
 
 def on_driver(spark: SparkSession, job: tasks.Job, decision: Decision, partials: Partials) -> DataFrame | None:
     """The results of collected partials; lazily, by tasks, if they are large; None if partials are too."""
-    keep_at_hand()
+    raise_mmap_threshold()
     plan = job.plan
     merged = merge(plan, [empty_key_partials(plan), partials])
     limit = DRIVER_RESULT_BYTES if decision.combine == "driver" else AUTO_RESULT_BYTES

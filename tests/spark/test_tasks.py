@@ -55,7 +55,12 @@ def test_bounds_change_nothing(by: list[str], bound: int, monkeypatch: pytest.Mo
     table = events(2_000, 11)
     work = job(table.schema, by)
     expected = stages.results(work.plan, stages.accumulate(work.plan, table, 0))
-    for room, name in ((accumulate, "PORTION_ROWS"), (accumulate, "MAX_PORTION_ROWS"), (tasks, "HELD_ROWS"), (tasks, "SLID_ROWS")):
+    for room, name in (
+        (accumulate, "PORTION_ROWS"),
+        (accumulate, "MAX_PORTION_ROWS"),
+        (tasks, "HELD_ROWS"),
+        (tasks, "SLID_ROWS"),
+    ):
         monkeypatch.setattr(room, name, bound)
     partials = pa.Table.from_batches(list(tasks.accumulate(work, sliced(table.select(work.plan.columns), 37))))
     order = [(name, "ascending", "at_start") for name in (*work.codec.key_names, "frame", "batch_rank")]
