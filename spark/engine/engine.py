@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 
 from ...aggregators.errors import EngineError
 from ...runtime.explain import Explanation, explain
-from ...runtime.plan.plan import Plan
 from ...runtime.plan.bind import type_of
+from ...runtime.plan.plan import Plan
 from ..convert.names import check_result, type_in
 from ..convert.types import input_schema, output_schema
 from ..input.ordering import column
