@@ -1,6 +1,6 @@
 """Rows of a key that rise above an earlier row, and what is reached by going from one to the next.
 
-They are where delta eviction lets go of a row and where a delta trigger fires, for all rows at once.
+Delta eviction drops a row there, and a delta trigger fires there; for all rows at once.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""An axis cut at a constant step, as numbers that integer division gives."""
+"""Frames numbered by integer division of ticks."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ from typing import NamedTuple
 
 
 class Numbering(NamedTuple):
-    """Stretches of an axis of ticks, numbered in their order.
+    """Steps of ticks, or their two parts, numbered in order.
 
     Attributes
     ----------
     origin, width
         A tick's step is ``(tick - origin) // width``, which is its number where steps are whole.
     first
-        Where each step is cut in two: how many ticks its first part has. Parts have the numbers ``2 * step`` and
+        The ticks of the first part of each step, where it has two. Parts have the numbers ``2 * step`` and
         ``2 * step + 1``. 0: steps are whole.
     second
         Whether the second parts are in any window.

@@ -1,4 +1,4 @@
-"""Partials as windows see them, and windows as ranges of their rows, or as runs that rows are in."""
+"""What windows see of partials, and what they give: ranges of rows, or the windows that each row is in."""
 
 from __future__ import annotations
 
@@ -241,7 +241,7 @@ def entering(of: WindowIds, starts: Ints, empty: str) -> Ints:
 
 
 def join_intervals(windows: str, partials: PartialsView, begin: Ints, end: Ints) -> LiveFrames:
-    """The frames that stretches of consecutive frames take in together; ``begin`` ascends in each key."""
+    """The frames in which events live that start in the frames ``begin`` (ascending in each key) and end in ``end``."""
     key = partials.key
     packed, _ = pack([(key, len(partials.starts)), span(end)], len(end))
     longest = np.maximum.accumulate(packed)
@@ -258,6 +258,5 @@ def join_intervals(windows: str, partials: PartialsView, begin: Ints, end: Ints)
     offsets = np.cumsum(lengths) - lengths
     frames = np.repeat(begin[heads] - offsets, lengths) + np.arange(int(lengths.sum()))
     starts = offsets[np.searchsorted(key[heads], np.arange(len(partials.starts)))].astype(np.int64)
-    stretch = np.cumsum(fresh) - 1
-    shift = (offsets - begin[heads])[stretch]
+    shift = (offsets - begin[heads])[np.cumsum(fresh) - 1]
     return LiveFrames(begin + shift, end + shift, PartialsView(frames, starts, {}, partials.keys), None)

@@ -1,7 +1,7 @@
-"""Interval events: one state for each window, from states that belong to a run of windows each.
+"""Interval events: states of windows, from states that each belong to a run of windows.
 
-An event that lives for a while is in all windows that it overlaps, however many. It is not copied into them, unless the
-order of events matters: a running state takes it in and gives it back, or a few nodes of a tree over the windows do.
+An event is in all windows that it overlaps. It is copied into them only where the order of events matters; otherwise a
+running state combines and deducts it, or it is combined into a few nodes of a tree over the windows.
 """
 
 from __future__ import annotations
@@ -22,12 +22,12 @@ from .sweep import by_deduct
 Ints = NDArray[np.int64]
 Way = Literal["deduct", "tree", "copies"]
 
-COPIES = 1 << 20
-"""States are copied into so many windows at a time."""
+MAX_COPIES = 1 << 20
+"""The most copies of states that are made at a time."""
 
 
 def way_of(operation: BoundAggregate) -> Way:
-    """How the windows of interval events are put together."""
+    """How the windows of interval events are computed."""
     if not operation.commutative:
         return "copies"
     return "deduct" if operation.deducts[0] else "tree"
@@ -41,16 +41,15 @@ def cover(
     With s windows in which any run begins and e windows after which any ended (each at most ``windows``):
 
     - ``"deduct"``: n - s and n - e combines reduce n rows to one state a beginning and one an end. Then s combines and
-      e deducts: 2 element operations a window at most, however long the runs are. What is deducted was combined before,
-      so a state never stands for less than nothing, and any exact deduct will do, also one that takes out of a state
-      only what it contains. Where more than three times ``sweep.STEPS`` such windows hang together, the running state
-      is started anew after about so many of them, at what a cover of those windows alone gives: that is 2 operations
-      more for each row whose run crosses one. A window whose compensated sums may have lost what could be seen is
-      put together by the tree.
+      e deducts: 2 element operations a window at most, however long the runs are. Only what was combined before is
+      deducted, so any exact deduct will do. Where runs chain more than three times ``sweep.RESTART_STEPS`` such
+      windows, the running state starts anew after about RESTART_STEPS of them, from a cover of those windows alone: 2
+      operations more for each row whose run crosses one. A window whose compensated sums may have lost what could be
+      seen is computed by the tree.
     - ``"tree"``: a run is at most 2 log2(length) nodes, which are reduced by at most one combine each to one state a
       node; on the way down from the root there are less than 2 combines a window. O(log(rows) log(windows)) calls.
     - ``"copies"``: one combine for each row of each window, in the order of rows: linear in the length of the runs.
-      What two windows share need not be neighbours in time, so there is no part that both could be put together from.
+      What two windows share need not be neighbours in time, so no partial result serves both.
 
     Parameters
     ----------
@@ -137,12 +136,12 @@ def _by_copies(operation: BoundAggregate, states: State, first: Ints, last: Ints
     """Copy each state into its windows, some windows at a time, and combine those of each in the order of rows."""
     change = np.bincount(first, minlength=windows) - np.bincount(last + 1, minlength=windows + 1)[:windows]
     counts = np.cumsum(change)
-    cuts = np.flatnonzero(np.diff(np.cumsum(counts) // COPIES, prepend=-1))
-    pieces = []
-    for begin, end in itertools.pairwise([*cuts.tolist(), windows]):
+    edges = np.flatnonzero(np.diff(np.cumsum(counts) // MAX_COPIES, prepend=-1))
+    chunks = []
+    for begin, end in itertools.pairwise([*edges.tolist(), windows]):
         rows = np.flatnonzero((first < end) & (last >= begin))
         left = np.maximum(first[rows], begin)
         lengths = np.minimum(last[rows], end - 1) - left + 1
         place = np.arange(int(lengths.sum())) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-        pieces.append(reduced(operation, states, np.repeat(rows, lengths), np.repeat(left, lengths) + place)[0])
-    return operation.scatter(windows, np.flatnonzero(counts), join(pieces))
+        chunks.append(reduced(operation, states, np.repeat(rows, lengths), np.repeat(left, lengths) + place)[0])
+    return operation.scatter(windows, np.flatnonzero(counts), join(chunks))

@@ -1,7 +1,7 @@
-"""States of windows from states that belong to a run of windows each, by a binary tree over the windows.
+"""A binary tree over windows: their states, from states that each belong to a run of windows.
 
-The segment tree of J. L. Bentley, "Solutions to Klee's rectangle problems", 1977, level by level: a run is cut into a
-few nodes, a window gets what the nodes above it have.
+The segment tree of J. L. Bentley, "Solutions to Klee's rectangle problems", 1977, level by level: a run is a few
+nodes, and a window gets the states of all nodes above it.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""States of windows from states that belong to a run of windows each, by one running state along the windows.
+"""A running state along windows: their states, from states that each belong to a run of windows.
 
 The sweep of M. I. Shamos and D. Hoey, "Geometric intersection problems", 1976: what has ended is deducted, what begins
-is combined. All runs that hang together make up a chain, and chains go on side by side.
+is combined. Runs that overlap make up a chain; chains are swept side by side.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ Rows = NDArray[np.intp]
 Lost = dict[str, NDArray[np.float64]]
 """An upper bound of what rounding took from the compensated sums of each state, by fields."""
 
-STEPS = 1 << 9
-"""A running state is started anew after so many steps, so that many of them run side by side: a call costs as much as
-some hundreds of additions."""
+RESTART_STEPS = 1 << 9
+"""The steps after which running states start anew, so that many run side by side: a call costs some hundreds of
+additions."""
 
-AN_ADDITION = 16.0 * ROUNDING * ROUNDING
-"""What adding two compensated sums may lose, as a share of the largest at hand."""
+ADDITION_LOSS = 16.0 * ROUNDING * ROUNDING
+"""What adding two compensated sums may lose, as a share of the largest of them."""
 
 
 def by_deduct(operation: BoundAggregate, states: State, first: Ints, last: Ints, windows: int) -> State:
@@ -100,10 +100,10 @@ class _Moves(NamedTuple):
 
 
 def _parts(steps: Ints, kept: Ints) -> _Parts:
-    """Chains begin where nothing is kept; long ones are cut."""
+    """Chains begin where no run goes on; long ones are split."""
     heads = np.flatnonzero(kept[steps] == 0)
     lengths = np.diff(np.append(heads, len(steps)))
-    parts = np.where(lengths > 3 * STEPS, lengths // STEPS, 1)
+    parts = np.where(lengths > 3 * RESTART_STEPS, lengths // RESTART_STEPS, 1)
     chain = np.repeat(np.arange(len(heads)), parts)
     part = np.arange(len(chain)) - np.repeat(np.cumsum(parts) - parts, parts)
     begins = heads[chain] + part * lengths[chain] // parts[chain]
@@ -126,9 +126,9 @@ def _starts(
     before = {key: np.zeros(len(parts.begins)) for key in operation.compensated}
     if not parts.anew.any():
         return heads, before
-    cuts = steps[parts.begins[parts.anew]]
-    rows, here, there = _onto(cuts, first, last)
-    within, lost = _sweep(operation, take(states, rows), here, there, len(cuts), sized=True)
+    some = steps[parts.begins[parts.anew]]
+    rows, here, there = _onto(some, first, last)
+    within, lost = _sweep(operation, take(states, rows), here, there, len(some), sized=True)
     for key, most in lost.items():
         before[key][parts.anew] = most
     anew = length(heads) + np.cumsum(parts.anew) - 1
@@ -146,21 +146,21 @@ def _run(operation: BoundAggregate, initial: State, parts: _Parts, entering: _Mo
     """The running states of all steps: one call each for those of one place in their parts, longest parts first."""
     order = np.argsort(-parts.lengths, kind="stable")
     begins, lengths = parts.begins[order], parts.lengths[order]
-    pieces, places = [take(initial, order)], [begins]
+    running_states, places = [take(initial, order)], [begins]
     active = np.searchsorted(-lengths, -np.arange(int(lengths[0])), side="left")
     for step in range(1, int(lengths[0])):
         here = begins[: int(active[step])] + step
-        running = take(pieces[-1], slice(0, len(here)))
+        running = take(running_states[-1], slice(0, len(here)))
         for function, moves in ((operation.deduct, leaving), (operation.combine, entering)):
             rows = moves.at[here]
             some = np.flatnonzero(rows >= 0)
             if len(some):
                 running = replace(running, some, function(take(running, some), take(moves.states, rows[some])))
-        pieces.append(running)
+        running_states.append(running)
         places.append(here)
     source = np.empty(int(lengths.sum()), np.intp)
     source[np.concatenate(places)] = np.arange(len(source))
-    return take(join(pieces), source)
+    return take(join(running_states), source)
 
 
 def _lost(
@@ -175,17 +175,17 @@ def _lost(
     for key in operation.compensated:
         moved = np.bincount(step, weights=_sizes(states[key])[rows], minlength=len(part))
         largest = np.maximum.reduceat(_sizes(running[key]) + moved, parts.begins)
-        lost[key] = (before[key] + AN_ADDITION * additions * largest)[part]
+        lost[key] = (before[key] + ADDITION_LOSS * additions * largest)[part]
     return lost
 
 
 def _lost_by_tree(sums: Column, first: Ints, last: Ints, windows: int) -> NDArray[np.float64]:
-    """What windows put together by the tree may have lost: a share of the sizes of all that is in them."""
+    """What windows computed by the tree may have lost: a share of the magnitudes of all that is in them."""
     operation = BoundAggregate("sizes", Sum("size"), [pa.float64()])
     sizes: State = {"total": Compensated.of(_sizes(sums)), "frames": np.ones(len(first), np.int64)}
     total = cast(Compensated, by_tree(operation, sizes, first, last, windows)["total"]).value()
     additions = 2 * len(first).bit_length() * windows.bit_length()
-    return AN_ADDITION * (1 + additions) * total
+    return ADDITION_LOSS * (1 + additions) * total
 
 
 def _sizes(sums: Column) -> NDArray[np.float64]:

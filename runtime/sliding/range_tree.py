@@ -1,4 +1,4 @@
-"""The range tree: states of rows put together two by two, of which any range of rows is a few.
+"""The range tree: states of rows combined two by two, of which a range of rows takes a few.
 
 Each level holds the states of rows 2i and 2i + 1 of the level below, so that a range of w rows is at most two of each
 level up to log2(w): the tree of J. L. Bentley, "Algorithms for Klee's rectangle problems", 1977, which K. Tangwongsan,
@@ -27,7 +27,7 @@ def by_range_tree(operation: BoundAggregate, states: State, low: Ints, high: Int
     Parameters
     ----------
     operation
-        What combines; nothing but associativity is asked of it, and rows are combined from left to right.
+        What combines: associative; rows are combined from left to right.
     states
         One state a row.
     low, high

@@ -70,12 +70,12 @@ class Scan:
         self.states = join(pieces)
 
     def position(self, block: Ints, rows: Ints) -> Ints:
-        """Where in ``states`` the state of each block's first (or last) so many rows is; ``rows`` counts from 1."""
+        """The places in ``states`` of the first (or last) ``rows`` rows of each block; ``rows`` is 1 or more."""
         return cast(Ints, self.offsets[rows - 1] + self.rank[block])
 
 
 def piece_size(lengths: Ints) -> int:
-    """The rows of a piece that blocks are best scanned in; the length of the longest block where that is at one go.
+    """The rows of the pieces in which blocks are scanned; the length of the longest block where that is in one piece.
 
     >>> piece_size(np.array([10_000])), piece_size(np.full(1_000, 500))
     (100, 500)
@@ -111,9 +111,9 @@ def beginnings(
     starts, lengths
         The blocks, shape (blocks,): their first rows, and how many rows each has (at least 1).
     block, rows
-        What is asked for, shape (beginnings,): the first ``rows`` rows (at least 1) of a block.
+        The beginnings, shape (beginnings,): the first ``rows`` rows (at least 1) of a block.
     backwards
-        Whether its last rows are asked for instead.
+        Whether to take its last rows instead.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def scanned(
     spare: int,
     backwards: bool = False,
 ) -> State:
-    """Beginnings of blocks (or ends): in two levels if a combine for each is to spare."""
+    """Beginnings of blocks (or ends): in two levels where ``spare`` combines are enough for that, else in one."""
     if len(rows) <= spare:
         return beginnings(operation, states, starts, lengths, block, rows, backwards)
     scan = Scan(operation, states, starts, lengths, backwards)

@@ -124,7 +124,7 @@ def slide(operation: BoundAggregate, states: State, low: Ints, high: Ints, way: 
 
 
 def by_runs(operation: BoundAggregate, states: State, low: Ints, high: Ints, runs: SideBySide) -> State:
-    """The blocks of long runs side by side, and the other windows as if they were all."""
+    """The blocks of long runs side by side; the other windows by two-stacks."""
     slid = {key: empty_like(column, len(low)) for key, column in states.items()}
     by_stacks_side_by_side(operation, states, runs, slid)
     if len(runs.others):
@@ -137,7 +137,7 @@ def by_runs(operation: BoundAggregate, states: State, low: Ints, high: Ints, run
 def runs(low: Ints, high: Ints, most: int, weight: Ints | None = None) -> tuple[Ints, Ints]:
     """First and past-the-last windows of runs: from one that shares no row with the window before it, on.
 
-    Runs that weigh more than ``most`` (in windows, or in what ``weight`` counts up to each window) are cut.
+    Runs that weigh more than ``most`` are split; ``weight`` is cumulative, by default 1 a window.
     """
     first = np.flatnonzero(np.concatenate([[True], low[1:] >= high[:-1]]))
     last = np.append(first[1:], len(low))
@@ -153,9 +153,9 @@ def runs(low: Ints, high: Ints, most: int, weight: Ints | None = None) -> tuple[
 
 
 def _growing(low: Ints, high: Ints) -> NDArray[np.bool_]:
-    """The windows of runs that never let go of a row, so that there is nothing to deduct and no second stack.
+    """The windows of runs with one beginning, which need neither deduct nor a second stack.
 
-    Such runs among others are not worth being taken apart unless they are long.
+    Such runs among others slide separately only where they are long.
     """
     first, last = runs(low, high, len(low))
     grows = low[first] == low[last - 1]

@@ -1,4 +1,4 @@
-"""Extremes, and whatever else may be joined twice: a window is two spans of a power of two that overlap.
+"""Extremes and other idempotent functions: a window is two overlapping spans of a power of two rows.
 
 The sparse table of M. A. Bender and M. Farach-Colton, "The LCA problem revisited", 2000: spans of 2, 4, 8, ... rows,
 each joined from two of the half. That is log2(width) vector passes over columns in the cache: 4 to 9 ns a window, where

@@ -1,4 +1,4 @@
-"""Windows around each event: so many rows, or so much time, before and after it."""
+"""Windows around each event: rows or time before and after it."""
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ class Around(Spec):
         return f"from {first} to {last}" + (" rows" if self.rows else "") + " around each event"
 
     def bind(self, time: TimeColumn, type_of: TypeOf) -> AroundRows | AroundTime:
-        """The windows on a time column, in its ticks."""
         if self.rows is not None:
             first, last = sorted(self.rows)
             first, last = first + (self.closed in ("right", "neither")), last - (self.closed in ("left", "neither"))
@@ -102,31 +101,24 @@ def around(
 
 @dataclass(frozen=True, kw_only=True)
 class AroundRows(Windows):
-    """So many rows before and after each row: a frame a row."""
+    """Rows before and after each row: a frame a row."""
 
     first: int
     last: int
     partial: bool
     unit = "rows"
     window_inputs = frozenset({"first"})
-
-    @property
-    def stamped(self) -> bool:
-        """Results have the time of their event."""
-        return True
+    stamped = True
 
     @property
     def row_span(self) -> tuple[int, int]:
-        """(lookback, lookahead) of a window, in rows."""
         return max(-self.first, 0), max(self.last, 0)
 
     def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
-        """The frame of each event."""
         assert ranks is not None
         return ranks, None
 
     def all_ranges(self, partials: PartialsView) -> Ranges:
-        """Every window over partials."""
         at = partials.window_inputs["first"]
         row = np.arange(len(at))
         least, most = partials.starts[partials.key], partials.ends[partials.key]
@@ -140,36 +132,25 @@ class AroundRows(Windows):
         return Ranges(low, high, kept, at[low], at[high - 1], at[kept])
 
     def describe(self) -> str:
-        """The windows in words."""
         fill = "as far as they go" if self.partial else "where all of them are there"
         return f"rows {self.first} to {self.last} around each row, {fill}"
 
     def describe_frames(self) -> str:
-        """How the axis is cut, in words."""
         return "one frame a row"
 
 
 @dataclass(frozen=True, kw_only=True)
 class AroundTime(Windows):
-    """So much time before and after each event: a frame a time."""
+    """Time before and after each event: a frame a time."""
 
     start: int
     end: int
     closed: str
     window_inputs = frozenset({"rows"})
-
-    @property
-    def stamped(self) -> bool:
-        """Results have the time of their event."""
-        return True
-
-    @property
-    def block(self) -> tuple[int, int]:
-        """(origin, width) in ticks: no frame straddles two of ``(ticks - origin) // width``."""
-        return 0, 1
+    stamped = True
+    block = (0, 1)
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
-        """The frame of each event."""
         if len(ticks):
             least, most = int(ticks.min()) + min(self.start, 0), int(ticks.max()) + max(self.end, 0)
             overflow_guard(least - 1, most + 1, self.time)
@@ -185,7 +166,6 @@ class AroundTime(Windows):
         return Ranges(low, high, row, (at + self.start)[row], (at + self.end)[row], at[row])
 
     def describe(self) -> str:
-        """The windows in words."""
         start, end = (self._word(ticks) for ticks in (self.start, self.end))
         return f"{start} to {end} around each event, closed={self.closed!r}"
 
@@ -193,5 +173,4 @@ class AroundTime(Windows):
         return ("-" if ticks < 0 else "") + str(describe(abs(ticks), self.time.type))
 
     def describe_frames(self) -> str:
-        """How the axis is cut, in words."""
         return "one frame a time"

@@ -111,7 +111,7 @@ def require_zone(time: TimeColumn, zone: str) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Calendar(Windows):
-    """Windows of so many months, or of so many days of a zone; ``clock`` is when in the day these start, in ticks."""
+    """Windows of months, or of days of a zone; ``clock`` is the time of day at which days start, in ticks."""
 
     calendar_unit: str
     steps: Steps
@@ -123,11 +123,9 @@ class Calendar(Windows):
 
     @property
     def frames_in_window(self) -> int:
-        """How many frames a window has."""
         return self.steps.frames_in_window
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
-        """The frame of each event, and which events are in any window (None: all)."""
         if not len(ticks):
             return ticks, None
         margin = (self.steps.size + 2 * self.steps.every) * (31 if self.calendar_unit == "month" else 1) + 2
@@ -172,13 +170,11 @@ class Calendar(Windows):
         return instants.view(pa.int64()).to_numpy()  # type: ignore[no-any-return]
 
     def frame_bounds(self, frames: Ints) -> tuple[Ints, Ints]:
-        """The first tick of each frame and the first after it."""
         start, end = self.steps.frame_bounds(frames)
         shift = self.closed == "right"
         return self.begins(start) + shift, self.begins(end) + shift
 
     def window_ids(self, partials: PartialsView) -> WindowIds:
-        """The first and the last window of each row."""
         return self.steps.windows_of(partials.frames)
 
     @property
@@ -188,11 +184,9 @@ class Calendar(Windows):
 
     @property
     def chunkable(self) -> bool:
-        """Whether windows depend on nothing but the rows in them."""
         return self.emit == "every" and self.min_fill == "partial"
 
     def all_ranges(self, partials: PartialsView) -> Ranges:
-        """Every window over partials."""
         low, high, row, number = self.steps.ranges_by_id(self.named, partials, self.empty, self.min_fill)
         start, end = self.steps.bounds(number)
         return Ranges(low, high, row, self.begins(start), self.begins(end))
@@ -202,15 +196,12 @@ class Calendar(Windows):
 
     @property
     def named(self) -> str:
-        """What kind of windows they are, in words."""
         return f"windows of {self._length(self.steps.size)} every {self._length(self.steps.every)}"
 
     def describe(self) -> str:
-        """The windows in words."""
         zone = f" in {self.zone or 'UTC'}" if pa.types.is_timestamp(self.time.type) and self.time.type.tz else ""
         ends = describe_ends(self.closed, self.empty, self.min_fill)
         return f"{self.named.removeprefix('windows of ')}{zone}, {ends}"
 
     def describe_frames(self) -> str:
-        """How the axis is cut, in words."""
         return describe_steps(self.steps, self._length)

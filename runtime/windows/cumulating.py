@@ -30,7 +30,6 @@ class Cumulating(Spec):
         return words + (f", offset by {self.offset}" if self.offset else "")
 
     def bind(self, time: TimeColumn, type_of: TypeOf) -> Cycles:
-        """The windows on a time column, in its ticks."""
         size, every = above_zero(time, self.size, "size"), above_zero(time, self.every, "every")
         if size % every:
             raise DurationError(f"size is {self.size!r} and every is {self.every!r}; expected a size in whole steps")
@@ -101,33 +100,28 @@ class Cycles(Windows):
 
     @property
     def block(self) -> tuple[int, int]:
-        """(origin, width) in ticks: no frame straddles two of ``(ticks - origin) // width``."""
         return self.offset + (self.closed == "right"), self.every
 
     @property
     def numberings(self) -> tuple[Numbering, ...]:
-        """One cut: a frame a step."""
+        """One: a frame a step."""
         return (Numbering(*self.block),)
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
-        """The frame of each event."""
         if len(ticks):
             overflow_guard(int(ticks.min()) - 2 * self.size, int(ticks.max()) + 2 * self.size, self.time)
         return (ticks - self.block[0]) // self.every, None
 
     def frame_bounds(self, frames: Ints) -> tuple[Ints, Ints]:
-        """The first tick of each frame and the first after it."""
         start = frames * self.every + self.block[0]
         return start, start + self.every
 
     def window_ids(self, partials: PartialsView) -> WindowIds:
-        """The first and the last window of each row."""
         steps = self.size // self.every
         return WindowIds(partials.frames, (partials.frames // steps + 1) * steps - 1)
 
     @property
     def chunkable(self) -> bool:
-        """Whether windows depend on nothing but the rows in them."""
         return self.emit == "every"
 
     def all_ranges(self, partials: PartialsView) -> Ranges:
@@ -140,11 +134,9 @@ class Cycles(Windows):
         return Ranges(low, high, row, start, (number + 1) * self.every + self.offset)
 
     def describe(self) -> str:
-        """The windows in words."""
         size, every = (describe(ticks, self.time.type) for ticks in (self.size, self.every))
         ends = "[start, end)" if self.closed == "left" else "(start, end]"
         return f"windows that grow by {every} up to {size}, {ends}"
 
     def describe_frames(self) -> str:
-        """How the axis is cut, in words."""
         return f"one frame every {describe(self.every, self.time.type)}; up to {self.size // self.every} to a window"

@@ -77,7 +77,7 @@ class FromAnchors(Spec):
         return found.ticks(plain(column, kind))
 
     def _check_obsolete(self, obsolete: Ints, start: Ints) -> None:
-        """R44: what was said to be needed no more never comes back, and no window reaches before it."""
+        """R44: the column ``obsolete`` never falls, and no window starts before its value of the row before."""
         back = np.flatnonzero(obsolete[1:] < obsolete[:-1])
         if len(back):
             raise QueryError(
@@ -166,16 +166,8 @@ class Anchored(Windows):
     closed: str
     empty: str
     window_inputs = frozenset({"rows"})
-
-    @property
-    def stamped(self) -> bool:
-        """Results have the time of their anchor."""
-        return True
-
-    @property
-    def forward(self) -> bool:
-        """Windows may come in any order."""
-        return False
+    stamped = True
+    forward = False
 
     def check_keys(self, names: tuple[str, ...], types: list[pa.DataType]) -> None:
         """QueryError unless the anchors' keys fit those of the events."""
@@ -195,18 +187,18 @@ class Anchored(Windows):
 
     @cached_property
     def _edges(self) -> tuple[Ints, Ints, Ints]:
-        """The sorted cuts, and which of them each window starts and ends with."""
+        """The sorted bounds of windows, and the places among them of each window's start and end."""
         begin = self.start + (self.closed in ("right", "neither"))
         stop = np.maximum(self.end + (self.closed in ("right", "both")), begin)
-        cuts = np.unique(np.concatenate([begin, stop]))
-        return cuts, np.searchsorted(cuts, begin), np.searchsorted(cuts, stop)
+        edges = np.unique(np.concatenate([begin, stop]))
+        return edges, np.searchsorted(edges, begin), np.searchsorted(edges, stop)
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
-        """The frame of each event, and which events are between the first cut and the last (None: all are wanted)."""
-        cuts = self._edges[0]
-        frames = np.searchsorted(cuts, ticks, side="right") - 1
+        """The frame of each event, and which events are between the first bound and the last (None: all)."""
+        edges = self._edges[0]
+        frames = np.searchsorted(edges, ticks, side="right") - 1
         # Where every window is for every key, the keys of all events matter.
-        return frames, (frames >= 0) & (frames < len(cuts) - 1) if self.keys else None
+        return frames, (frames >= 0) & (frames < len(edges) - 1) if self.keys else None
 
     def all_ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials, sorted by key and the time it is stamped with."""
@@ -239,10 +231,8 @@ class Anchored(Windows):
         return key[found], found
 
     def describe(self) -> str:
-        """The windows in words."""
         which = "of its key" if self.keys else "of every key"
         return f"{len(self.start)} given windows {which}, closed={self.closed!r}"
 
     def describe_frames(self) -> str:
-        """How the axis is cut, in words."""
         return f"{max(len(self._edges[0]) - 1, 0)} frames between the bounds of the given windows"

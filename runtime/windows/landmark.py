@@ -22,7 +22,7 @@ BOUNDS = {
 
 @dataclass(frozen=True)
 class Landmark(Spec):
-    """Windows that never let go of an event; made by :func:`landmark`."""
+    """Windows that keep every event since a landmark; made by :func:`landmark`."""
 
     since: Instant | None = None
     until: Instant | None = None
@@ -38,7 +38,6 @@ class Landmark(Spec):
         return f"everything{since}{until} so far, " + (f"every {self.every}" if self.every else "for each event")
 
     def bind(self, time: TimeColumn, type_of: TypeOf) -> LandmarkEvery | LandmarkEach:
-        """The windows on a time column, in its ticks."""
         since = None if self.since is None else time.instant(self.since, "since")
         until = None if self.until is None else time.instant(self.until, "until")
         if since is not None and until is not None and since > until:
@@ -63,7 +62,7 @@ def landmark(
     emit: str = "every",
     stamp: str = "interval",
 ) -> Landmark:
-    """Windows that never let go of an event: everything since a landmark so far.
+    """Windows that keep every event: everything since a landmark so far.
 
     Parameters
     ----------
@@ -110,7 +109,7 @@ def landmark(
 
 @dataclass(frozen=True, kw_only=True)
 class Bounded(Windows):
-    """What both have: their bounds, in ticks."""
+    """Bounds of landmark windows, in ticks."""
 
     since: int | None
     until: int | None
@@ -136,7 +135,6 @@ class Bounded(Windows):
         return partials.window_inputs["first"][partials.starts][partials.key[row]]
 
     def describe(self) -> str:
-        """The windows in words."""
         parts = [
             f"{word} {self.time.word(tick)}"
             for word, tick in (("since", self.since), ("until", self.until))
@@ -147,7 +145,7 @@ class Bounded(Windows):
 
 @dataclass(frozen=True, kw_only=True)
 class LandmarkEvery(Bounded):
-    """Landmark windows that end at a constant step: a frame a step, and a cut where they are frozen."""
+    """Landmark windows that end at a constant step: a frame a step, and a new frame where they freeze."""
 
     every: int
     origin: int
@@ -167,11 +165,9 @@ class LandmarkEvery(Bounded):
         return frames, self._inside(ticks)
 
     def window_ids(self, partials: PartialsView) -> WindowIds:
-        """The first and the last window of each row."""
         return WindowIds(partials.frames, partials.frames[partials.ends - 1][partials.key])
 
     def all_ranges(self, partials: PartialsView) -> Ranges:
-        """Every window over partials."""
         steps, frozen = partials.frames, np.zeros(len(partials.frames), bool)
         if self.beyond is not None:
             frozen = steps > (self.beyond - 1 - self.origin - self._shift) // self.every
@@ -182,12 +178,11 @@ class LandmarkEvery(Bounded):
         key = partials.key[row]
         low, high = partials.starts[key], np.minimum(high, open_until[key])
         end = self.origin + (number + 1) * self.every
-        cut = end if self.until is None else np.minimum(end, self.until)
-        found = Ranges(low, high, row, self.starts_of(partials, row), cut, end if self.stamp == "end" else None)
+        stop = end if self.until is None else np.minimum(end, self.until)
+        found = Ranges(low, high, row, self.starts_of(partials, row), stop, end if self.stamp == "end" else None)
         return found.where(high > low)
 
     def describe_frames(self) -> str:
-        """How the axis is cut, in words."""
         return f"one frame every {describe(self.every, self.time.type)}"
 
 
@@ -197,11 +192,7 @@ class LandmarkEach(Bounded):
 
     unit = "rows"
     window_inputs = frozenset({"first"})
-
-    @property
-    def stamped(self) -> bool:
-        """Results have the time of their event."""
-        return True
+    stamped = True
 
     def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
         """The frame of each event, and which events are not before the landmark."""
@@ -209,7 +200,6 @@ class LandmarkEach(Bounded):
         return ranks, self._inside(ticks)
 
     def all_ranges(self, partials: PartialsView) -> Ranges:
-        """Every window over partials."""
         at = partials.window_inputs["first"]
         row = np.arange(len(at))
         high = row + 1
@@ -221,5 +211,4 @@ class LandmarkEach(Bounded):
         return found.where(found.high > found.low)
 
     def describe_frames(self) -> str:
-        """How the axis is cut, in words."""
         return "one frame a row"

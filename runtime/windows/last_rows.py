@@ -1,4 +1,4 @@
-"""Windows counted in rows: the last so many."""
+"""Windows of the last n rows, or times, of each key."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ TIES = {
 
 @dataclass(frozen=True)
 class LastRows(Spec):
-    """The last so many rows of each key; made by :func:`last_rows`."""
+    """The last n rows of each key; made by :func:`last_rows`."""
 
     n: int
     every: int = 1
@@ -35,7 +35,6 @@ class LastRows(Spec):
         return f"the last {self.n} {what}" + ("" if self.every == 1 else f", every {self.every}")
 
     def bind(self, time: TimeColumn, type_of: TypeOf) -> RowSteps | TimeCounts:
-        """The windows on a time column, in its ticks."""
         if self.ties != "arrival":
             return TimeCounts(
                 time=time, emit=self.emit, gaps=self.gaps, n=self.n, every=self.every, ties=self.ties,
@@ -54,7 +53,7 @@ def last_rows(
     emit: str = "every",
     gaps: str = "warn",
 ) -> LastRows:
-    """The last so many rows: of each key, or of everything where there is none.
+    """The last n rows: of each key, or of everything where there is none.
 
     Rows are in the order of their time, then of the columns that ``ff.events(ties=)`` names, then as they came. Results
     have the time ``at`` of the row that completes them, and the times of their first and last row as ``window``.
@@ -103,26 +102,21 @@ def rows_in_words(rows: int) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class RowSteps(Windows):
-    """The last n rows of each key, every so many: a grid of windows on the axis of its rows."""
+    """The last n rows of each key, every few rows: windows at a constant step along its rows."""
 
     steps: Steps
     min_fill: str
     unit = "rows"
     window_inputs = frozenset({"rank", "rows", "first", "last"})
-
-    @property
-    def stamped(self) -> bool:
-        """Results have the time of the row that completes them."""
-        return True
+    stamped = True
 
     @property
     def row_span(self) -> tuple[int, int]:
-        """(lookback, lookahead) of a window, in rows."""
         return self.steps.size - 1, 0
 
     @property
     def step(self) -> int:
-        """Frames never straddle a multiple of so many rows."""
+        """Frames never straddle a multiple of this many rows."""
         return self.steps.every
 
     @property
@@ -131,7 +125,6 @@ class RowSteps(Windows):
         return describe_gaps(self.steps.size, self.steps.every, rows_in_words)
 
     def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
-        """The frame of each event."""
         assert ranks is not None
         return self.steps.frames(ranks)[0], None
 
@@ -149,12 +142,10 @@ class RowSteps(Windows):
         return Ranges(low, high, high - 1, partials.window_inputs["first"][low], at, at)
 
     def describe(self) -> str:
-        """The windows in words."""
         every = "" if self.steps.every == 1 else f" every {self.steps.every}"
         return f"the last {self.steps.size} rows{every}"
 
     def describe_frames(self) -> str:
-        """How the axis is cut, in words."""
         return describe_steps(self.steps, rows_in_words)
 
 
@@ -167,31 +158,21 @@ class TimeCounts(Windows):
     ties: str
     min_fill: str
     window_inputs = frozenset({"rows"})
-
-    @property
-    def stamped(self) -> bool:
-        """Results have their last time."""
-        return True
-
-    @property
-    def block(self) -> tuple[int, int]:
-        """(origin, width) in ticks: no frame straddles two of ``(ticks - origin) // width``."""
-        return 0, 1
+    stamped = True
+    block = (0, 1)
 
     @property
     def left_out(self) -> str | None:
-        """How many of the times are in no window, in words: at least so many where it is rows that windows count."""
+        """How many of the times are in no window, in words; the fewest it can be where windows count rows."""
         times = describe_gaps(self.n, self.every, lambda times: f"{times} time{'' if times == 1 else 's'}")
         return f"at least {times}" if times and self.ties == "strict" else times
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
-        """The frame of each event."""
         if len(ticks):
             overflow_guard(int(ticks.min()), int(ticks.max()) + 1, self.time)
         return ticks, None
 
     def all_ranges(self, partials: PartialsView) -> Ranges:
-        """Every window over partials."""
         times = partials.frames
         fresh = np.ones(len(times), bool)
         fresh[1:] = times[1:] != times[:-1]
@@ -200,7 +181,7 @@ class TimeCounts(Windows):
         edges = np.append(first, len(times))
         key = partials.key[first]
         begins = np.searchsorted(first, partials.starts)
-        place = np.arange(len(first)) - begins[key]  # the how manieth time of its key
+        place = np.arange(len(first)) - begins[key]  # the ordinal of the time in its key
         if self.ties == "distinct_time":
             low = np.maximum(place - self.n + 1, 0) + begins[key]
             full = place >= self.n - 1
@@ -217,12 +198,10 @@ class TimeCounts(Windows):
         return Ranges(low, high, low, times[low], at + (self.ties == "distinct_time"), at)
 
     def describe(self) -> str:
-        """The windows in words."""
         every = "" if self.every == 1 else f" every {self.every}"
         if self.ties == "distinct_time":
             return f"the last {self.n} times with all their rows{every}"
         return f"the last {self.n} rows, of whole times only{every}"
 
     def describe_frames(self) -> str:
-        """How the axis is cut, in words."""
         return "one frame a time"

@@ -41,7 +41,6 @@ class Policy(Spec):
         return tuple(dict.fromkeys(rule.column for rule in (self.evict, self.trigger) if rule.column))
 
     def bind(self, time: TimeColumn, type_of: TypeOf) -> Triggered:
-        """The windows on a time column, in its ticks."""
         until = None if self.until is None else time.instant(self.until, "until")
         return Triggered(
             time=time, emit=self.emit, gaps=self.gaps, names=self.columns, evict=self.evict, trigger=self.trigger,
@@ -146,10 +145,7 @@ class Triggered(Windows):
         """The columns of its delta policies."""
         return self.names
 
-    @property
-    def stamped(self) -> bool:
-        """Results have the time of their trigger."""
-        return True
+    stamped = True
 
     @property
     def runs(self) -> bool:
@@ -158,7 +154,6 @@ class Triggered(Windows):
 
     @property
     def named(self) -> str:
-        """What kind of windows they are, in words."""
         return f"windows that {self.describe()}"
 
     @property
@@ -172,14 +167,12 @@ class Triggered(Windows):
         return describe_gaps(self.evict_by + ticks, self.trigger_by, lambda it: str(describe(it, self.time.type)))
 
     def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
-        """The frame of each event."""
         assert ranks is not None
         if len(ticks) and self.evict.kind == "time":
             overflow_guard(int(ticks.min()) - self.evict_by, int(ticks.max()) + 1, self.time)
         return ranks, None
 
     def all_ranges(self, partials: PartialsView) -> Ranges | Coverage:
-        """Every window over partials."""
         triggers = self._triggers(partials)
         if self.evict.kind == "delta":
             return self._by_delta(partials, triggers)
@@ -253,7 +246,6 @@ class Triggered(Windows):
         return Coverage(first, last, partials.starts[triggers.key], start, end, triggers.at)
 
     def describe(self) -> str:
-        """The windows in words."""
         kind = self.time.type
         evict, trigger = (
             f"time({describe(by, kind)})" if rule.kind == "time" else str(rule)
@@ -262,5 +254,4 @@ class Triggered(Windows):
         return f"evict {evict}, trigger {trigger}"
 
     def describe_frames(self) -> str:
-        """How the axis is cut, in words."""
         return "one frame a row"

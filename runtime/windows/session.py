@@ -29,7 +29,6 @@ class Session(Spec):
         return words if self.longest is None else f"{words}, or after about {self.longest}"
 
     def bind(self, time: TimeColumn, type_of: TypeOf) -> Sessions:
-        """The windows on a time column, in its ticks."""
         gap = above_zero(time, self.gap, "gap")
         longest = None if self.longest is None else above_zero(time, self.longest, "longest")
         return Sessions(time=time, stamp=self.stamp, gap=gap, merge_touching=self.merge_touching, longest=longest)
@@ -88,16 +87,14 @@ class Sessions(Windows):
 
     @property
     def block(self) -> tuple[int, int]:
-        """(origin, width) in ticks: no frame straddles two of ``(ticks - origin) // width``."""
         return 0, self.gap
 
     @property
     def numberings(self) -> tuple[Numbering, ...]:
-        """A cut a gap, and one wherever sessions may be ended."""
+        """One by the gap; one by ``longest``, at whose multiples sessions may end."""
         return (Numbering(*self.block), *(() if self.longest is None else (Numbering(0, self.longest),)))
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
-        """The frame of each event."""
         if len(ticks):
             margin = self.gap + 2 * (self.longest or 0)
             overflow_guard(int(ticks.min()), int(ticks.max()) + margin, self.time)
@@ -137,12 +134,10 @@ class Sessions(Windows):
         return Ranges(low, high, low, first[low], np.minimum(last[high - 1] + self.gap, end[reached]))
 
     def describe(self) -> str:
-        """The windows in words."""
         touching = "are one" if self.merge_touching else "stay apart"
         gap = describe(self.gap, self.time.type)
         ended = "" if self.longest is None else f", ended after about {describe(self.longest, self.time.type)}"
         return f"sessions, [first event, last event + {gap}); those that touch {touching}{ended}"
 
     def describe_frames(self) -> str:
-        """How the axis is cut, in words."""
         return f"one frame every {describe(self.gap, self.time.type)}, the gap between sessions"

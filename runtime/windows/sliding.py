@@ -220,21 +220,18 @@ class TickSteps(Windows):
 
     @property
     def block(self) -> tuple[int, int]:
-        """(origin, width) in ticks: no frame straddles two of ``(ticks - origin) // width``."""
         return self.steps.offset + self._shift, self.steps.every
 
     @property
     def numberings(self) -> tuple[Numbering, ...]:
-        """One cut: a frame a step, or two."""
+        """One: a frame a step, or two."""
         return (Numbering(*self.block, self.steps.rest, self.steps.steps > 0),)
 
     @property
     def frames_in_window(self) -> int:
-        """How many frames a window has."""
         return self.steps.frames_in_window
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
-        """The frame of each event, and which events are in any window (None: all)."""
         if not len(ticks):
             return ticks, None
         margin = self.steps.size + 2 * self.steps.every
@@ -242,19 +239,16 @@ class TickSteps(Windows):
         return self._frames(ticks)
 
     def frames_unchecked(self, ticks: Ints) -> Ints:
-        """The frames of times between two whose frames are known: these are in range as well."""
         return self._frames(ticks)[0]
 
     def _frames(self, ticks: Ints) -> tuple[Ints, Mask | None]:
         return self.steps.frames(ticks - self._shift if self._shift else ticks)
 
     def frame_bounds(self, frames: Ints) -> tuple[Ints, Ints]:
-        """The first tick of each frame and the first after it."""
         start, end = self.steps.frame_bounds(frames)
         return start + self._shift, end + self._shift
 
     def window_ids(self, partials: PartialsView) -> WindowIds:
-        """The first and the last window of each row."""
         return self.steps.windows_of(partials.frames)
 
     @property
@@ -264,17 +258,14 @@ class TickSteps(Windows):
 
     @property
     def chunkable(self) -> bool:
-        """Whether windows depend on nothing but the rows in them."""
         return self.emit == "every" and self.min_fill == "partial"
 
     def all_ranges(self, partials: PartialsView) -> Ranges:
-        """Every window over partials."""
         low, high, row, number = self.steps.ranges_by_id(self.named, partials, self.empty, self.min_fill)
         return Ranges(low, high, row, *self.steps.bounds(number))
 
     @property
     def named(self) -> str:
-        """What kind of windows they are, in words."""
         return f"windows of {self._length(self.steps.size)} every {self._length(self.steps.every)}"
 
     def _length(self, ticks: int) -> str:
@@ -285,9 +276,7 @@ class TickSteps(Windows):
         return describe_ends(self.closed, self.empty, self.min_fill)
 
     def describe(self) -> str:
-        """The windows in words."""
         return f"{self.named.removeprefix('windows of ')}, {self.describe_ends()}"
 
     def describe_frames(self) -> str:
-        """How the axis is cut, in words."""
         return describe_steps(self.steps, self._length)

@@ -54,11 +54,7 @@ class Snapshots(Windows):
     """Snapshot windows: a frame is what lies between two changes, known once all events are."""
 
     whole_frames = True
-
-    @property
-    def block(self) -> tuple[int, int]:
-        """(origin, width) in ticks: no frame straddles two of ``(ticks - origin) // width``."""
-        return 0, 1
+    block = (0, 1)
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
         """The frame of each event's start, or of its last tick: that tick."""
@@ -90,9 +86,7 @@ class Snapshots(Windows):
         return Ranges(row, row + 1, row, partials.window_inputs["first"], partials.window_inputs["last"])
 
     def describe(self) -> str:
-        """The windows in words."""
         return "one between any two changes"
 
     def describe_frames(self) -> str:
-        """How the axis is cut, in words."""
         return "wherever an event of the key starts or ends"

@@ -96,7 +96,7 @@ class Windows(ABC):
     Attributes
     ----------
     unit
-        What frames are stretches of: ``"time"``, or ``"rows"``, the rows of each key in their order.
+        What frames divide: ``"time"``, or ``"rows"``, the rows of each key in their order.
     window_inputs
         What must be known of every partial: ``"rows"`` (how many events it has), ``"first"`` and ``"last"`` (their
         least and greatest tick), ``"rank"`` (their least row number), or, where a frame is one row, the values of a
@@ -124,7 +124,7 @@ class Windows(ABC):
 
     @property
     def step(self) -> int:
-        """Where windows have a row span: no frame straddles a multiple of so many rows."""
+        """Where windows have a row span: no frame straddles a multiple of this many rows."""
         return 1
 
     def check_keys(self, names: tuple[str, ...], types: list[pa.DataType]) -> None:  # noqa: B027  # most fit any
@@ -156,7 +156,7 @@ class Windows(ABC):
 
     @property
     def runs(self) -> bool:
-        """Whether windows may be no ranges of rows, but whatever of them is left."""
+        """Whether a window may lack rows between its first and last, so that windows are a Coverage."""
         return False
 
     @property
@@ -166,7 +166,7 @@ class Windows(ABC):
 
     @property
     def numberings(self) -> tuple[Numbering, ...] | None:
-        """Cuts of the axis the sum of whose numbers is the number of a frame; None: frames are not so simple."""
+        """Numberings whose sum is the number of a frame; None where integer division does not give it."""
         return None
 
     @property
@@ -179,7 +179,7 @@ class Windows(ABC):
         """The frame of each event, never falling with time, and which events are in any window (None: all)."""
 
     def frames_unchecked(self, ticks: Ints) -> Ints:
-        """The frames of times between two whose frames are known."""
+        """The frames of times that lie between times already passed to :meth:`frames`: without its checks of range."""
         return self.frames(ticks, None)[0]
 
     @abstractmethod
@@ -192,19 +192,15 @@ class Windows(ABC):
 
     @property
     def chunkable(self) -> bool:
-        """Whether the windows of some numbers can be had from the rows in them, and those just before and after."""
+        """Whether windows depend only on the rows in them, so that a key's windows can be made in chunks."""
         return False
 
-    @property
-    def _on_change(self) -> bool:
-        return self.emit == "on_change"
-
     def ranges(self, partials: PartialsView) -> Ranges | Coverage:
-        """The windows over partials whose results are wanted."""
-        found = self.all_ranges(partials)
+        """The windows over partials, without those that ``emit`` leaves out."""
+        found, on_change = self.all_ranges(partials), self.emit == "on_change"
         if isinstance(found, Coverage):
-            return found.where(changed(found.first, found.last, partials.key[found.row])) if self._on_change else found
-        if self._on_change and len(found.low):
+            return found.where(changed(found.first, found.last, partials.key[found.row])) if on_change else found
+        if on_change and len(found.low):
             key, empty = partials.key[found.row], found.high == found.low
             same = (found.low[1:] == found.low[:-1]) & (found.high[1:] == found.high[:-1])
             same = (same | (empty[1:] & empty[:-1])) & (key[1:] == key[:-1])
@@ -228,9 +224,9 @@ class Windows(ABC):
             A tick in the frame in which the events of each partial start, and one in that in which they end.
         """
         begin, end = self.frames(first, None)[0], self.frames(until, None)[0]
-        stretches = join_intervals(self.describe(), partials, begin, end)
-        bounds = self.frame_bounds(stretches.frames.frames)
-        return stretches if bounds is None else stretches._replace(ticks=bounds[1] - bounds[0])
+        live = join_intervals(self.describe(), partials, begin, end)
+        bounds = self.frame_bounds(live.frames.frames)
+        return live if bounds is None else live._replace(ticks=bounds[1] - bounds[0])
 
     @abstractmethod
     def describe(self) -> str:
@@ -251,7 +247,7 @@ def one_of(argument: str, value: object, choices: Mapping[str, str] | tuple[str,
 
 
 def whole(argument: str, value: object, least: int) -> int:
-    """An argument that counts something; QueryError unless it is an integer of at least so many."""
+    """An argument that counts something; QueryError unless it is an integer of ``least`` or more."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise QueryError(f"{argument} is {value!r}; expected an integer of {least} or more")
     return int(value)

@@ -145,7 +145,7 @@ TYPES = [
 @pytest.mark.parametrize(("type", "values"), TYPES, ids=lambda each: str(each)[:20])
 @given(data=st.data(), window=SIZES, steps=st.integers(1, 6))
 def test_averages(type: pa.DataType, values: Any, data: st.DataObject, window: tuple[int, int], steps: int) -> None:
-    with patch.object(sweep, "STEPS", steps):
+    with patch.object(sweep, "RESTART_STEPS", steps):
         check(TimeWeightedAverage("x"), type, data.draw(events_of(values)), *window)
 
 

@@ -184,7 +184,7 @@ def test_all_ways_give_the_same(over: Runs, data: st.DataObject, steps: int) -> 
     values = data.draw(st.lists(INTS, min_size=len(over.first), max_size=len(over.first)))
     bound = BoundAggregate("x", ff.Sum("x"), [pa.int64()])
     expected = [sum(own) if own else None for own in over.own(values)]
-    with patch.object(sweep, "STEPS", steps), patch("framefold.runtime.intervals.coverage.COPIES", steps):
+    with patch.object(sweep, "RESTART_STEPS", steps), patch("framefold.runtime.intervals.coverage.MAX_COPIES", steps):
         for way in WAYS:
             assert covered(bound, values, over, way) == expected
 
@@ -192,7 +192,7 @@ def test_all_ways_give_the_same(over: Runs, data: st.DataObject, steps: int) -> 
 @given(over=runs(40), data=st.data(), steps=st.integers(1, 4))
 def test_nothing_is_deducted_that_is_not_there(over: Runs, data: st.DataObject, steps: int) -> None:
     values = data.draw(st.lists(INTS, min_size=len(over.first), max_size=len(over.first)))
-    with patch.object(sweep, "STEPS", steps):
+    with patch.object(sweep, "RESTART_STEPS", steps):
         assert covered(BoundAggregate("x", Bag("x"), [pa.int64()]), values, over) == [
             sorted(own) for own in over.own(values)
         ]
@@ -296,9 +296,9 @@ def test_operations_of_a_long_line_by_deduct(longest: int) -> None:
     operations = operation.combined + operation.deducted - (rows - begin) - (rows - end) - 2 * over.windows
     assert operations <= 2 * np.count_nonzero(over.last - over.first >= 1)
     if longest <= 60:
-        crossing = 40_000 / sweep.STEPS * longest  # one event a window on average lives for half of `longest`
+        crossing = 40_000 / sweep.RESTART_STEPS * longest  # one event a window on average lives for half of `longest`
         assert operations <= 2 * crossing
-    assert operation.calls <= 2 * 3 * sweep.STEPS + 2 * 40_000 // sweep.STEPS + 100
+    assert operation.calls <= 2 * 3 * sweep.RESTART_STEPS + 2 * 40_000 // sweep.RESTART_STEPS + 100
 
 
 @pytest.mark.parametrize("over", SHAPES)
@@ -323,7 +323,7 @@ def test_copies_are_made_some_windows_at_a_time() -> None:
     windows = over.own(letters.tolist())
     for room in (1, 50, 1 << 20):
         text.combined = 0
-        with patch("framefold.runtime.intervals.coverage.COPIES", room):
+        with patch("framefold.runtime.intervals.coverage.MAX_COPIES", room):
             states = cover(bound, {"text": letters}, over.first, over.last, over.windows)
         assert states["text"].tolist() == ["".join(own) for own in windows]
         assert text.combined == sum(len(own) - 1 for own in windows if own)
@@ -351,7 +351,7 @@ def test_nasty_values_pass_through(over: Runs, data: Any, steps: int) -> None:
         if data is None
         else data.draw(st.lists(st.sampled_from(NASTY), min_size=size, max_size=size))
     )
-    with patch.object(sweep, "STEPS", steps):
+    with patch.object(sweep, "RESTART_STEPS", steps):
         for way in WAYS:
             check_floats(values, over, way)
 
@@ -359,7 +359,7 @@ def test_nasty_values_pass_through(over: Runs, data: Any, steps: int) -> None:
 @given(over=runs(), data=st.data(), steps=st.integers(1, 4))
 def test_any_floats(over: Runs, data: st.DataObject, steps: int) -> None:
     values = data.draw(st.lists(st.floats(), min_size=len(over.first), max_size=len(over.first)))
-    with patch.object(sweep, "STEPS", steps):
+    with patch.object(sweep, "RESTART_STEPS", steps):
         check_floats(values, over)
 
 
@@ -423,7 +423,7 @@ def test_doubtful_windows_are_few() -> None:
         assert not again
         values[10_000] = 1e300
         check_floats(values, over, every=97)
-        assert 0 < sum(again) < 3 * 3 * sweep.STEPS
+        assert 0 < sum(again) < 3 * 3 * sweep.RESTART_STEPS
 
 
 def test_plain_floats_of_a_users_own_are_never_deducted() -> None:
