@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
 from typing import Any, Literal
 
-import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
@@ -32,22 +30,7 @@ class DistinctSketch(Sketch):
         each = found.tolist()
         if not numbers:
             each = [text or EMPTY for text in each]
-        ends = np.cumsum(sizes).tolist()
-        made = []
-        for start, stop in itertools.pairwise([0, *ends]):
-            sketch = self.empty()
-            feed(sketch.update, each[start:stop])
-            made.append(self.bytes_of(sketch))
-        return made
-
-    def empty(self) -> Any:
-        """A sketch of no values."""
-        raise AssertionError("written by every sketch")
-
-    def bytes_of(self, sketch: Any) -> bytes:
-        """A serialized sketch."""
-        made: bytes = sketch.serialize()
-        return made
+        return self.sketch_each(sizes, lambda sketch, own: feed(sketch.update, each[own]))
 
 
 class ApproxCountDistinct(DistinctSketch):

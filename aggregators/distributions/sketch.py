@@ -7,6 +7,7 @@ can be read by every library of Apache DataSketches. Sketches never deduct; wind
 from __future__ import annotations
 
 import importlib
+import itertools
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Literal, cast
@@ -96,9 +97,33 @@ class Sketch(AggregateOperation):
         """The sketch of each frame's values."""
         raise AssertionError("written by every sketch")
 
+    def sketch_each(self, sizes: Ints, update: Callable[[Any, slice], None]) -> list[bytes]:
+        """A serialized sketch of each frame; ``update`` is given the sketch and which items are the frame's."""
+        made = []
+        for start, stop in itertools.pairwise([0, *np.cumsum(sizes).tolist()]):
+            sketch = self.empty()
+            update(sketch, slice(start, stop))
+            made.append(self.bytes_of(sketch))
+        return made
+
+    def empty(self) -> Any:
+        """A sketch of no values."""
+        raise AssertionError("written by every sketch")
+
+    def bytes_of(self, sketch: Any) -> bytes:
+        """A serialized sketch."""
+        made: bytes = sketch.serialize()
+        return made
+
+    def read(self, sketch: bytes) -> Any:
+        """A sketch of what it was serialized to."""
+        raise AssertionError("written by every sketch")
+
     def union(self, sketches: Sequence[bytes]) -> bytes:
         """One sketch of several, which are left as they are; the empty sketch of none."""
-        raise AssertionError("written by every sketch")
+        union = self.empty()
+        feed(union.merge, map(self.read, sketches))
+        return self.bytes_of(union)
 
     def value(self, sketch: bytes) -> Any:
         """The result of a sketch; of no sketch where it is empty bytes."""

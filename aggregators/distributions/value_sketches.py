@@ -93,25 +93,17 @@ class ApproxQuantile(Sketch):
 
     def sketched(self, frames: Frames, values: Values) -> list[bytes]:
         numbers = floats(values)[rows_by_frame(frames, frames.order)]
-        ends = np.cumsum(frames.count()).tolist()
-        made = []
-        for start, stop in itertools.pairwise([0, *ends]):
-            sketch = self._empty()
-            mine = numbers[start:stop]
-            if self.method == "req":  # the library has arrays of float32 only
-                feed(sketch.update, mine[~np.isnan(mine)].tolist())
-            else:
-                sketch.update(mine)
-            made.append(self._bytes(sketch))
-        return made
 
-    def union(self, sketches: Sequence[bytes]) -> bytes:
-        union = self._empty()
-        feed(union.merge, map(self._read, sketches))
-        return self._bytes(union)
+        def update(sketch: Any, own: slice) -> None:
+            if self.method == "req":  # the library has arrays of float32 only
+                feed(sketch.update, numbers[own][~np.isnan(numbers[own])].tolist())
+            else:
+                sketch.update(numbers[own])
+
+        return self.sketch_each(frames.count(), update)
 
     def value(self, sketch: bytes) -> Any:
-        read = self._read(sketch) if sketch else None
+        read = self.read(sketch) if sketch else None
         if read is None or read.is_empty():
             return None
         if self.method == "tdigest":
@@ -120,17 +112,17 @@ class ApproxQuantile(Sketch):
             found = [read.get_quantile(each, True) for each in self.q]
         return found[0] if self.one else found
 
-    def _empty(self) -> Any:
+    def empty(self) -> Any:
         known = library()
         if self.method == "req":
             return known.req_items_sketch(self.k, True)
         return (known.kll_doubles_sketch if self.method == "kll" else known.tdigest_double)(self.k)
 
-    def _bytes(self, sketch: Any) -> bytes:
+    def bytes_of(self, sketch: Any) -> bytes:
         made: bytes = sketch.serialize(library().PyDoublesSerDe()) if self.method == "req" else sketch.serialize()
         return made
 
-    def _read(self, sketch: bytes) -> Any:
+    def read(self, sketch: bytes) -> Any:
         known = library()
         if self.method == "req":
             return known.req_items_sketch.deserialize(sketch, known.PyDoublesSerDe())
@@ -208,18 +200,7 @@ class FrequentItems(Sketch):
         if numbers:  # the library's sketches of strings are twice as fast as those of Python objects
             each = list(map(repr, each))
         weights = count.tolist()
-        ends = np.cumsum(sizes).tolist()
-        made = []
-        for start, stop in itertools.pairwise([0, *ends]):
-            sketch = self._empty()
-            feed(sketch.update, each[start:stop], weights[start:stop])
-            made.append(self._bytes(sketch))
-        return made
-
-    def union(self, sketches: Sequence[bytes]) -> bytes:
-        union = self._empty()
-        feed(union.merge, map(self._read, sketches))
-        return self._bytes(union)
+        return self.sketch_each(sizes, lambda sketch, own: feed(sketch.update, each[own], weights[own]))
 
     def value(self, sketch: bytes) -> Any:
         raise AssertionError("finished all at once")
@@ -238,7 +219,7 @@ class FrequentItems(Sketch):
 
     def _counted(self, sketch: bytes) -> list[tuple[Any, int]]:
         """The items of a sketch and their counts."""
-        rows = self._read(sketch).get_frequent_items(library().frequent_items_error_type.NO_FALSE_NEGATIVES)
+        rows = self.read(sketch).get_frequent_items(library().frequent_items_error_type.NO_FALSE_NEGATIVES)
         return [(row[0] if self.number is None else self.number(row[0]), row[1]) for row in rows]
 
     def _values(self, found: list[Any]) -> pa.Array:
@@ -249,22 +230,14 @@ class FrequentItems(Sketch):
             return restored(numbers.view(dtype) if dtype.kind in "mM" else numbers.astype(dtype), self.type)
         if pa.types.is_time(self.type):
             return pa.array(found, type=f"int{self.type.bit_width}").view(self.type)
-        if (
-            pa.types.is_binary(self.type)
-            or pa.types.is_large_binary(self.type)
-            or pa.types.is_fixed_size_binary(self.type)
-        ):
+        if "binary" in str(self.type):
             return pa.array([each.encode("latin-1") for each in found], type=self.type)
         return pa.array(found, type=pa.string()).cast(self.type)
 
-    def _empty(self) -> Any:
+    def empty(self) -> Any:
         return library().frequent_strings_sketch(self.precision)
 
-    def _bytes(self, sketch: Any) -> bytes:
-        made: bytes = sketch.serialize()
-        return made
-
-    def _read(self, sketch: bytes) -> Any:
+    def read(self, sketch: bytes) -> Any:
         return library().frequent_strings_sketch.deserialize(sketch)
 
     number: Callable[[str], Any] | None = None
