@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -16,18 +16,16 @@ from ..states.compensated import Compensated
 from ..states.fields import Column
 from ..states.limbs import Exact
 from ..states.ragged import Ragged
+from .checked import CheckedOperation
 from .frames import Frames
 from .operation import Operation, State
 from .sample_columns import sample
-
-if TYPE_CHECKING:
-    from .bound import BoundAggregate
 
 TRIALS = 64
 """Pairs of states on which an undeclared operation is tried for commutativity."""
 
 
-law_trial: Callable[[BoundAggregate], str | None] | None = None
+law_trial: Callable[[Any], str | None] | None = None
 """How a bound operation breaks a law, in words: the laws, which know operations, put their trial here."""
 
 _tries_laws = ContextVar("tries_laws", default=True)
@@ -43,7 +41,7 @@ def laws_untried() -> Iterator[None]:
         _tries_laws.reset(token)
 
 
-def states_of_samples(bound: BoundAggregate) -> State | None:
+def states_of_samples(bound: CheckedOperation) -> State | None:
     """States of made-up events, in time order; None where no events can be made up for its types."""
     rows = 4 * TRIALS
     columns = [sample(type, rows, seed) for seed, type in enumerate(bound.types)]
@@ -54,7 +52,7 @@ def states_of_samples(bound: BoundAggregate) -> State | None:
     return bound.accumulate(frames, [cast(pa.Array, column) for column in columns])
 
 
-def result_type(bound: BoundAggregate) -> pa.DataType:
+def result_type(bound: CheckedOperation) -> pa.DataType:
     """The type of an operation's results: the declared one, or that of a trial.
 
     Raises
@@ -106,7 +104,7 @@ def named_type(spec: Operation, declared: Any) -> pa.DataType | None:
         ) from error
 
 
-def commutes(bound: BoundAggregate) -> bool:
+def commutes(bound: CheckedOperation) -> bool:
     """Whether ``combine`` gives the same both ways round on all trials; False, the safe answer, where unknown."""
     try:
         states = states_of_samples(bound)
@@ -120,7 +118,7 @@ def commutes(bound: BoundAggregate) -> bool:
         return False
 
 
-def check_ufuncs(bound: BoundAggregate) -> None:
+def check_ufuncs(bound: CheckedOperation) -> None:
     """OperationError where the functions of ``ufuncs`` are not what ``combine`` does, as far as trials can tell."""
     declared = ", ".join(map(repr, bound.fields))
     for key, function in bound.ufuncs.items():
@@ -148,7 +146,7 @@ def check_ufuncs(bound: BoundAggregate) -> None:
             )
 
 
-def check_laws(bound: BoundAggregate) -> None:
+def check_laws(bound: CheckedOperation) -> None:
     """OperationError where ``create`` is no identity or ``combine`` is not associative, as far as trials can tell."""
     if law_trial is None or not _tries_laws.get():
         return

@@ -12,7 +12,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...aggregators.contract.bound import BoundAggregate, length
+from ...aggregators.contract.bound import BoundAggregate
+from ...aggregators.contract.checked import length
 from ...aggregators.contract.operation import State
 from ...aggregators.states.compensated import Compensated
 from ...aggregators.states.fields import Column
