@@ -6,13 +6,8 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from ..aggregators.contract.bound import BoundAggregate
-from ..aggregators.intervals.time_weighted import lifetimes_of
-from .intervals.coverage import way_of
 from .plan.plan import Plan
-from .sliding.block_scan import has_columns
-from .sliding.kernels import has_kernels
-from .windows import Windows
+from .results.sliding_choice import choose
 
 
 @dataclass(frozen=True)
@@ -38,53 +33,25 @@ class Explanation:
 
 
 def explain(plan: Plan, engine: str, stages: Sequence[tuple[str, str]]) -> Explanation:
-    """The explanation of a query.
+    """The explanation of a plan.
 
     Parameters
     ----------
-    query
-        A bound query.
+    plan
+        What would run.
     engine
         What runs it, such as ``"Spark"``.
     stages
         Pairs of a stage's name and where it runs, from the engine.
     """
-    windows, frames = plan.axis.windows, plan.axis.describe_frames()
     by = f"key {', '.join(plan.by)}" if plan.by else "one key: everything"
     rows = [
         ("events", f"time {plan.time} ({plan.times.type}), {by}; columns read: {', '.join(plan.columns)}"),
-        ("frames", frames),
-        *(("windows", each.describe()) for each in windows),
+        ("frames", plan.axis.describe_frames()),
+        *(("windows", each.describe()) for each in plan.axis.windows),
     ]
     for name, bound in plan.outputs.items():
-        ways = dict.fromkeys(way(plan, bound, windows[number]) for number in plan.over[name])
+        ways = dict.fromkeys(choose(plan, name, number).words for number in plan.over[name])
         order = "" if bound.commutative else "; order-sensitive, so merged in time order"
         rows.append((f"{name} = {bound.spec!r}", f"{bound.result}; {'; '.join(ways)}{order}"))
     return Explanation(f"framefold on {engine}", (*rows, *stages))
-
-
-def way(plan: Plan, bound: BoundAggregate, windows: Windows) -> str:
-    """How the windows of an output are put together, what that costs, and why."""
-    deducts, why = bound.deducts
-    if plan.until is not None:
-        if lifetimes_of(bound) is not None:
-            return "slides by deduct over clipped lifetimes (5 element operations a frame at most)"
-        return {
-            "deduct": f"covers by deduct (2 element operations a window, however long events live): {why}",
-            "tree": f"covers by a tree over the windows (O(log n) element operations a window): {why}",
-            "copies": "covers by copies (an element operation for each window of each event): order matters",
-        }[way_of(bound)]
-    if windows.frames_in_window == 1 and len(plan.axis.windows) == 1:
-        return "slides by nothing to slide (no element operations): a window is one frame"
-    if windows.runs:
-        cost = "2" if deducts else "O(log n)"
-        return f"slides by what is in each window, row by row ({cost} element operations a window): {why}"
-    if not windows.forward:
-        return "slides by a range tree (O(log n) element operations a window) where windows move back: they may"
-    cost = "2 element operations a window" if deducts else "at most 3 element operations a window"
-    more = ""
-    if has_kernels(bound):
-        more = "; by kernels, without calls"
-    elif deducts and has_columns(bound):
-        more = "; long runs of windows by two-stacks side by side (3), in fewer calls"
-    return f"slides by {'deduct' if deducts else 'two-stacks'} ({cost}): {why}{more}"

@@ -21,6 +21,7 @@ from .partials.partials import Partials, states_of
 from .plan.plan import Plan
 from .results.chunks import Chunk, chunks
 from .results.finish import finish
+from .results.sliding_choice import choose
 from .sliding.slide import slide
 from .windows import Coverage, Ranges
 
@@ -65,11 +66,11 @@ def states_of_windows(plan: Plan, partials: Partials, name: str, windows: Window
     """The states of an output over each kind of windows that it is over."""
     bound, states = plan.outputs[name], states_of(plan, partials, name)
     for number in plan.over[name]:
-        found = windows[number]
+        found, choice = windows[number], choose(plan, name, number)
         if isinstance(found, Lifespans):
-            yield states_of_lifespans(bound, states, found, plan.axis.windows[number].whole_frames)
+            yield states_of_lifespans(bound, states, found, plan.axis.windows[number].whole_frames, choice.cover)
         elif isinstance(found, Ranges):
-            yield slide(bound, states, found.low, found.high)
+            yield slide(bound, states, found.low, found.high, choice.slide)
         else:
             rows = np.flatnonzero(found.first <= found.last)
-            yield cover(bound, take(states, rows), found.first[rows], found.last[rows], len(found.row))
+            yield cover(bound, take(states, rows), found.first[rows], found.last[rows], len(found.row), choice.cover)

@@ -14,7 +14,7 @@ from ...aggregators.states.rows import take
 from ..frames.partials_view import changed
 from ..sliding.slide import slide
 from ..windows import Ints, LiveFrames, PartialsView, Ranges, Windows
-from .coverage import cover, over_frames
+from .coverage import Way, cover, over_frames
 
 
 class Lifespans(NamedTuple):
@@ -65,15 +65,18 @@ def _runs(found: Ranges, alive: LiveFrames) -> tuple[Ints, Ints]:
     return np.where(some, filled[np.minimum(first, len(filled) - 1)], 1), np.where(some, filled[last], 0)
 
 
-def states_of_lifespans(bound: BoundAggregate, states: State, found: Lifespans, whole: bool) -> State:
+def states_of_lifespans(
+    bound: BoundAggregate, states: State, found: Lifespans, whole: bool, way: Way | None = None
+) -> State:
     """The state of each window: of all events that live in it, or of their lives as far as they are in it.
 
-    ``whole`` says that events live all through every frame they are in.
+    ``whole`` says that events live all through every frame they are in, ``way`` how whole events cover windows.
     """
     inside = np.flatnonzero(found.first <= found.last)
     operation = lifetimes_of(bound)
     if operation is None:
-        return cover(bound, take(states, inside), found.first[inside], found.last[inside], len(found.ranges.row))
+        first, last = found.first[inside], found.last[inside]
+        return cover(bound, take(states, inside), first, last, len(found.ranges.row), way)
     alive = found.alive
     assert alive.ticks is not None
     if whole:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
 from ...aggregators.errors import QueryError
-from ...runtime.accumulate.sql_request import why_not
+from ...runtime.accumulate.sql_accumulate import why_not
 from ...runtime.plan.plan import Plan
 from ...runtime.results.row_blocks import in_blocks
 from ..options import Options

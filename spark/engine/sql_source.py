@@ -9,7 +9,7 @@ from pyspark.errors import ArithmeticException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from ...runtime.accumulate.sql_request import FRAME, TICKS, Request, TooManyRows, quoted
+from ...runtime.accumulate.sql_accumulate import FRAME, TICKS, SqlAccumulate, TooManyRows, quoted
 from ...runtime.partials.partials import Partials
 from ..convert.names import type_in
 from ..input.ordering import in_ticks
@@ -25,38 +25,38 @@ def named(texts: Mapping[str, str]) -> list[str]:
     return [f"{text} as {name}" for name, text in texts.items()]
 
 
-def aggregated(events: DataFrame, request: Request) -> DataFrame:
-    """One row for each key and frame, with what the operations' states are made of; ``request.partials`` reads it.
+def aggregated(events: DataFrame, sql: SqlAccumulate) -> DataFrame:
+    """One row for each key and frame, with what the operations' states are made of; ``sql.partials`` reads it.
 
     Parameters
     ----------
     events
         With the query's columns.
-    request
+    sql
         What to compute.
     """
-    plan = request.plan
+    plan = sql.plan
     time = quoted(plan.time)
     if plan.null_time == "drop":
         events = events.where(f"{time} is not null")
     # As few projections as there can be: Spark analyses each by itself, which takes as long as some 100,000 events.
     # And all as text: a function called on a Column is several trips to the JVM.
     ticks = {TICKS: in_ticks(time, type_in(events, plan.time))}
-    first, *later = request.steps or [{}]
+    first, *later = sql.steps or [{}]
     # What is last goes into one projection with the groups, which must not be made of it.
-    last = later.pop() if later and not set(request.subgroup_by) & set(later[-1]) else {}
+    last = later.pop() if later and not set(sql.subgroup_by) & set(later[-1]) else {}
     plain = {f"c{place}": quoted(name) for place, name in enumerate(plan.columns)}
     rows = events.selectExpr(*named(ticks | plain | first))
-    if request.inside is not None:
-        rows = rows.where(f"{TICKS} is null or {request.inside}")
+    if sql.inside is not None:
+        rows = rows.where(f"{TICKS} is null or {sql.inside}")
     for steps in later:
         rows = rows.selectExpr("*", *named(steps))
     keys = {f"k{place}": f"c{plan.columns.index(name)}" for place, name in enumerate(plan.by)}
-    words = {word for text in request.aggregates.values() for word in WORD.findall(text)}
+    words = {word for text in sql.aggregates.values() for word in WORD.findall(text)}
     used = [name for steps in (ticks, plain, first, *later) for name in steps if name in words]
-    rows = rows.selectExpr(*named(keys | request.groups | last), *used)
-    names = [*keys, *request.groups]
-    return rows.groupBy(*names).agg(*map(f.expr, named(request.aggregates)))
+    rows = rows.selectExpr(*named(keys | sql.groups | last), *used)
+    names = [*keys, *sql.groups]
+    return rows.groupBy(*names).agg(*map(f.expr, named(sql.aggregates)))
 
 
 class SqlSource:
@@ -68,20 +68,20 @@ class SqlSource:
     def collect(self, limit: int | None) -> Partials | None:
         plan = self.job.plan
         try:
-            return self._collect(Request(plan, small_counts=True), limit)
+            return self._collect(SqlAccumulate(plan, small_counts=True), limit)
         except (ArithmeticException, TooManyRows):  # of the user's own, or more rows than these integers have room for
-            return self._collect(Request(plan), limit)
+            return self._collect(SqlAccumulate(plan), limit)
 
     def distribute(self) -> PartialRows:
         # Each group once, and read where it is slid; merging would take it to Python twice.
-        return PartialRows(aggregated(self.df, Request(self.job.plan)), tasks.slide_sql, (FRAME,), merges=False)
+        return PartialRows(aggregated(self.df, SqlAccumulate(self.job.plan)), tasks.slide_sql, (FRAME,), merges=False)
 
     def release(self, result: DataFrame | None) -> None:
         pass
 
-    def _collect(self, request: Request, limit: int | None) -> Partials | None:
-        groups = aggregated(self.df, request)
+    def _collect(self, sql: SqlAccumulate, limit: int | None) -> Partials | None:
+        groups = aggregated(self.df, sql)
         with conf_overrides(self.df.sparkSession, FASTER_GROUPING):
             # Counting them first, persisted, would take a third longer.
             found = groups.toArrow() if limit is None else groups.limit(limit + 1).toArrow()
-        return request.partials(found) if limit is None or len(found) <= limit else None
+        return sql.partials(found) if limit is None or len(found) <= limit else None

@@ -15,7 +15,7 @@ from pyspark.sql import types as t
 
 from ...runtime import pipeline
 from ...runtime.accumulate.accumulate import in_portions
-from ...runtime.accumulate.sql_request import Request
+from ...runtime.accumulate.sql_accumulate import SqlAccumulate
 from ...runtime.partials.partials import Partials
 from ...runtime.plan.plan import Plan
 from ...runtime.results.row_blocks import with_neighbours
@@ -111,8 +111,8 @@ def slide(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
 
 def slide_sql(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Groups that Spark has aggregated, sorted by key and frame, to results."""
-    request = Request(job.plan)
-    yield from _slide(job, lambda some: request.partials(pa.Table.from_batches(some)), rows)
+    sql = SqlAccumulate(job.plan)
+    yield from _slide(job, lambda some: sql.partials(pa.Table.from_batches(some)), rows)
 
 
 def slide_blobs(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -25,7 +25,7 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 from framefold.aggregators.sums import sql_floats
-from framefold.runtime.accumulate import sql_request
+from framefold.runtime.accumulate import sql_accumulate
 from framefold.spark.engine import sql_source
 
 if TYPE_CHECKING:
@@ -308,7 +308,7 @@ def test_long_sums_of_cents_are_exact(spark: SparkSession) -> None:
     df.unpersist()
 
 
-@pytest.mark.parametrize("most", [sql_request.SMALL_ROW_LIMIT, sql_request.ROW_LIMIT])
+@pytest.mark.parametrize("most", [sql_accumulate.SMALL_ROW_LIMIT, sql_accumulate.ROW_LIMIT])
 def test_integers_leave_nothing_of_ordinary_values(most: int) -> None:
     """What is cut off is exact, and 64 bits have room for the most rows there may be."""
     rng = np.random.default_rng(2)
@@ -326,7 +326,7 @@ def test_integers_leave_nothing_of_ordinary_values(most: int) -> None:
     assert exact == list(map(Fraction, values.tolist()))
 
 
-@pytest.mark.parametrize("most", [sql_request.SMALL_ROW_LIMIT, sql_request.ROW_LIMIT])
+@pytest.mark.parametrize("most", [sql_accumulate.SMALL_ROW_LIMIT, sql_accumulate.ROW_LIMIT])
 def test_sums_of_integers_are_joined_without_an_error(most: int) -> None:
     rng = np.random.default_rng(3)
     sums = [rng.integers(-(2**62), 2**62, 500) >> rng.integers(0, 60, 500) for _ in range(sql_floats.INTEGERS[most])]
@@ -489,9 +489,9 @@ def test_too_many_rows_for_exact_sums_are_refused(frame: DataFrame, monkeypatch:
     query = ff.events(frame, time="t").window(ff.tumbling("1 day")).options(accumulate="spark")
     outputs = {"x": ff.Sum("x"), "v": ff.Variance("x")}
     expected = query.aggregate(**outputs).collect()
-    monkeypatch.setattr(sql_request, "SMALL_ROW_LIMIT", 10)
+    monkeypatch.setattr(sql_accumulate, "SMALL_ROW_LIMIT", 10)
     assert query.aggregate(**outputs).collect() == expected  # with more parts
-    monkeypatch.setattr(sql_request, "ROW_LIMIT", 10)
+    monkeypatch.setattr(sql_accumulate, "ROW_LIMIT", 10)
     with pytest.raises(ff.EngineError, match=r"a frame has \d+ events of one key, and Spark's sums are exact for 10;"):
         query.aggregate(x=ff.Sum("x"))
 
@@ -502,8 +502,8 @@ def test_sums_of_more_rows_than_64_bits_have_room_for(
 ) -> None:
     """Which is an error in ANSI mode, and a wrong sum otherwise: both are computed again, with more integers."""
     # As if a few rows were so many: their integers have no room for more.
-    monkeypatch.setattr(sql_floats, "bits", lambda rows: 60 if rows == sql_request.SMALL_ROW_LIMIT else 33)
-    monkeypatch.setattr(sql_request, "SMALL_ROW_LIMIT", 10)
+    monkeypatch.setattr(sql_floats, "bits", lambda rows: 60 if rows == sql_accumulate.SMALL_ROW_LIMIT else 33)
+    monkeypatch.setattr(sql_accumulate, "SMALL_ROW_LIMIT", 10)
     df = spark.range(200_000).selectExpr("id", "200000D + id as x")
     before = spark.conf.get("spark.sql.ansi.enabled")
     spark.conf.set("spark.sql.ansi.enabled", ansi)

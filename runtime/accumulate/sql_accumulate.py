@@ -1,8 +1,8 @@
-"""Partials that a database makes: what it is asked for, as SQL, and how its answer becomes a partials table.
+"""Partials that a database makes: the SQL that accumulates events, and its groups as partials.
 
-Events come in under plain names (``c0``, ``c1``, ... as in ``query.columns``, and ``ticks``; the first steps find them
-under their own), steps are computed under ``v0``, ``v1``, ..., and what comes back has the keys ``k0``, ..., ``frame``,
-the steps that tell groups apart, and the aggregates ``a0``, .... The text is Spark's SQL.
+Events come in under plain names: ``c0``, ``c1``, ... for ``plan.columns``, and ``ticks``; the first steps have them
+under their own names. Steps are computed as ``v0``, ``v1``, .... Each group has the keys ``k0``, ..., ``frame``, the
+steps that divide it further, and the aggregates ``a0``, .... The text is Spark's SQL.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ from ..plan.plan import Plan
 
 TICKS, FRAME = "ticks", "frame"
 ROWS = "count(*)"
-BITS = 12
-"""So many bits has a number that tells groups apart."""
+SUBGROUP_BITS = 12
+"""The bits of a step that divides groups further."""
 
 
 class TooManyRows(EngineError):
-    """There are more events of one key and frame than a database adds up exactly."""
+    """There are more events of one key and frame than a database sums exactly."""
 
 
 def why_not(plan: Plan) -> str | None:
-    """Why a database cannot make the partials of a query; None where it can."""
+    """Why a database cannot make the partials of a plan; None where it can."""
     if plan.in_rows:
         return "the windows are counted in rows"
     if plan.until is not None:
@@ -93,8 +93,8 @@ def second(by: Numbering) -> str:
 
 
 @dataclass
-class Request:
-    """What a database is asked for: the partials of a query for which :func:`why_not` is None."""
+class SqlAccumulate:
+    """The SQL that makes the partials of a plan for which :func:`why_not` is None."""
 
     plan: Plan
     small_counts: bool = False
@@ -102,7 +102,7 @@ class Request:
     steps: list[dict[str, str]] = field(default_factory=list)
     """What to compute for each event by name: all of the first, of the events' own columns; then of these; ..."""
     subgroup_by: list[str] = field(default_factory=list)
-    """The steps by which a frame's events are told apart."""
+    """The steps that divide the events of one key and frame further."""
     aggregates: dict[str, str] = field(default_factory=dict)
     """What to compute for each group by name."""
 
@@ -112,23 +112,23 @@ class Request:
         self._planes: dict[str, dict[str, str]] = {}
         self.rows = self._aggregate(ROWS)
         for output, bound in self.plan.states.items():
-            built = bound.sql_spec
-            assert built is not None
-            built = built.small_count_variant if self.small_counts and built.small_count_variant is not None else built
-            self._planes[output] = self._added(built, bound.columns)
+            spec = bound.sql_spec
+            assert spec is not None
+            variant = spec.small_count_variant if self.small_counts else None
+            self._planes[output] = self._add(variant or spec, bound.columns)
 
-    def _added(self, built: SqlSpec, columns: Sequence[str]) -> dict[str, str]:
-        """The names under which the columns of one operation come back. What is asked twice is computed once."""
+    def _add(self, spec: SqlSpec, columns: Sequence[str]) -> dict[str, str]:
+        """The columns of the groups that one operation reads. Equal texts are computed once."""
         names = {TICKS: TICKS}
         names |= {str(place): f"c{self.plan.columns.index(name)}" for place, name in enumerate(columns)}
         own = {str(place): quoted(name) for place, name in enumerate(columns)}
-        for name, text in built.steps.items():
+        for name, text in spec.steps.items():
             used = [names[word] for word in PLACEHOLDER.findall(text)]
             depth = 1 + max((self._depths.get(each, -1) for each in used), default=-1)
             names[name] = self._step(put(text, names if depth else own), depth)
-        self.subgroup_by += [names[name] for name in built.subgroup_by if names[name] not in self.subgroup_by]
-        planes = {name: self._aggregate(put(text, names)) for name, text in built.aggregates.items()}
-        return planes | {name: names[name] for name in built.subgroup_by}
+        self.subgroup_by += [names[name] for name in spec.subgroup_by if names[name] not in self.subgroup_by]
+        planes = {name: self._aggregate(put(text, names)) for name, text in spec.aggregates.items()}
+        return planes | {name: names[name] for name in spec.subgroup_by}
 
     def _step(self, text: str, depth: int) -> str:
         if text not in self._names:
@@ -145,25 +145,25 @@ class Request:
         return self._names[text]
 
     @cached_property
-    def folded(self) -> list[str]:
-        """Those of ``subgroup_by`` that go into one number with the frame: a column less to group by saves time."""
+    def in_frame(self) -> list[str]:
+        """Those of ``subgroup_by`` that share a number with the frame: grouping by fewer columns takes less time."""
         room = (LIMIT // most_frames(self.plan)).bit_length() - 1
-        return self.subgroup_by[: max(room - 1, 0) // BITS]
+        return self.subgroup_by[: max(room - 1, 0) // SUBGROUP_BITS]
 
     @cached_property
     def groups(self) -> dict[str, str]:
         """What to group by besides the keys, by name."""
         number = " + ".join(f"({frame(by)})" for by in numberings(self.plan))
-        for name in self.folded:
-            number = f"({number}) * {1 << BITS} + ({name} + {1 << BITS - 1})"
-        return {FRAME: number, **{name: name for name in self.subgroup_by if name not in self.folded}}
+        for name in self.in_frame:
+            number = f"({number}) * {1 << SUBGROUP_BITS} + ({name} + {1 << SUBGROUP_BITS - 1})"
+        return {FRAME: number, **{name: name for name in self.subgroup_by if name not in self.in_frame}}
 
-    def _unfolded(self, numbers: Ints) -> dict[str, Ints]:
-        """The frame and what was put into one number with it."""
+    def _unpack(self, numbers: Ints) -> dict[str, Ints]:
+        """The frame and the steps that share a number with it."""
         found = {}
-        for name in reversed(self.folded):
-            found[name] = (numbers & ((1 << BITS) - 1)) - (1 << BITS - 1)
-            numbers = numbers >> BITS
+        for name in reversed(self.in_frame):
+            found[name] = (numbers & ((1 << SUBGROUP_BITS) - 1)) - (1 << SUBGROUP_BITS - 1)
+            numbers = numbers >> SUBGROUP_BITS
         return {FRAME: numbers, **found}
 
     @cached_property
@@ -172,8 +172,8 @@ class Request:
         found = numberings(self.plan)
         return None if any(by.second for by in found) else " or ".join(f"not ({second(by)})" for by in found)
 
-    def partials(self, answer: pa.Table) -> Partials:
-        """What came back as partials; several of one key and frame where groups were told apart, to be merged.
+    def partials(self, groups: pa.Table) -> Partials:
+        """Groups as partials, to be merged where there are several of one key and frame.
 
         Raises
         ------
@@ -182,8 +182,8 @@ class Request:
         TooManyRows
             If a frame has so many events that sums may not be exact.
         """
-        plan, columns = self.plan, {name: one_array(answer.column(name)) for name in answer.column_names}
-        if not len(answer):
+        plan, columns = self.plan, {name: one_array(groups.column(name)) for name in groups.column_names}
+        if not len(groups):
             return Partials(plan.partials_schema.empty_table())
         rows = columns[self.rows].to_numpy()
         if columns[FRAME].null_count:
@@ -195,20 +195,20 @@ class Request:
                 f"a frame has {rows.max():,} events of one key, and Spark's sums are exact for {most:,}; "
                 "expected shorter steps, or .options(accumulate='python')"
             )
-        columns |= {name: pa.array(of) for name, of in self._unfolded(columns[FRAME].to_numpy()).items()}
+        columns |= {name: pa.array(of) for name, of in self._unpack(columns[FRAME].to_numpy()).items()}
         frames = columns[FRAME].to_numpy()
         keys = [
             normalised(plain(columns[f"k{place}"], plan.partials_schema.types[place])) for place in range(len(plan.by))
         ]
-        part = np.zeros(len(frames), np.int64)
+        ranks = np.zeros(len(frames), np.int64)
         for name in self.subgroup_by:
-            part = (part << BITS) + columns[name].to_numpy()
+            ranks = (ranks << SUBGROUP_BITS) + columns[name].to_numpy()
         states = {
             output: bound.read({name: columns[column] for name, column in self._planes[output].items()})
             for output, bound in plan.states.items()
         }
         self._guard(frames, states)
-        return of_states(plan, keys, [frames, part], states)
+        return of_states(plan, keys, [frames, ranks], states)
 
     def _guard(self, frames: Ints, states: dict[str, State]) -> None:
         """Refuse times so near the ends of their type that a window would reach beyond, as ``frames`` does."""
