@@ -1,4 +1,4 @@
-"""docs/architecture.md is true: what it names exists, and nothing is left out."""
+"""What pages say of the code is true: files and functions that they name exist, and the tree has every folder."""
 
 from __future__ import annotations
 
@@ -16,9 +16,17 @@ PAGE = (ROOT / "docs" / "architecture.md").read_text()
 ROOMS = ["api", "spark", "runtime", "aggregators"]
 BLOCK = re.compile(r"^```\w*\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 TREE = next(block for block in BLOCK.findall(PAGE) if block.startswith("api/"))
-QUOTED = sorted(set(re.findall(r"`([^`\n]+)`", BLOCK.sub("", PAGE))))
-PATHS = [text for text in QUOTED if re.fullmatch(r"[\w.-]+/[\w./-]*|\w+\.(?:py|pyx|md|toml)", text)]
-NAMES = [text for text in QUOTED if re.fullmatch(rf"(?:{'|'.join(ROOMS)})(?:\.\w+)+", text)]
+PAGES = [*sorted((ROOT / "docs").glob("*.md")), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+FOLDERS = [*ROOMS, "benchmarks", "docs", "tests"]
+
+
+def quoted(text: str, pattern: str) -> set[str]:
+    """What stands in backticks, outside of blocks, and has a pattern."""
+    return {each for each in re.findall(r"`([^`\n]+)`", BLOCK.sub("", text)) if re.fullmatch(pattern, each)}
+
+
+PATHS = sorted({path for page in PAGES for path in quoted(page.read_text(), rf"(?:{'|'.join(FOLDERS)})/[\w./-]*")})
+NAMES = sorted(quoted(PAGE, rf"(?:{'|'.join(ROOMS)})(?:\.\w+)+"))
 
 
 def found(name: str) -> Any:
