@@ -112,7 +112,7 @@ cdef union Float:
     int64_t bits
 
 
-cdef inline int64_t apart(double a, double b) noexcept nogil:
+cdef inline int64_t differ(double a, double b) noexcept nogil:
     """0 if two finite numbers are equal, otherwise not 0; without a branch, so that loops vectorize."""
     cdef Float difference
     difference.number = a - b
@@ -135,7 +135,7 @@ cdef inline int64_t split_in_three(double high, double low, const Adders* by, do
     rest = (rest - parts[1]) + (low - of_low)
     parts[1] += of_low
     parts[2] = (rest + by.third) - by.third
-    return apart(rest, parts[2])
+    return differ(rest, parts[2])
 
 
 cdef inline double add_up(double upper, double middle, double lower, double* lost) noexcept nogil:
