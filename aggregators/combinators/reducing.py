@@ -118,7 +118,7 @@ class Reduction(TypedOperation):
         return {"value": self._called("combine", self.spec.join, a["value"], b["value"])}
 
     def finish(self, a: State) -> Any:
-        values = cast("NDArray[Any]", a["value"])
+        values = a["value"]
         return pa.array(values.tolist() if values.dtype == object else values, type=self.result)
 
     def _called(self, name: str, function: Function, a: Any, b: Any) -> NDArray[Any]:

@@ -174,7 +174,7 @@ class AggregateOperation(Operation):
     """Whether ``accumulate`` takes frames without a row, whose states are dropped. For built-in operations only."""
 
     has_user_combine: ClassVar[bool] = False
-    """Whether ``combine`` calls a function that a user gave. Only asked of our own."""
+    """Whether ``combine`` calls a function that a user gave. For built-in operations only."""
 
     sql: ClassVar[Mapping[str, str] | None] = None
     """Optional: an aggregate of Spark's SQL for each field, such as ``{"total": "sum({0})"}``, where ``{0}``, ``{1}``,

@@ -20,10 +20,10 @@ TRIPLES = 16
 """Groups of made-up events that are tried, three at a time."""
 
 SUSPECTS = 4
-"""So many examples whose results differ are looked into: rounding may be all there is to it."""
+"""The number of examples whose results differ that are looked into: they may differ by rounding only."""
 
 REPEATS = 3
-"""So many times all is tried anew where results differ, to see whether they differ from themselves."""
+"""How often all is tried again where results differ: an operation may draw by chance."""
 
 
 class Outcome(NamedTuple):
@@ -34,7 +34,7 @@ class Outcome(NamedTuple):
     found: pa.Array
     expected: pa.Array
     sizes: Sequence[float]
-    """How large results at hand are, for each example."""
+    """The size of the largest result, for each example."""
 
     def differing(self) -> list[tuple[Rows, Rows, Rows]]:
         """The examples whose results differ by more than rounding."""

@@ -31,7 +31,7 @@ def check_laws(operation: Operation, table: Any, *, examples: int = 100) -> None
     travel         a state is the same after it went over the wire
     =============  ==================================================================================================
 
-    Floats may differ by rounding: by 1e-9 of the largest result at hand or, where values cancel, by what a change of
+    Floats may differ by rounding: by 1e-9 of the largest result or, where values cancel, by what a change of
     the input in its 48th binary digit does to the result; see :func:`framefold.aggregators.laws.tolerance.close`.
 
     Parameters

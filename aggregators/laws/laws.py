@@ -27,10 +27,10 @@ from .tolerance import LAST, NUDGE, close, nudge, size_of
 Rows = list[int]
 
 LIFE, LIVES = 7919, 1009
-"""Lifetimes of up to LIVES ticks, LIFE apart from one row to the next: primes, so that rows seldom live alike."""
+"""Lifetimes of up to LIVES ticks, which differ by LIFE from row to row: primes, so that few are equal."""
 
 TRIALS = 4
-"""So many times each column of numbers is nudged to see what rounding may do to a result."""
+"""How often each column of numbers is nudged, to see what rounding may do to a result."""
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Laws:
     operation, columns
         The operation, and events in columns by name.
     bound
-        The operation bound to their types, where it is at hand.
+        The operation bound to their types; bound here where None.
     """
 
     def __init__(

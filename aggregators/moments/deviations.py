@@ -8,7 +8,6 @@ LeVeque, "Algorithms for Computing the Sample Variance", 1983). Moving a centre 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,8 +107,7 @@ class Deviations:
     @classmethod
     def read(cls, a: State) -> Deviations:
         """The fields of states."""
-        fields: Mapping[str, Any] = a
-        return cls(**fields)
+        return cls(**a)
 
     def fields(self) -> dict[str, NDArray[Any]]:
         """The fields of states."""

@@ -6,7 +6,6 @@ neither overflow nor vanish. Values are halved first, so that no difference over
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,8 +56,7 @@ class Centre:
     @classmethod
     def read(cls, a: State, prefix: str = "") -> Centre:
         """The means in the fields of states."""
-        fields: Mapping[str, Any] = a
-        return cls(fields["count"], *(fields[prefix + name] for name in ("mean", "low", "exponent")))
+        return cls(a["count"], *(a[prefix + name] for name in ("mean", "low", "exponent")))
 
     def fields(self, prefix: str = "") -> dict[str, NDArray[Any]]:
         """The means as fields of states."""

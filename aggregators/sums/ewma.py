@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, Self, cast
 
 import numpy as np
@@ -98,8 +98,8 @@ class Ewma(AggregateOperation):
         return state | {"last": last, "weight": weight, "mean": mean, "mean_low": low}
 
     def combine(self, a: State, b: State) -> State:
-        a_last, a_weight, a_mean, a_low = _columns(a)
-        b_last, b_weight, b_mean, b_low = _columns(b)
+        names = ("last", "weight", "mean", "mean_low")
+        (a_last, a_weight, a_mean, a_low), (b_last, b_weight, b_mean, b_low) = ([c[n] for n in names] for c in (a, b))
         last = np.where(a_weight == 0, b_last, np.where(b_weight == 0, a_last, np.maximum(a_last, b_last)))
         a_weight, b_weight = a_weight * self._decay(last, a_last), b_weight * self._decay(last, b_last)
         weight = a_weight + b_weight
@@ -118,11 +118,10 @@ class Ewma(AggregateOperation):
         return flags | {"last": last, "weight": weight, "mean": mean, "mean_low": low}
 
     def finish(self, a: State) -> Any:
-        columns: Mapping[str, Any] = a
-        mean = columns["mean"] + columns["mean_low"]
-        mean = np.where(columns["positive"], np.inf, np.where(columns["negative"], -np.inf, mean))
-        mean[columns["nan"] | (columns["positive"] & columns["negative"])] = np.nan
-        return pa.array(mean, mask=columns["weight"] == 0)
+        mean = a["mean"] + a["mean_low"]
+        mean = np.where(a["positive"], np.inf, np.where(a["negative"], -np.inf, mean))
+        mean[a["nan"] | (a["positive"] & a["negative"])] = np.nan
+        return pa.array(mean, mask=a["weight"] == 0)
 
     def _decay(self, last: Ints, time: Ints) -> Floats:
         """The weight at ``last`` of what weighed 1 at ``time``; of no use where that is no time of an event."""
@@ -138,8 +137,3 @@ def _microseconds(duration: Duration, argument: str) -> int:
     if isinstance(duration, bool) or not isinstance(duration, (int, np.integer)):
         raise QueryError(f"{argument} is {duration!r}; expected a duration such as '1 hour', a timedelta or an integer")
     return int(duration)
-
-
-def _columns(a: State) -> tuple[Ints, Floats, Floats, Floats]:
-    columns: Mapping[str, Any] = a
-    return columns["last"], columns["weight"], columns["mean"], columns["mean_low"]
