@@ -163,7 +163,7 @@ def own(rows: int) -> Case:
 
 
 def default(most: int, scale: float = 1.0) -> list[Case]:
-    """All of it: up to so many events where that is the axis, and all else at some part of its size."""
+    """All cases: up to ``most`` events where that is the axis, and all else at ``scale`` of its size."""
 
     def part(rows: int) -> int:
         return int(rows * scale)

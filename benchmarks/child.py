@@ -49,7 +49,7 @@ class Child:
         )
 
     def ask(self, limit: float, **asked: Any) -> dict[str, Any]:
-        """What it answers within so many seconds; it is ended where it does not."""
+        """What it answers within ``limit`` seconds; it is ended where it does not."""
         self.send(**asked)
         return self.receive(limit)
 

@@ -125,7 +125,7 @@ def bids(data: Data) -> pa.Table:
 
 
 def connections(data: Data) -> pa.Table:
-    """A trace with the schema of LBL-CONN-7, so many tuples a second, all of a second stamped alike (one wave).
+    """A trace with the schema of LBL-CONN-7, ``data.rate`` tuples a second, all of a second stamped alike (one wave).
 
     The trace itself cannot be shipped; hosts follow Zipf's law, durations are log-normal, as traffic does.
     """

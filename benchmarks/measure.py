@@ -99,7 +99,7 @@ class Running:
         return True
 
     def warm(self, run: Run, most: int, short: float = SHORT) -> list[float]:
-        """Run what took less than ``short`` until it has run for long enough, so many times at most; what each took."""
+        """Run what took less than ``short`` until it has run for long enough, or ``most`` times; what each took."""
         spent: list[float] = []
         while len(spent) < most and sum(spent) < SHORT and self.took.get(run, short) < short and self.run(run):
             spent.append(self.took[run])
@@ -150,7 +150,7 @@ class Running:
                 self.leave_out(contender, later.x, why)
 
     def time(self, seconds: float) -> None:
-        """All in rounds, for so many seconds if one round of each does not take longer."""
+        """All in rounds, for ``seconds`` if one round of each does not take longer."""
         todo = groups(self.case, self.took)
         costs = [sum(self.took[run] for run in group.runs) for group in todo]
         many = rounds(costs, seconds, self.case.repeats)

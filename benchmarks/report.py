@@ -20,7 +20,7 @@ FEW = 5
 
 
 def table(head: list[str], rows: list[list[str]], left: int = 1) -> list[str]:
-    """Lines of a Markdown table; so many columns are aligned to the left."""
+    """Lines of a Markdown table; the first ``left`` columns are aligned to the left."""
     rules = ["---"] * left + ["---:"] * (len(head) - left)
     return [f"| {' | '.join(row)} |" for row in (head, rules, *rows)]
 

@@ -58,7 +58,7 @@ class OwnWithDeduct(Own):
 
 
 class Shape(NamedTuple):
-    """Ranges of rows; ``width`` where all of one key's windows are of so many rows, a row after one another."""
+    """Ranges of rows; ``width``: the rows of each window, where all of a key have as many, each a row later."""
 
     name: str
     low: Ints

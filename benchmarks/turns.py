@@ -50,7 +50,7 @@ def check(contenders: Sequence[str], job: Job, folder: Path) -> dict[str, int]:
 
 
 def in_turns(contenders: Sequence[str], job: Job, rounds: int) -> dict[str, Spent]:
-    """Run all once in each of so many rounds, one right after the other, there and back."""
+    """Run all once a round, one right after the other, there and back."""
     found = {contender: Spent() for contender in contenders}
     for turn in range(rounds):
         for contender in reversed(contenders) if turn % 2 else contenders:

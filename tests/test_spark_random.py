@@ -1,4 +1,4 @@
-"""Random events in random windows on Spark, as the oracle has them. Many cases share one query, told apart by a key."""
+"""Random events in random windows on Spark, as the oracle has them. Many cases, each a key, share one query."""
 
 from __future__ import annotations
 

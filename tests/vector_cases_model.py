@@ -45,7 +45,7 @@ class Clock:
     time: pa.DataType
 
     def span(self, count: int) -> Any:
-        """A duration of so many ticks."""
+        """The duration of a number of ticks."""
         if pa.types.is_integer(self.time):
             return count
         return f"{count} {'days' if pa.types.is_date(self.time) else 'seconds'}"

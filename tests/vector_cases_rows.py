@@ -61,7 +61,7 @@ def spl() -> Iterator[Case]:
 
 
 def counts() -> Iterator[Case]:
-    """Windows of so many rows: Flink, StreamInsight, and Patroumpas and Sellis."""
+    """Windows of a number of rows: Flink, StreamInsight, and Patroumpas and Sellis."""
     for vector in load("hazelcast_flink.json"):
         if vector["window"]["type"] == "count_tumbling":
             size = vector["window"]["size"]

@@ -19,7 +19,7 @@ def read(job: Job) -> pd.DataFrame:
 
 
 def two_stages(job: Job) -> pd.DataFrame:
-    """One row a key and step on a full grid, then ``rolling`` over so many steps."""
+    """One row a key and step on a full grid, then ``rolling`` over the steps of a window."""
     if not {operation for _, operation, _ in job.outputs} <= {"sum", "count", "min", "max"}:
         raise NotImplementedError("sum, count, min and max only")
     keys, steps, found = list(job.keys), job.size // job.every, {}

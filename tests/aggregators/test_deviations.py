@@ -44,7 +44,7 @@ def both_ways(a: Deviations, b: Deviations, monkeypatch: pytest.MonkeyPatch) -> 
 @pytest.mark.parametrize("size", [0, 1, 1000])
 @pytest.mark.parametrize("more", [1, 1 << 20, 1 << 40])
 def test_both_ways_give_the_same_bits(size: int, more: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Also of so many values that their number does not fit half a float."""
+    """Also where the number of values does not fit half a float."""
     a, b = states(size, 1), states(size, 2)
     a.count *= more
     b.count *= more - 1 if more > 1 else 1

@@ -44,7 +44,7 @@ def kurtosis(rows: list[Row]) -> float | None:
 
 
 def near(got: Any, right: Any, rows: list[Row]) -> bool:
-    """Right up to a few roundings of the largest that so many values could have; a kurtosis never below -2."""
+    """Right up to a few roundings of the largest that this number of values could have; a kurtosis never below -2."""
     if right is None or got is None or math.isnan(right):
         return close()(got, right, rows)
     return bool(abs(got - right) <= 1e-14 * len(rows) and got >= -len(rows))

@@ -61,7 +61,7 @@ class NotAssociative(Total):
 
 
 class NotSplit(Total):
-    """The sum of distinct values, which cannot be told from two sums."""
+    """The sum of distinct values, whose state could be two sums."""
 
     def accumulate(self, frames: Any, x: Any) -> Any:
         return {"total": np.array([np.unique(values).sum() for values in frames.group(x)])}

@@ -1,4 +1,4 @@
-"""Events are accumulated in portions of bounded size, and what is read of files is let go of before more is read."""
+"""Events are accumulated in portions of bounded size, and batches of files are freed before more are read."""
 
 from __future__ import annotations
 

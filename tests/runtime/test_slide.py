@@ -248,7 +248,7 @@ def test_the_way_is_chosen_by_the_ranges() -> None:
 
 @given(forward(), st.integers(0, 8))
 def test_growing_runs_in_two_levels(case: tuple[int, Ranges], few: int) -> None:
-    """Runs with one beginning, in pieces however short they are, among runs that let go of rows."""
+    """Runs with one beginning, however short, among runs whose beginnings move."""
     rows, (low, high) = case
     low = low // 7 * 7
     with patch.object(scan, "SHORT_BLOCK", few):

@@ -152,7 +152,7 @@ def test_text_keys_of_files_with_dictionaries_of_their_own(
     tmp_path: Path, other: pa.DataType, batch: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Row groups and files that each number the same texts in another way, some of them null."""
-    monkeypatch.setattr(file_source, "BATCH_ROWS", batch)  # so many rows to a piece, which a thread reads
+    monkeypatch.setattr(file_source, "BATCH_ROWS", batch)  # the rows that a thread reads at a time
     chance = np.random.default_rng(5)
     words = [f"w{number}" for number in range(30)] + [None]
     for number, type in enumerate([pa.string(), other]):

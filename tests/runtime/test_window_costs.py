@@ -74,7 +74,7 @@ def test_windows_that_move_forward(name: str, operation: type[CountingSum], keys
     counting = operation("x")
     result = events(keys).window(FORWARD[name]).aggregate(x=counting)
     most = 2 if operation is CountingSum else 3
-    # Where there are fewer windows than rows, each row still has to be taken in, and let go of, once.
+    # Where there are fewer windows than rows, each row still has to be combined and deducted once.
     assert counting.operations <= most * max(len(result), ROWS)
 
 

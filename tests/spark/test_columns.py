@@ -501,7 +501,7 @@ def test_sums_of_more_rows_than_64_bits_have_room_for(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, ansi: str
 ) -> None:
     """Which is an error in ANSI mode, and a wrong sum otherwise: both are computed again, with more integers."""
-    # As if a few rows were so many: their integers have no room for more.
+    # As if a few rows were the most that the integers have room for.
     monkeypatch.setattr(sql_floats, "bits", lambda rows: 60 if rows == sql_accumulate.SMALL_ROW_LIMIT else 33)
     monkeypatch.setattr(sql_accumulate, "SMALL_ROW_LIMIT", 10)
     df = spark.range(200_000).selectExpr("id", "200000D + id as x")

@@ -254,7 +254,7 @@ def cached(spark: SparkSession) -> set[int]:
 
 
 def test_what_is_derived_outlives_the_result(df: DataFrame, arrived: pa.Table) -> None:
-    """Row numbers stay right when what they were counted on is let go of."""
+    """Row numbers stay right when what they were counted on is unpersisted."""
     events = ff.events(df, time="t", by="k").window(ff.last_rows(4))
     expected = ff.events(arrived, time="t", by="k").window(ff.last_rows(4)).aggregate(**outputs())
     for way in WAYS[1:]:
