@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import Column, DataFrame, SparkSession
+from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from ...aggregators.errors import QueryError
@@ -79,3 +80,8 @@ def spelt(name: str, known: Iterable[str]) -> str:
     """
     names = list(known)
     return name if name in names else next((each for each in names if each.lower() == name.lower()), name)
+
+
+def column(name: str) -> Column:
+    """A column by its exact name, whatever characters it has."""
+    return f.col("`" + name.replace("`", "``") + "`")

@@ -1,4 +1,4 @@
-"""Partials on their way through the JVM: plain columns under plain names, and back again unchanged."""
+"""Partials as rows of Spark's: plain columns under plain names, and back unchanged."""
 
 from __future__ import annotations
 

@@ -218,3 +218,17 @@ def cast_to(rows: pa.Table | pa.RecordBatch, schema: pa.Schema, *, coded: bool =
 
 def _is_coded(found: pa.DataType, wanted: pa.DataType) -> bool:
     return bool(pa.types.is_dictionary(found) and found.value_type == wanted)
+
+
+def ticks_sql(time: str, kind: t.DataType) -> str:
+    """A time as an integer: microseconds, days, or what it is, without a look at the session's zone; as SQL."""
+    if isinstance(kind, t.TimestampType):
+        return f"unix_micros({time})"
+    if isinstance(kind, t.TimestampNTZType):
+        # Its fields are read as they stand. Casting to a timestamp would go through the session's zone, where an
+        # hour may be missing or come twice.
+        days = f"cast(unix_date(to_date({time})) as bigint)"
+        minutes = f"cast(hour({time}) * 60 + minute({time}) as bigint)"
+        micros = f"cast(extract(second from {time}) * 1000000 as bigint)"
+        return f"{days} * 86400000000 + {minutes} * 60000000 + {micros}"
+    return f"cast(unix_date({time}) as bigint)" if isinstance(kind, t.DateType) else f"cast({time} as bigint)"

@@ -12,9 +12,8 @@ from ...aggregators.errors import EngineError
 from ...runtime.explain import Explanation, explain
 from ...runtime.plan.bind import type_of
 from ...runtime.plan.plan import Plan
-from ..convert.names import check_result, type_in
+from ..convert.names import check_result, column, type_in
 from ..convert.types import input_schema, output_schema
-from ..input.ordering import column
 from ..input.where import kept
 from ..options import Options
 from ..session.errors import reraise

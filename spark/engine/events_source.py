@@ -11,8 +11,9 @@ from pyspark.sql import types as t
 
 from ...runtime.partials.partials import Partials
 from ..convert.ipc import from_ipc
+from ..convert.names import column
 from ..input import row_numbers
-from ..input.ordering import column, in_row_order, in_time_order
+from ..input.ordering import in_row_order, in_time_order
 from ..session.packaging import stage
 from ..session.unpersist import unpersist_with
 from . import tasks

@@ -12,7 +12,7 @@ from pyspark.sql import functions as f
 from ...runtime.accumulate.sql_accumulate import FRAME, TICKS, SqlAccumulate, TooManyRows, quoted
 from ...runtime.partials.partials import Partials
 from ..convert.names import type_in
-from ..input.ordering import in_ticks
+from ..convert.types import ticks_sql
 from ..session.conf_overrides import FASTER_GROUPING, conf_overrides
 from . import tasks
 from .source import PartialRows
@@ -41,7 +41,7 @@ def aggregated(events: DataFrame, sql: SqlAccumulate) -> DataFrame:
         events = events.where(f"{time} is not null")
     # As few projections as there can be: Spark analyses each by itself, which takes as long as some 100,000 events.
     # And all as text: a function called on a Column is several trips to the JVM.
-    ticks = {TICKS: in_ticks(time, type_in(events, plan.time))}
+    ticks = {TICKS: ticks_sql(time, type_in(events, plan.time))}
     first, *later = sql.steps or [{}]
     # What is last goes into one projection with the groups, which must not be made of it.
     last = later.pop() if later and not set(sql.subgroup_by) & set(later[-1]) else {}

@@ -12,14 +12,13 @@ from pyspark.sql import types as t
 from ...runtime.explain import Explanation, explain
 from ...runtime.plan.plan import Plan
 from ...runtime.sources.files import Files
-from ..convert.names import check_result, spelt
+from ..convert.names import check_result, column, spelt
 from ..convert.types import input_schema, output_schema
 from ..engine import driver
 from ..engine.decision import Decision, decide, reader
 from ..engine.engine import DataFrameEngine, run
 from ..engine.explain import stages
 from ..engine.tasks import Job
-from ..input.ordering import column
 from ..options import Options
 from ..session.errors import reraise
 from ..session.packaging import stage

@@ -13,7 +13,7 @@ from pyspark.sql import DataFrame
 from ...aggregators.errors import QueryError
 from ...runtime.sources.files import File, Files
 from ...runtime.sources.formats import READERS
-from ..input.ordering import column
+from ..convert.names import column
 
 
 def paths_of(df: Any) -> list[str]:

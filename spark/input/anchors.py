@@ -7,8 +7,8 @@ from collections.abc import Sequence
 import pyarrow as pa
 from pyspark.sql import DataFrame
 
+from ..convert.names import column
 from ..convert.types import cast_to, input_schema
-from .ordering import column
 
 
 def collected(df: DataFrame, names: Sequence[str]) -> pa.Table:

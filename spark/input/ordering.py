@@ -8,6 +8,8 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
+from ..convert.types import ticks_sql
+
 ARRIVAL = "arrival"
 """The order of the input: partition in the high bits, row in the low ones, taken before any shuffle."""
 
@@ -41,7 +43,7 @@ def in_time_order(
     numbered = events.withColumn(ARRIVAL, f.monotonically_increasing_id())
     keys = sortable(events, by)
     if block is not None:
-        spread = numbered.repartition(*keys, block_of(f.expr(in_ticks(time, events.schema[time].dataType)), *block))
+        spread = numbered.repartition(*keys, block_of(f.expr(ticks_sql(time, events.schema[time].dataType)), *block))
     else:
         spread = numbered.repartition(*keys) if keys else numbered.repartition(1)
     return spread.sortWithinPartitions(time, *sortable(events, ties), ARRIVAL).drop(ARRIVAL)
@@ -68,25 +70,6 @@ def sortable(events: DataFrame, names: Sequence[str]) -> list[Column]:
             column = f.when(column == 0, f.lit(0).cast(kind)).otherwise(column)
         columns.append(column)
     return columns
-
-
-def column(name: str) -> Column:
-    """A column by its exact name, whatever characters it has."""
-    return f.col("`" + name.replace("`", "``") + "`")
-
-
-def in_ticks(time: str, kind: t.DataType) -> str:
-    """A time as an integer: microseconds, days, or what it is, without a look at the session's zone; as SQL."""
-    if isinstance(kind, t.TimestampType):
-        return f"unix_micros({time})"
-    if isinstance(kind, t.TimestampNTZType):
-        # Its fields are read as they stand. Casting to a timestamp would go through the session's zone, where an
-        # hour may be missing or come twice.
-        days = f"cast(unix_date(to_date({time})) as bigint)"
-        minutes = f"cast(hour({time}) * 60 + minute({time}) as bigint)"
-        micros = f"cast(extract(second from {time}) * 1000000 as bigint)"
-        return f"{days} * 86400000000 + {minutes} * 60000000 + {micros}"
-    return f"cast(unix_date({time}) as bigint)" if isinstance(kind, t.DateType) else f"cast({time} as bigint)"
 
 
 def block_of(ticks: Column, origin: int, width: int) -> Column:

@@ -1,4 +1,4 @@
-"""The row numbers of events that lie in order over many tasks: each counts its rows, then numbers them from an offset.
+"""The row numbers of events in order over many tasks: each counts its rows, then numbers them from an offset.
 
 A prefix sum in two passes (G. Blelloch, "Prefix sums and their applications", 1990). What travels to the driver is two
 rows a task, however many keys and events there are.
@@ -25,12 +25,12 @@ Batches = Iterator[pa.RecordBatch]
 
 @dataclass(frozen=True)
 class Offsets:
-    """How rows are numbered in each piece of the events.
+    """How the rows of each partition are numbered.
 
     Parameters
     ----------
     before
-        How many rows of its first key come in earlier pieces.
+        How many rows of its first key are in earlier partitions.
     rows
         How many rows it has.
     """
@@ -75,18 +75,18 @@ def ends(batches: Iterable[pa.RecordBatch], keys: int) -> Batches:
 
 
 def offsets(counted: pa.Table) -> Offsets:
-    """What each task has to know to number its rows, from what all of them counted."""
+    """The offsets of all partitions, of what their tasks counted."""
     counted = counted.sort_by([("partition", "ascending"), ("place", "ascending")])
     keys = [normalised(plain(column, plain_type(column.type))) for column in counted.columns[:-4]]
     codes, _ = key_codes(keys, len(counted), ordered=False)
-    pieces, places, counts, rows = (column.to_numpy() for column in counted.columns[-4:])
-    sums = np.cumsum(counts) - counts  # rows of one key follow one another, over however many pieces
+    partitions, places, counts, rows = (column.to_numpy() for column in counted.columns[-4:])
+    sums = np.cumsum(counts) - counts  # rows of one key follow one another, over however many partitions
     fresh = np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]])[: len(codes)])
     sums -= np.repeat(sums[fresh], np.diff(np.append(fresh, len(codes))))
     first = places == 0
-    result = Offsets(*np.zeros((2, int(pieces.max(initial=-1)) + 1), np.int64))
-    result.before[pieces[first]] = sums[first]
-    result.rows[pieces[first]] = rows[first]
+    result = Offsets(*np.zeros((2, int(partitions.max(initial=-1)) + 1), np.int64))
+    result.before[partitions[first]] = sums[first]
+    result.rows[partitions[first]] = rows[first]
     return result
 
 

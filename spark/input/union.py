@@ -9,8 +9,7 @@ from pyspark.sql import DataFrame
 
 from ...aggregators.errors import QueryError
 from ...runtime.sources.co_inputs import Roles, check_roles
-from ..convert.names import check_apart
-from .ordering import column
+from ..convert.names import check_apart, column
 
 
 def union(inputs: Mapping[str, DataFrame], roles: Mapping[str, Roles]) -> DataFrame:

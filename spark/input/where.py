@@ -34,7 +34,7 @@ def kept(df: DataFrame, condition: Any) -> DataFrame:
         )
     try:
         some = df.where(condition)
-        some.schema  # noqa: B018  # through Connect, only this asks Spark whether it understands
+        some.schema  # noqa: B018  # through Connect, only this analyses the condition
         return some
     except (AnalysisException, ParseException) as error:
         raise QueryError(

@@ -14,7 +14,7 @@ from pyspark.sql import functions as f
 from ...aggregators import errors
 from ...runtime.columns.ticks import null_times
 from ...runtime.plan.plan import Plan
-from ..input.ordering import column
+from ..convert.names import column
 from .worker_python import trouble
 
 # The last line of a Python traceback, as it stands in the message of Spark's exception.

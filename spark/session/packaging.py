@@ -1,4 +1,4 @@
-"""Getting framefold and a user's own operations to the executors, without the user doing anything."""
+"""framefold, and a user's own operations, on the executors."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from ...aggregators.numeric import native
 from .worker_python import THE_WORKERS, WANTED
 
 PACKAGE = __name__.split(".")[0]
-# The rooms need not lie side by side on disk (an editable install maps them), so each is asked where it is.
+# The rooms need not lie side by side on disk (an editable install maps them), so each is looked up.
 # cloudpickle goes with them: it is pure Python, and executors that have PySpark need not have it.
 SHIPPED = (PACKAGE, f"{PACKAGE}.aggregators", f"{PACKAGE}.runtime", f"{PACKAGE}.spark", "cloudpickle")
 
@@ -60,9 +60,8 @@ def ship(spark: SparkSession) -> None:
 def package_zip() -> str:
     """Write framefold's own source to a zip and return its path.
 
-    The name has the hash of the contents: the same code is the same file, and a session that is handed it twice
-    sees that it has it already. Compiled code lies beside the source, which saves each Python worker of the same
-    Python version the time to compile; others use the source.
+    The name has the hash of the contents: the same code is the same file, which a session takes once. Workers of the
+    same Python version use the compiled code in it, others the source.
 
     Returns
     -------

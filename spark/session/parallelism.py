@@ -1,4 +1,4 @@
-"""How many tasks read files, and how much each of them."""
+"""How many tasks read files, and how much each reads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _parallelism: WeakKeyDictionary[SparkSession, int] = WeakKeyDictionary()
 
 
 def runs(sizes: NDArray[np.int64], cores: int) -> list[slice]:
-    """Pieces of some sizes as runs of about one size, none of them empty.
+    """Runs of about equal size, none of them empty.
 
     Examples
     --------
@@ -40,10 +40,9 @@ def runs(sizes: NDArray[np.int64], cores: int) -> list[slice]:
 
 
 def parallelism(spark: SparkSession) -> int:
-    """How many tasks a session runs at a time, as far as Spark says so through any kind of session.
+    """How many tasks a session of any kind runs at a time: those of a local master, else the default parallelism.
 
-    A local master says it. Elsewhere Spark is asked once how many partitions it gives a range by itself, which is its
-    default parallelism.
+    That is the number of partitions that Spark gives a range; counting them is a job, run once a session.
     """
     if spark not in _parallelism:
         found = cores(spark.conf.get("spark.master", "") or "")

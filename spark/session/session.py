@@ -30,7 +30,7 @@ appender.console.layout.pattern = %d{yy/MM/dd HH:mm:ss} %p %c{1}: %m%n%ex
 
 
 def local_session(app: str, master: str = "local[*]", **conf: str) -> SparkSession:
-    """Start a Spark session that prints errors only, or hand back the one that is running.
+    """A new Spark session that prints errors only, or the one that is running.
 
     Parameters
     ----------
@@ -64,6 +64,7 @@ def local_session(app: str, master: str = "local[*]", **conf: str) -> SparkSessi
     from pyspark.sql import SparkSession
 
     settings = conf
+    # Private, tried with PySpark 4.3.0: getActiveSession() is per thread, and getOrCreate() starts what is not there.
     if SparkContext._active_spark_context is None:
         ensure_java()
         _set_environment(master)
@@ -75,7 +76,7 @@ def local_session(app: str, master: str = "local[*]", **conf: str) -> SparkSessi
 
 
 def cores(master: str) -> int | None:
-    """Tell how many tasks a local master runs at a time.
+    """How many tasks a local master runs at a time.
 
     Parameters
     ----------

@@ -13,7 +13,13 @@ from pyspark.sql import types as t
 from pyspark.sql.classic.dataframe import DataFrame
 
 import framefold as ff
-from framefold.spark.session.conf_overrides import FASTER_GROUPING, conf_overrides, to_dataframe
+from framefold.spark.session.conf_overrides import (
+    BATCH_ROWS,
+    FASTER_GROUPING,
+    THRESHOLD,
+    conf_overrides,
+    to_dataframe,
+)
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -89,3 +95,4 @@ def test_what_is_more_than_a_few_rows_is_not_made_of_java_objects(spark: SparkSe
     assert found.toArrow().equals(rows)
     few = to_dataframe(spark, rows.slice(0, 100), schema)
     assert few.toArrow().equals(rows.slice(0, 100))
+    assert [spark.conf.get(name, None) for name in (THRESHOLD, BATCH_ROWS)] == [None, None]  # still Spark's own

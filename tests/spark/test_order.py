@@ -11,7 +11,8 @@ pytest.importorskip("pyspark")
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
-from framefold.spark.input.ordering import block_of, in_ticks, in_time_order
+from framefold.spark.convert.types import ticks_sql
+from framefold.spark.input.ordering import block_of, in_time_order
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -47,11 +48,11 @@ def test_ticks_do_not_depend_on_the_zone(spark: SparkSession, zone: str) -> None
             f.expr("timestamp_ntz '1970-01-01 00:00:00' + make_dt_interval(0, 0, 0, m / 1000000)").alias("n"), "m"
         )
         assert isinstance(local.schema["n"].dataType, t.TimestampNTZType)
-        rows = local.selectExpr(in_ticks("n", t.TimestampNTZType()), "m").collect()
+        rows = local.selectExpr(ticks_sql("n", t.TimestampNTZType()), "m").collect()
         assert [row[0] for row in rows] == [row[1] for row in rows]
-        instants = df.selectExpr(in_ticks("timestamp_micros(m)", t.TimestampType()), "m").collect()
+        instants = df.selectExpr(ticks_sql("timestamp_micros(m)", t.TimestampType()), "m").collect()
         assert [row[0] for row in instants] == micros
-        days = spark.sql("select date '1969-12-30' d").selectExpr(in_ticks("d", t.DateType())).collect()
+        days = spark.sql("select date '1969-12-30' d").selectExpr(ticks_sql("d", t.DateType())).collect()
         assert days[0][0] == -2
     finally:
         spark.conf.set("spark.sql.session.timeZone", str(before))
