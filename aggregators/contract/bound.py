@@ -79,10 +79,10 @@ class BoundAggregate(CheckedOperation):
         return found
 
     def read(self, planes: Planes) -> State:
-        """The states of what Spark has built."""
-        built = self.sql_spec
-        assert built is not None
-        return self._checked("sql", self._call("sql", built.read, planes), len(next(iter(planes.values()))))
+        """The states that Spark SQL has accumulated."""
+        spec = self.sql_spec
+        assert spec is not None
+        return self._checked("sql", self._call("sql", spec.read, planes), len(next(iter(planes.values()))))
 
     @property
     def compensated(self) -> list[str]:

@@ -38,7 +38,7 @@ PLAIN = 300
 
 
 def sql_spec(type: pa.DataType, read: Callable[[Planes], State]) -> SqlSpec:
-    """How states with the count of a column ``{0}``, its sum and that of its squares are built."""
+    """How states with the count of a column ``{0}``, its sum and that of its squares are accumulated."""
     small, most = (of_rows(type, rows, read) for rows in (SMALL_ROW_LIMIT, ROW_LIMIT))
     return replace(most, small_count_variant=small)
 

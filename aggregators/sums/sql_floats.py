@@ -74,7 +74,7 @@ def exponents(value: str) -> str:
 
 
 def sql_spec(type: pa.DataType, read: Callable[[Planes], State], **more: str) -> SqlSpec:
-    """How states with the sum of a column ``{0}`` are built, next to other aggregates."""
+    """How states with the sum of a column ``{0}`` are accumulated, next to other aggregates."""
     small, most = (
         SqlSpec({**sums, **more}, read, steps, ("exponent",))
         for steps, sums in (in_integers(type, rows) for rows in (SMALL_ROW_LIMIT, ROW_LIMIT))

@@ -15,7 +15,7 @@ SUM_DIGITS = 10
 
 
 def sums(type: pa.DataType) -> SqlSpec | None:
-    """How the states of sums of a type are built, limb by limb for 64 bits; None where sums could be too long."""
+    """How the states of sums of a type are accumulated, limb by limb for 64 bits; None where sums could be too long."""
     count = {"count": "count({0})"}
     if pa.types.is_decimal(type):
         wide = type.precision + SUM_DIGITS > 38

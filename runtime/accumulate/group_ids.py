@@ -17,10 +17,10 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...aggregators.numeric.cache_chunks import BLOCK
-from ..columns.key_codes import FEW, ROOM, Ints, dictionary, edges, near, normalised, pack, stable_order
+from ..columns.key_codes import MAX_PACKED, MAX_SPARSE, Ints, dictionary, edges, near, normalised, pack, stable_order
 
 ROWS_PER_GROUP = 4
-"""Groups without a row cost little where there are so many rows for each possible group."""
+"""Groups without a row cost little where there are at least this many rows for each possible group."""
 
 
 @dataclass(frozen=True)
@@ -79,7 +79,7 @@ def assign(columns: Sequence[Coded], rows: int, *, counting: bool = True, in_pla
         Whether the codes of the first column, an array of int64, may be overwritten with the index.
     """
     size = math.prod(column.count for column in columns)
-    if size > max(FEW, rows):
+    if size > max(MAX_SPARSE, rows):
         return by_sorting(columns, rows)
     index = columns[0].codes if in_place else np.empty(rows, np.intp) if columns else np.zeros(rows, np.intp)
     if counting or size > rows // ROWS_PER_GROUP:
@@ -157,7 +157,7 @@ def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
 def code_numbers(codes: Ints, bounds: Sequence[int] | Ints | None = None) -> Coded:
     """A column of integers, at least one; ``bounds`` are the least and the greatest of them, where known."""
     least, greatest = edges(codes) if bounds is None else map(int, bounds)
-    if greatest - least < ROOM >> 8:
+    if greatest - least < MAX_PACKED >> 8:
         return Coded(codes, least, greatest - least + 1, lambda own: own + least)
     values, inverse = np.unique(codes, return_inverse=True)
     return Coded(inverse, 0, len(values), values.__getitem__)

@@ -180,7 +180,7 @@ class SqlAccumulate:
         NullTimeError
             If there is an event without a time.
         TooManyRows
-            If a frame has so many events that sums may not be exact.
+            If a frame has more events than its sums are exact for.
         """
         plan, columns = self.plan, {name: one_array(groups.column(name)) for name in groups.column_names}
         if not len(groups):

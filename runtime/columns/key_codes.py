@@ -18,16 +18,14 @@ from ...aggregators.numeric.cache_chunks import extremes
 
 Ints = NDArray[np.int64]
 
-ROOM = 1 << 62
+MAX_PACKED = 1 << 62
 """Codes of several columns are packed into one integer below this."""
 
-
-FEW = 1 << 18
+MAX_SPARSE = 1 << 18
 """Codes may have holes where there are no more possible ones than this, or than a few a row."""
 
-
-RUN = 1 << 12
-"""Ascending runs of so many rows, such as the partials of a few tasks, are merged and not sorted anew."""
+MIN_RUN = 1 << 12
+"""Ascending runs of at least this many rows, such as the partials of a few tasks, are merged and not sorted anew."""
 
 
 def plain_type(type: pa.DataType) -> pa.DataType:
@@ -125,12 +123,12 @@ def near(column: pa.Array) -> tuple[NDArray[Any], int, int] | None:
     if not pa.types.is_integer(column.type) or kind == pa.uint64() or column.null_count or not len(column):
         return None
     numbers: NDArray[Any] = column.to_numpy()
-    room = max(FEW, 4 * len(numbers))
+    limit = max(MAX_SPARSE, 4 * len(numbers))
     greatest = int(numbers.view(f"u{numbers.dtype.itemsize}").max())  # a negative number is a great one here
-    if greatest < min(room, 1 << 8 * numbers.dtype.itemsize - 1):
+    if greatest < min(limit, 1 << 8 * numbers.dtype.itemsize - 1):
         return numbers, 0, greatest + 1
     least, greatest = edges(numbers)
-    return (numbers, least, greatest - least + 1) if greatest - least < room else None
+    return (numbers, least, greatest - least + 1) if greatest - least < limit else None
 
 
 def edges(numbers: NDArray[Any]) -> tuple[int, int]:
@@ -154,9 +152,9 @@ def pack(codes: Sequence[tuple[Ints, int]], rows: int) -> tuple[Ints, int]:
     """Several columns' codes as one code that compares as they do one after the other."""
     packed, size = np.zeros(rows, np.int64), 1
     for column, count in codes:
-        if size * max(count, 1) > ROOM:
+        if size * max(count, 1) > MAX_PACKED:
             packed, size = dense(packed)
-            if size * max(count, 1) > ROOM:
+            if size * max(count, 1) > MAX_PACKED:
                 column, count = dense(column)
         packed = column if size == 1 else packed * count + column
         size *= max(count, 1)
@@ -179,7 +177,7 @@ def span(values: Ints) -> tuple[Ints, int]:
     if not len(values):
         return values, 1
     least, greatest = int(values.min()), int(values.max())
-    if greatest - least >= ROOM >> 8:
+    if greatest - least >= MAX_PACKED >> 8:
         return dense(values)
     return values - least, greatest - least + 1
 
@@ -196,6 +194,6 @@ def stable_order(codes: Ints, size: int) -> NDArray[np.intp]:
     both = codes << bits
     both |= np.arange(len(codes))
     runs = 1 + np.count_nonzero(both[1:] < both[:-1])
-    both.sort(kind="stable" if runs * RUN <= len(codes) else None)
+    both.sort(kind="stable" if runs * MIN_RUN <= len(codes) else None)
     both &= (1 << bits) - 1
     return both

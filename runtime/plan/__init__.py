@@ -1,1 +1,1 @@
-"""What is asked: a query checked against the schema of its events."""
+"""A query checked against the schema of its events, as data."""

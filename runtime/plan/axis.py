@@ -34,7 +34,7 @@ class Axis:
 
     @property
     def unit(self) -> str:
-        """What frames are stretches of: ``"rows"`` as soon as some windows are counted in rows, else ``"time"``."""
+        """What frames are cut from: ``"rows"`` as soon as some windows are counted in rows, else ``"time"``."""
         return "rows" if self.each_row or any(each.unit == "rows" for each in self.windows) else "time"
 
     @cached_property

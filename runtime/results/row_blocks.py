@@ -21,7 +21,7 @@ WIDTH = 1 << 17
 
 @dataclass(frozen=True, kw_only=True)
 class Blocks(Axis):
-    """An axis in blocks of so many rows, each with copies of the partials next to it that its windows take in.
+    """An axis in blocks of ``width`` rows, each with copies of the partials next to it that its windows take in.
 
     A window belongs to the block of its own row: the one that completes it, or the one it is around. Only there are all
     of its partials, so only there is it given.

@@ -96,7 +96,7 @@ def last_rows(
 
 
 def rows_in_words(rows: int) -> str:
-    """So many rows, in words."""
+    """A number of rows, in words."""
     return f"{rows} row{'' if rows == 1 else 's'}"
 
 

@@ -42,7 +42,7 @@ def accumulated(plan: Plan, decision: Decision) -> str:
         how = "in mapInArrow: one pass over the events, partials per task"
     else:
         if plan.axis.block is not None:
-            where = "by key and stretch of time" if plan.by else "by stretch of time"
+            where = "by key and block of time" if plan.by else "by block of time"
         else:
             where = "by key, a whole key in one task," if plan.by else "to one task"
         how = f"after a shuffle of the events {where} that puts them in time order; then in mapInArrow"

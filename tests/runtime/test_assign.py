@@ -43,11 +43,11 @@ def test_equal_rows_are_together(type: pa.DataType, few: int, data: st.DataObjec
     rows = data.draw(st.lists(st.tuples(st.integers(-5, 5), value), min_size=1, max_size=20))
     numbers = np.array([number for number, _ in rows])
     column = pa.array([value for _, value in rows], type)
-    before, module.FEW, module.BLOCK = (module.FEW, module.BLOCK), few, 7
+    before, module.MAX_SPARSE, module.BLOCK = (module.MAX_SPARSE, module.BLOCK), few, 7
     try:
         made = assign([code_numbers(numbers), code_key(column)], len(rows))
     finally:
-        module.FEW, module.BLOCK = before
+        module.MAX_SPARSE, module.BLOCK = before
     expected = list(zip(numbers.tolist(), column.to_pylist(), strict=True))
     found = list(zip(made.values[0].tolist(), made.values[1].to_pylist(), strict=True))
     assert [found[group] for group in made.index] == expected

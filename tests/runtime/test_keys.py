@@ -17,7 +17,7 @@ import framefold as ff
 from framefold import ColumnError
 from framefold.runtime.columns import key_codes as module
 from framefold.runtime.columns.key_codes import (
-    ROOM,
+    MAX_PACKED,
     dense,
     encode,
     key_codes,
@@ -119,17 +119,17 @@ composite = st.tuples(
 )
 
 
-@given(st.lists(composite, min_size=1, max_size=20), st.sampled_from([ROOM, 30, 7, 2]))
+@given(st.lists(composite, min_size=1, max_size=20), st.sampled_from([MAX_PACKED, 30, 7, 2]))
 def test_several_columns_compare_one_after_the_other(rows: list[Any], room: int) -> None:
     """Also where the room for their codes runs out, and codes must be made dense on the way."""
     types = (pa.float64(), pa.string(), pa.int64())
     columns = [normalised(pa.array([row[i] for row in rows], type)) for i, type in enumerate(types)]
-    before, module.ROOM = module.ROOM, room
+    before, module.MAX_PACKED = module.MAX_PACKED, room
     try:
         codes, _ = key_codes(columns, len(rows), ordered=True)
         loose, _ = key_codes(columns, len(rows), ordered=False)
     finally:
-        module.ROOM = before
+        module.MAX_PACKED = before
     ranked = [tuple(map(rank, row)) for row in rows]
     for i, x in enumerate(ranked):
         for j, y in enumerate(ranked):
@@ -141,7 +141,7 @@ def test_several_columns_compare_one_after_the_other(rows: list[Any], room: int)
 def test_codes_beyond_the_room(rows: list[tuple[int, ...]]) -> None:
     columns = [(np.array([row[i] for row in rows], np.int64), 2**40 + 1) for i in range(4)]
     packed, size = pack(columns, len(rows))
-    assert packed.max() < size <= ROOM
+    assert packed.max() < size <= MAX_PACKED
     order = sorted(range(len(rows)), key=lambda i: rows[i])
     assert [rows[i] for i in np.argsort(packed, kind="stable").tolist()] == [rows[i] for i in order]
     for i in range(len(rows)):
