@@ -1,4 +1,4 @@
-"""What a query will do, said before anything runs."""
+"""What a plan will do, as text, before anything runs."""
 
 from __future__ import annotations
 

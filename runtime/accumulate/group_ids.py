@@ -32,11 +32,11 @@ class Coded:
     codes
         One for each row.
     least
-        What is taken off them.
+        What is subtracted from them.
     count
-        What all of them are below then.
+        The difference of the greatest and the least, plus one.
     values
-        The values that some of them, with ``least`` taken off, stand for.
+        The values of some of them, minus ``least``.
     """
 
     codes: NDArray[Any]
@@ -54,9 +54,9 @@ class Groups:
     index
         The group of each row.
     size
-        How many groups there are.
+        The number of groups.
     counts
-        How many rows each has; None where they were not counted, and some may have none.
+        The rows of each group; None where they were not counted, and some may have none.
     values
         The groups' values of each column.
     """
@@ -73,8 +73,7 @@ def assign(columns: Sequence[Coded], rows: int, *, counting: bool = True, in_pla
     Parameters
     ----------
     counting
-        Whether the rows of the groups must be counted, and every group have one. If not, that is done where it does
-        not take long to go without.
+        Whether every group must have a row. If not, groups may be all possible ones, where these are few.
     in_place
         Whether the codes of the first column, an array of int64, may be overwritten with the index.
     """
@@ -183,5 +182,5 @@ def code_key(column: pa.Array) -> Coded:
 
 
 def subtract(codes: NDArray[Any], least: int) -> Ints:
-    """Codes with the least taken off, whatever kind of integers they are."""
+    """Codes minus the least, as int64."""
     return cast(Ints, np.subtract(codes, least, dtype=np.int64))

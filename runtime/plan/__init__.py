@@ -1,1 +1,1 @@
-"""A query checked against the schema of its events, as data."""
+"""Plans: queries checked against the schema of their events, and bound to it."""
