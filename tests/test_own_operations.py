@@ -52,6 +52,7 @@ def test_local(grid: Grid) -> None:
     assert_windows(aggregate(table_of(events), grid), windows(events, grid), CHECKS)
 
 
+@pytest.mark.minima
 @pytest.mark.parametrize("combine", ["driver", "executors"])
 @pytest.mark.parametrize("grid", GRIDS[::2], ids=str)
 def test_spark(grid: Grid, combine: str, spark: SparkSession) -> None:

@@ -179,6 +179,7 @@ def _note(message: str) -> None:
 
 def _progress() -> Progress:
     console = Console(stderr=True)
+    console.quiet = not console.is_terminal  # some versions of rich end even progress that is not shown with a new line
     columns = (
         SpinnerColumn(),
         TextColumn("{task.description}"),

@@ -83,7 +83,7 @@ def test_decimals(unscaled: list[int | None], digits: tuple[int, int]) -> None:
     assert mean == exact.quantize(step, rounding=decimal.ROUND_HALF_UP, context=DIGITS)
 
 
-@pytest.mark.parametrize("width", [32, 64, 128, 256])
+@pytest.mark.parametrize("width", [width for width in (32, 64, 128, 256) if hasattr(pa, f"decimal{width}")])
 def test_decimals_of_every_width(width: int) -> None:
     """The numbers are the same, however many bits Arrow keeps them in."""
     type = getattr(pa, f"decimal{width}")(9, 2)
@@ -144,7 +144,7 @@ def test_means_of_huge_floats_and_integers() -> None:
     assert whole([1.7e308] * 4, pa.float64(), ff.Average("x"))[0] == 1.7e308
     assert whole([2**63 - 1] * 4, pa.int64(), ff.Average("x"))[0] == float(2**63 - 1)
     assert whole([-(2**63), -(2**63)], pa.int64(), ff.Average("x"))[0] == float(-(2**63))
-    assert whole([1, 2], pa.float16(), ff.Average("x")) == (1.5, pa.float64())
+    assert whole([np.float16(1), np.float16(2)], pa.float16(), ff.Average("x")) == (1.5, pa.float64())
 
 
 def test_against_duckdb() -> None:

@@ -349,7 +349,7 @@ MISTAKES = {
     "an unknown kind of result": ([*TIMED, *COUNT, "--out", "r.xlsx"], "--out 'r.xlsx' has the extension '.xlsx'"),
     "a folder for a result": ([*TIMED, *COUNT, "--out", "nothing.csv"], "is a folder"),
     "a result over the events": ([*TIMED, *COUNT, "--out", "e.parquet"], "would overwrite the events"),
-    "an unknown option": ([*TIMED, *COUNT, "--evry", "1 minute"], "No such option: --evry"),
+    "an unknown option": ([*TIMED, *COUNT, "--evry", "1 minute"], "--evry"),
     "a missing option": (["e.parquet", "--time", "at", *COUNT], "Missing option '--window'"),
     "a missing value": ([*TIMED, *COUNT, "--out"], "'--out' requires an argument"),
     "no events": (["--time", "at", "--window", "1 hour", *COUNT], "Missing argument 'EVENTS...'"),
@@ -455,6 +455,7 @@ def test_how_many_events_were_read_is_shown_on_a_terminal(folder: Path, monkeypa
         assert (task.completed, task.total) == (len(ROWS), len(ROWS) if name == "e.parquet" else None)
 
 
+@pytest.mark.minima
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("kind", ["csv", "json", "arrow"])
 def test_spark_writes_other_kinds(kind: str, folder: Path, tmp_path: Path, expected: list[tuple[Any, ...]]) -> None:

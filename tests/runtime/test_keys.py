@@ -70,8 +70,11 @@ def test_as_duckdb_groups_and_orders(kind: str) -> None:
     "column",
     [
         pa.array(np.array([1.5, np.nan, -0.0, 0.0], np.float16)),
-        pa.array([Decimal("1.5"), None, Decimal("1.5")], pa.decimal32(5, 1)),
-        pa.array([Decimal("1.5"), None, Decimal("1.5")], pa.decimal64(15, 1)),
+        *(
+            pa.array([Decimal("1.5"), None, Decimal("1.5")], getattr(pa, name)(5, 1))
+            for name in ("decimal32", "decimal64")
+            if hasattr(pa, name)  # from pyarrow 19 on
+        ),
         pa.array([Decimal("1.5"), None, Decimal("1.5")], pa.decimal256(50, 1)),
         pa.array(["b", None, "b"]).dictionary_encode(),
         pa.array(["b", None, "b"], pa.string_view()),

@@ -357,6 +357,7 @@ def test_choices_are_checked(bad: dict[str, Any]) -> None:
         ff.events(pa.table({"t": [1]}), time="t").options(**bad)
 
 
+@pytest.mark.minima
 @pytest.mark.parametrize("way", WAYS)
 def test_decimals_and_narrow_types_stay(spark: SparkSession, way: str) -> None:
     df = spark.sql("select 1 t, cast(1.25 as decimal(10, 2)) d, cast(3 as tinyint) b, X'01' bin, date '2020-02-29' day")

@@ -90,6 +90,7 @@ def test_equal_to_the_dataframe_engine_and_the_local_one(spark: SparkSession, pa
     assert rows(mine) == rows(theirs) == rows(ours(ff.parquet(path)))
 
 
+@pytest.mark.minima
 def test_equal_to_duckdb(spark: SparkSession, path: Path) -> None:
     mine = ours(ff.parquet(path, spark=spark), n=ff.Count(), s=ff.Sum("i")).toArrow()
     theirs = duckdb.execute(
