@@ -89,7 +89,9 @@ def test_everything_exported_exists_and_is_documented() -> None:
         assert isinstance(exported, str) or exported.__doc__, name
 
 
-@pytest.mark.parametrize("target", ["demo", "test", "slow", "minima", "lint", "bench", "bench-quick", "bench-kernels", "clean"])
+@pytest.mark.parametrize(
+    "target", ["demo", "test", "slow", "minima", "lint", "bench", "bench-quick", "bench-kernels", "clean"]
+)
 def test_make_can_say_what_it_would_do(target: str) -> None:
     done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
