@@ -95,4 +95,18 @@ def test_what_is_more_than_a_few_rows_is_not_made_of_java_objects(spark: SparkSe
     assert found.toArrow().equals(rows)
     few = to_dataframe(spark, rows.slice(0, 100), schema)
     assert few.toArrow().equals(rows.slice(0, 100))
-    assert [spark.conf.get(name, None) for name in (THRESHOLD, BATCH_ROWS)] == [None, None]  # still Spark's own
+
+
+def test_no_default_comes_back_as_a_setting(spark: SparkSession) -> None:
+    names = (THRESHOLD, BATCH_ROWS)
+    before = {name: spark.conf.get(name, None) for name in names}
+    schema = t.StructType([t.StructField("n", t.LongType())])
+    try:
+        for name in names:
+            spark.conf.unset(name)
+        to_dataframe(spark, pa.table({"n": pa.array(range(20_000))}), schema)
+        assert [spark.conf.get(name, None) for name in names] == [None, None]
+    finally:
+        for name, value in before.items():
+            if value is not None:
+                spark.conf.set(name, value)
