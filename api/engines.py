@@ -7,13 +7,11 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Protocol, cast
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from .aggregators.errors import QueryError
 from .reading import SparkFiles
-from .runtime import local
-from .runtime.explain import Explanation, explain
-from .runtime.plan.bind import type_of
+from .runtime.explain import Explanation
+from .runtime.local import LocalEngine
 from .runtime.plan.plan import Plan
 from .runtime.sources.arrow import Source
 from .runtime.sources.co_inputs import Roles, Together
@@ -89,27 +87,3 @@ def together(engines: Mapping[str, Engine], roles: Mapping[str, Roles]) -> Engin
     from .spark.input.union import union
 
     return DataFrameEngine(union(spark, roles))
-
-
-class LocalEngine:
-    """Arrow in, Arrow out, in this process."""
-
-    def __init__(self, source: Source) -> None:
-        self.source = source
-
-    def schema(self, used: Sequence[str]) -> pa.Schema:
-        return self.source.schema
-
-    def run(self, query: Plan, options: Options) -> pa.Table:
-        return local.run(self.source, query)
-
-    def explain(self, query: Plan, options: Options) -> Explanation:
-        return explain(query, "the local engine", local.STAGES)
-
-    def where(self, condition: Any) -> LocalEngine:
-        return LocalEngine(self.source.where(condition))
-
-    def without_time(self, time: str) -> pa.Table:
-        type_of(self.source.schema, time, "time=")
-        events = self.source.batches(self.source.schema.names).read_all()
-        return events.filter(pc.is_null(events.column(time)))

@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from . import engines
 from .aggregators.contract.operation import Operation
-from .aggregators.errors import QueryError, nearest
+from .aggregators.errors import GapsWarning, QueryError, nearest
 from .engines import Engine, engine_for
 from .runtime.columns.ticks import Duration
 from .runtime.explain import Explanation
 from .runtime.plan.bind import A_WINDOW, bind
-from .runtime.plan.gaps import warn_of_gaps
 from .runtime.plan.plan import Plan
 from .runtime.sources.co_inputs import Roles, check_roles
-from .runtime.windows import Spec
+from .runtime.windows import Spec, Windows
 from .spark.options import Options
 
 
@@ -263,7 +264,9 @@ class Windowed:
             outputs=outputs,
             null_time=of.null_time,
         )
-        warn_of_gaps(plan.axis.windows)
+        for each in plan.axis.windows:
+            if each.gaps == "warn" and each.left_out is not None:
+                warn_of_gaps(each)
         return plan
 
 
@@ -271,3 +274,16 @@ def windows_in(windows: Sequence[Spec], outputs: Mapping[str, Operation]) -> lis
     """All windows of a query: its own and those of its outputs."""
     own = [each for output in outputs.values() for each in getattr(output, "windows", ())]
     return [each for each in (*windows, *own) if isinstance(each, Spec)]
+
+
+def warn_of_gaps(windows: Windows) -> None:
+    """A GapsWarning that windows leave something out, at the user's line."""
+    frame, level = sys._getframe(), 1
+    while frame.f_back is not None and f"{frame.f_globals.get('__name__')}.".startswith(f"{__package__}."):
+        frame, level = frame.f_back, level + 1
+    warnings.warn(
+        f"{windows.named} leave out {windows.left_out}: events there are in no window; "
+        "gaps='allow' says that this is meant",
+        GapsWarning,
+        stacklevel=level,
+    )

@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from .aggregators.errors import EngineError
-from .engines import LocalEngine, in_arrow
+from .engines import in_arrow
 from .events import Events, events
 from .runtime.draw import draw as draw_table
+from .runtime.local import LocalEngine
 from .runtime.sources.arrow import Source
 from .runtime.windows import Spec, from_table
 from .runtime.windows.from_table import FromAnchors

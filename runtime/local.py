@@ -18,16 +18,17 @@ from numpy.typing import NDArray
 from ..aggregators.contract.bound import BoundAggregate
 from ..aggregators.contract.operation import Operation
 from ..aggregators.errors import DroppedEventsWarning, NullTimeError
-from .accumulate.accumulate import PORTION_ROWS, accumulate, in_portions
+from .accumulate.accumulate import accumulate
 from .columns.key_codes import Ints, encode, key_codes, normalised, plain
 from .columns.ticks import drop_null_times, null_times
-from .partials.merge import merge
-from .partials.partials import Partials, empty_key_partials
+from .explain import Explanation, explain
+from .partials.merge import Partials, empty_key_partials, merge
 from .pipeline import results
+from .plan.bind import type_of
 from .plan.plan import Plan
 from .plan.window_inputs import RANK
 from .results.chunks import CHUNK_WINDOWS
-from .sources.arrow import BATCH_ROWS, Reader, Readers, Source
+from .sources.arrow import BATCH_ROWS, PORTION_ROWS, Reader, Readers, Source, in_portions
 
 PENDING_PARTIALS = 1 << 19
 """Partials are merged when there are more new ones than this, and than merged ones."""
@@ -50,6 +51,30 @@ class Accumulated(NamedTuple):
     partials: list[Partials]
 
 
+class LocalEngine:
+    """Arrow in, Arrow out, in this process; the methods are those of :class:`framefold.engines.Engine`."""
+
+    def __init__(self, source: Source) -> None:
+        self.source = source
+
+    def schema(self, used: Sequence[str]) -> pa.Schema:
+        return self.source.schema
+
+    def run(self, query: Plan, options: object) -> pa.Table:
+        return run(self.source, query)
+
+    def explain(self, query: Plan, options: object) -> Explanation:
+        return explain(query, "the local engine", STAGES)
+
+    def where(self, condition: Any) -> LocalEngine:
+        return LocalEngine(self.source.where(condition))
+
+    def without_time(self, time: str) -> pa.Table:
+        type_of(self.source.schema, time, "time=")
+        events = self.source.batches(self.source.schema.names).read_all()
+        return events.filter(pc.is_null(events.column(time)))
+
+
 def run(source: Source, plan: Plan) -> pa.Table:
     """The results of a plan over events: read and accumulate by several threads, merge, slide, finish.
 
@@ -67,7 +92,7 @@ def run(source: Source, plan: Plan) -> pa.Table:
     NullTimeError
         If events have no time, with their number, unless the plan drops those (a DroppedEventsWarning then has it).
     """
-    partials = [empty_key_partials(plan)]
+    partials = [Partials(plan.partials_schema.empty_table())]
     nulls = events = 0
     for found in accumulate_readers(plan, readers_of(source, plan)):
         events += found.events
@@ -82,7 +107,7 @@ def run(source: Source, plan: Plan) -> pa.Table:
         warnings.warn(
             f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning, 2
         )
-    return pa.concat_tables(results(plan, merge(plan, partials)))
+    return pa.concat_tables(results(plan, merge(plan, [empty_key_partials(plan), *partials])))
 
 
 def accumulate_readers(plan: Plan, readers: Readers) -> Iterator[Accumulated]:

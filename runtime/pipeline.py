@@ -16,8 +16,8 @@ from .accumulate.accumulate import accumulate as accumulate
 from .columns.malloc import raise_mmap_threshold
 from .intervals.coverage import cover
 from .intervals.lifespans import Lifespans, lifespans, states_of_lifespans
+from .partials.merge import Partials, states_of
 from .partials.merge import merge as merge
-from .partials.partials import Partials, states_of
 from .plan.plan import Plan
 from .results.chunks import Chunk, chunks
 from .results.finish import finish

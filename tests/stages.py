@@ -5,7 +5,7 @@ from __future__ import annotations
 import pyarrow as pa
 
 from framefold.runtime import pipeline
-from framefold.runtime.partials.partials import Partials
+from framefold.runtime.partials.merge import Partials
 from framefold.runtime.plan.plan import Plan
 
 

@@ -1,37 +1,90 @@
-"""Events to partials: the events of a batch in groups of one key and frame, and the states of each group."""
+"""Events to partials: the events of a batch in groups of one key and frame, and the states of each group.
+
+Few possible groups are counted in an array; of many, the codes are sorted. Rows are taken block by block, so that what
+is worked out on the way stays in the cache.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sized
-from typing import TypeVar
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from ...aggregators.contract.frames import Frames
 from ...aggregators.intervals.time_weighted import Lifetimes
-from ..columns.key_codes import Ints, coded_or_plain, edges, plain
+from ...aggregators.numeric.cache_chunks import BLOCK
+from ..columns.key_codes import (
+    MAX_PACKED,
+    MAX_SPARSE,
+    Ints,
+    coded_or_plain,
+    dictionary,
+    edges,
+    near,
+    normalised,
+    pack,
+    plain,
+    stable_order,
+)
 from ..columns.malloc import raise_mmap_threshold
 from ..columns.ticks import drop_null_times, ends_of
 from ..frames.partials_view import Mask
-from ..partials.partials import Partials, of_states
+from ..partials.merge import Partials, of_states
 from ..plan.plan import Plan
 from ..plan.window_inputs import RANK, UNTIL_TICK
-from .group_ids import Groups, assign, code_key, code_numbers
 
-Portion = TypeVar("Portion", bound=Sized)
+ROWS_PER_GROUP = 4
+"""Groups without a row cost little where there are at least this many rows for each possible group."""
 
-PORTION_ROWS = 1 << 19
-"""Events of a portion that leaves few partials: of fewer, calls take longer than work."""
 
-MAX_PORTION_ROWS = 1 << 20
-"""Events of a portion that leaves many partials."""
+@dataclass(frozen=True)
+class Coded:
+    """A column of rows as integers.
 
-PORTION_BYTES = 64 << 20
-"""Bytes of events that are enough for a portion, whatever their number."""
+    Parameters
+    ----------
+    codes
+        One for each row.
+    least
+        What is subtracted from them.
+    count
+        The difference of the greatest and the least, plus one.
+    values
+        The values of some of them, minus ``least``.
+    """
 
-EVENTS_PER_PARTIAL = 4
-"""Partials are many if each stands for fewer events than this."""
+    codes: NDArray[Any]
+    least: int
+    count: int
+    values: Callable[[Ints], Any]
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Rows in groups.
+
+    Parameters
+    ----------
+    index
+        The group of each row.
+    size
+        The number of groups.
+    counts
+        The rows of each group; None where they were not counted, and some may have none.
+    values
+        The groups' values of each column.
+    """
+
+    index: NDArray[np.intp]
+    size: int
+    counts: Ints | None
+    values: list[Any]
 
 
 def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int) -> Partials:
@@ -125,62 +178,120 @@ def lifetimes(
     return Lifetimes(groups.index, groups.size, ticks, head, tail, ranks)
 
 
-def in_portions(
-    accumulate: Callable[[pa.Table], Portion], batches: Iterable[pa.RecordBatch | pa.Table]
-) -> Iterator[Portion]:
-    """The partials of events, portion by portion: small batches are put together, large ones are portions as they are.
-
-    Events in the order of time leave few partials, however small a portion is, and a small one fits the cache. Each
-    portion of events in no order has nearly all frames and keys of the whole: portions are then larger, so that there
-    are fewer. The portions depend on the events and their batches only.
+def assign(columns: Sequence[Coded], rows: int, *, counting: bool = True, in_place: bool = False) -> Groups:
+    """Rows, at least one, that are equal in all columns into one group; groups sorted by the columns' codes.
 
     Parameters
     ----------
-    accumulate
-        The partials of a portion.
-    batches
-        Events, in the order in which they are accumulated.
-
-    Examples
-    --------
-    >>> events = pa.table({"t": range(10)})
-    >>> list(map(len, in_portions(lambda portion: portion, events.to_batches(max_chunksize=3))))
-    [10]
+    counting
+        Whether every group must have a row. If not, groups may be all possible ones, where these are few.
+    in_place
+        Whether the codes of the first column, an array of int64, may be overwritten with the index.
     """
-    held: list[pa.Table] = []
-    found: Portion | None = None  # the partials of what is held, where they are many
-    enough = PORTION_ROWS
-    rows = size = 0
-    for batch in batches:
-        if held and rows + len(batch) > MAX_PORTION_ROWS:
-            yield accumulate(pa.concat_tables(held)) if found is None else found
-            held, found, rows, size = [], None, 0, 0
-        held.append(batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch]))
-        rows += len(batch)
-        size += bytes_of(batch)
-        found = None
-        del batch  # or it would be held while the next one is read
-        if rows < enough and size < PORTION_BYTES:
-            continue
-        found = accumulate(pa.concat_tables(held))
-        many = len(found) * EVENTS_PER_PARTIAL > rows
-        if many and max(enough, rows) < MAX_PORTION_ROWS and size < PORTION_BYTES:
-            enough = MAX_PORTION_ROWS
-            continue
-        held, rows, size = [], 0, 0  # the events are free before the partials are worked on
-        yield found
-        found = None
-    if held:
-        yield accumulate(pa.concat_tables(held)) if found is None else found
+    size = math.prod(column.count for column in columns)
+    if size > max(MAX_SPARSE, rows):
+        return by_sorting(columns, rows)
+    index = columns[0].codes if in_place else np.empty(rows, np.intp) if columns else np.zeros(rows, np.intp)
+    if counting or size > rows // ROWS_PER_GROUP:
+        return by_counting(index, columns, size)
+    return all_possible(index, columns, size)
 
 
-def bytes_of(events: pa.Table | pa.RecordBatch) -> int:
-    """The bytes of some events.
+def all_possible(index: NDArray[np.intp], columns: Sequence[Coded], size: int) -> Groups:
+    """Groups of all possible codes, whether they have a row or not; ``index`` is filled."""
+    for start in range(0, len(index), BLOCK):
+        codes_of_block(index, columns, start)
+    return Groups(index, size, None, values_of(columns, np.arange(size)))
 
-    Up to 22 pyarrow cannot count those of text in views, which Polars and DuckDB give: then all of the buffers that
-    the events are in count.
-    """
-    try:
-        return int(events.nbytes)
-    except pa.ArrowTypeError:
-        return int(events.get_total_buffer_size())
+
+def codes_of_block(index: NDArray[np.intp], columns: Sequence[Coded], start: int) -> NDArray[np.intp]:
+    """The codes of all columns in one, for a block of rows."""
+    block = slice(start, start + BLOCK)
+    part = index[block]
+    least = 0
+    factor = math.prod(column.count for column in columns)
+    for place, column in enumerate(columns):
+        factor //= column.count
+        least += column.least * factor
+        codes = column.codes[block]
+        if not place:
+            np.multiply(codes, factor, out=part, dtype=np.int64, casting="unsafe")
+        else:
+            own = codes if factor == 1 else np.multiply(codes, factor, dtype=np.int64, casting="unsafe")
+            np.add(part, own, out=part, dtype=np.int64, casting="unsafe")
+    part -= (least + (1 << 63)) % (1 << 64) - (1 << 63)  # what overflows on the way comes back when it is taken off
+    return part
+
+
+def by_counting(index: NDArray[np.intp], columns: Sequence[Coded], size: int) -> Groups:
+    """The groups that have a row, of at most ``size``; ``index`` is filled."""
+    counts = np.zeros(size, np.int64)
+    for start in range(0, len(index), BLOCK):
+        np.add.at(counts, codes_of_block(index, columns, start), 1)
+    codes = np.flatnonzero(counts)
+    if len(codes) < size:
+        places = np.zeros(size, np.intp)
+        places[codes] = np.arange(len(codes))
+        for start in range(0, len(index), BLOCK):
+            part = index[start : start + BLOCK]
+            part[:] = places[part]
+        counts = counts[codes]
+    return Groups(index, len(codes), counts, values_of(columns, codes))
+
+
+def values_of(columns: Sequence[Coded], codes: Ints) -> list[Any]:
+    """The values of each column that codes of all of them stand for."""
+    values: list[Any] = []
+    for column in reversed(columns):
+        codes, own = np.divmod(codes, column.count)
+        values.append(column.values(own))
+    return values[::-1]
+
+
+def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
+    """The groups of :func:`assign`, however many there may be."""
+    codes, size = pack([(subtract(column.codes, column.least), column.count) for column in columns], rows)
+    order = stable_order(codes, size)
+    codes = codes[order]
+    new = np.empty(rows, bool)
+    new[:1] = True
+    np.not_equal(codes[1:], codes[:-1], out=new[1:])
+    index = np.empty(rows, np.intp)
+    index[order] = np.cumsum(new) - 1
+    starts = np.flatnonzero(new)
+    first = order[starts]
+    values = [column.values(subtract(column.codes[first], column.least)) for column in columns]
+    return Groups(index, len(starts), np.diff(np.append(starts, rows)), values)
+
+
+def code_numbers(codes: Ints, bounds: Sequence[int] | Ints | None = None) -> Coded:
+    """A column of integers, at least one; ``bounds`` are the least and the greatest of them, where known."""
+    least, greatest = edges(codes) if bounds is None else map(int, bounds)
+    if greatest - least < MAX_PACKED >> 8:
+        return Coded(codes, least, greatest - least + 1, lambda own: own + least)
+    values, inverse = np.unique(codes, return_inverse=True)
+    return Coded(inverse, 0, len(values), values.__getitem__)
+
+
+def code_key(column: pa.Array) -> Coded:
+    """A key column: integers and times in a small range as they are, other values by their dictionary."""
+    if (close := near(column)) is not None:
+        numbers, least, count = close
+        kind = numbers.dtype
+        return Coded(numbers, least, count, lambda own: pa.array((own + least).astype(kind)).view(column.type))
+    if not isinstance(column, pa.DictionaryArray):
+        codes, values = dictionary(normalised(column))
+        return Coded(codes, 0, max(len(values), 1), lambda own: values.take(pa.array(own)))
+    values = column.dictionary
+    if values.null_count or len(values.unique()) < len(values):
+        return code_key(values.take(column.indices))
+    if not column.null_count:
+        return Coded(column.indices.to_numpy(), 0, max(len(values), 1), lambda own: values.take(pa.array(own)))
+    null = len(values)  # a null is a key as any other
+    codes = pc.fill_null(column.indices.cast(pa.int64()), null).to_numpy()
+    return Coded(codes, 0, null + 1, lambda own: values.take(pa.array(own, mask=own == null)))
+
+
+def subtract(codes: NDArray[Any], least: int) -> Ints:
+    """Codes minus the least, as int64."""
+    return cast(Ints, np.subtract(codes, least, dtype=np.int64))

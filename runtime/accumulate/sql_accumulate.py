@@ -20,7 +20,7 @@ from ...aggregators.errors import EngineError, NullTimeError
 from ..columns.key_codes import Ints, normalised, one_array, plain
 from ..columns.ticks import LIMIT, null_times
 from ..frames.numbering import Numbering
-from ..partials.partials import Partials, of_states
+from ..partials.merge import Partials, of_states
 from ..plan.plan import Plan
 
 TICKS, FRAME = "ticks", "frame"

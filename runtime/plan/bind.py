@@ -16,8 +16,7 @@ from ...aggregators.intervals.time_weighted import lifetimes_of
 from ..columns.key_codes import plain_type, require_key
 from ..columns.ticks import Duration, TimeColumn
 from ..windows import Spec
-from .axis import Axis
-from .plan import Plan, partials_schema
+from .plan import Axis, Plan, partials_schema
 from .window_inputs import RANK, window_input
 
 WINDOW, AT = "window", "at"

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ...aggregators.states.fields import Objects, RaggedField
 from ..columns.key_codes import one_array
 from ..frames.partials_view import WindowIds, entering
-from ..partials.partials import Partials, window_inputs_of
+from ..partials.merge import Partials, window_inputs_of
 from ..plan.plan import Plan
 from ..windows import MAX_WINDOWS, Ints, PartialsView, Windows
 

@@ -7,9 +7,8 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 import pyarrow as pa
 
-from ..partials.partials import Partials, window_inputs_of
-from ..plan.axis import Axis
-from ..plan.plan import Plan
+from ..partials.merge import Partials, window_inputs_of
+from ..plan.plan import Axis, Plan
 from ..windows import Coverage, PartialsView, Ranges
 
 BLOCK = "#block"

@@ -8,7 +8,7 @@ from pyspark.sql import functions as f
 
 from ...aggregators.errors import EngineError
 from ...runtime.columns.malloc import raise_mmap_threshold
-from ...runtime.partials.partials import Partials, empty_key_partials
+from ...runtime.partials.merge import Partials, empty_key_partials
 from ...runtime.pipeline import merge, results
 from ...runtime.results.chunks import result_bytes
 from ..convert.types import arrow_schema, cast_to

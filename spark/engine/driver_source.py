@@ -10,7 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
-from ...runtime.partials.partials import Partials
+from ...runtime.partials.merge import Partials
 from ..convert.ipc import to_ipc
 from ..session.conf_overrides import batches_to_dataframe
 from . import tasks

@@ -9,7 +9,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
-from ...runtime.partials.partials import Partials
+from ...runtime.partials.merge import Partials
 from ..convert.ipc import from_ipc
 from ..convert.names import column
 from ..input import row_numbers

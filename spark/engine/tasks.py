@@ -14,11 +14,11 @@ import pyarrow as pa
 from pyspark.sql import types as t
 
 from ...runtime import pipeline
-from ...runtime.accumulate.accumulate import in_portions
 from ...runtime.accumulate.sql_accumulate import SqlAccumulate
-from ...runtime.partials.partials import Partials
+from ...runtime.partials.merge import Partials
 from ...runtime.plan.plan import Plan
 from ...runtime.results.row_blocks import with_neighbours
+from ...runtime.sources.arrow import in_portions
 from ..convert.ipc import from_ipc, to_ipc
 from ..convert.partials_codec import PartialsCodec, batches
 from ..convert.types import arrow_schema, cast_to

@@ -16,7 +16,7 @@ import framefold as ff
 from framefold import check_laws
 from framefold.aggregators.contract.operation import Operation
 from framefold.runtime.columns.key_codes import one_array
-from framefold.runtime.partials.partials import Partials, states_of
+from framefold.runtime.partials.merge import Partials, states_of
 from framefold.runtime.plan.plan import Plan
 from framefold.runtime.sliding.slide import slide
 

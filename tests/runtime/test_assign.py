@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.runtime.accumulate import group_ids as module
-from framefold.runtime.accumulate.group_ids import assign, code_key, code_numbers
+from framefold.runtime.accumulate import accumulate as module
+from framefold.runtime.accumulate.accumulate import assign, code_key, code_numbers
 from framefold.runtime.columns.key_codes import stable_order
 
 DAY = datetime.date(2020, 2, 29)

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.runtime.accumulate import group_ids
+from framefold.runtime.accumulate import accumulate
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.plan.plan import Plan
 
@@ -65,17 +65,17 @@ def query(outputs: dict[str, Any]) -> Plan:
 @pytest.mark.parametrize("names", [list(OUTPUTS), *([name] for name in OUTPUTS)], ids=lambda names: names[0])
 def test_frames_without_events_leave_nothing(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
     asked = query({name: OUTPUTS[name] for name in names})
-    monkeypatch.setattr(group_ids, "ROWS_PER_GROUP", math.inf)
+    monkeypatch.setattr(accumulate, "ROWS_PER_GROUP", math.inf)
     expected = stages.accumulate(asked, events(), 0)
     made = []
 
-    def all_possible(*arguments: Any) -> group_ids.Groups:
+    def all_possible(*arguments: Any) -> accumulate.Groups:
         made.append(real(*arguments))
         return made[-1]
 
-    real = group_ids.all_possible
-    monkeypatch.setattr(group_ids, "all_possible", all_possible)
-    monkeypatch.setattr(group_ids, "ROWS_PER_GROUP", 1)
+    real = accumulate.all_possible
+    monkeypatch.setattr(accumulate, "all_possible", all_possible)
+    monkeypatch.setattr(accumulate, "ROWS_PER_GROUP", 1)
     found = stages.accumulate(asked, events(), 0)
     assert len(made) == 1
     there = set(zip((events()["t"].to_numpy() // 10).tolist(), events()["k"].to_pylist(), strict=True))
@@ -95,11 +95,11 @@ class Plain(ff.Sum):
 
 @pytest.mark.parametrize("operation", [Plain("x"), ff.Skewness("x"), ff.First("x"), ff.Sum("n").then(np.negative)])
 def test_others_are_never_given_empty_frames(operation: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def all_possible(*arguments: Any) -> group_ids.Groups:
+    def all_possible(*arguments: Any) -> accumulate.Groups:
         raise AssertionError("groups were not counted")
 
-    monkeypatch.setattr(group_ids, "all_possible", all_possible)
-    monkeypatch.setattr(group_ids, "ROWS_PER_GROUP", 1)
+    monkeypatch.setattr(accumulate, "all_possible", all_possible)
+    monkeypatch.setattr(accumulate, "ROWS_PER_GROUP", 1)
     assert len(stages.accumulate(query({"other": operation, "rows": ff.Count()}), events(), 0))
 
 

@@ -11,9 +11,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.runtime.accumulate import accumulate as module
-from framefold.runtime.accumulate.accumulate import in_portions
+from framefold.runtime.sources import arrow as module
 from framefold.runtime.sources import file_source
+from framefold.runtime.sources.arrow import in_portions
 from framefold.runtime.sources.file_source import FileSource
 
 

@@ -21,7 +21,7 @@ from pyspark.errors import PythonException
 from pyspark.sql import functions as f
 
 import framefold as ff
-from framefold.runtime.partials.partials import Partials
+from framefold.runtime.partials.merge import Partials
 from framefold.spark.engine import driver, driver_source
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.partials.partials import Partials
+from framefold.runtime.partials.merge import Partials
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.plan.plan import Plan
 from framefold.runtime.results import row_blocks

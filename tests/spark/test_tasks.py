@@ -17,8 +17,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.accumulate import accumulate
 from framefold.runtime.plan.bind import bind
+from framefold.runtime.sources import arrow
 from framefold.runtime.sources.files import File
 from framefold.runtime.sources.formats import Format
 from framefold.spark.convert.partials_codec import PartialsCodec, batches
@@ -56,8 +56,8 @@ def test_bounds_change_nothing(by: list[str], bound: int, monkeypatch: pytest.Mo
     work = job(table.schema, by)
     expected = stages.results(work.plan, stages.accumulate(work.plan, table, 0))
     for room, name in (
-        (accumulate, "PORTION_ROWS"),
-        (accumulate, "MAX_PORTION_ROWS"),
+        (arrow, "PORTION_ROWS"),
+        (arrow, "MAX_PORTION_ROWS"),
         (tasks, "HELD_ROWS"),
         (tasks, "SLID_ROWS"),
     ):
@@ -72,8 +72,8 @@ def test_bounds_change_nothing(by: list[str], bound: int, monkeypatch: pytest.Mo
 
 def test_parts_rise_with_the_input(monkeypatch: pytest.MonkeyPatch) -> None:
     table = events(100, 3)
-    monkeypatch.setattr(accumulate, "PORTION_ROWS", 10)
-    monkeypatch.setattr(accumulate, "MAX_PORTION_ROWS", 10)
+    monkeypatch.setattr(arrow, "PORTION_ROWS", 10)
+    monkeypatch.setattr(arrow, "MAX_PORTION_ROWS", 10)
     monkeypatch.setattr(tasks, "HELD_ROWS", 1)
     parts = [
         part for batch in tasks.accumulate(job(table.schema, ["k"]), sliced(table, 10)) for part in batch["batch_rank"]
