@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 import framefold as ff
 from framefold.aggregators import Frames, Operation
 from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.runtime.pipeline import accumulate
+from framefold.runtime.accumulate.accumulate import accumulate
 from framefold.runtime.plan.bind import bind
 
 KEYS, FRAMES = 100, 1440

@@ -6,8 +6,9 @@ import html
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from .intervals import coverage
 from .plan.plan import Plan
-from .results.sliding_choice import choose
+from .sliding import slide
 
 
 @dataclass(frozen=True)
@@ -51,7 +52,13 @@ def explain(plan: Plan, engine: str, stages: Sequence[tuple[str, str]]) -> Expla
         *(("windows", each.describe()) for each in plan.axis.windows),
     ]
     for name, bound in plan.outputs.items():
-        ways = dict.fromkeys(choose(plan, name, number).words for number in plan.over[name])
+        ways = dict.fromkeys(way_in_words(plan, name, number) for number in plan.over[name])
         order = "" if bound.commutative else "; order-sensitive, so merged in time order"
         rows.append((f"{name} = {bound.spec!r}", f"{bound.result}; {'; '.join(ways)}{order}"))
     return Explanation(f"framefold on {engine}", (*rows, *stages))
+
+
+def way_in_words(plan: Plan, output: str, number: int) -> str:
+    """How an output goes over one kind of windows, by its number on the axis."""
+    covers = plan.until is not None or plan.axis.windows[number].runs
+    return (coverage.choose if covers else slide.choose)(plan, output, number).words

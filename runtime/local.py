@@ -23,11 +23,10 @@ from .columns.key_codes import Ints, encode, key_codes, normalised, plain
 from .columns.ticks import drop_null_times, null_times
 from .explain import Explanation, explain
 from .partials.merge import Partials, empty_key_partials, merge
-from .pipeline import results
 from .plan.bind import type_of
 from .plan.plan import Plan
 from .plan.window_inputs import RANK
-from .results.chunks import CHUNK_WINDOWS
+from .results.finish import CHUNK_WINDOWS, results
 from .sources.arrow import BATCH_ROWS, PORTION_ROWS, Reader, Readers, Source, in_portions
 
 PENDING_PARTIALS = 1 << 19

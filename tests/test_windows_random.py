@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold.runtime import local
-from framefold.runtime.results import chunks
+from framefold.runtime.results import finish
 
 from . import windows_oracle as oracle
 from . import windows_strategies as strategies
@@ -208,7 +208,7 @@ def assert_right(problem: Problem) -> None:
     bounds = [
         (local, "BATCH_ROWS", problem.batch),
         (local, "PENDING_PARTIALS", problem.pending),
-        (chunks, "CHUNK_WINDOWS", problem.batch),
+        (finish, "CHUNK_WINDOWS", problem.batch),
     ]
     with ExitStack() as small:
         for module, name, bound in bounds:

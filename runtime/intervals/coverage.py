@@ -7,15 +7,16 @@ running state combines and deducts it, or it is combined into a few nodes of a t
 from __future__ import annotations
 
 import itertools
-from typing import Literal
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
-from ...aggregators.intervals.time_weighted import OverLifetimes
+from ...aggregators.intervals.time_weighted import OverLifetimes, lifetimes_of
 from ...aggregators.states.rows import join, take
+from ..plan.plan import Plan
 from .segment_tree import by_tree, reduced
 from .sweep import by_deduct
 
@@ -24,6 +25,31 @@ Way = Literal["deduct", "tree", "copies"]
 
 MAX_COPIES = 1 << 20
 """The most copies of states that are made at a time."""
+
+
+class CoverChoice(NamedTuple):
+    """How interval events are covered, or windows that are no ranges: the way, which :func:`cover` obeys; in words."""
+
+    way: Way
+    words: str
+
+
+def choose(plan: Plan, output: str, number: int) -> CoverChoice:
+    """The choice for an output over one kind of windows, by its number on the axis."""
+    bound = plan.outputs[output]
+    way, why = way_of(bound), bound.deducts[1]
+    if plan.until is None:
+        cost = "2" if way == "deduct" else "O(log n)"
+        words = f"slides by what is in each window, row by row ({cost} element operations a window): {why}"
+    elif lifetimes_of(bound) is not None:
+        words = "slides by deduct over clipped lifetimes (5 element operations a frame at most)"
+    else:
+        words = {
+            "deduct": f"covers by deduct (2 element operations a window, however long events live): {why}",
+            "tree": f"covers by a tree over the windows (O(log n) element operations a window): {why}",
+            "copies": "covers by copies (an element operation for each window of each event): order matters",
+        }[way]
+    return CoverChoice(way, words)
 
 
 def way_of(operation: BoundAggregate) -> Way:
@@ -59,7 +85,8 @@ def cover(
         One state a row, shape (rows,). Where the order of events matters each is of one event, and they are in time
         order within each key.
     first, last
-        The first and the last window of each row's run, both inclusive, shape (rows,). A run stays within its key.
+        The first and the last window of each row's run, both inclusive, shape (rows,); the first is above the last
+        where a row is in no window. A run stays within its key.
     windows
         How many windows there are: those of all keys in one list, sorted by key, then by window.
     way
@@ -79,8 +106,11 @@ def cover(
     >>> cover(most, states, np.array([0, 0, 2]), np.array([1, 3, 3]), 4)["value"].tolist()
     [3, 3, 4, 4]
     """
+    inside = np.flatnonzero(first <= last)
+    if len(inside) < len(first):
+        states, first, last = take(states, inside), first[inside], last[inside]
     if not len(first):
-        return operation.scatter(windows, np.empty(0, np.intp), states)
+        return operation.scatter(windows, inside, states)
     by = {"deduct": by_deduct, "tree": by_tree, "copies": _by_copies}
     return by[way or way_of(operation)](operation, states, first, last, windows)
 
@@ -123,9 +153,8 @@ def over_frames(operation: OverLifetimes, states: State, first: Ints, last: Ints
     [2.0, 2.0, 4.4, 5.0]
     """
     frames, clipped = len(ticks), operation.clipped
-    through, several = np.flatnonzero(last - first > 1), np.flatnonzero(last > first)
-    level = take(operation.part("level", states), through)
-    alive = cover(clipped, level, first[through] + 1, last[through] - 1, frames)
+    several = np.flatnonzero(last > first)
+    alive = cover(clipped, operation.part("level", states), first + 1, last - 1, frames)
     edges = join([operation.part("head", states), operation.part("tail", states)])
     rows = np.concatenate([np.arange(len(first)), len(first) + several])
     edges, present = reduced(clipped, edges, rows, np.concatenate([first, last[several]]))

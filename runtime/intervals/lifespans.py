@@ -10,7 +10,6 @@ import numpy as np
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
 from ...aggregators.intervals.time_weighted import lifetimes_of
-from ...aggregators.states.rows import take
 from ..frames.partials_view import changed
 from ..sliding.slide import slide
 from ..windows import Ints, LiveFrames, PartialsView, Ranges, Windows
@@ -72,11 +71,9 @@ def states_of_lifespans(
 
     ``whole`` says that events live all through every frame they are in, ``way`` how whole events cover windows.
     """
-    inside = np.flatnonzero(found.first <= found.last)
     operation = lifetimes_of(bound)
     if operation is None:
-        first, last = found.first[inside], found.last[inside]
-        return cover(bound, take(states, inside), first, last, len(found.ranges.row), way)
+        return cover(bound, states, found.first, found.last, len(found.ranges.row), way)
     alive = found.alive
     assert alive.ticks is not None
     if whole:

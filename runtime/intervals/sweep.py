@@ -19,7 +19,7 @@ from ...aggregators.states.compensated import Compensated
 from ...aggregators.states.fields import Column
 from ...aggregators.states.rows import join, replace, take
 from ...aggregators.sums.sums import Sum
-from ..sliding.slide import ROUNDING
+from ..sliding.running_states import ROUNDING
 from .segment_tree import by_tree, reduced
 
 Ints = NDArray[np.int64]

@@ -1,21 +1,95 @@
-"""The states of windows to results: keys, window bounds, and what each operation's ``finish`` makes of its states."""
+"""Merged partials to results: in chunks that fit memory, whose windows are slid and whose states are then finished."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
+from numpy.typing import NDArray
 
 from ...aggregators.contract.operation import State
+from ...aggregators.states.fields import Objects, RaggedField
 from ..columns.key_codes import one_array
+from ..columns.malloc import raise_mmap_threshold
+from ..frames.partials_view import WindowIds, entering
+from ..intervals import coverage
+from ..intervals.lifespans import Lifespans, lifespans, states_of_lifespans
+from ..partials.merge import Partials, states_of, window_inputs_of
 from ..plan.plan import Plan
-from ..windows import Coverage, Ranges
-from .chunks import Chunk
+from ..sliding.slide import choose, slide
+from ..windows import MAX_WINDOWS, Coverage, Ints, PartialsView, Ranges, Windows
 from .layout import lay_out, spread
 
+Found = Ranges | Coverage | Lifespans
+"""The windows of one kind over a chunk: ranges of its rows, or what each of its rows is in."""
 
-def finish(plan: Plan, chunk: Chunk, windows: list[Ranges | Coverage], states: Iterable[Iterable[State]]) -> pa.Table:
+CHUNK_WINDOWS = 1 << 19
+"""Windows that are slid at a time."""
+
+CHUNK_BYTES, CHUNK_BYTES_OF_LISTS = 64 << 20, 4 << 20
+"""Bytes of partials that are slid at a time; states that are lists grow while they slide."""
+
+
+class Chunk(NamedTuple):
+    """Some merged partials, and how each kind of windows sees them."""
+
+    partials: Partials
+    views: list[PartialsView]
+
+
+def results(plan: Plan, merged: Partials, chunk_windows: int | None = None) -> Iterator[pa.Table]:
+    """The results of merged partials of whole keys, sorted by key and window, in chunks of bounded size.
+
+    Parameters
+    ----------
+    plan
+        What is computed.
+    merged
+        From :func:`~framefold.runtime.partials.merge.merge`.
+    chunk_windows
+        About how many windows a chunk has, see :func:`chunks`; :data:`CHUNK_WINDOWS` where None.
+
+    Yields
+    ------
+    At least one table of the plan's ``result_schema``, maybe empty.
+    """
+    raise_mmap_threshold()
+    for chunk in chunks(plan, merged, chunk_windows or CHUNK_WINDOWS):
+        windows = windows_of(plan, chunk)
+        states = (states_of_windows(plan, chunk.partials, name, windows) for name in plan.outputs)
+        yield finish(plan, chunk, windows, states)
+
+
+def windows_of(plan: Plan, chunk: Chunk) -> list[Found]:
+    """The windows of each kind over a chunk."""
+    if plan.until is None:
+        return [plan.axis.ranges(number, view) for number, view in enumerate(chunk.views)]
+    return [
+        lifespans(each, view, view.window_inputs["first"], view.window_inputs["until"])
+        for each, view in zip(plan.axis.windows, chunk.views, strict=True)
+    ]
+
+
+def states_of_windows(plan: Plan, partials: Partials, name: str, windows: list[Found]) -> Iterator[State]:
+    """The states of an output over each kind of windows that it is over."""
+    bound, states = plan.outputs[name], states_of(plan, partials, name)
+    for number in plan.over[name]:
+        found = windows[number]
+        if isinstance(found, Ranges):
+            yield slide(bound, states, found.low, found.high, choose(plan, name, number).way)
+            continue
+        way = coverage.choose(plan, name, number).way
+        if isinstance(found, Coverage):
+            yield coverage.cover(bound, states, found.first, found.last, len(found.row), way)
+        else:
+            yield states_of_lifespans(bound, states, found, plan.axis.windows[number].whole_frames, way)
+
+
+def finish(plan: Plan, chunk: Chunk, windows: list[Found], states: Iterable[Iterable[State]]) -> pa.Table:
     """The results of a chunk: keys, ``window``, ``at`` where windows have it, outputs; sorted by key and window.
 
     Parameters
@@ -29,8 +103,9 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Ranges | Coverage], states: I
     states
         For each output, the states of the windows of each kind that it is over. They are taken one after the other.
     """
-    several = None if len(windows) == 1 else lay_out(windows, chunk.views[0].starts)
-    rows = several or windows[0]
+    kinds = [each.ranges if isinstance(each, Lifespans) else each for each in windows]
+    several = None if len(kinds) == 1 else lay_out(kinds, chunk.views[0].starts)
+    rows = several or kinds[0]
     taken = pa.array(rows.row)
     bounds = pa.StructArray.from_arrays(
         [plan.times.bounds(ticks) for ticks in (rows.start, rows.end)],
@@ -51,3 +126,115 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Ranges | Coverage], states: I
         else:
             columns.append(spread(finished, [several.places[number] for number in plan.over[name]], len(rows.row)))
     return pa.Table.from_arrays(columns, schema=plan.result_schema)
+
+
+def views_of(plan: Plan, merged: Partials) -> list[PartialsView]:
+    """How each kind of windows sees merged partials; the windows of each row are numbered here, once."""
+    assert merged.starts is not None
+    first = pa.array(merged.starts)
+    keys = tuple(one_array(column.take(first)) for column in merged.table.columns[: len(plan.by)])
+    return plan.axis.views(PartialsView(merged.frames(), merged.starts, window_inputs_of(plan, merged), keys))
+
+
+def chunks(plan: Plan, merged: Partials, windows: int) -> Iterator[Chunk]:
+    """Merged partials in chunks, sorted by key and window; at least one.
+
+    Parameters
+    ----------
+    plan
+        What is computed.
+    merged
+        Merged partials.
+    windows
+        About how many windows a chunk has. A key with more is a chunk of its own,
+        and is cut into several where its windows are numbered: sliding, calendar and cumulating ones.
+    """
+    views, starts = views_of(plan, merged), merged.starts
+    assert starts is not None
+    if not len(starts):
+        yield Chunk(merged, views)
+        return
+    counts = windows_of_keys(plan, views)
+    kinds = (kind for bound in plan.outputs.values() for kind in bound.fields.values())
+    size = CHUNK_BYTES_OF_LISTS if any(isinstance(kind, (RaggedField, Objects)) for kind in kinds) else CHUNK_BYTES
+    rows = max(1, size * len(merged) // max(merged.table.nbytes, 1))
+    ends = np.append(starts[1:], len(merged))
+    weights = np.maximum(counts / windows, (ends - starts) / rows)
+    heavy = weights > 1
+    fresh = np.diff(np.floor(np.cumsum(weights) - weights), prepend=-1.0) > 0
+    fresh |= heavy
+    fresh[1:] |= heavy[:-1]
+    chunkable = plan.until is None and len(plan.axis.windows) == 1 and plan.axis.windows[0].chunkable
+    for first, last in itertools.pairwise([*np.flatnonzero(fresh).tolist(), len(starts)]):
+        keys, own = slice(first, last), slice(int(starts[first]), int(ends[last - 1]))
+        if chunkable and windows < counts[first] <= MAX_WINDOWS:
+            yield from chunks_of_key(plan, merged, views[0], keys, own, windows)
+        else:
+            yield _part(merged, views, keys, own)
+
+
+def _part(
+    merged: Partials, views: list[PartialsView], keys: slice, rows: slice, within: tuple[int, int] | None = None
+) -> Chunk:
+    parts = [view.part(keys, rows, within) for view in views]
+    return Chunk(Partials(merged.table.slice(rows.start, rows.stop - rows.start), parts[0].starts), parts)
+
+
+def chunks_of_key(
+    plan: Plan, merged: Partials, view: PartialsView, keys: slice, rows: slice, windows: int
+) -> Iterator[Chunk]:
+    """One key, some of its windows at a time by their numbers: the rows that are in these, and those next to them."""
+    own = view.part(keys, rows)
+    ids = own.ids
+    assert ids is not None
+    begin, counts = windows_of_rows(own, ids, plan.axis.windows[0])
+    reached = np.cumsum(counts)
+    cuts = np.arange(windows, reached[-1], windows)
+    row = np.searchsorted(reached, cuts, side="left")
+    tops = (begin[row] + (cuts - (reached - counts)[row]).astype(np.int64) - 1).tolist()
+    low = int(ids.first.min())
+    for high in [*tops, int(ids.last.max())]:
+        first = max(int(np.searchsorted(ids.last, low, side="left")) - 1, 0)
+        last = min(int(np.searchsorted(ids.first, high, side="right")) + 1, len(own.frames))
+        yield _part(merged, [view], keys, slice(rows.start + first, rows.start + last), (low, high))
+        low = high + 1
+
+
+def windows_of_rows(view: PartialsView, ids: WindowIds, windows: Windows) -> tuple[Ints, NDArray[np.float64]]:
+    """The first window that each row brings, and how many it brings."""
+    begin = entering(ids, view.starts, getattr(windows, "empty", "skip"))
+    return begin, (ids.last.astype(np.float64) + 1 - begin).clip(0)
+
+
+def windows_of_keys(plan: Plan, views: list[PartialsView]) -> NDArray[np.float64]:
+    """About how many windows each key has; as many as partials where their kind does not say."""
+    starts = views[0].starts
+    total = np.zeros(len(starts))
+    for windows, view in zip(plan.axis.windows, views, strict=True):
+        if view.ids is not None:
+            total += np.add.reduceat(windows_of_rows(view, view.ids, windows)[1], starts)
+        else:
+            total += view.ends - starts
+        if plan.until is not None:
+            break
+    return total
+
+
+def result_bytes(plan: Plan, merged: Partials) -> float:
+    """About how many bytes the results of merged partials take; columns of no fixed width count as nothing."""
+    if not len(merged):
+        return 0.0
+    keys = len(plan.by)
+    row = sum(map(width, plan.result_schema.types[keys:]))
+    own = sum(column.nbytes for column in merged.table.columns[:keys]) / len(merged)
+    return float(windows_of_keys(plan, views_of(plan, merged)).sum() * (row + own))
+
+
+def width(kind: pa.DataType) -> float:
+    """The bytes of a value; 0 where they differ."""
+    if pa.types.is_struct(kind):
+        return sum(width(field.type) for field in kind)
+    try:
+        return float(kind.bit_width / 8)
+    except ValueError:
+        return 0.0

@@ -1,6 +1,8 @@
 """Sliding: one state for each window range, at a cost that does not depend on how far the ranges overlap.
 
-- ``"kernels"``: each field by numpy functions, for the operations that name them (``ufuncs``).
+- ``"kernels"``: each field by numpy functions, for the operations that name them (``ufuncs``). Sums are differences of
+  running sums (:mod:`framefold.runtime.sliding.prefix_sums`); what may be joined twice is joined from overlapping spans
+  (:mod:`framefold.runtime.sliding.sparse_table`).
 - ``"deduct"``: differences of running states.
 - ``"two-stacks"``: the block scan of M. van Herk, "A fast algorithm for local minimum and maximum filters", 1992, and
   J. Gil and M. Werman, "Computing 2-D min, median, and max filters", 1993: states of block ends up to an edge, of block
@@ -13,7 +15,7 @@ Ranges that only grow are beginnings of blocks, whichever way is chosen.
 
 from __future__ import annotations
 
-from typing import Any, Literal, cast
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,29 +23,48 @@ from numpy.typing import NDArray
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
 from ...aggregators.states.compensated import Compensated
+from ...aggregators.states.fields import Column, CompensatedField, ExactField, Field, Plain
+from ...aggregators.states.limbs import Exact
 from ...aggregators.states.rows import join, replace, take
-from .block_scan import MIN_WINDOWS, SideBySide, by_stacks_side_by_side, side_by_side
-from .kernels import by_kernels, empty_like, has_kernels
-from .range_blocks import ascending, none_empty, runs_by_a_row
+from ..plan.plan import Plan
+from .block_scan import MIN_WINDOWS, SideBySide, by_stacks_side_by_side, has_columns, side_by_side
+from .prefix_sums import float_sums, int_sums
+from .range_blocks import Block, Ints, Workspace, ascending, blocks, none_empty, runs_by_a_row
 from .range_tree import by_range_tree
-from .scan import Scan, beginnings, in_parts, piece_size, scanned
+from .running_states import MANY_RANGES, by_deduct, by_growing, by_two_stacks, growing_windows, too_long
+from .sparse_table import extremes
 
-Ints = NDArray[np.int64]
 Way = Literal["kernels", "deduct", "two-stacks", "deduct or two-stacks", "range tree"]
 
-RESTART_ROWS = 1 << 14
-"""The fewest rows after which running states start anew, so that many of them run side by side.
+IDEMPOTENT = (
+    np.minimum, np.maximum, np.fmin, np.fmax, np.logical_and, np.logical_or, np.bitwise_and, np.bitwise_or,
+)  # fmt: skip
+"""Functions that give a value if they join it with itself."""
 
-Each new start costs as many extra combines as a window has rows. The first and last windows of a run make up for twice
-that, so up to three times as many rows the bound of 2 element operations a window holds strictly."""
 
-MANY_RANGES = 3 * RESTART_ROWS
-"""The most ranges that slide by deduct however long their runs are, where two-stacks may be taken instead."""
+class SlidingChoice(NamedTuple):
+    """How an output slides: the way, which :func:`slide` obeys; in words for users, with its cost and why."""
 
-CALL_COST = 1000
-"""The cost of a call, in element operations."""
+    way: Way
+    words: str
 
-ROUNDING = 2.0**-53
+
+def choose(plan: Plan, output: str, number: int) -> SlidingChoice:
+    """The choice for an output over one kind of windows, by its number on the axis."""
+    bound, windows = plan.outputs[output], plan.axis.windows[number]
+    way, (deducts, why) = way_of(bound), bound.deducts
+    if windows.frames_in_window == 1 and len(plan.axis.windows) == 1:
+        words = "slides by nothing to slide (no element operations): a window is one frame"
+    elif not windows.forward:
+        words = "slides by a range tree (O(log n) element operations a window) where windows move back: they may"
+    else:
+        cost = "2 element operations a window" if deducts else "at most 3 element operations a window"
+        words = f"slides by {'deduct' if deducts else 'two-stacks'} ({cost}): {why}"
+        if way == "kernels":
+            words += "; by kernels, without calls"
+        elif way == "deduct or two-stacks" and has_columns(bound):
+            words += "; long runs of windows by two-stacks side by side (3), in fewer calls"
+    return SlidingChoice(way, words)
 
 
 def way_of(operation: BoundAggregate) -> Way:
@@ -111,16 +132,81 @@ def slide(operation: BoundAggregate, states: State, low: Ints, high: Ints, way: 
         long = side_by_side(operation, low, high, first, MIN_WINDOWS if way == "two-stacks" else MANY_RANGES)
     if long is not None:
         return by_runs(operation, states, low, high, long)
-    growing = _growing(low, high)
+    growing = growing_windows(low, high)
     if growing.all():
         return by_growing(operation, states, low, high)
-    deducts = way == "deduct" or (way == "deduct or two-stacks" and not _too_long(low, high))
+    deducts = way == "deduct" or (way == "deduct or two-stacks" and not too_long(low, high))
     forward = by_deduct if deducts else by_two_stacks
     if not growing.any():
         return forward(operation, states, low, high)
     grown = by_growing(operation, states, low[growing], high[growing])
     slid = forward(operation, states, low[~growing], high[~growing])
     return take(join([grown, slid]), np.where(growing, np.cumsum(growing), np.cumsum(~growing) + growing.sum()) - 1)
+
+
+def has_kernels(operation: BoundAggregate) -> bool:
+    """Whether all fields of an operation have a kernel."""
+    functions = operation.ufuncs
+    return bool(functions) and all(_has_kernel(kind, functions.get(key)) for key, kind in operation.fields.items())
+
+
+def _has_kernel(kind: Field, function: Any) -> bool:
+    if isinstance(kind, Plain):
+        return function in IDEMPOTENT or (function is np.add and kind.dtype.kind in "iu")
+    return function is np.add and isinstance(kind, (CompensatedField, ExactField))
+
+
+def by_kernels(
+    operation: BoundAggregate, states: State, low: Ints, high: Ints, first: Ints
+) -> tuple[State, NDArray[np.intp]]:
+    """The states of windows, and the windows whose floats must be summed in another way.
+
+    Parameters
+    ----------
+    operation
+        One that :func:`has_kernels`.
+    states
+        One state a row.
+    low, high
+        The half-open ranges of rows, shape (ranges,): both ascend, none is empty.
+    first
+        The first windows of their runs, of :func:`~framefold.runtime.sliding.range_blocks.runs_by_a_row`.
+    """
+    rounded: bool = getattr(operation.operation, "rounds", False)
+    slid = {key: empty_like(column, len(low), rounded) for key, column in states.items()}
+    doubtful = [np.empty(0, np.intp)]
+    work = Workspace()
+    for block in blocks(low, high, first):
+        rows, windows = slice(block.begin, block.end), slice(block.first, block.last)
+        for key, column in states.items():
+            doubt = _slide(operation.ufuncs[key], column[rows], block, work, slid[key][windows])
+            if doubt is not None:
+                doubtful.append(np.flatnonzero(doubt) + block.first)
+    return slid, np.unique(np.concatenate(doubtful))
+
+
+def empty_like(column: Column, length: int, rounded: bool = False) -> Column:
+    """An uninitialized column of the kind of another; where ``rounded``, sums of floats have low floats of 0."""
+    if isinstance(column, Compensated):
+        special = None if column.special_values is None else np.empty((length, column.special_values.shape[1]))
+        return Compensated(np.empty(length), np.broadcast_to(0.0, length) if rounded else np.empty(length), special)
+    if isinstance(column, Exact):
+        return Exact([np.empty(length, np.int64) for _ in column.limbs])
+    return np.empty(length, cast(NDArray[Any], column).dtype)
+
+
+def _slide(function: np.ufunc, column: Column, block: Block, work: Workspace, out: Column) -> NDArray[np.bool_] | None:
+    """One field of one block; which of its windows are doubtful, None where none is."""
+    if isinstance(column, Compensated):
+        return float_sums(column, block, work, cast(Compensated, out))
+    if isinstance(column, Exact):
+        for limb, sums in zip(column.limbs, cast(Exact, out).limbs, strict=True):
+            int_sums(limb, block, work, sums)
+    elif function is np.add:
+        int_sums(cast(Any, column), block, work, cast(Any, out))
+    else:
+        extremes(cast(NDArray[Any], column), function, block, work, cast(NDArray[Any], out))
+    return None
 
 
 def by_runs(operation: BoundAggregate, states: State, low: Ints, high: Ints, runs: SideBySide) -> State:
@@ -132,141 +218,3 @@ def by_runs(operation: BoundAggregate, states: State, low: Ints, high: Ints, run
         for key, column in slid.items():
             cast(NDArray[Any], column)[runs.others] = cast(NDArray[Any], others[key])
     return slid
-
-
-def runs(low: Ints, high: Ints, most: int, weight: Ints | None = None) -> tuple[Ints, Ints]:
-    """First and past-the-last windows of runs: from one that shares no row with the window before it, on.
-
-    Runs that weigh more than ``most`` are split; ``weight`` is cumulative, by default 1 a window.
-    """
-    first = np.flatnonzero(np.concatenate([[True], low[1:] >= high[:-1]]))
-    last = np.append(first[1:], len(low))
-    weight = np.arange(len(low)) if weight is None else weight
-    parts = -(-(weight[last - 1] - weight[first] + 1) // most)
-    if (parts > 1).any():
-        parts = np.minimum(parts, last - first)
-        run = np.repeat(np.arange(len(first)), parts)
-        part = np.arange(len(run)) - np.repeat(np.cumsum(parts) - parts, parts)
-        first = first[run] + part * (last - first)[run] // parts[run]
-        last = np.append(first[1:], len(low))
-    return first, last
-
-
-def _growing(low: Ints, high: Ints) -> NDArray[np.bool_]:
-    """The windows of runs with one beginning, which need neither deduct nor a second stack.
-
-    Such runs among others slide separately only where they are long.
-    """
-    first, last = runs(low, high, len(low))
-    grows = low[first] == low[last - 1]
-    lengths = (high[last - 1] - low[first])[grows]
-    if not grows.all() and piece_size(lengths) >= lengths.max(initial=1):
-        grows[:] = False
-    return np.repeat(grows, last - first)
-
-
-def _too_long(low: Ints, high: Ints) -> bool:
-    """Whether calls for the running states of the rows of runs would cost more than a third operation a window."""
-    if len(low) <= MANY_RANGES:
-        return False
-    first, last = runs(low, high, max(RESTART_ROWS, 64 * int((high - low).max())), weight=high)
-    return int((high[last - 1] - low[first]).max()) * CALL_COST > len(low)
-
-
-def by_growing(operation: BoundAggregate, states: State, low: Ints, high: Ints) -> State:
-    """The beginnings of runs: at most one combine for each row and one for each window."""
-    first, last = runs(low, high, len(low))
-    run = np.repeat(np.arange(len(first)), last - first)
-    return beginnings(operation, states, low[first], high[last - 1] - low[first], run, high - low)
-
-
-def by_deduct(operation: BoundAggregate, states: State, low: Ints, high: Ints) -> State:
-    """Combine the leading rows into a running state, and deduct the running state of the rows before the window."""
-    first, _ = runs(low, high, max(RESTART_ROWS, 64 * int((high - low).max())), weight=high)
-    return in_parts(_deduct_in_runs, operation, states, low, high, first)
-
-
-def _deduct_in_runs(operation: BoundAggregate, states: State, low: Ints, high: Ints, first: Ints) -> State:
-    """Windows by deduct, some runs at a time."""
-    last = np.append(first[1:], len(low))
-    start = low[first]
-    running = Scan(operation, states, start, high[last - 1] - start)
-    run = np.repeat(np.arange(len(first)), last - first)
-    slid = take(running.states, running.position(run, high - start[run]))
-    trailing = np.flatnonzero(low > start[run])
-    if not len(trailing):
-        return slid
-    before = take(running.states, running.position(run[trailing], (low - start[run])[trailing]))
-    difference = operation.deduct(take(slid, trailing), before)
-    doubtful = _doubtful(operation, running, run[trailing], difference)
-    if doubtful.any():
-        again = trailing[doubtful]
-        rebuilt = by_two_stacks(operation, states, low[again], high[again])
-        difference = replace(difference, np.flatnonzero(doubtful), rebuilt)
-    return replace(slid, trailing, difference)
-
-
-def _doubtful(operation: BoundAggregate, running: Scan, run: Ints, difference: State) -> NDArray[np.bool_]:
-    """Which differences of compensated sums a pair of floats may have been too short for.
-
-    Each addition loses at most a few 2**-106 of the largest running sum; as soon as all of them together could be
-    seen in the result, the window is rebuilt from its own frames.
-    """
-    doubtful = np.zeros(len(run), bool)
-    longest = np.diff(running.offsets)
-    additions = 8.0 * ROUNDING * ROUNDING * len(longest)
-    run_of_state = np.empty(len(running.rank), np.int64)
-    run_of_state[running.rank] = np.arange(len(running.rank))
-    run_of_state = run_of_state[np.arange(running.offsets[-1]) - np.repeat(running.offsets[:-1], longest)]
-    for key in operation.compensated:
-        sums, result = running.states[key], difference[key]
-        assert isinstance(sums, Compensated)
-        assert isinstance(result, Compensated)
-        largest = np.zeros(len(running.rank))
-        np.maximum.at(largest, run_of_state, sums.magnitude())
-        lost = largest[run] * additions
-        doubtful |= ~(lost <= ROUNDING * np.abs(result.high))
-    return doubtful
-
-
-def by_two_stacks(operation: BoundAggregate, states: State, low: Ints, high: Ints) -> State:
-    """Combine the end of one block of rows with the beginning of the next.
-
-    As with two stacks, an edge is set where a window ends once nothing before the last edge is left in it; a window
-    reaches from its edge back to ``low`` and on to ``high``.
-    """
-    flips = _flips(low, high, int((high - low).max()))
-    return in_parts(_between_edges, operation, states, low, high, flips)
-
-
-def _between_edges(operation: BoundAggregate, states: State, low: Ints, high: Ints, flips: Ints) -> State:
-    """Windows by two-stacks, some edges at a time."""
-    edge = high[flips]
-    group = np.repeat(np.arange(len(flips)), np.diff(np.append(flips, len(low))))
-    within = edge - low[flips]
-    beyond_edge = high[np.append(flips[1:], len(low)) - 1] - edge
-    beyond = np.flatnonzero(high > edge[group])
-    spare = 3 * len(low) - int(within.sum() + beyond_edge.sum()) - len(beyond)
-    slid = scanned(operation, states, low[flips], within, group, edge[group] - low, spare, backwards=True)
-    if not len(beyond):
-        return slid
-    going_on = np.flatnonzero(beyond_edge > 0)
-    number = np.empty(len(flips), np.int64)
-    number[going_on] = np.arange(len(going_on))
-    spare -= len(low)
-    rows = (high - edge[group])[beyond]
-    later = scanned(operation, states, edge[going_on], beyond_edge[going_on], number[group[beyond]], rows, spare)
-    return replace(slid, beyond, operation.combine(take(slid, beyond), later))
-
-
-def _flips(low: Ints, high: Ints, widest: int) -> Ints:
-    """The windows at whose end an edge is set: each the first one that begins at or after the edge before it."""
-    first, last = runs(low, high, max(256 * widest, widest * widest))
-    flips = np.zeros(len(low), bool)
-    here, stop = first, last
-    while len(here):
-        flips[here] = True
-        here = np.searchsorted(low, high[here], side="left")
-        going = here < stop
-        here, stop = here[going], stop[going]
-    return np.flatnonzero(flips)

@@ -8,9 +8,8 @@ from pyspark.sql import functions as f
 
 from ...aggregators.errors import EngineError
 from ...runtime.columns.malloc import raise_mmap_threshold
-from ...runtime.partials.merge import Partials, empty_key_partials
-from ...runtime.pipeline import merge, results
-from ...runtime.results.chunks import result_bytes
+from ...runtime.partials.merge import Partials, empty_key_partials, merge
+from ...runtime.results.finish import result_bytes, results
 from ..convert.types import arrow_schema, cast_to
 from ..session.conf_overrides import to_dataframe
 from ..session.packaging import stage

@@ -13,10 +13,12 @@ import numpy as np
 import pyarrow as pa
 from pyspark.sql import types as t
 
-from ...runtime import pipeline
+from ...runtime.accumulate.accumulate import accumulate as accumulate_events
 from ...runtime.accumulate.sql_accumulate import SqlAccumulate
 from ...runtime.partials.merge import Partials
+from ...runtime.partials.merge import merge as merge_partials
 from ...runtime.plan.plan import Plan
+from ...runtime.results.finish import results
 from ...runtime.results.row_blocks import with_neighbours
 from ...runtime.sources.arrow import in_portions
 from ..convert.ipc import from_ipc, to_ipc
@@ -101,7 +103,7 @@ def merge(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Partials sorted by key, frame and batch rank to one for each (key, frame)."""
     codec = job.codec
     for some in _cut(rows, columns=codec.keys + 1, enough=HELD_ROWS):
-        yield from codec.encode(pipeline.merge(job.shuffled, Partials(codec.decode(some))).table)
+        yield from codec.encode(merge_partials(job.shuffled, Partials(codec.decode(some))).table)
 
 
 def slide(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -131,10 +133,10 @@ def _slide(
 
 def _results(job: Job, plan: Plan, partials: Partials) -> Iterator[pa.RecordBatch]:
     schema = arrow_schema(job.schema)
-    for results in pipeline.results(plan, pipeline.merge(plan, partials)):
+    for table in results(plan, merge_partials(plan, partials)):
         if len(plan.by) > len(job.plan.by):
-            results = results.remove_column(len(job.plan.by))  # the block
-        yield from batches(cast_to(results, schema))
+            table = table.remove_column(len(job.plan.by))  # the block
+        yield from batches(cast_to(table, schema))
 
 
 def _accumulated(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[Partials]:
@@ -145,7 +147,7 @@ def _accumulated(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[Partials]
     ranks = itertools.count(partition_id() << 32)
 
     def accumulated(events: pa.Table) -> Partials:
-        return pipeline.accumulate(plan, cast_to(events, schema, coded=True), next(ranks))
+        return accumulate_events(plan, cast_to(events, schema, coded=True), next(ranks))
 
     yield from _merged(plan, in_portions(accumulated, filled(rows)))
 
@@ -162,7 +164,7 @@ def _merged(plan: Plan, several: Iterable[Partials]) -> Iterator[Partials]:
     for partials in several:
         held.append(partials)
         if _beyond(held, HELD_ROWS, HELD_BYTES):
-            merged = pipeline.merge(plan, held) if len(held) > 1 else partials
+            merged = merge_partials(plan, held) if len(held) > 1 else partials
             # Half, so that merging happens once for half the limit of new rows and not each time.
             if _beyond([merged], HELD_ROWS // 2, HELD_BYTES // 2):
                 yield merged
@@ -170,7 +172,7 @@ def _merged(plan: Plan, several: Iterable[Partials]) -> Iterator[Partials]:
             else:
                 held = [merged]
     if held:
-        yield pipeline.merge(plan, held) if len(held) > 1 else held[0]
+        yield merge_partials(plan, held) if len(held) > 1 else held[0]
 
 
 def _beyond(held: list[Partials], rows: int, size: int) -> bool:

@@ -22,10 +22,9 @@ from framefold.aggregators.states.compensated import Compensated
 from framefold.aggregators.states.limbs import Exact
 from framefold.runtime.sliding import prefix_sums, range_blocks
 from framefold.runtime.sliding import slide as module
-from framefold.runtime.sliding.kernels import by_kernels, has_kernels
 from framefold.runtime.sliding.native import loops
 from framefold.runtime.sliding.range_blocks import Block, runs_by_a_row
-from framefold.runtime.sliding.slide import slide
+from framefold.runtime.sliding.slide import by_kernels, has_kernels, slide
 
 INT, FLOAT = pa.int64(), pa.float64()
 Ranges = tuple[np.ndarray, np.ndarray]

@@ -9,9 +9,11 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.runtime import pipeline
+from framefold.runtime.accumulate.accumulate import accumulate
+from framefold.runtime.partials.merge import merge
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.plan.plan import Plan
+from framefold.runtime.results.finish import results
 from framefold.runtime.windows import Spec
 
 EVENTS = pa.schema([("t", pa.int64()), ("k", pa.int64()), ("x", pa.float64())])
@@ -27,7 +29,7 @@ def pieces(window: Spec, rows: list[tuple[int, int, float]], most: int) -> list[
         [pa.array(column, field.type) for column, field in zip(columns, EVENTS, strict=True)], schema=EVENTS
     )
     asked = query(window)
-    return list(pipeline.results(asked, pipeline.merge(asked, pipeline.accumulate(asked, table, 0)), most))
+    return list(results(asked, merge(asked, accumulate(asked, table, 0)), most))
 
 
 def brute(size: int, every: int, empty: str, rows: list[tuple[int, int, float]]) -> list[dict[str, Any]]:
