@@ -80,7 +80,11 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "landmark with a stamp for each event": (lambda: ff.landmark(stamp="end"), "expected stamp only with every="),
     "no rows": (lambda: ff.last_rows(0), "n is 0; expected an integer of 1 or more"),
     "half a row": (lambda: ff.last_rows(2, every=0.5), "every is 0.5; expected an integer of 1 or more"),
-    "ties": (lambda: ff.last_rows(2, ties="any"), "ties is 'any'; expected 'arrival' for rows in their order"),
+    "ties": (
+        lambda: ff.last_rows(2, ties="any"),
+        "ties is 'any'; expected 'arrival' for rows in their order, 'distinct_time' for n times with all their rows or "
+        "'strict' for whole times with at most n rows together",
+    ),
     "around nothing": (lambda: ff.around(), "neither rows nor time; expected one of them"),
     "around both": (lambda: ff.around(rows=(0, 1), time=(0, 1)), "both rows and time; expected one of them"),
     "around one end": (lambda: ff.around(rows=(1,)), "rows is (1,); expected a pair"),

@@ -209,7 +209,7 @@ def overflow_guard(least: int, greatest: int, time: TimeColumn) -> None:
         )
 
 
-def describe(ticks: int, type: pa.DataType) -> Any:
+def describe(ticks: int, type: pa.DataType) -> str:
     """Ticks in words, for explanations.
 
     >>> describe(5_400_000_000, pa.timestamp("us")), describe(7, pa.date32()), describe(60, pa.int64())

@@ -1,4 +1,4 @@
-"""What windows see of partials, and what they give: ranges of rows, or the windows that each row is in."""
+"""Partials as windows see them, windows at a constant step, and what windows give: ranges of rows, or coverage."""
 
 from __future__ import annotations
 
@@ -131,32 +131,6 @@ class PartialsView:
         return np.searchsorted(packed[: len(rows)], packed[len(rows) :], side="left").astype(np.int64)
 
 
-class LiveFrames(NamedTuple):
-    """The frames in which interval events live, in one list sorted by key and time, and the events' places in it.
-
-    ``first`` and ``last`` are the frames in which the events of each partial start and end, ``frames`` are these frames
-    as windows see them, and ``ticks`` says how long each is (None where that is not known).
-    """
-
-    first: Ints
-    last: Ints
-    frames: PartialsView
-    ticks: Ints | None
-
-
-def changed(first: Ints, last: Ints, key: Ints) -> Ints:
-    """The windows that have not the same events as the one before, where each row is in a run of windows.
-
-    ``first`` and ``last`` are the runs of rows, and ``key`` is that of each window.
-    """
-    fresh = np.zeros(len(key) + 1, bool)
-    inside = first <= last
-    fresh[first[inside]] = fresh[last[inside] + 1] = True  # a run begins with this window, or ended with that one
-    fresh[1:-1] |= key[1:] != key[:-1]
-    fresh[0] = True
-    return np.flatnonzero(fresh[:-1])
-
-
 class RangesById(NamedTuple):
     """Windows by their numbers: ranges of rows, some row of the key, the number."""
 
@@ -240,23 +214,72 @@ def entering(of: WindowIds, starts: Ints, empty: str) -> Ints:
     return np.maximum(begin, of.first) if empty == "skip" else begin
 
 
-def join_intervals(windows: str, partials: PartialsView, begin: Ints, end: Ints) -> LiveFrames:
-    """The frames in which events live that start in the frames ``begin`` (ascending in each key) and end in ``end``."""
-    key = partials.key
-    packed, _ = pack([(key, len(partials.starts)), span(end)], len(end))
-    longest = np.maximum.accumulate(packed)
-    fresh = np.ones(len(begin), bool)
-    reached = end[np.maximum.accumulate(np.where(packed == longest, np.arange(len(end)), 0))]
-    fresh[1:] = (key[1:] != key[:-1]) | (begin[1:] > reached[:-1])
-    heads = np.flatnonzero(fresh)
-    lengths = reached[np.append(heads[1:], len(end))[: len(heads)] - 1] - begin[heads] + 1
-    if float(lengths.astype(np.float64).sum()) > MAX_WINDOWS:
-        raise QueryError(
-            f"{windows}: the events live in {float(lengths.astype(np.float64).sum()):.2g} frames, more than one "
-            "process can hold; expected a longer step, or shorter lives"
-        )
-    offsets = np.cumsum(lengths) - lengths
-    frames = np.repeat(begin[heads] - offsets, lengths) + np.arange(int(lengths.sum()))
-    starts = offsets[np.searchsorted(key[heads], np.arange(len(partials.starts)))].astype(np.int64)
-    shift = (offsets - begin[heads])[np.cumsum(fresh) - 1]
-    return LiveFrames(begin + shift, end + shift, PartialsView(frames, starts, {}, partials.keys), None)
+@dataclass(frozen=True)
+class Steps:
+    """Windows ``[offset + k * every, offset + k * every + size)`` for every integer k.
+
+    The axis is cut wherever a window starts or ends: one frame a step where the step divides the size, else two, a
+    first part as long as the remainder and the rest (S. Krishnamurthy, C. Wu and M. Franklin, "On-the-fly sharing for
+    streamed aggregation", 2006: paired windows).
+    """
+
+    size: int
+    every: int
+    offset: int = 0
+
+    @property
+    def steps(self) -> int:
+        """How many whole steps a window has."""
+        return self.size // self.every
+
+    @property
+    def rest(self) -> int:
+        """What is left of a window after its whole steps."""
+        return self.size % self.every
+
+    @property
+    def frames_in_window(self) -> int:
+        """How many frames a window has."""
+        return self.steps if not self.rest else 2 * self.steps + 1
+
+    def frames(self, positions: Ints) -> tuple[Ints, Mask | None]:
+        """The frame of each position, and which positions are in any window (None: all)."""
+        shifted = positions - self.offset if self.offset else positions
+        step = shifted // self.every
+        if not self.rest:
+            return step, None
+        second = shifted - step * self.every >= self.rest
+        return 2 * step + second, None if self.steps else ~second
+
+    def step_of(self, frames: Ints) -> Ints:
+        """The step that each frame is in."""
+        return frames >> 1 if self.rest else frames
+
+    def frame_bounds(self, frames: Ints) -> tuple[Ints, Ints]:
+        """Where each frame starts and ends."""
+        if not self.rest:
+            start = frames * self.every + self.offset
+            return start, start + self.every
+        step, second = frames >> 1, frames & 1
+        start = step * self.every + self.offset + second * self.rest
+        return start, np.where(second, (step + 1) * self.every + self.offset, start + self.rest)
+
+    def windows_of(self, frames: Ints) -> WindowIds:
+        """The numbers of the first and the last window that take in each frame."""
+        if not self.rest:
+            return WindowIds(frames - self.steps + 1, frames)
+        step, second = frames >> 1, frames & 1
+        return WindowIds(step - self.steps + second, step)
+
+    def ranges_by_id(self, windows: str, partials: PartialsView, empty: str, min_fill: str) -> RangesById:
+        """The windows over partials; with ``min_fill="full"`` those that begin with the key's first step or later."""
+        found = ranges_by_id(windows, partials, *(partials.ids or self.windows_of(partials.frames)), empty)
+        if min_fill == "full" and len(found.number):
+            first = self.step_of(partials.frames[partials.starts])
+            found = found.where(found.number >= first[partials.key[found.row]])
+        return found
+
+    def bounds(self, number: Ints) -> tuple[Ints, Ints]:
+        """Start and end of windows."""
+        start = number * self.every + self.offset
+        return start, start + self.size

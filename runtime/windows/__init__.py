@@ -1,6 +1,7 @@
 """The kinds of windows, each in a file of its own."""
 
-from ..frames.partials_view import MAX_WINDOWS, Coverage, Ints, LiveFrames, PartialsView, Ranges
+from ..frames.live_frames import LiveFrames
+from ..frames.partials_view import MAX_WINDOWS, Coverage, Ints, PartialsView, Ranges
 from .around import Around, around
 from .cumulating import Cumulating, cumulating
 from .from_table import FromAnchors, windows_from

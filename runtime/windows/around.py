@@ -170,7 +170,7 @@ class AroundTime(Windows):
         return f"{start} to {end} around each event, closed={self.closed!r}"
 
     def _word(self, ticks: int) -> str:
-        return ("-" if ticks < 0 else "") + str(describe(abs(ticks), self.time.type))
+        return ("-" if ticks < 0 else "") + describe(abs(ticks), self.time.type)
 
     def describe_frames(self) -> str:
         return "one frame a time"

@@ -99,21 +99,17 @@ class Cycles(Windows):
     empty: str
 
     @property
-    def block(self) -> tuple[int, int]:
-        return self.offset + (self.closed == "right"), self.every
-
-    @property
-    def numberings(self) -> tuple[Numbering, ...]:
+    def numberings(self) -> tuple[Numbering]:
         """One: a frame a step."""
-        return (Numbering(*self.block),)
+        return (Numbering(self.offset + (self.closed == "right"), self.every),)
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
         if len(ticks):
             overflow_guard(int(ticks.min()) - 2 * self.size, int(ticks.max()) + 2 * self.size, self.time)
-        return (ticks - self.block[0]) // self.every, None
+        return (ticks - self.numberings[0].origin) // self.every, None
 
     def frame_bounds(self, frames: Ints) -> tuple[Ints, Ints]:
-        start = frames * self.every + self.block[0]
+        start = frames * self.every + self.numberings[0].origin
         return start, start + self.every
 
     def window_ids(self, partials: PartialsView) -> WindowIds:
@@ -128,7 +124,7 @@ class Cycles(Windows):
         """Every window over partials: window k ends with step k."""
         steps = self.size // self.every
         low, high, row, number = ranges_by_id(
-            str(self.describe()), partials, *(partials.ids or self.window_ids(partials)), self.empty
+            self.describe(), partials, *(partials.ids or self.window_ids(partials)), self.empty
         )
         start = number // steps * self.size + self.offset
         return Ranges(low, high, row, start, (number + 1) * self.every + self.offset)

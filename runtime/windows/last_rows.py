@@ -7,15 +7,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..columns.ticks import TimeColumn, overflow_guard
-from ..frames.paired_steps import Steps, describe_gaps, describe_steps
-from ..frames.partials_view import Ints, Mask, PartialsView, Ranges
+from ..frames.partials_view import Ints, Mask, PartialsView, Ranges, Steps
+from ..frames.words import describe_gaps, describe_steps, rows_in_words
 from .sliding import EMIT, GAPS, MIN_FILL
 from .spec import Spec, TypeOf, Windows, one_of, whole
 
 TIES = {
     "arrival": "for rows in their order",
-    "distinct_time": "for so many times with all their rows",
-    "strict": "for whole times that have at most so many rows",
+    "distinct_time": "for n times with all their rows",
+    "strict": "for whole times with at most n rows together",
 }
 
 
@@ -93,11 +93,6 @@ def last_rows(
     one_of("emit", emit, EMIT)
     one_of("gaps", gaps, GAPS)
     return LastRows(n, every, ties, min_fill, emit, gaps)
-
-
-def rows_in_words(rows: int) -> str:
-    """A number of rows, in words."""
-    return f"{rows} row{'' if rows == 1 else 's'}"
 
 
 @dataclass(frozen=True, kw_only=True)

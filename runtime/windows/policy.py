@@ -12,9 +12,8 @@ from numpy.typing import NDArray
 from ...aggregators.errors import QueryError
 from ..columns.ticks import Instant, TimeColumn, describe, overflow_guard
 from ..frames.next_greater import chain, first_above
-from ..frames.paired_steps import describe_gaps
 from ..frames.partials_view import MAX_WINDOWS, Coverage, Ints, Mask, PartialsView, Ranges
-from .last_rows import rows_in_words
+from ..frames.words import describe_gaps, rows_in_words
 from .policy_rules import Rule, by_count
 from .sliding import EMIT, EMPTY, GAPS, MIN_FILL
 from .spec import Spec, TypeOf, Windows, one_of
@@ -35,15 +34,13 @@ class Policy(Spec):
     def __str__(self) -> str:
         return f"evict {self.evict}, trigger {self.trigger}"
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of its delta policies."""
-        return tuple(dict.fromkeys(rule.column for rule in (self.evict, self.trigger) if rule.column))
+    columns: tuple[str, ...] = field(default=(), compare=False, repr=False)
 
     def bind(self, time: TimeColumn, type_of: TypeOf) -> Triggered:
         until = None if self.until is None else time.instant(self.until, "until")
-        return Triggered(
-            time=time, emit=self.emit, gaps=self.gaps, names=self.columns, evict=self.evict, trigger=self.trigger,
+        kind = DeltaEvicted if self.evict.kind == "delta" else Triggered
+        return kind(
+            time=time, emit=self.emit, gaps=self.gaps, columns=self.columns, evict=self.evict, trigger=self.trigger,
             evict_by=self.evict.bind(time, type_of), trigger_by=self.trigger.bind(time, type_of),
             min_fill=self.min_fill, until=until, empty=self.empty,
         )  # fmt: skip
@@ -114,7 +111,8 @@ def policy(
                 raise QueryError(
                     f"{argument} is {given!r} with the trigger {trigger}; expected it only with ff.by_time(t)"
                 )
-    return Policy(evict, trigger, min_fill, until, empty, emit, gaps)
+    columns = tuple(dict.fromkeys(rule.column for rule in (evict, trigger) if rule.column))
+    return Policy(evict, trigger, min_fill, until, empty, emit, gaps, columns)
 
 
 class Triggers(NamedTuple):
@@ -124,12 +122,15 @@ class Triggers(NamedTuple):
     at: Ints
     key: Ints
 
+    def where(self, kept: Any) -> Triggers:
+        """Some of the triggers."""
+        return Triggers(*(column[kept] for column in self))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Triggered(Windows):
     """SPL windows over the rows of each key: a frame a row."""
 
-    names: tuple[str, ...]
     evict: Rule
     trigger: Rule
     evict_by: Any = field(repr=False)
@@ -140,17 +141,7 @@ class Triggered(Windows):
     unit = "rows"
     window_inputs = frozenset({"first"})
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The columns of its delta policies."""
-        return self.names
-
     stamped = True
-
-    @property
-    def runs(self) -> bool:
-        """Delta eviction may take a row from the midst of others."""
-        return self.evict.kind == "delta"
 
     @property
     def named(self) -> str:
@@ -164,7 +155,7 @@ class Triggered(Windows):
         if self.evict.kind == "count":
             return describe_gaps(self.evict_by, self.trigger_by, rows_in_words)
         ticks = 0 if pa.types.is_timestamp(self.time.type) else 1  # a row exactly as old as evicted ones stays
-        return describe_gaps(self.evict_by + ticks, self.trigger_by, lambda it: str(describe(it, self.time.type)))
+        return describe_gaps(self.evict_by + ticks, self.trigger_by, lambda it: describe(it, self.time.type))
 
     def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
         assert ranks is not None
@@ -174,14 +165,12 @@ class Triggered(Windows):
 
     def all_ranges(self, partials: PartialsView) -> Ranges | Coverage:
         triggers = self._triggers(partials)
-        if self.evict.kind == "delta":
-            return self._by_delta(partials, triggers)
         begin = partials.starts[triggers.key]
         if self.evict.kind == "count":
             low = np.maximum(triggers.row - self.evict_by, begin)
             if self.min_fill == "full":
                 kept = triggers.row - begin >= self.evict_by
-                triggers, low = Triggers(*(column[kept] for column in triggers)), low[kept]
+                triggers, low = triggers.where(kept), low[kept]
         else:
             low = partials.locate(triggers.key, triggers.at - self.evict_by, partials.window_inputs["first"])
         return self._ranges(partials, triggers, low)
@@ -226,25 +215,6 @@ class Triggered(Windows):
         assert rule.column is not None
         return partials.window_inputs[rule.column]
 
-    def _by_delta(self, partials: PartialsView, triggers: Triggers) -> Ranges | Coverage:
-        """Each row is in from its arrival to that of the first row too far above it."""
-        until = first_above(self._values(partials, self.evict), partials.starts, self.evict_by)
-        if self.min_fill == "full" and len(partials.starts):
-            full = np.minimum.reduceat(until, partials.starts)
-            triggers = Triggers(*(column[triggers.row > full[triggers.key]] for column in triggers))
-        longest = np.maximum.accumulate(until)
-        low = np.searchsorted(longest, triggers.row)  # the first row that is still in
-        if (longest == until).all():
-            return self._ranges(partials, triggers, np.maximum(low, partials.starts[triggers.key]))
-        filled = triggers.row > partials.starts[triggers.key]
-        triggers, low = Triggers(*(column[filled] for column in triggers)), low[filled]
-        # Triggers of one key come in the order of their rows, and keys one after the other.
-        first = np.searchsorted(triggers.row, np.arange(len(until)) + 1)
-        last = np.searchsorted(triggers.row, until, side="right") - 1
-        ticks = partials.window_inputs["first"]
-        start, end = ticks[low], ticks[triggers.row - 1]
-        return Coverage(first, last, partials.starts[triggers.key], start, end, triggers.at)
-
     def describe(self) -> str:
         kind = self.time.type
         evict, trigger = (
@@ -255,3 +225,32 @@ class Triggered(Windows):
 
     def describe_frames(self) -> str:
         return "one frame a row"
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeltaEvicted(Triggered):
+    """SPL windows with delta eviction, which may take a row from the midst of others.
+
+    Each row is in from its arrival to that of the first row too far above it.
+    """
+
+    runs = True
+
+    def all_ranges(self, partials: PartialsView) -> Ranges | Coverage:
+        triggers = self._triggers(partials)
+        until = first_above(self._values(partials, self.evict), partials.starts, self.evict_by)
+        if self.min_fill == "full" and len(partials.starts):
+            full = np.minimum.reduceat(until, partials.starts)
+            triggers = triggers.where(triggers.row > full[triggers.key])
+        longest = np.maximum.accumulate(until)
+        low = np.searchsorted(longest, triggers.row)  # the first row that is still in
+        if (longest == until).all():
+            return self._ranges(partials, triggers, np.maximum(low, partials.starts[triggers.key]))
+        filled = triggers.row > partials.starts[triggers.key]
+        triggers, low = triggers.where(filled), low[filled]
+        # Triggers of one key come in the order of their rows, and keys one after the other.
+        first = np.searchsorted(triggers.row, np.arange(len(until)) + 1)
+        last = np.searchsorted(triggers.row, until, side="right") - 1
+        ticks = partials.window_inputs["first"]
+        start, end = ticks[low], ticks[triggers.row - 1]
+        return Coverage(first, last, partials.starts[triggers.key], start, end, triggers.at)

@@ -86,13 +86,9 @@ class Sessions(Windows):
     window_inputs = frozenset({"first", "last"})
 
     @property
-    def block(self) -> tuple[int, int]:
-        return 0, self.gap
-
-    @property
     def numberings(self) -> tuple[Numbering, ...]:
         """One by the gap; one by ``longest``, at whose multiples sessions may end."""
-        return (Numbering(*self.block), *(() if self.longest is None else (Numbering(0, self.longest),)))
+        return (Numbering(0, self.gap), *(() if self.longest is None else (Numbering(0, self.longest),)))
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
         if len(ticks):

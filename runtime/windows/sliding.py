@@ -11,9 +11,9 @@ import pyarrow as pa
 from ...aggregators.errors import DurationError, QueryError
 from ..columns.ticks import LIMIT, Duration, TimeColumn, describe, overflow_guard
 from ..frames.numbering import Numbering
-from ..frames.paired_steps import Steps, describe_ends, describe_gaps, describe_steps
-from ..frames.partials_view import Ints, Mask, PartialsView, Ranges, WindowIds
-from .calendar import Calendar, calendar
+from ..frames.partials_view import Ints, Mask, PartialsView, Ranges, Steps, WindowIds
+from ..frames.words import describe_ends, describe_gaps, describe_steps
+from .calendar import UNITS, Calendar, calendar
 from .spec import Spec, TypeOf, Windows, one_of
 
 Offset = Duration | datetime.datetime
@@ -51,30 +51,22 @@ class Sliding(Spec):
         words += f", offset by {self.offset}" if self.offset else ""
         return words + (f", in {self.timezone}" if self.timezone else "")
 
-    def bind(self, time: TimeColumn, type_of: TypeOf) -> TickSteps | Calendar:
-        """The windows on a time column, in its ticks.
+    def bind(self, time: TimeColumn, type_of: TypeOf) -> TickSteps:
+        """The windows on a time column, in its ticks or in calendar units.
 
         Raises
         ------
         DurationError
             If a duration does not fit the column, or is not above zero.
         """
-        choices = {name: getattr(self, name) for name in ("emit", "stamp", "min_fill", "empty", "gaps")}
-        of_calendar = calendar(time, self.size, self.every, self.offset, self.timezone)
-        if of_calendar:
-            unit, steps, clock = of_calendar
-            return Calendar(
-                time=time,
-                calendar_unit=unit,
-                steps=steps,
-                clock=clock,
-                closed=self.closed,
-                zone=self.timezone,
-                **choices,
-            )
+        choices = {name: getattr(self, name) for name in ("closed", "emit", "stamp", "min_fill", "empty", "gaps")}
+        if self.timezone is not None or UNITS.search(f"{self.size} {self.every}"):
+            of_calendar = calendar(time, self.size, self.every, self.offset, self.timezone)
+            if of_calendar:
+                steps, units = of_calendar
+                return TickSteps(time=time, steps=steps, calendar=units, **choices)
         size, every = above_zero(time, self.size, "size"), above_zero(time, self.every, "every")
-        steps = Steps(size, every, offset_ticks(time, self.offset) % every)
-        return TickSteps(time=time, steps=steps, closed=self.closed, **choices)
+        return TickSteps(time=time, steps=Steps(size, every, offset_ticks(time, self.offset) % every), **choices)
 
 
 def above_zero(time: TimeColumn, value: Duration, argument: str) -> int:
@@ -207,25 +199,25 @@ def tumbling(
 
 @dataclass(frozen=True, kw_only=True)
 class TickSteps(Windows):
-    """Sliding windows in ticks of a time column."""
+    """Sliding windows along a time column: steps are in ticks, or in calendar units."""
 
     steps: Steps
     closed: str = "left"
     empty: str = "skip"
     min_fill: str = "partial"
+    calendar: Calendar | None = None
 
     @cached_property
     def _shift(self) -> int:
         return int(self.closed == "right")
 
     @property
-    def block(self) -> tuple[int, int]:
-        return self.steps.offset + self._shift, self.steps.every
-
-    @property
-    def numberings(self) -> tuple[Numbering, ...]:
+    def numberings(self) -> tuple[Numbering, ...] | None:
         """One: a frame a step, or two."""
-        return (Numbering(*self.block, self.steps.rest, self.steps.steps > 0),)
+        steps = self.steps
+        if self.calendar is not None:
+            return None
+        return (Numbering(steps.offset + self._shift, steps.every, steps.rest, steps.steps > 0),)
 
     @property
     def frames_in_window(self) -> int:
@@ -235,6 +227,7 @@ class TickSteps(Windows):
         if not len(ticks):
             return ticks, None
         margin = self.steps.size + 2 * self.steps.every
+        margin = margin if self.calendar is None else self.calendar.most_ticks(margin)
         overflow_guard(int(ticks.min()) - margin, int(ticks.max()) + margin, self.time)
         return self._frames(ticks)
 
@@ -242,19 +235,26 @@ class TickSteps(Windows):
         return self._frames(ticks)[0]
 
     def _frames(self, ticks: Ints) -> tuple[Ints, Mask | None]:
-        return self.steps.frames(ticks - self._shift if self._shift else ticks)
+        ticks = ticks - self._shift if self._shift else ticks
+        return self.steps.frames(ticks if self.calendar is None else self.calendar.units(ticks))
 
     def frame_bounds(self, frames: Ints) -> tuple[Ints, Ints]:
-        start, end = self.steps.frame_bounds(frames)
+        start, end = self._in_ticks(*self.steps.frame_bounds(frames))
         return start + self._shift, end + self._shift
+
+    def _in_ticks(self, start: Ints, end: Ints) -> tuple[Ints, Ints]:
+        return (start, end) if self.calendar is None else (self.calendar.begins(start), self.calendar.begins(end))
 
     def window_ids(self, partials: PartialsView) -> WindowIds:
         return self.steps.windows_of(partials.frames)
 
     @property
     def left_out(self) -> str | None:
-        """How much of time is in no window, in words."""
-        return describe_gaps(self.steps.size, self.steps.every, self._length)
+        """How much of time is in no window, in words; months differ in length, so without their share."""
+        if self.steps.every <= self.steps.size:
+            return None
+        even = self.calendar is None or self.calendar.unit == "day"
+        return describe_gaps(self.steps.size, self.steps.every, self._length, even=even)
 
     @property
     def chunkable(self) -> bool:
@@ -262,21 +262,19 @@ class TickSteps(Windows):
 
     def all_ranges(self, partials: PartialsView) -> Ranges:
         low, high, row, number = self.steps.ranges_by_id(self.named, partials, self.empty, self.min_fill)
-        return Ranges(low, high, row, *self.steps.bounds(number))
+        return Ranges(low, high, row, *self._in_ticks(*self.steps.bounds(number)))
 
     @property
     def named(self) -> str:
         return f"windows of {self._length(self.steps.size)} every {self._length(self.steps.every)}"
 
-    def _length(self, ticks: int) -> str:
-        return str(describe(ticks, self.time.type))
-
-    def describe_ends(self) -> str:
-        """Which end belongs to a window, and what becomes of empty ones, in words."""
-        return describe_ends(self.closed, self.empty, self.min_fill)
+    def _length(self, steps: int) -> str:
+        return describe(steps, self.time.type) if self.calendar is None else self.calendar.length(steps)
 
     def describe(self) -> str:
-        return f"{self.named.removeprefix('windows of ')}, {self.describe_ends()}"
+        zone = "" if self.calendar is None else self.calendar.in_zone
+        ends = describe_ends(self.closed, self.empty, self.min_fill)
+        return f"{self.named.removeprefix('windows of ')}{zone}, {ends}"
 
     def describe_frames(self) -> str:
         return describe_steps(self.steps, self._length)

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..columns.ticks import TimeColumn
-from ..frames.partials_view import Ints, LiveFrames, Mask, PartialsView, Ranges
+from ..frames.live_frames import LiveFrames
+from ..frames.partials_view import Ints, Mask, PartialsView, Ranges
 from .sliding import EMIT
 from .spec import Spec, TypeOf, Windows, one_of
 

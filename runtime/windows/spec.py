@@ -12,18 +12,9 @@ import pyarrow as pa
 
 from ...aggregators.errors import QueryError
 from ..columns.ticks import TimeColumn
+from ..frames.live_frames import LiveFrames, changed, join_intervals
 from ..frames.numbering import Numbering
-from ..frames.partials_view import (
-    Coverage,
-    Ints,
-    LiveFrames,
-    Mask,
-    PartialsView,
-    Ranges,
-    WindowIds,
-    changed,
-    join_intervals,
-)
+from ..frames.partials_view import Coverage, Ints, Mask, PartialsView, Ranges, WindowIds
 
 TypeOf = Callable[[str, str], pa.DataType]
 """The type of a column by its name, for an argument that messages name."""
@@ -37,10 +28,8 @@ class Spec(ABC):
     drawer: ClassVar[Callable[[Spec, Any], Any]]
     """What :meth:`draw` calls: set by the package that has engines, which this one does not know."""
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The input columns that the windows themselves need, besides the time."""
-        return ()
+    columns: tuple[str, ...] = ()
+    """The input columns that the windows themselves need, besides the time."""
 
     @abstractmethod
     def __str__(self) -> str:
@@ -92,6 +81,8 @@ class Windows(ABC):
         ``"start"`` or ``"end"`` give results a time ``at``: that end of their window.
     gaps
         ``"warn"`` where it is to be said that windows leave something out.
+    columns
+        The input columns whose values are window inputs.
 
     Attributes
     ----------
@@ -107,15 +98,15 @@ class Windows(ABC):
     emit: str = "every"
     stamp: str = "interval"
     gaps: str = "allow"
+    columns: tuple[str, ...] = ()
     unit: ClassVar[Literal["time", "rows"]] = "time"
     window_inputs: ClassVar[frozenset[str]] = frozenset()
     whole_frames: ClassVar[bool] = False
     """Whether interval events live all through every frame they are in."""
-
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """The input columns whose values are window inputs."""
-        return ()
+    forward: ClassVar[bool] = True
+    """Whether both ends of the ranges only move forward."""
+    runs: ClassVar[bool] = False
+    """Whether a window may lack rows between its first and last, so that windows are a Coverage."""
 
     @property
     def row_span(self) -> tuple[int, int] | None:
@@ -150,19 +141,9 @@ class Windows(ABC):
         return None
 
     @property
-    def forward(self) -> bool:
-        """Whether both ends of the ranges only move forward."""
-        return True
-
-    @property
-    def runs(self) -> bool:
-        """Whether a window may lack rows between its first and last, so that windows are a Coverage."""
-        return False
-
-    @property
     def block(self) -> tuple[int, int] | None:
         """(origin, width) in ticks: no frame straddles two of ``(ticks - origin) // width``; None: unknown."""
-        return None
+        return self.numberings[0][:2] if self.numberings else None
 
     @property
     def numberings(self) -> tuple[Numbering, ...] | None:

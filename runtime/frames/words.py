@@ -1,0 +1,45 @@
+"""Windows at a constant step, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from .partials_view import Steps
+
+
+def describe_ends(closed: str, empty: str, min_fill: str = "partial") -> str:
+    """Which end belongs to a window, and what becomes of empty and half-filled ones, in words."""
+    ends = "[start, end)" if closed == "left" else "(start, end]"
+    half = ", half-filled ones at the start are left out" if min_fill == "full" else ""
+    return f"{ends}, windows without an event are {'left out' if empty == 'skip' else 'given too'}{half}"
+
+
+def describe_gaps(size: int, every: int, words: Callable[[int], str], *, even: bool = True) -> str | None:
+    """How much of the axis is in no window, with its share where units are all of a length; None where nothing is.
+
+    >>> describe_gaps(1, 60, "{} minutes".format), describe_gaps(2, 2, str), describe_gaps(1, 3, str, even=False)
+    ('59 minutes of every 60 minutes (98 %)', None, '2 of every 3')
+    """
+    if every <= size:
+        return None
+    share = round(100 * (every - size) / every)
+    percent = "less than 1" if share < 1 else "more than 99" if share > 99 else share
+    one = words(every)
+    one = one.removeprefix("1 ") if one.count(" ") == 1 else one
+    return f"{words(every - size)} of every {one}" + (f" ({percent} %)" if even else "")
+
+
+def describe_steps(steps: Steps, words: Callable[[int], str]) -> str:
+    """How windows cut the axis, with a function that says a length in words."""
+    every = words(steps.every)
+    if not steps.rest:
+        return f"one frame every {every}; {steps.frames_in_window} to a window"
+    first, second = words(steps.rest), words(steps.every - steps.rest)
+    if not steps.steps:
+        return f"one frame of {first} every {every}; the {second} after it are in no window"
+    return f"two frames every {every}, of {first} and {second}; {steps.frames_in_window} to a window"
+
+
+def rows_in_words(rows: int) -> str:
+    """A number of rows, in words."""
+    return f"{rows} row{'' if rows == 1 else 's'}"
