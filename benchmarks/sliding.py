@@ -21,7 +21,7 @@ from numpy.typing import NDArray
 
 import framefold as ff
 from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.states.compensated import Compensated
+from framefold.aggregators.states.fields import Compensated
 from framefold.aggregators.states.limbs import Exact
 from framefold.runtime.columns.malloc import raise_mmap_threshold
 from framefold.runtime.sliding.slide import slide

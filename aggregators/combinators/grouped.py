@@ -17,10 +17,10 @@ from ..ordered.multiset import DENSE
 from ..ordered.sort_keys import Order
 from ..ordered.sorted_merge import distinct_rows, find
 from ..states.arrays import Index, Ints
-from ..states.compensated import Compensated
-from ..states.fields import Column, CompensatedField, ExactField, RaggedField, concatenate
-from ..states.limbs import Exact
-from ..states.ragged import Ragged
+from ..states.fields import Column, Compensated, CompensatedField
+from ..states.limbs import Exact, ExactField
+from ..states.ragged import Ragged, RaggedField
+from ..states.rows import concatenate
 
 
 class GroupedBy(Operation):

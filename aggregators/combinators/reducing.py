@@ -13,7 +13,8 @@ from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, Operation, State, TypedOperation
 from ..errors import OperationError, QueryError
 from ..ordered.sorted_merge import rows_by_frame
-from ..states.fields import Objects, Plain, field
+from ..states.fields import Plain, field
+from ..states.objects import Objects
 
 Function = Callable[[Any, Any], Any]
 

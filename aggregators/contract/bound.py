@@ -1,19 +1,35 @@
-"""One output of a query: an operation bound to the types of its input columns, and tried on made-up events."""
+"""One output of a query: an operation bound to the types of its input columns, tried, and guarded at every call.
+
+What a user's function is given cannot be changed by it, and what it returns is checked: the engine relies on
+states having every field, the right type and the right length.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
+import numpy as np
 import pyarrow as pa
+from numpy.typing import NDArray
 
-from ..states.fields import CompensatedField, Plain, RaggedField
+from ..errors import ColumnError, FramefoldError, OperationError
+from ..states.arrays import Index
+from ..states.fields import Column, Compensated, CompensatedField, Plain, field
+from ..states.limbs import Exact
+from ..states.ragged import RaggedField
+from ..states.rows import place
 from . import trial
-from .checked import CheckedOperation
-from .operation import Operation, State
+from .frames import Frames, Values, accumulate_where, to_values, valid_rows
+from .operation import AggregateOperation, Operation, State
 from .sql_spec import Planes, SqlSpec
 
+PACKAGE = __name__.removesuffix("contract.bound")
+"""Where built-in operations are defined: their functions are trusted."""
 
-class BoundAggregate(CheckedOperation):
+
+class BoundAggregate:
     """One output of a query: an operation that knows its input types.
 
     Parameters
@@ -33,11 +49,32 @@ class BoundAggregate(CheckedOperation):
         If the operation lacks a method or breaks its contract in a trial.
     """
 
-    result: pa.DataType
-
     def __init__(self, name: str, operation: Operation, types: Sequence[pa.DataType]) -> None:
-        super().__init__(name, operation, types)
-        self.result = trial.result_type(self)
+        self.name = name
+        self.spec = operation
+        self.columns = operation.columns
+        self.types = tuple(types)
+        for column, given in zip(self.columns, types, strict=True):
+            if given == pa.time64("ns"):
+                raise ColumnError(
+                    f"{operation!r} names {column!r}, which is {given}; expected time64[us]: cast it first"
+                )
+        self.operation: AggregateOperation = self._call("bind", operation.bind, *types)
+        for method in ("accumulate", "combine", "finish"):
+            if not self.operation.has(method):
+                raise OperationError(
+                    f"{operation!r} for {name!r} has no {method}, which every AggregateOperation must have"
+                )
+        self._check_arity()
+        if not self.operation.state:
+            raise OperationError(f"{operation!r} for {name!r} declares no state; expected a dict of fields and types")
+        self.fields = {key: field(declared) for key, declared in self.operation.state.items()}
+        self.untrusted = not type(operation).__module__.startswith(PACKAGE)
+        self.identity: State = self.created()
+        self.result: pa.DataType = self.operation.result
+        if self.untrusted or not isinstance(self.result, pa.DataType):
+            self.result = trial.result_type(self)
+        self.commutative = self.operation.commutative
         if self.commutative is None:
             self.commutative = trial.commutes(self)
         if self.untrusted and self.ufuncs:
@@ -88,3 +125,175 @@ class BoundAggregate(CheckedOperation):
     def compensated(self) -> list[str]:
         """The compensated fields, whose deductions are checked."""
         return [key for key, kind in self.fields.items() if isinstance(kind, CompensatedField)]
+
+    @property
+    def ufuncs(self) -> Mapping[str, Any]:
+        """The numpy function that joins each field, where the operation says so and has no later ``combine``."""
+        of = self.operation
+        written = [{"ufuncs", "joins", "combine"} & vars(kind).keys() for kind in type(of).__mro__]
+        names = vars(of).keys() | next(names for names in written if names)
+        # "joins" is the older name of "ufuncs".
+        return of.ufuncs if "ufuncs" in names else getattr(of, "joins", {}) if "joins" in names else {}
+
+    def accumulate(self, frames: Frames, inputs: Sequence[pa.Array]) -> State:
+        """The states of all frames of a batch; rows with a null in an input column are left out."""
+        if not self.spec.drops_nulls:
+            return self._accumulate(frames, inputs)
+        valid = valid_rows(inputs)
+        if valid is None:
+            return self._accumulate(frames, list(map(to_values, inputs)))
+        rows = pa.array(np.flatnonzero(valid))
+        return accumulate_where(
+            frames,
+            valid,
+            lambda some: self._accumulate(some, [to_values(each.take(rows)) for each in inputs]),
+            self.identity,
+        )
+
+    def _accumulate(self, frames: Frames, inputs: Sequence[Values]) -> State:
+        with np.errstate(all="ignore"):
+            states = self._call("accumulate", self.operation.accumulate, frames, *map(self._locked_values, inputs))
+        return self._checked("accumulate", states, frames.size)
+
+    def combine(self, a: State, b: State) -> State:
+        """States joined element by element, the left ones earlier."""
+        return self._join("combine", self.operation.combine, a, b)
+
+    def combine_locked(self, a: State, b: State) -> State:
+        """The same for columns that cannot be written, within ``np.errstate``: both take as long as short columns."""
+        if not self.untrusted:
+            return self.operation.combine(a, b)
+        return self._checked("combine", self._call("combine", self.operation.combine, a, b), length(a))
+
+    def deduct(self, a: State, b: State) -> State:
+        """The states ``b`` taken out of the states ``a``."""
+        return self._join("deduct", self.operation.deduct, a, b)
+
+    def _join(self, method: str, function: Callable[[State, State], State], a: State, b: State) -> State:
+        with np.errstate(all="ignore"):
+            if not self.untrusted:
+                return function(a, b)
+            states = self._call(method, function, self._locked(a), self._locked(b))
+        return self._checked(method, states, length(a))
+
+    def finish(self, a: State) -> pa.Array:
+        """The results of states, of the type ``result``."""
+        return self.to_result(self.finished(a), self.result)
+
+    def created(self) -> State:
+        """The identity, made anew: columns of one state."""
+        identity = self._call("create", self.operation.create)
+        self._check_keys("create", identity)
+        return {key: self._column("create", key, None, identity[key]) for key in self.fields}
+
+    def scatter(self, size: int, rows: Index, states: State) -> State:
+        """States at some of ``size`` frames, and the identity at the others."""
+        return {key: place(size, rows, states[key], self.identity[key]) for key in self.fields}
+
+    def finished(self, a: State) -> Any:
+        """What the operation's own finish returns, of the right length."""
+        with np.errstate(all="ignore"):
+            values = self._call("finish", self.operation.finish, self._locked(a))
+        if isinstance(values, (Compensated, Exact)):
+            values = values.value() if isinstance(values, Compensated) else values.int64()[0]
+        if not hasattr(values, "__len__") or len(values) != length(a):
+            found = f"{len(values)} results" if hasattr(values, "__len__") else repr(values)
+            raise OperationError(f"finish of {self.name!r} returned {found} for {length(a)} states; expected one each")
+        return values
+
+    def to_result(self, values: Any, type: pa.DataType | None) -> pa.Array:
+        """What finish returned as a column of a type, or of the type it has by itself."""
+        try:
+            if isinstance(values, np.ma.MaskedArray):
+                values = pa.array(np.asarray(values.data), mask=np.ma.getmaskarray(values))
+            column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values)
+            if isinstance(column, pa.ChunkedArray):
+                column = column.combine_chunks()
+            return column if type is None or column.type == type else column.cast(type)
+        except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
+            if (
+                type is not None
+                and not isinstance(values, (pa.Array, pa.ChunkedArray))
+                and not pa.types.is_integer(type)
+            ):
+                try:
+                    return pa.array(list(values), type=type)
+                except (pa.ArrowInvalid, pa.ArrowTypeError):
+                    pass
+            raise OperationError(
+                f"finish of {self.name!r} returned what cannot be a column of {type or 'one type'}: {error}; "
+                "declare the type of the result, such as result = 'float64'"
+            ) from error
+
+    def _checked(self, method: str, states: Any, size: int) -> State:
+        self._check_keys(method, states)
+        return {key: self._column(method, key, size, states[key]) for key in self.fields}
+
+    def _check_keys(self, method: str, states: Any) -> None:
+        if isinstance(states, dict) and states.keys() == self.fields.keys():
+            return
+        if not isinstance(states, Mapping):
+            found = "None" if states is None else f"a {type(states).__name__}"
+            raise OperationError(f"{method} of {self.name!r} returned {found}; expected a dict of its state's fields")
+        for key in sorted(self.fields.keys() ^ states.keys(), key=str):
+            wrong = "no field" if key in self.fields else "an undeclared field"
+            declared = ", ".join(map(repr, self.fields))
+            raise OperationError(f"{method} of {self.name!r} returned {wrong} {key!r}; its state declares {declared}")
+
+    def _column(self, method: str, key: str, size: int | None, values: Any) -> Column:
+        kind = self.fields[key]
+        if type(values) is np.ndarray and isinstance(kind, Plain):
+            array: NDArray[Any] = values
+            if array.dtype == kind.dtype and array.shape == (size,):
+                return array
+        try:
+            column = self.fields[key].full(values, 1) if size is None else self.fields[key].column(values)
+            found = len(column)
+        except (TypeError, ValueError, OverflowError) as error:
+            declared = self.operation.state[key]
+            raise OperationError(
+                f"{method} of {self.name!r} returned for field {key!r} what cannot be {str(declared)!r}: {error}"
+            ) from error
+        if size is not None and found != size:
+            raise OperationError(
+                f"{method} of {self.name!r} returned {found} states in field {key!r}; expected {size}, one a frame"
+                if method == "accumulate"
+                else f"{method} of {self.name!r} returned {found} states in field {key!r}; expected {size}"
+            )
+        return column
+
+    def _call(self, method: str, function: Callable[..., Any], *arguments: Any) -> Any:
+        """Call a user's function; its own traceback stays attached to the error that names it."""
+        try:
+            return function(*arguments)
+        except FramefoldError:
+            raise
+        except Exception as error:
+            raise OperationError(
+                f"{method} of {self.name!r} ({self.spec!r}) failed: {type(error).__name__}: {error}"
+            ) from error
+
+    def _check_arity(self) -> None:
+        arguments = [None] * (1 + len(self.columns))
+        try:
+            inspect.signature(self.operation.accumulate).bind(*arguments)
+        except TypeError:
+            takes = max(len(inspect.signature(self.operation.accumulate).parameters) - 1, 0)
+            raise OperationError(
+                f"{self.spec!r} for {self.name!r} is given {len(self.columns)} columns, but its accumulate "
+                f"takes {takes}"
+            ) from None
+
+    def _locked(self, states: State) -> State:
+        return {key: self._locked_values(column) for key, column in states.items()}
+
+    def _locked_values(self, values: Any) -> Any:
+        if self.untrusted and isinstance(values, np.ndarray):
+            values = values.view()
+            values.setflags(write=False)
+        return values
+
+
+def length(states: State) -> int:
+    """How many states there are."""
+    return len(next(iter(states.values())))

@@ -15,9 +15,9 @@ from ..errors import SumOverflowError
 from ..numeric.grouped_min_max import greatest, least
 from ..numeric.grouped_sums import cut_at, largest_of, summed
 from ..states.arrays import Bools, Floats, Index, Ints
-from ..states.compensated import HUGE, Compensated
-from ..states.fields import numpy_type, place
+from ..states.fields import HUGE, Compensated, numpy_type
 from ..states.limbs import Exact
+from ..states.rows import place
 
 Values = Any
 """A column of a batch: a numpy array where its type has one, an Arrow array otherwise."""

@@ -54,10 +54,10 @@ class Sums(AggregateOperation):
 
     commutative = True
 
-    @property
-    def ufuncs(self) -> dict[str, np.ufunc]:  # type: ignore[override]  # by the state
-        """``np.add`` for each field."""
-        return dict.fromkeys(self.state, np.add)
+    def __init_subclass__(cls) -> None:
+        super().__init_subclass__()
+        if cls.combine is Sums.combine and "ufuncs" not in vars(cls):
+            cls.ufuncs = dict.fromkeys(cls.state, np.add)
 
     def combine(self, a: State, b: State) -> State:
         return {field: a[field] + b[field] for field in self.state}

@@ -110,6 +110,11 @@ class Operation(ABC):
         """Whether a part of this operation was given windows of its own, which only a whole output can have."""
         return any(part.windows or part.has_inner_windows for part in self._parts())
 
+    @property
+    def of_lifetimes(self) -> bool:
+        """Whether this operation, or one it is made of, is of the lifetimes of interval events."""
+        return any(part.of_lifetimes for part in self._parts())
+
     def over(self, *windows: Any) -> Self:
         """The operation over windows of its own, instead of those of the query; one pass, on shared frames.
 

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..errors import OperationError
-from ..states.fields import Objects
+from ..states.objects import Objects
 from .frames import Frames, Values
 from .operation import AggregateOperation, Operation, State
 

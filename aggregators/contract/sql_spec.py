@@ -13,7 +13,10 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..states import fields
+from ..states.fields import Column, Field, Plain
+from ..states.objects import Objects
+from ..states.ragged import RaggedField
+from ..states.rows import place
 
 ROW_LIMIT = 1 << 30
 """The most rows of one key and frame whose sums are exact."""
@@ -88,13 +91,13 @@ def put(text: str, names: Mapping[str, str]) -> str:
 
 
 def by_field(
-    sql: Mapping[str, str], kinds: Mapping[str, fields.Field], identity: Mapping[str, Any], columns: Sequence[str]
+    sql: Mapping[str, str], kinds: Mapping[str, Field], identity: Mapping[str, Any], columns: Sequence[str]
 ) -> SqlSpec | None:
     """A spec of one aggregate for each field; None where a field is of lists or of pickled objects.
 
     An event counts only if none of ``columns``, the placeholders of columns, is null.
     """
-    if any(isinstance(kind, fields.RaggedField) or kind == fields.Objects() for kind in kinds.values()):
+    if any(isinstance(kind, RaggedField) or kind == Objects() for kind in kinds.values()):
         return None
 
     def read(planes: Planes) -> Mapping[str, Any]:
@@ -102,17 +105,17 @@ def by_field(
 
     if len(columns) < 2:  # Spark's aggregates leave out nulls by themselves
         return SqlSpec(sql, read)
-    known = " and ".join(f"{{{place}}} is not null" for place in columns)
-    steps = {f"known{place}": f"case when {known} then {{{place}}} end" for place in columns}
-    within = {place: f"{{known{place}}}" for place in columns} | {"ticks": "{ticks}"}
+    known = " and ".join(f"{{{column}}} is not null" for column in columns)
+    steps = {f"known{column}": f"case when {known} then {{{column}}} end" for column in columns}
+    within = {column: f"{{known{column}}}" for column in columns} | {"ticks": "{ticks}"}
     return SqlSpec({name: put(text, within) for name, text in sql.items()}, read, steps)
 
 
-def column_of(kind: fields.Field, values: pa.Array, identity: Any) -> fields.Column:
+def column_of(kind: Field, values: pa.Array, identity: Any) -> Column:
     """A column of a state's field of what a database gave; a null is the identity."""
     valid = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
     known = values.drop_null() if values.null_count else values
-    if isinstance(kind, fields.Plain):
+    if isinstance(kind, Plain):
         known = known.cast(kind.planes[""])
-    column = kind.column(known if isinstance(kind, fields.Objects) else known.to_numpy(zero_copy_only=False))
-    return column if len(valid) == len(values) else fields.place(len(values), valid, column, kind.full(identity, 1))
+    column = kind.column(known if isinstance(kind, Objects) else known.to_numpy(zero_copy_only=False))
+    return column if len(valid) == len(values) else place(len(values), valid, column, kind.full(identity, 1))

@@ -2,27 +2,44 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..errors import OperationError
-from ..states.compensated import Compensated
-from ..states.fields import Column
+from ..states.fields import Column, Compensated, Field
 from ..states.limbs import Exact
 from ..states.ragged import Ragged
-from .checked import CheckedOperation
 from .frames import Frames
-from .operation import Operation, State
+from .operation import AggregateOperation, Operation, State
 from .sample_columns import sample
 
 TRIALS = 64
 """Pairs of states on which an undeclared operation is tried for commutativity."""
+
+
+class Bound(Protocol):
+    """What trials use of a :class:`~framefold.aggregators.contract.bound.BoundAggregate`."""
+
+    name: str
+    spec: Operation
+    operation: AggregateOperation
+    types: tuple[pa.DataType, ...]
+    fields: dict[str, Field]
+    identity: State
+    untrusted: bool
+
+    @property
+    def ufuncs(self) -> Mapping[str, Any]: ...
+    def accumulate(self, frames: Frames, inputs: Sequence[pa.Array]) -> State: ...
+    def combine(self, a: State, b: State) -> State: ...
+    def finished(self, a: State) -> Any: ...
+    def to_result(self, values: Any, type: pa.DataType | None) -> pa.Array: ...
 
 
 law_trial: Callable[[Any], str | None] | None = None
@@ -41,7 +58,7 @@ def laws_untried() -> Iterator[None]:
         _tries_laws.reset(token)
 
 
-def states_of_samples(bound: CheckedOperation) -> State | None:
+def states_of_samples(bound: Bound) -> State | None:
     """States of made-up events, in time order; None where no events can be made up for its types."""
     rows = 4 * TRIALS
     columns = [sample(type, rows, seed) for seed, type in enumerate(bound.types)]
@@ -52,7 +69,7 @@ def states_of_samples(bound: CheckedOperation) -> State | None:
     return bound.accumulate(frames, [cast(pa.Array, column) for column in columns])
 
 
-def result_type(bound: CheckedOperation) -> pa.DataType:
+def result_type(bound: Bound) -> pa.DataType:
     """The type of an operation's results: the declared one, or that of a trial.
 
     Raises
@@ -104,7 +121,7 @@ def named_type(spec: Operation, declared: Any) -> pa.DataType | None:
         ) from error
 
 
-def commutes(bound: CheckedOperation) -> bool:
+def commutes(bound: Bound) -> bool:
     """Whether ``combine`` gives the same both ways round on all trials; False, the safe answer, where unknown."""
     try:
         states = states_of_samples(bound)
@@ -118,7 +135,7 @@ def commutes(bound: CheckedOperation) -> bool:
         return False
 
 
-def check_ufuncs(bound: CheckedOperation) -> None:
+def check_ufuncs(bound: Bound) -> None:
     """OperationError where the functions of ``ufuncs`` are not what ``combine`` does, as far as trials can tell."""
     declared = ", ".join(map(repr, bound.fields))
     for key, function in bound.ufuncs.items():
@@ -146,7 +163,7 @@ def check_ufuncs(bound: CheckedOperation) -> None:
             )
 
 
-def check_laws(bound: CheckedOperation) -> None:
+def check_laws(bound: Bound) -> None:
     """OperationError where ``create`` is no identity or ``combine`` is not associative, as far as trials can tell."""
     if law_trial is None or not _tries_laws.get():
         return

@@ -18,14 +18,12 @@ from ..combinators.mapped import Unfolded
 from ..contract.bound import BoundAggregate
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import require_numbers
-from ..contract.operation import AggregateOperation, Operation, State
+from ..contract.operation import AggregateOperation, State
 from ..contract.wrapped import Wrapped
 from ..durations import Duration
 from ..errors import DurationError, QueryError
 from ..states.arrays import Bools, Index, Ints
 from .clipped import ClippedMean, ClippedTicks
-
-NO_INTERVALS = "{!r} is of interval events only; expected ff.events(..., until=) with the column of their ends"
 
 
 class Lifetimes(Frames):
@@ -77,6 +75,7 @@ class Covered(AggregateOperation):
 
     result: Any = pa.int64()
     commutative = True
+    of_lifetimes = True
 
     def __init__(self) -> None:
         super().__init__()
@@ -117,6 +116,7 @@ class TimeWeightedAverage(AggregateOperation):
 
     result = pa.float64()
     commutative = True
+    of_lifetimes = True
 
     def __init__(self, column: str) -> None:
         super().__init__(column)
@@ -178,24 +178,18 @@ def lifetimes_of(bound: BoundAggregate, intervals: bool = True) -> OverLifetimes
         If it is of lifetimes and the events are not interval events, or it is inside an operation that is not over
         whole windows.
     """
-    within = _of_lifetimes(bound.spec)
-    if within is None:
+    if not bound.spec.of_lifetimes:
         return None
+    within = bound.spec
+    while not isinstance(within, (Covered, TimeWeightedAverage)):
+        within = next(part for part in within._parts() if part.of_lifetimes)
     if not intervals:
-        raise QueryError(NO_INTERVALS.format(within))
+        raise QueryError(
+            f"{within!r} is of interval events only; expected ff.events(..., until=) with the column of their ends"
+        )
     operation = bound.operation
     while isinstance(operation, Wrapped) and not isinstance(operation, Unfolded):
         operation = operation.inner.operation
     if not isinstance(operation, OverLifetimes):
         raise QueryError(f"{bound.spec!r} has {within!r} inside; expected it as an output by itself")
     return operation
-
-
-def _of_lifetimes(operation: Operation) -> Operation | None:
-    """The operation itself, or what it is made of, that is of lifetimes."""
-    if isinstance(operation, (Covered, TimeWeightedAverage)):
-        return operation
-    parts: list[Operation] = []
-    for value in operation._made_of().values():
-        parts += value.values() if isinstance(value, dict) else [value]
-    return next(filter(None, map(_of_lifetimes, parts)), None)

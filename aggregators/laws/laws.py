@@ -20,8 +20,8 @@ from ..contract.operation import Operation, State
 from ..contract.trial import laws_untried
 from ..errors import FramefoldError, LawError
 from ..intervals.time_weighted import Lifetimes, lifetimes_of
-from ..states.compensated import Compensated
-from ..states.fields import Column, concatenate
+from ..states.fields import Column, Compensated
+from ..states.rows import concatenate
 from .tolerance import LAST, NUDGE, close, nudge, size_of
 
 Rows = list[int]

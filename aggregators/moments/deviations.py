@@ -18,8 +18,8 @@ from ..contract.frames import Frames
 from ..contract.operation import State
 from ..numeric.native import loops
 from ..states.arrays import Floats, Index, Ints
-from ..states.compensated import two_sum
 from ..states.double_double import add, difference, halves, product, quotient
+from ..states.fields import two_sum
 from .grid_deviations import gridded
 from .scaled_means import exponent_of
 

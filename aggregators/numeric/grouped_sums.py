@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..states.arrays import Floats, Index, Ints
-from ..states.compensated import Compensated, two_sum
+from ..states.fields import Compensated, two_sum
 from .cache_chunks import BLOCK, extremes
 from .native import loops
 

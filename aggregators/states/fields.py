@@ -7,34 +7,152 @@ declared                what ``combine``, ``deduct`` and ``finish`` see
 ======================  =========================================================================
 ``"int64"``, ``"bool"``   a numpy array of that type; any numpy type of fixed width goes
 ``"float64"``           the same; plain float arithmetic, so the state slides by two-stacks
-``"compensated"``       a :class:`~framefold.aggregators.states.compensated.Compensated` column
+``"compensated"``       a :class:`~framefold.aggregators.states.fields.Compensated` column
 ``"exact"``             an :class:`~framefold.aggregators.states.limbs.Exact` column (two limbs; ``"exact128"``: four)
 ``"object"``            a numpy array of Python objects, pickled in Arrow
 an Arrow type           a numpy array of Python values (strings, decimals, ...)
 a dict of planes        a :class:`~framefold.aggregators.states.ragged.Ragged` column: lists of items
 ======================  =========================================================================
+
+Here are numpy columns and compensated sums. One 1e16, NaN or inf would spoil a plain float sum that slides by
+subtraction. Compensated sums have the rounding error of every addition in a second float (T. J. Dekker, "A
+floating-point technique for extending the available precision", 1971; D. E. Knuth, TAOCP 2, 4.2.2, theorem B), and
+special values, which cannot be subtracted, in columns of their own.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, TypeAlias, cast
+from typing import Any, Protocol, TypeAlias
 
-import cloudpickle
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import OperationError
-from .arrays import Index
-from .compensated import BIG, Compensated
-from .limbs import Exact
-from .ragged import Ragged
+from .arrays import Floats
+from .limbs import Exact, ExactField
+from .objects import Objects
+from .ragged import Ragged, RaggedField
+
+HUGE = 2.0**960
+"""Values from this magnitude on are special: 2**63 smaller ones can be added up without overflow."""
+
+SHIFT = 128
+"""Huge values are kept divided by 2**SHIFT."""
+
+NAN, POSITIVE, NEGATIVE, BIG = range(4)
+"""The columns of ``special_values``: the numbers of NaN, +inf and -inf, and the sum of huge values / 2**SHIFT."""
+
+
+def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """The rounded sums of two columns and, exactly, what rounding lost (Knuth's TwoSum)."""
+    total = a + b
+    virtual = total - a
+    return total, (a - (total - virtual)) + (b - virtual)
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Compensated:
+    """A column of float sums, each kept as the unevaluated sum of two floats.
+
+    Adds and subtracts like any array; ``value()`` gives plain floats. An operation gets one where its state
+    declares a field ``"compensated"``.
+
+    Parameters
+    ----------
+    high, low
+        float64 columns of equal length; ``low`` is what rounding lost of ``high``.
+    special_values
+        None, or a float64 array of shape (length, 4); its columns are ``NAN`` to ``BIG``.
+
+    Examples
+    --------
+    >>> big = Compensated.of([1e16]) + Compensated.of([1.0])
+    >>> (big - Compensated.of([1e16])).value()
+    array([1.])
+    >>> (Compensated.of([np.inf]) + Compensated.of([2.0]) - Compensated.of([np.inf])).value()
+    array([2.])
+    """
+
+    high: Floats
+    low: Floats
+    special_values: Floats | None = None
+
+    __array_ufunc__ = None  # numpy must leave + and - to this class
+
+    @classmethod
+    def of(cls, values: Any) -> Compensated:
+        """A column of the values as they are, nothing lost yet."""
+        high = np.asarray(values, dtype=np.float64)
+        ordinary = np.abs(high) < HUGE
+        if bool(ordinary.all()):
+            return cls(high, np.zeros_like(high))
+        huge = np.where(~ordinary & np.isfinite(high), np.ldexp(high, -SHIFT), 0.0)
+        special = np.column_stack([np.isnan(high), high == np.inf, high == -np.inf, huge])
+        return cls(np.where(ordinary, high, 0.0), np.zeros_like(high), special)
+
+    @classmethod
+    def concatenate(cls, columns: Sequence[Compensated]) -> Compensated:
+        """The columns one after the other."""
+        special = None
+        if any(column.special_values is not None for column in columns):
+            special = np.concatenate(
+                [c.special_values if c.special_values is not None else np.zeros((len(c), 4)) for c in columns]
+            )
+        return cls(np.concatenate([c.high for c in columns]), np.concatenate([c.low for c in columns]), special)
+
+    def __len__(self) -> int:
+        return len(self.high)
+
+    def __getitem__(self, rows: Any) -> Compensated:
+        return Compensated(
+            self.high[rows], self.low[rows], None if self.special_values is None else self.special_values[rows]
+        )
+
+    def __neg__(self) -> Compensated:
+        return Compensated(-self.high, -self.low, None if self.special_values is None else -self.special_values)
+
+    def __add__(self, other: Compensated) -> Compensated:
+        if not isinstance(other, Compensated):
+            return NotImplemented
+        total, lost = two_sum(self.high, other.high)
+        high, low = two_sum(total, lost + (self.low + other.low))
+        special = self.special_values
+        if other.special_values is not None:
+            special = other.special_values if special is None else special + other.special_values
+        return Compensated(high, low, special)
+
+    def __sub__(self, other: Compensated) -> Compensated:
+        """Take ``other`` out again: counts of NaN and inf go down, they do not change sign."""
+        if not isinstance(other, Compensated):
+            return NotImplemented
+        return self + (-other)
+
+    def value(self, divisor: Any = 1) -> Floats:
+        """Each sum, divided by the divisor, as one float; NaN and inf as IEEE 754 adds them up."""
+        total: Floats = self.high + self.low
+        if np.ndim(divisor) or divisor != 1:
+            total /= divisor
+        if self.special_values is None:
+            return total
+        nan, positive, negative, big = (self.special_values[:, column] for column in range(4))
+        with np.errstate(over="ignore"):
+            shifted = np.ldexp(big / divisor + np.ldexp(total, -SHIFT), SHIFT)
+        total = np.where(big != 0, shifted, total)
+        total = np.where(positive > 0, np.inf, total)
+        total = np.where(negative > 0, -np.inf, total)
+        total = np.where((nan > 0) | ((positive > 0) & (negative > 0)), np.nan, total)
+        return total
+
+    def magnitude(self) -> Floats:
+        """An upper bound of each sum's size as far as later differences are concerned: inf where huge values are in."""
+        size = np.abs(self.high)
+        return size if self.special_values is None else np.where(self.special_values[:, BIG] != 0, np.inf, size)
+
 
 Column: TypeAlias = NDArray[Any] | Compensated | Exact | Ragged
-Rows: TypeAlias = Index | slice
 
 
 class Field(Protocol):
@@ -54,7 +172,7 @@ class Field(Protocol):
     def column(self, values: Any) -> Column:
         """What an operation returned, as a column of this field; TypeError or ValueError where it cannot be one."""
 
-    def to_arrow(self, column: Column) -> list[pa.Array]:
+    def to_arrow(self, column: Any) -> list[pa.Array]:
         """The planes of a column."""
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> Column:
@@ -90,12 +208,12 @@ class Plain:
             array = array.astype(self.dtype)
         return array
 
-    def to_arrow(self, column: Column) -> list[pa.Array]:
-        return [pa.array(cast(NDArray[Any], column), type=self.planes[""])]
+    def to_arrow(self, column: NDArray[Any]) -> list[pa.Array]:
+        return [pa.array(column, type=self.planes[""])]
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> NDArray[Any]:
-        array = planes[0].to_numpy(zero_copy_only=False)
-        return cast(NDArray[Any], array if array.dtype == self.dtype else array.astype(self.dtype))
+        array: NDArray[Any] = planes[0].to_numpy(zero_copy_only=False)
+        return array.astype(self.dtype, copy=False)
 
 
 @dataclass(frozen=True)
@@ -120,8 +238,7 @@ class CompensatedField:
             raise ValueError(f"an array of {np.ndim(values)} dimensions")
         return Compensated.of(values)
 
-    def to_arrow(self, column: Column) -> list[pa.Array]:
-        assert isinstance(column, Compensated)
+    def to_arrow(self, column: Compensated) -> list[pa.Array]:
         if column.special_values is None:
             special = [pa.nulls(len(column), pa.float64())] * 4
         else:
@@ -134,106 +251,6 @@ class CompensatedField:
         if any(plane.null_count < len(plane) for plane in rest):
             special = np.column_stack([plane.fill_null(0.0).to_numpy(zero_copy_only=False) for plane in rest])
         return Compensated(high.to_numpy(zero_copy_only=False), low.to_numpy(zero_copy_only=False), special)
-
-
-@dataclass(frozen=True)
-class ExactField:
-    """An :class:`Exact` column of a fixed number of limbs."""
-
-    limbs: int
-    exact = True
-
-    @property
-    def planes(self) -> dict[str, pa.DataType]:
-        return {f"limb{i}": pa.int64() for i in range(self.limbs)}
-
-    def full(self, value: Any, length: int) -> Exact:
-        return Exact.of(np.full(length, value, np.int64), self.limbs)
-
-    def column(self, values: Any) -> Exact:
-        if isinstance(values, Exact):
-            return values
-        array = np.asarray(values)
-        if isinstance(values, Compensated) or array.dtype.kind not in "biu":
-            raise TypeError(f"values of type {array.dtype}")
-        return Exact.of(array, self.limbs)
-
-    def to_arrow(self, column: Column) -> list[pa.Array]:
-        assert isinstance(column, Exact)
-        return [pa.array(limb) for limb in column.carried().limbs]
-
-    def from_arrow(self, planes: Sequence[pa.Array]) -> Exact:
-        return Exact([plane.to_numpy(zero_copy_only=False) for plane in planes])
-
-
-@dataclass(frozen=True)
-class Objects:
-    """A numpy array of Python values: pickled ones, or those of an Arrow type that numpy has no type for."""
-
-    type: pa.DataType | None = None
-    exact = False  # whether they lose anything is known only to the operation
-
-    @property
-    def planes(self) -> dict[str, pa.DataType]:
-        return {"": self.type if self.type is not None else pa.large_binary()}
-
-    def full(self, value: Any, length: int) -> NDArray[Any]:
-        array = np.empty(length, object)
-        array[:] = [value] * length
-        return array
-
-    def column(self, values: Any) -> NDArray[Any]:
-        if isinstance(values, np.ndarray) and values.dtype == object:
-            return values
-        if isinstance(values, (pa.Array, pa.ChunkedArray)):
-            values = values.to_pylist()
-        array = np.empty(len(values), object)
-        array[:] = list(values)
-        return array
-
-    def to_arrow(self, column: Column) -> list[pa.Array]:
-        values = cast(NDArray[Any], column).tolist()
-        if self.type is None:
-            values = [cloudpickle.dumps(value) for value in values]
-        return [pa.array(values, type=self.planes[""])]
-
-    def from_arrow(self, planes: Sequence[pa.Array]) -> NDArray[Any]:
-        values = planes[0].to_pylist()
-        return self.column([cloudpickle.loads(value) for value in values] if self.type is None else values)
-
-
-@dataclass(frozen=True)
-class RaggedField:
-    """A :class:`Ragged` column; each plane is a list column in Arrow."""
-
-    items: tuple[tuple[str, Plain | Objects], ...]
-    exact = False  # whether items can be taken out again is known only to the operation
-
-    @property
-    def planes(self) -> dict[str, pa.DataType]:
-        return {name: pa.large_list(kind.planes[""]) for name, kind in self.items}
-
-    def full(self, value: Any, length: int) -> Ragged:
-        return Ragged(np.zeros(length, np.int64), {name: kind.full(0, 0) for name, kind in self.items})
-
-    def column(self, values: Any) -> Ragged:
-        if not isinstance(values, Ragged):
-            raise TypeError(f"{type(values).__name__}, not Ragged")
-        return values.replaced(**{name: kind.column(values.planes[name]) for name, kind in self.items})
-
-    def to_arrow(self, column: Column) -> list[pa.Array]:
-        assert isinstance(column, Ragged)
-        offsets = pa.array(column.offsets)
-        return [
-            pa.LargeListArray.from_arrays(offsets, kind.to_arrow(column.planes[name])[0]) for name, kind in self.items
-        ]
-
-    def from_arrow(self, planes: Sequence[pa.Array]) -> Ragged:
-        lengths = pc.list_value_length(planes[0]).to_numpy(zero_copy_only=False)
-        values = {
-            name: kind.from_arrow([plane.flatten()]) for (name, kind), plane in zip(self.items, planes, strict=True)
-        }
-        return Ragged(lengths, values)
 
 
 def numpy_type(type: pa.DataType) -> np.dtype[Any] | None:
@@ -268,7 +285,7 @@ def field(declared: Any) -> Field:
     if declared in ("object", object):
         return Objects()
     if isinstance(declared, Mapping):
-        return RaggedField(tuple((name, cast(Any, field(kind))) for name, kind in declared.items()))
+        return RaggedField(tuple((name, field(kind)) for name, kind in declared.items()))
     if isinstance(declared, pa.DataType):
         dtype = numpy_type(declared)
         return Objects(declared) if dtype is None else Plain(dtype)
@@ -281,18 +298,3 @@ def field(declared: Any) -> Field:
             "'compensated', 'exact', 'object', or an Arrow type"
         ) from error
     return Plain(dtype)
-
-
-def concatenate(columns: Sequence[Column]) -> Column:
-    """Columns of one field, one after the other."""
-    first: Any = columns[0]
-    if len(columns) == 1:
-        return columns[0]
-    return type(first).concatenate(columns) if hasattr(first, "concatenate") else np.concatenate(cast(Any, columns))
-
-
-def place(length: int, rows: Index, column: Column, rest: Column) -> Column:
-    """A column of a length that has ``column`` at some rows and the one value of ``rest`` (length 1) elsewhere."""
-    source = np.zeros(length, np.intp)
-    source[rows] = np.arange(1, len(rows) + 1)
-    return concatenate([rest, column])[source]

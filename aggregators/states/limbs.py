@@ -8,6 +8,7 @@ Arithmetic", 1.2). Two limbs hold sums of 64-bit integers, four those of 128-bit
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -143,3 +144,32 @@ class Exact:
             limbs[i], rest = part // counts, part % counts
         limbs[0] = limbs[0] + (2 * rest >= counts)
         return Exact([np.where(negative, -limb, limb) for limb in limbs])
+
+
+@dataclass(frozen=True)
+class ExactField:
+    """An :class:`Exact` column of a fixed number of limbs."""
+
+    limbs: int
+    exact = True
+
+    @property
+    def planes(self) -> dict[str, pa.DataType]:
+        return {f"limb{i}": pa.int64() for i in range(self.limbs)}
+
+    def full(self, value: Any, length: int) -> Exact:
+        return Exact.of(np.full(length, value, np.int64), self.limbs)
+
+    def column(self, values: Any) -> Exact:
+        if isinstance(values, Exact):
+            return values
+        array = np.asarray(values)
+        if array.dtype.kind not in "biu":
+            raise TypeError(f"values of type {array.dtype}")
+        return Exact.of(array, self.limbs)
+
+    def to_arrow(self, column: Exact) -> list[pa.Array]:
+        return [pa.array(limb) for limb in column.carried().limbs]
+
+    def from_arrow(self, planes: Sequence[pa.Array]) -> Exact:
+        return Exact([plane.to_numpy(zero_copy_only=False) for plane in planes])

@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .arrays import Bools, Index, Ints
@@ -132,3 +135,36 @@ class Ragged:
         values = self.planes[plane].tolist()
         bounds = self.offsets.tolist()
         return [values[start:stop] for start, stop in itertools.pairwise(bounds)]
+
+
+@dataclass(frozen=True)
+class RaggedField:
+    """A :class:`Ragged` column; each plane is a list column in Arrow."""
+
+    items: tuple[tuple[str, Any], ...]  # each field's name, and a field of numpy arrays
+    exact = False  # whether items can be taken out again is known only to the operation
+
+    @property
+    def planes(self) -> dict[str, pa.DataType]:
+        return {name: pa.large_list(kind.planes[""]) for name, kind in self.items}
+
+    def full(self, value: Any, length: int) -> Ragged:
+        return Ragged(np.zeros(length, np.int64), {name: kind.full(0, 0) for name, kind in self.items})
+
+    def column(self, values: Any) -> Ragged:
+        if not isinstance(values, Ragged):
+            raise TypeError(f"{type(values).__name__}, not Ragged")
+        return values.replaced(**{name: kind.column(values.planes[name]) for name, kind in self.items})
+
+    def to_arrow(self, column: Ragged) -> list[pa.Array]:
+        offsets = pa.array(column.offsets)
+        return [
+            pa.LargeListArray.from_arrays(offsets, kind.to_arrow(column.planes[name])[0]) for name, kind in self.items
+        ]
+
+    def from_arrow(self, planes: Sequence[pa.Array]) -> Ragged:
+        lengths = pc.list_value_length(planes[0]).to_numpy(zero_copy_only=False)
+        values = {
+            name: kind.from_arrow([plane.flatten()]) for (name, kind), plane in zip(self.items, planes, strict=True)
+        }
+        return Ragged(lengths, values)

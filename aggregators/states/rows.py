@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from .compensated import Compensated
-from .fields import Column, Rows, concatenate
+from .arrays import Index
+from .fields import Column, Compensated
 from .limbs import Exact
 
 State = Mapping[str, Any]
+Rows: TypeAlias = Index | slice
 
 
 def take(states: State, rows: Rows) -> State:
@@ -25,7 +26,7 @@ def join(several: list[State]) -> State:
     return {key: concatenate([states[key] for states in several]) for key in several[0]}
 
 
-def replace(states: State, rows: NDArray[np.intp], other: State) -> State:
+def replace(states: State, rows: Index, other: State) -> State:
     """The states, with others at some rows."""
     count = len(next(iter(states.values())))
     if len(rows) == count:
@@ -35,7 +36,7 @@ def replace(states: State, rows: NDArray[np.intp], other: State) -> State:
     return take(join([states, other]), source)
 
 
-def replace_in_place(states: State, rows: NDArray[np.intp], other: State) -> State:
+def replace_in_place(states: State, rows: Index, other: State) -> State:
     """The same for states that nothing else refers to: without a copy where all columns are arrays of numbers."""
     pairs = [(_arrays(column), _arrays(other[key])) for key, column in states.items()]
     if not all(len(mine) == len(theirs) > 0 for mine, theirs in pairs):
@@ -53,3 +54,18 @@ def _arrays(column: Column) -> list[NDArray[Any]]:
     if isinstance(column, Exact):
         return list(column.limbs)
     return [column] if isinstance(column, np.ndarray) else []
+
+
+def concatenate(columns: Sequence[Column]) -> Column:
+    """Columns of one field, one after the other."""
+    first: Any = columns[0]
+    if len(columns) == 1:
+        return columns[0]
+    return type(first).concatenate(columns) if hasattr(first, "concatenate") else np.concatenate(cast(Any, columns))
+
+
+def place(length: int, rows: Index, column: Column, rest: Column) -> Column:
+    """A column of a length that has ``column`` at some rows and the one value of ``rest`` (length 1) elsewhere."""
+    source = np.zeros(length, np.intp)
+    source[rows] = np.arange(1, len(rows) + 1)
+    return concatenate([rest, column])[source]

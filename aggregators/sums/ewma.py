@@ -15,7 +15,7 @@ from ..contract.operation import AggregateOperation, State
 from ..durations import Duration, microseconds
 from ..errors import QueryError
 from ..states.arrays import Floats, Ints
-from ..states.compensated import two_sum
+from ..states.fields import two_sum
 
 
 class Ewma(AggregateOperation):

@@ -78,8 +78,10 @@ class Sum(AggregateOperation):
         self.empty = empty
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
+        if pa.types.is_floating(types[0]):
+            return SumOfFloats(self, types[0])
         require_numbers(self, types[0])
-        return (SumOfFloats if pa.types.is_floating(types[0]) else SumOfIntegers)(self, types[0])
+        return SumOfIntegers(self, types[0])
 
 
 class Average(Sum):
@@ -99,8 +101,10 @@ class Average(Sum):
         super().__init__(column)
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
+        if pa.types.is_floating(types[0]):
+            return AverageOfFloats(self, types[0])
         require_numbers(self, types[0])
-        return (AverageOfFloats if pa.types.is_floating(types[0]) else AverageOfIntegers)(self, types[0])
+        return AverageOfIntegers(self, types[0])
 
 
 class TypedSum(TypedOperation, ExactSums):

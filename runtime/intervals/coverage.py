@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
-from ...aggregators.intervals.time_weighted import OverLifetimes, lifetimes_of
+from ...aggregators.intervals.time_weighted import OverLifetimes
 from ...aggregators.states.rows import join, take
 from ..plan.plan import Plan
 from .segment_tree import by_tree, reduced
@@ -41,7 +41,7 @@ def choose(plan: Plan, output: str, number: int) -> CoverChoice:
     if plan.until is None:
         cost = "2" if way == "deduct" else "O(log n)"
         words = f"slides by what is in each window, row by row ({cost} element operations a window): {why}"
-    elif lifetimes_of(bound) is not None:
+    elif bound.spec.of_lifetimes:
         words = "slides by deduct over clipped lifetimes (5 element operations a frame at most)"
     else:
         words = {

@@ -9,8 +9,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from ...aggregators.contract.bound import BoundAggregate
-from ...aggregators.contract.checked import length
+from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
 from ...aggregators.states.rows import join, take
 from ..sliding.range_tree import fold

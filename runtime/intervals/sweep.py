@@ -12,11 +12,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...aggregators.contract.bound import BoundAggregate
-from ...aggregators.contract.checked import length
+from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
-from ...aggregators.states.compensated import Compensated
-from ...aggregators.states.fields import Column
+from ...aggregators.states.fields import Column, Compensated
 from ...aggregators.states.rows import join, replace, take
 from ...aggregators.sums.sums import Sum
 from ..sliding.running_states import ROUNDING

@@ -77,7 +77,8 @@ def bind(
     if most is not None and (ends is None or most <= 0):
         expected = "a duration above zero" if ends is not None else "it only for interval events (until=)"
         raise QueryError(f"longest is {longest!r}; expected {expected}")
-    clips = [name for name, operation in bound.items() if lifetimes_of(operation, until is not None) is not None]
+    lives = {name: operation for name, operation in bound.items() if operation.spec.of_lifetimes}
+    clips = [name for name, operation in lives.items() if lifetimes_of(operation, until is not None)]
     if clips and len(windows) > 1:
         raise QueryError(
             f"{clips[0]}={outputs[clips[0]]!r} is given {len(windows)} kinds of windows; expected a query for each"

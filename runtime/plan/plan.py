@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.errors import ColumnError
-from ...aggregators.intervals.time_weighted import lifetimes_of
 from ..columns.ticks import TimeColumn
 from ..frames.partials_view import Mask, WindowIds
 from ..windows import Coverage, Ints, PartialsView, Ranges, Windows
@@ -225,7 +224,7 @@ class Plan:
     @property
     def clips(self) -> bool:
         """Whether some output is of the lives of interval events, clipped to each window."""
-        return self.until is not None and any(lifetimes_of(bound) is not None for bound in self.outputs.values())
+        return self.until is not None and any(bound.spec.of_lifetimes for bound in self.outputs.values())
 
     @property
     def in_rows(self) -> bool:

@@ -12,7 +12,8 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...aggregators.contract.operation import State
-from ...aggregators.states.fields import Objects, RaggedField
+from ...aggregators.states.objects import Objects
+from ...aggregators.states.ragged import RaggedField
 from ..columns.key_codes import one_array
 from ..columns.malloc import raise_mmap_threshold
 from ..frames.partials_view import WindowIds, entering

@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...aggregators.states.compensated import BIG, HUGE, Compensated
+from ...aggregators.states.fields import BIG, HUGE, Compensated
 from .native import loops
 from .range_blocks import Block, Ints, Workspace, copy_rows
 

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
-from ...aggregators.states.compensated import Compensated
+from ...aggregators.states.fields import Compensated
 from ...aggregators.states.rows import replace, take
 from .range_blocks import Ints
 from .scan import Scan, beginnings, in_parts, piece_size, scanned

@@ -15,8 +15,7 @@ from typing import cast
 import numpy as np
 from numpy.typing import NDArray
 
-from ...aggregators.contract.bound import BoundAggregate
-from ...aggregators.contract.checked import length
+from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
 from ...aggregators.states.rows import join, take
 

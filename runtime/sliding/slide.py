@@ -22,9 +22,8 @@ from numpy.typing import NDArray
 
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
-from ...aggregators.states.compensated import Compensated
-from ...aggregators.states.fields import Column, CompensatedField, ExactField, Field, Plain
-from ...aggregators.states.limbs import Exact
+from ...aggregators.states.fields import Column, Compensated, CompensatedField, Field, Plain
+from ...aggregators.states.limbs import Exact, ExactField
 from ...aggregators.states.rows import join, replace, take
 from ..plan.plan import Plan
 from .block_scan import MIN_WINDOWS, SideBySide, by_stacks_side_by_side, has_columns, side_by_side

@@ -15,7 +15,7 @@ from framefold import ColumnError, OperationError, QueryError
 from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.aggregators.contract.frames import Frames
 from framefold.aggregators.contract.trial import same
-from framefold.aggregators.states.compensated import Compensated
+from framefold.aggregators.states.fields import Compensated
 
 
 class Total(ff.AggregateOperation):

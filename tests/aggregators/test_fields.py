@@ -11,18 +11,10 @@ import pyarrow as pa
 import pytest
 
 from framefold import OperationError
-from framefold.aggregators.states.compensated import Compensated
-from framefold.aggregators.states.fields import (
-    CompensatedField,
-    ExactField,
-    Objects,
-    Plain,
-    concatenate,
-    field,
-    numpy_type,
-    place,
-)
-from framefold.aggregators.states.limbs import Exact
+from framefold.aggregators.states.fields import Compensated, CompensatedField, Plain, field, numpy_type
+from framefold.aggregators.states.limbs import Exact, ExactField
+from framefold.aggregators.states.objects import Objects
+from framefold.aggregators.states.rows import concatenate, place
 
 
 @pytest.mark.parametrize(

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import framefold as ff
 from framefold import OperationError
 from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.states.compensated import Compensated
+from framefold.aggregators.states.fields import Compensated
 from framefold.aggregators.states.limbs import Exact
 from framefold.runtime.sliding import prefix_sums, range_blocks
 from framefold.runtime.sliding import slide as module

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.states.compensated import Compensated
+from framefold.aggregators.states.fields import Compensated
 from framefold.runtime.sliding import running_states, scan
 from framefold.runtime.sliding import slide as module
 from framefold.runtime.sliding.slide import slide
