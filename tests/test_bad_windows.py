@@ -70,6 +70,10 @@ WRONG: dict[str, tuple[Callable[[], Any], str]] = {
     "no longest": (lambda: ask(ff.session(2, longest=0)), "longest is 0; expected a duration above zero"),
     "lives of no length": (lambda: ask(ff.tumbling(5), until="end", longest=0), "longest is 0; expected a duration"),
     "lives without an end": (lambda: ask(ff.tumbling(5), longest=3), "expected it only for interval events (until=)"),
+    "lives too long": (
+        lambda: ask(ff.tumbling(5), until="end", longest=2**63),
+        "longest is 9223372036854775808; expected a duration that fits int64",
+    ),
     "merge_touching": (lambda: ff.session(1, merge_touching="yes"), "expected True or False"),
     "landmark after its end": (lambda: ask(ff.landmark(5, 3, every=1)), "expected since before until"),
     "landmark of another kind": (lambda: ask(ff.landmark("2026-01-01", every=1)), "expected an integer"),

@@ -42,7 +42,7 @@ def lifespans(windows: Windows, partials: PartialsView, first: Ints, until: Ints
         A tick in the frame in which each partial's events start, and one in that in which they end.
     """
     alive = windows.live_frames(partials, first, until)
-    found = replace(windows, emit="every").ranges(alive.frames)
+    found = replace(windows, emit="every").emitted(windows.ranges(alive.frames), alive.frames)
     assert isinstance(found, Ranges)
     found = found._replace(row=partials.starts[alive.frames.key[found.row]])
     begin, end = _runs(found, alive)

@@ -14,8 +14,9 @@ from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
 from ...aggregators.states.fields import CompensatedField, Field
 from ...aggregators.states.rows import replace_in_place, take
-from ..columns.key_codes import Ints, key_codes, normalised, one_array, pack, span, stable_order
+from ..columns.key_codes import Ints, key_codes, one_array, pack, span, stable_order
 from ..plan.plan import BATCH_RANK, FRAME, UNTIL, Plan, state_columns
+from ..windows.from_table import Anchored
 
 MERGED_GROUPS = 1 << 18
 """(key, frame)s that are combined at a time: the memory of their states is used again for the next ones."""
@@ -149,10 +150,8 @@ def empty_key_partials(plan: Plan) -> Partials:
     types = [plan.partials_schema.field(name).type for name in plan.keys]
     found = [Partials(plan.partials_schema.empty_table())]
     for windows in plan.axis.windows:
-        keys = windows.keys_of_their_own(types)
-        if keys is None:
+        if not isinstance(windows, Anchored) or (keys := windows.keys_of_their_own(types)) is None:
             continue
-        keys = [normalised(key) for key in keys]
         first = np.unique(key_codes(keys, len(keys[0]) if keys else 1, ordered=False)[0], return_index=True)[1]
         none = np.empty(0, np.intp)
         states = {

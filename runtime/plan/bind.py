@@ -16,6 +16,8 @@ from ...aggregators.intervals.time_weighted import lifetimes_of
 from ..columns.key_codes import plain_type, require_key
 from ..columns.ticks import Duration, TimeColumn
 from ..windows import Spec
+from ..windows.from_table import Anchored
+from ..windows.sliding import above_zero
 from .plan import Axis, Plan, partials_schema
 from .window_inputs import RANK, window_input
 
@@ -63,8 +65,9 @@ def bind(
     if ends is not None and ends.type != times.type:
         raise ColumnError(f"until= names {until!r}, which is {ends.type}; expected the type of {time!r}, {times.type}")
     for each in windows:
-        each.check_keys(tuple(by), [key.type for key in keys])
-    check_outputs(list(outputs), by, any(each.stamped for each in windows))
+        if isinstance(each, Anchored):
+            each.check_keys(by, [key.type for key in keys])
+    check_outputs(list(outputs), by, any(each.stamp != "interval" for each in windows))
     bound = {
         name: BoundAggregate(
             name,
@@ -73,10 +76,9 @@ def bind(
         )
         for name, operation in outputs.items()
     }
-    most = None if longest is None else times.duration(longest, "longest")
-    if most is not None and (ends is None or most <= 0):
-        expected = "a duration above zero" if ends is not None else "it only for interval events (until=)"
-        raise QueryError(f"longest is {longest!r}; expected {expected}")
+    if longest is not None and ends is None:
+        raise QueryError(f"longest is {longest!r}; expected it only for interval events (until=)")
+    most = None if longest is None else above_zero(times, longest, "longest")
     lives = {name: operation for name, operation in bound.items() if operation.spec.of_lifetimes}
     clips = [name for name, operation in lives.items() if lifetimes_of(operation, until is not None)]
     if clips and len(windows) > 1:

@@ -78,7 +78,7 @@ class Axis:
     @property
     def stamped(self) -> bool:
         """Whether results of any of the windows have a time ``at``."""
-        return any(each.stamped for each in self.windows)
+        return any(each.stamp != "interval" for each in self.windows)
 
     def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
         """The frame of each event, and which events are in any window (None: all)."""
@@ -119,9 +119,12 @@ class Axis:
     def ranges(self, number: int, view: PartialsView) -> Ranges | Coverage:
         """The windows of one kind over its view of partials; those of some numbers, if it has such."""
         windows = self.windows[number]
-        if view.inside is None or view.inside.all():
-            return windows.ranges(view)
-        # Partials that are in no window of this kind must not be in the midst of one.
+        found = windows.ranges(view) if view.inside is None or view.inside.all() else self._inside(windows, view)
+        return found if (windows.emit, windows.stamp) == ("every", "interval") else windows.emitted(found, view)
+
+    def _inside(self, windows: Windows, view: PartialsView) -> Ranges | Coverage:
+        """The windows over the partials that are in any: others must not be in the midst of one."""
+        assert view.inside is not None
         rows = np.flatnonzero(view.inside)
         key = view.key[rows]
         anew = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])[: len(key)])

@@ -108,7 +108,7 @@ class AroundRows(Windows):
     partial: bool
     unit = "rows"
     window_inputs = frozenset({"first"})
-    stamped = True
+    stamp: str = "own"
 
     @property
     def row_span(self) -> tuple[int, int]:
@@ -118,7 +118,7 @@ class AroundRows(Windows):
         assert ranks is not None
         return ranks, None
 
-    def all_ranges(self, partials: PartialsView) -> Ranges:
+    def ranges(self, partials: PartialsView) -> Ranges:
         at = partials.window_inputs["first"]
         row = np.arange(len(at))
         least, most = partials.starts[partials.key], partials.ends[partials.key]
@@ -147,7 +147,7 @@ class AroundTime(Windows):
     end: int
     closed: str
     window_inputs = frozenset({"rows"})
-    stamped = True
+    stamp: str = "own"
     block = (0, 1)
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
@@ -156,7 +156,7 @@ class AroundTime(Windows):
             overflow_guard(least - 1, most + 1, self.time)
         return ticks, None
 
-    def all_ranges(self, partials: PartialsView) -> Ranges:
+    def ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials, as often as events share its time."""
         row = np.repeat(np.arange(len(partials.frames)), partials.window_inputs["rows"])
         at, key = partials.frames, partials.key

@@ -120,7 +120,7 @@ class Cycles(Windows):
     def chunkable(self) -> bool:
         return self.emit == "every"
 
-    def all_ranges(self, partials: PartialsView) -> Ranges:
+    def ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials: window k ends with step k."""
         steps = self.size // self.every
         low, high, row, number = ranges_by_id(

@@ -166,10 +166,10 @@ class Anchored(Windows):
     closed: str
     empty: str
     window_inputs = frozenset({"rows"})
-    stamped = True
+    stamp: str = "own"
     forward = False
 
-    def check_keys(self, names: tuple[str, ...], types: list[pa.DataType]) -> None:
+    def check_keys(self, names: Sequence[str], types: list[pa.DataType]) -> None:
         """QueryError unless the anchors' keys fit those of the events."""
         if not self.keys:
             return
@@ -200,7 +200,7 @@ class Anchored(Windows):
         # Where every window is for every key, the keys of all events matter.
         return frames, (frames >= 0) & (frames < len(edges) - 1) if self.keys else None
 
-    def all_ranges(self, partials: PartialsView) -> Ranges:
+    def ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials, sorted by key and the time it is stamped with."""
         _, begin, stop = self._edges
         key, anchor = self._pairs(partials)

@@ -167,7 +167,7 @@ class LandmarkEvery(Bounded):
     def window_ids(self, partials: PartialsView) -> WindowIds:
         return WindowIds(partials.frames, partials.frames[partials.ends - 1][partials.key])
 
-    def all_ranges(self, partials: PartialsView) -> Ranges:
+    def ranges(self, partials: PartialsView) -> Ranges:
         steps, frozen = partials.frames, np.zeros(len(partials.frames), bool)
         if self.beyond is not None:
             frozen = steps > (self.beyond - 1 - self.origin - self._shift) // self.every
@@ -192,14 +192,14 @@ class LandmarkEach(Bounded):
 
     unit = "rows"
     window_inputs = frozenset({"first"})
-    stamped = True
+    stamp: str = "own"
 
     def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
         """The frame of each event, and which events are not before the landmark."""
         assert ranks is not None
         return ranks, self._inside(ticks)
 
-    def all_ranges(self, partials: PartialsView) -> Ranges:
+    def ranges(self, partials: PartialsView) -> Ranges:
         at = partials.window_inputs["first"]
         row = np.arange(len(at))
         high = row + 1

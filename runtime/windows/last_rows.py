@@ -103,7 +103,7 @@ class RowSteps(Windows):
     min_fill: str
     unit = "rows"
     window_inputs = frozenset({"rank", "rows", "first", "last"})
-    stamped = True
+    stamp: str = "own"
 
     @property
     def row_span(self) -> tuple[int, int]:
@@ -123,7 +123,7 @@ class RowSteps(Windows):
         assert ranks is not None
         return self.steps.frames(ranks)[0], None
 
-    def all_ranges(self, partials: PartialsView) -> Ranges:
+    def ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials that is complete at its end."""
         found = self.steps.ranges_by_id(self.describe(), partials, "skip", "partial")
         start, end = self.steps.bounds(found.number)
@@ -153,7 +153,7 @@ class TimeCounts(Windows):
     ties: str
     min_fill: str
     window_inputs = frozenset({"rows"})
-    stamped = True
+    stamp: str = "own"
     block = (0, 1)
 
     @property
@@ -167,7 +167,7 @@ class TimeCounts(Windows):
             overflow_guard(int(ticks.min()), int(ticks.max()) + 1, self.time)
         return ticks, None
 
-    def all_ranges(self, partials: PartialsView) -> Ranges:
+    def ranges(self, partials: PartialsView) -> Ranges:
         times = partials.frames
         fresh = np.ones(len(times), bool)
         fresh[1:] = times[1:] != times[:-1]

@@ -141,7 +141,7 @@ class Triggered(Windows):
     unit = "rows"
     window_inputs = frozenset({"first"})
 
-    stamped = True
+    stamp: str = "own"
 
     @property
     def named(self) -> str:
@@ -163,7 +163,7 @@ class Triggered(Windows):
             overflow_guard(int(ticks.min()) - self.evict_by, int(ticks.max()) + 1, self.time)
         return ranks, None
 
-    def all_ranges(self, partials: PartialsView) -> Ranges | Coverage:
+    def ranges(self, partials: PartialsView) -> Ranges | Coverage:
         triggers = self._triggers(partials)
         begin = partials.starts[triggers.key]
         if self.evict.kind == "count":
@@ -236,7 +236,7 @@ class DeltaEvicted(Triggered):
 
     runs = True
 
-    def all_ranges(self, partials: PartialsView) -> Ranges | Coverage:
+    def ranges(self, partials: PartialsView) -> Ranges | Coverage:
         triggers = self._triggers(partials)
         until = first_above(self._values(partials, self.evict), partials.starts, self.evict_by)
         if self.min_fill == "full" and len(partials.starts):

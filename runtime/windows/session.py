@@ -97,7 +97,7 @@ class Sessions(Windows):
         frames = ticks // self.gap
         return frames if self.longest is None else frames + ticks // self.longest, None
 
-    def all_ranges(self, partials: PartialsView) -> Ranges:
+    def ranges(self, partials: PartialsView) -> Ranges:
         """Every session over partials."""
         first, last = partials.window_inputs["first"], partials.window_inputs["last"]
         begins = np.ones(len(first), bool)

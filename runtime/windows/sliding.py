@@ -260,7 +260,7 @@ class TickSteps(Windows):
     def chunkable(self) -> bool:
         return self.emit == "every" and self.min_fill == "partial"
 
-    def all_ranges(self, partials: PartialsView) -> Ranges:
+    def ranges(self, partials: PartialsView) -> Ranges:
         low, high, row, number = self.steps.ranges_by_id(self.named, partials, self.empty, self.min_fill)
         return Ranges(low, high, row, *self._in_ticks(*self.steps.bounds(number)))
 

@@ -81,7 +81,7 @@ class Snapshots(Windows):
         found = PartialsView(np.arange(len(frame)), starts, {"first": start, "last": end}, partials.keys)
         return LiveFrames(number[begins], number[stops - 1], found, end - start)
 
-    def all_ranges(self, partials: PartialsView) -> Ranges:
+    def ranges(self, partials: PartialsView) -> Ranges:
         """Every window over frames in which events live: each of them by itself."""
         row = np.arange(len(partials.frames))
         return Ranges(row, row + 1, row, partials.window_inputs["first"], partials.window_inputs["last"])

@@ -78,7 +78,8 @@ class Windows(ABC):
     emit
         ``"on_change"`` leaves out a window that has the same events as the one before it.
     stamp
-        ``"start"`` or ``"end"`` give results a time ``at``: that end of their window.
+        ``"start"`` or ``"end"`` give results a time ``at``: that end of their window. With ``"own"`` the windows give
+        them one, with ``"interval"`` results have none.
     gaps
         ``"warn"`` where it is to be said that windows leave something out.
     columns
@@ -118,18 +119,6 @@ class Windows(ABC):
         """Where windows have a row span: no frame straddles a multiple of this many rows."""
         return 1
 
-    def check_keys(self, names: tuple[str, ...], types: list[pa.DataType]) -> None:  # noqa: B027  # most fit any
-        """QueryError unless the windows fit the keys of the events."""
-
-    def keys_of_their_own(self, types: list[pa.DataType]) -> list[pa.Array] | None:
-        """Key columns with keys that have windows even without an event; None where only events have keys."""
-        return None
-
-    @property
-    def stamped(self) -> bool:
-        """Whether results have a time ``at``."""
-        return self.stamp != "interval"
-
     @property
     def named(self) -> str:
         """What kind of windows they are, in words."""
@@ -164,8 +153,8 @@ class Windows(ABC):
         return self.frames(ticks, None)[0]
 
     @abstractmethod
-    def all_ranges(self, partials: PartialsView) -> Ranges | Coverage:
-        """Every window over partials."""
+    def ranges(self, partials: PartialsView) -> Ranges | Coverage:
+        """Every window over partials, also those that ``emit`` leaves out."""
 
     def window_ids(self, partials: PartialsView) -> WindowIds | None:
         """The first and the last window of each row, where they have consecutive numbers; None: about one a row."""
@@ -176,9 +165,9 @@ class Windows(ABC):
         """Whether windows depend only on the rows in them, so that a key's windows can be made in chunks."""
         return False
 
-    def ranges(self, partials: PartialsView) -> Ranges | Coverage:
-        """The windows over partials, without those that ``emit`` leaves out."""
-        found, on_change = self.all_ranges(partials), self.emit == "on_change"
+    def emitted(self, found: Ranges | Coverage, partials: PartialsView) -> Ranges | Coverage:
+        """Windows without those that ``emit`` leaves out, with the times that ``stamp`` gives them."""
+        on_change = self.emit == "on_change"
         if isinstance(found, Coverage):
             return found.where(changed(found.first, found.last, partials.key[found.row])) if on_change else found
         if on_change and len(found.low):
@@ -186,7 +175,7 @@ class Windows(ABC):
             same = (found.low[1:] == found.low[:-1]) & (found.high[1:] == found.high[:-1])
             same = (same | (empty[1:] & empty[:-1])) & (key[1:] == key[:-1])
             found = found.where(np.concatenate([[True], ~same]))
-        if self.stamp != "interval" and found.at is None:
+        if self.stamp in ("start", "end") and found.at is None:
             found = found._replace(at=found.end if self.stamp == "end" else found.start)
         return found
 
