@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import SumOverflowError
 from ..numeric.grouped_min_max import greatest, least
-from ..numeric.grouped_sums import cut_at, largest_of, summed
+from ..numeric.native import loops
 from ..states.arrays import Bools, Floats, Index, Ints
-from ..states.fields import HUGE, Compensated, numpy_type
+from ..states.fields import HUGE, Compensated, numpy_type, two_sum
 from ..states.limbs import Exact
 from ..states.rows import place
 
@@ -24,6 +24,9 @@ Values = Any
 
 CHUNK = 1 << 21
 """The number of 32-bit integers that float64 adds up without rounding."""
+
+SPAN_PER_FRAME, MIN_SPAN, MAX_SPAN, SPAN_STEP = 16, 1 << 16, 1 << 18, 1 << 15
+"""Rows of a subtotal of floats: so many a frame, within bounds, in steps. Subtotals lose less of rests to rounding."""
 
 
 def to_values(column: pa.Array) -> Values:
@@ -168,10 +171,8 @@ class Frames:
             return self._sum_with_special_values(values)
         if largest == 0.0:
             return Compensated.of(np.zeros(self.size))
-        cut, counting = cut_at(largest, len(values)), "_count" not in self.__dict__
-        total, counts = summed(values, self.index, self.size, cut, counting=counting)
-        if counts is not None:
-            self.know_count(counts)
+        total, counts = summed(values, self.index, self.size, cut_at(largest, len(values)))
+        self.know_count(counts)
         return total
 
     def _sum_with_special_values(self, values: Floats) -> Compensated:
@@ -184,21 +185,11 @@ class Frames:
 
     def min(self, values: Values) -> Values:
         """The least value of each frame. NaN is above every other value, as in Spark SQL."""
-        return self._extreme(values, least)
+        return least(values, self.index, self.size)
 
     def max(self, values: Values) -> Values:
         """The greatest value of each frame. NaN is above every other value, as in Spark SQL."""
-        return self._extreme(values, greatest)
-
-    def _extreme(self, values: Values, of_groups: Callable[[Values, Index, int], NDArray[Any]]) -> Values:
-        if not isinstance(values, pa.Array):
-            return of_groups(np.asarray(values), self.index, self.size)
-        ranked = values.dictionary_encode()
-        order = pc.array_sort_indices(ranked.dictionary).to_numpy()
-        rank = np.empty_like(order)
-        rank[order] = np.arange(len(order), dtype=order.dtype)
-        codes = rank[ranked.indices.to_numpy()]
-        return ranked.dictionary.take(pa.array(order[of_groups(codes, self.index, self.size)]))
+        return greatest(values, self.index, self.size)
 
     @cached_property
     def _sorted(self) -> bool:
@@ -257,3 +248,47 @@ def accumulate_where(
 
 def _take(values: Values, rows: Index) -> Values:
     return values.take(pa.array(rows)) if isinstance(values, pa.Array) else cast(NDArray[Any], values)[rows]
+
+
+def largest_of(values: Floats) -> float:
+    """The greatest magnitude, NaN if any value is; 0 of none."""
+    if loops is None:
+        return float(np.max(np.abs(values), initial=0.0))
+    return float(loops.largest(np.ascontiguousarray(values)))
+
+
+def cut_at(largest: float, rows: int) -> float:
+    """What leaves a part of each value if it is added and taken off, so that the sum of all parts has 53 bits at most.
+
+    For values of no more than ``largest``, which is less than 2**960.
+    """
+    bits = max(2 * min(rows.bit_length(), 10), rows.bit_length())
+    return math.ldexp(1.5, max(math.frexp(largest)[1] + bits + 1, -968))
+
+
+def summed(values: Floats, index: Index, size: int, cut: float) -> tuple[Compensated, Ints]:
+    """The sum of each frame and how many rows it has.
+
+    Values are cut at one bit position into parts whose sum is exact, and small rests (J. Demmel and H. D. Nguyen, "Fast
+    Reproducible Floating-Point Summation", 2013).
+    """
+    high, low = np.zeros((2, size))
+    counts = np.zeros(size, np.int64)
+    add = add_parts if loops is None else loops.add_parts
+    values, index = np.ascontiguousarray(values), np.ascontiguousarray(index)
+    span = min(MAX_SPAN, max(MIN_SPAN, SPAN_PER_FRAME * size)) // SPAN_STEP * SPAN_STEP
+    for start in range(0, len(values), span):
+        above, below = np.zeros((2, size))
+        add(values[start : start + span], index[start : start + span], cut, above, below, counts)
+        high += above
+        low += below
+    return Compensated(*two_sum(high, low)), counts
+
+
+def add_parts(values: Floats, index: Index, cut: float, above: Floats, below: Floats, counts: Ints) -> None:
+    """As the compiled loop of this name, to the same bits."""
+    part = values + cut
+    part -= cut
+    np.add.at(above, index, part)
+    np.add.at(below, index, values - part)
+    np.add.at(counts, index, 1)

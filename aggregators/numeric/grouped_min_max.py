@@ -5,9 +5,12 @@ NaN is above every other value, as in Spark SQL.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..states.arrays import Index
@@ -18,8 +21,10 @@ Numbers = NDArray[Any]
 LOOPED = frozenset(map(np.dtype, (np.float64, np.float32, np.int64, np.int32)))
 
 
-def least(values: Numbers, index: Index, size: int) -> Numbers:
-    """The least value of each group; any value for a group without a row."""
+def least(values: Any, index: Index, size: int) -> Any:
+    """The least value of each group, of numbers or of an Arrow array; any value for a group without a row."""
+    if isinstance(values, pa.Array):
+        return by_rank(values, index, size, least)
     if loops is None or values.dtype not in LOOPED:
         # np.minimum takes half as long as np.fmin, which leaves out NaN.
         plain = values.dtype.kind != "f" or not np.isnan(np.min(values, initial=np.inf))
@@ -29,8 +34,10 @@ def least(values: Numbers, index: Index, size: int) -> Numbers:
     return found
 
 
-def greatest(values: Numbers, index: Index, size: int) -> Numbers:
-    """The greatest value of each group; any value for a group without a row."""
+def greatest(values: Any, index: Index, size: int) -> Any:
+    """The greatest value of each group, of numbers or of an Arrow array; any value for a group without a row."""
+    if isinstance(values, pa.Array):
+        return by_rank(values, index, size, greatest)
     if loops is None or values.dtype not in LOOPED:
         return by_numpy(values, index, size, np.maximum if values.dtype.kind == "f" else np.fmax)
     found = np.full(size, -np.inf if values.dtype.kind == "f" else np.iinfo(values.dtype).min, values.dtype)
@@ -44,3 +51,12 @@ def by_numpy(values: Numbers, index: Index, size: int, choose: np.ufunc) -> Numb
     found[index] = values  # any value of each group to begin with
     choose.at(found, index, values)
     return found
+
+
+def by_rank(values: pa.Array, index: Index, size: int, of_groups: Callable[[Any, Index, int], Any]) -> pa.Array:
+    """The least or the greatest value of each group, found among the ranks of values."""
+    ranked = values.dictionary_encode()
+    order = pc.array_sort_indices(ranked.dictionary).to_numpy()
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order), dtype=order.dtype)
+    return ranked.dictionary.take(pa.array(order[of_groups(rank[ranked.indices.to_numpy()], index, size)]))

@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.aggregators.contract.frames import Frames
-from framefold.aggregators.numeric import grouped_sums as module
-from framefold.aggregators.numeric.grouped_sums import cut_at, largest_of, summed
+from framefold.aggregators.contract import frames as module
+from framefold.aggregators.contract.frames import Frames, cut_at, largest_of, summed
 
 COMPILED = module.loops
 
@@ -34,15 +33,15 @@ def bits(found: tuple[Any, Any]) -> tuple[bytes, bytes, list[int]]:
 
 
 @pytest.mark.parametrize("value", [1.0, -1.0, 1 - 2.0**-53, 2.0**-53 - 1, 2.0**959, 2.0**-1074, 1 / 3])
-@pytest.mark.parametrize(("block", "least"), [(1000, 5000), (module.BLOCK, module.MIN_SPAN)])
+@pytest.mark.parametrize(("step", "least"), [(1000, 5000), (module.SPAN_STEP, module.MIN_SPAN)])
 @pytest.mark.parametrize("hot", [1, 1023, 1024, 1025, 20_000])
 def test_sums_and_counts(
-    way: str, value: float, block: int, least: int, hot: int, monkeypatch: pytest.MonkeyPatch
+    way: str, value: float, step: int, least: int, hot: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Also where a group has more rows than can be counted above their parts."""
-    monkeypatch.setattr(module, "BLOCK", block)
+    """Also where one group has most of the rows."""
+    monkeypatch.setattr(module, "SPAN_STEP", step)
     monkeypatch.setattr(module, "MIN_SPAN", least)
-    monkeypatch.setattr(module, "SPAN_PER_GROUP", 1)
+    monkeypatch.setattr(module, "SPAN_PER_FRAME", 1)
     rows = 1 << 16
     index = np.concatenate([np.zeros(hot, np.intp), 1 + np.arange(rows - hot) % 2000])
     total, counts = summed(np.full(rows, value), index, 2001, cut_at(abs(value), rows))
