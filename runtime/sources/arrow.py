@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from functools import partial
 from typing import Any, NamedTuple, TypeVar
 
 import pyarrow as pa
@@ -32,11 +31,6 @@ PORTION_BYTES = 64 << 20
 
 EVENTS_PER_PARTIAL = 4
 """Partials are many if each stands for fewer events than this."""
-
-
-def as_reader(batch: pa.RecordBatch | pa.Table) -> Reader:
-    """A reader of one batch that has been read already."""
-    return partial(list, [batch])
 
 
 class Readers(NamedTuple):

@@ -12,11 +12,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.errors import EngineError
-from .arrow import BATCH_ROWS, Reader, Readers, Source, as_reader
+from .arrow import BATCH_ROWS, Readers, Source
 from .conditions import columns_of
 from .files import Files, one_line
 from .formats import READERS, in_microseconds, unified
-from .parquet_decoding import Decoder, by_polars
+from .parquet_decoding import decoded
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -47,19 +47,24 @@ class FileSource(Source):
         super().__init__(with_json_times(files, data) if files.format == "json" and files.schema is None else data)
 
     def readers(self, columns: Sequence[str], dictionaries: Sequence[str]) -> Readers | None:
-        """See :meth:`Source.readers`: None unless the files are of Parquet and on this machine.
-
-        Where Polars decodes all columns, its threads decode row groups while those before them are accumulated. Else
-        each reader decodes some row groups when it is called.
-        """
+        """See :meth:`Source.readers`: None unless the files are of Parquet and on this machine."""
         if not self._is_local_parquet:
             return None
-        decoded, cores = self._decoded_ahead(columns), pa.cpu_count()
-        if decoded is not None:
-            return Readers(map(as_reader, decoded), cores)
+        data = with_dictionaries(self.data, dictionaries) if self.condition is None else self.data
+        parts: list[list[ds.ParquetFileFragment]] = []
+        rows = BATCH_ROWS
+        for file in data.get_fragments(self.condition):
+            for group in file.split_by_row_group(self.condition, data.schema):
+                own = sum(each.num_rows for each in group.row_groups)
+                if rows + own > BATCH_ROWS:
+                    parts.append([])
+                    rows = 0
+                parts[-1].append(group)
+                rows += own
+        # A single part is read by one thread, and so its columns by several threads of pyarrow.
+        read = RowGroups(data.schema, columns, self.condition, threads=len(parts) == 1)
         # One thread more than cores: numpy holds the interpreter for some of its work, and the other threads wait.
-        readers = self._row_group_readers(columns, dictionaries)
-        return Readers(readers, cores + 1) if readers else None
+        return Readers([partial(read, groups) for groups in parts], pa.cpu_count() + 1) if parts else None
 
     @cached_property
     def _is_local_parquet(self) -> bool:
@@ -67,33 +72,6 @@ class FileSource(Source):
         from pyarrow.fs import LocalFileSystem
 
         return isinstance(self.data.format, ds.ParquetFileFormat) and isinstance(self.data.filesystem, LocalFileSystem)
-
-    def _decoded_ahead(self, columns: Sequence[str]) -> Iterator[pa.RecordBatch] | None:
-        cores = pa.cpu_count()
-        read = RowGroups(self.schema, columns, self.condition, threads=cores > 1, ahead=cores)
-        files = []
-        for file in self.data.get_fragments(self.condition):  # the first that is not decoded ahead ends the search
-            kept = file if self.condition is None else file.subset(self.condition, self.schema)
-            if not read.decodes_ahead(kept):
-                return None
-            files.append(kept)
-        return read(files) if files else None
-
-    def _row_group_readers(self, columns: Sequence[str], dictionaries: Sequence[str]) -> list[Reader]:
-        data = with_dictionaries(self.data, dictionaries) if self.condition is None else self.data
-        parts: list[list[ds.Fragment]] = [[]]
-        rows = 0
-        for file in data.get_fragments(self.condition):
-            for group in file.split_by_row_group(self.condition, data.schema):
-                parts[-1].append(group)
-                rows += sum(each.num_rows for each in group.row_groups)
-                if rows >= BATCH_ROWS:
-                    parts.append([])
-                    rows = 0
-        parts = [groups for groups in parts if groups]
-        # A single part is read by one thread, and so its columns by several threads of pyarrow.
-        read = RowGroups(data.schema, columns, self.condition, threads=len(parts) == 1, ahead=0)
-        return [partial(read, groups) for groups in parts]
 
     def _scanned(self, columns: Sequence[str], **options: Any) -> pa.RecordBatchReader:
         found = super()._scanned(columns, **(unbuffered() if self._is_local_parquet else {}))
@@ -114,56 +92,51 @@ class RowGroups:
         What must be true of an event.
     threads
         Whether threads of pyarrow decode columns side by side.
-    ahead
-        How much Polars decodes ahead; see :class:`Decoder`.
     """
 
     schema: pa.Schema
     columns: Sequence[str]
     condition: pc.Expression | None
     threads: bool
-    ahead: int
 
     def __call__(self, groups: Iterable[ds.ParquetFileFragment]) -> Iterator[pa.RecordBatch]:
         """The events of some row groups that meet the condition, in their order."""
-        return readable(itertools.chain.from_iterable(map(self._read, groups)))
+        return readable(self._read(groups))
 
-    def _read(self, group: ds.ParquetFileFragment) -> Iterator[pa.RecordBatch]:
-        return self._decoded(group) if self._is_plain(group) else self._scanned(group)
-
-    def decodes_ahead(self, groups: ds.ParquetFileFragment) -> bool:
-        """Whether Polars decodes all wanted columns of some row groups of a file."""
-        if not self._is_plain(groups):
-            return False
-        numbers = [each.id for each in groups.row_groups]
-        return by_polars(groups.metadata, groups.physical_schema, numbers, self._needed) == self._needed
+    def _read(self, groups: Iterable[ds.ParquetFileFragment]) -> Iterator[pa.RecordBatch]:
+        for _, of_file in itertools.groupby(groups, lambda group: group.path):
+            file, *more = of_file
+            if self._is_plain(file):
+                yield from self._decoded(file, [each.id for group in (file, *more) for each in group.row_groups])
+            else:
+                for group in (file, *more):
+                    yield from self._scanned(group)
 
     @cached_property
     def _needed(self) -> list[str]:
         """The columns wanted and those that the condition names."""
         return list(dict.fromkeys([*self.columns, *columns_of(self.condition, self.schema)]))
 
-    def _is_plain(self, group: ds.ParquetFileFragment) -> bool:
+    def _is_plain(self, file: ds.ParquetFileFragment) -> bool:
         """Whether a file has the columns itself, with the types of the data set."""
-        own = group.physical_schema
+        own = file.physical_schema
         return all(
             own.get_all_field_indices(name) and own.field(name) == self.schema.field(name) for name in self._needed
         )
 
-    def _decoded(self, group: ds.ParquetFileFragment) -> Iterator[pa.RecordBatch]:
+    def _decoded(self, file: ds.ParquetFileFragment, groups: Sequence[int]) -> Iterator[pa.RecordBatch]:
         import pyarrow.parquet as pq
 
-        large = max((each.total_byte_size for each in group.row_groups), default=0) > BUFFERED_BYTES
+        large = max(file.metadata.row_group(number).total_byte_size for number in groups) > BUFFERED_BYTES
         with pq.ParquetFile(
-            group.path,
-            metadata=group.metadata,
-            filesystem=group.filesystem,
-            read_dictionary=list(group.format.read_options.dictionary_columns),
+            file.path,
+            metadata=file.metadata,
+            filesystem=file.filesystem,
+            read_dictionary=list(file.format.read_options.dictionary_columns),
             pre_buffer=False,
             buffer_size=BUFFER_BYTES if large else 0,
-        ) as file:
-            decoder = Decoder(file, group.path, self._needed, BATCH_ROWS, self.threads, self.ahead)
-            for batch in decoder.batches([each.id for each in group.row_groups]):
+        ) as opened:
+            for batch in decoded(opened, file.path, self._needed, groups, self.threads):
                 if self.condition is None:
                     yield batch
                 else:

@@ -15,7 +15,7 @@ from ...aggregators.errors import EngineError, QueryError
 from .arrow import BATCH_ROWS
 from .conditions import all_of, bounds
 from .files import CSV, TITLES, File, one_line
-from .parquet_decoding import Decoder
+from .parquet_decoding import decoded
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -150,8 +150,7 @@ class Parquet(Format):
             )
             threads = pa.cpu_count() > 1
             present = [name for name in columns.names if name in reader.schema_arrow.names]
-            decoder = Decoder(reader, None if far else file.path, present, BATCH_ROWS, threads, ahead=0)
-            yield from decoder.batches(row_groups)
+            yield from decoded(reader, None if far else file.path, present, row_groups, threads)
 
 
 class Orc(Format):

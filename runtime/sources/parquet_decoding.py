@@ -9,10 +9,8 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -39,9 +37,10 @@ MEMORY = "dirty_decay_ms:60000"
 Python worker. By default half a second, after which the next job pays for clearing its pages again."""
 
 
-@dataclass(frozen=True)
-class Decoder:
-    """How row groups of a file are decoded.
+def decoded(
+    file: pq.ParquetFile, path: str | None, columns: Sequence[str], groups: Sequence[int], threads: bool
+) -> Iterator[pa.RecordBatch]:
+    """Columns of row groups, in their order, in batches of at most ``BATCH_ROWS`` rows.
 
     Parameters
     ----------
@@ -51,61 +50,29 @@ class Decoder:
         Where it is on this machine; None if it is elsewhere, and pyarrow is to read it.
     columns
         Columns that the file has.
-    rows
-        The most rows of a batch.
+    groups
+        The numbers of the row groups.
     threads
         Whether pyarrow may decode columns side by side.
-    ahead
-        How many portions of ``BATCH_ROWS`` rows Polars decodes while one is worked on.
     """
-
-    file: pq.ParquetFile
-    path: str | None
-    columns: Sequence[str]
-    rows: int
-    threads: bool
-    ahead: int
-
-    def batches(self, groups: Sequence[int]) -> Iterator[pa.RecordBatch]:
-        """The columns of row groups, by their numbers, in their order."""
-        metadata = self.file.metadata
-        counts = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
-        portions = list(_portions(groups, counts))
-        small = [portion for portion in portions if counts[portion[0]] <= BATCH_ROWS]
-        decoded = self._by_polars(small, counts)
-        for portion in portions:
-            # Larger row groups pyarrow reads a batch at a time; Polars would decode them anew for each.
-            numbers = next(decoded, None) if counts[portion[0]] <= BATCH_ROWS else None
-            if numbers is not None:
-                yield from self._joined(portion, numbers)
-                continue
+    metadata = file.metadata
+    counts = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
+    portions = list(_portions(groups, counts))
+    numbers = _numbers(file, path, columns, [each for each in portions if counts[each[0]] <= BATCH_ROWS], counts)
+    for portion in portions:
+        # Larger row groups pyarrow reads a batch at a time; Polars would decode them anew for each.
+        found = next(numbers, None) if counts[portion[0]] <= BATCH_ROWS else None
+        if found is None:
             for number in portion:  # one by one: what is read ahead of several is held until the last of them
-                yield from self.file.iter_batches(self.rows, [number], list(self.columns), use_threads=self.threads)
-
-    def _by_polars(self, portions: list[list[int]], counts: list[int]) -> Iterator[dict[str, pa.Array]]:
-        """The columns that Polars decodes, by portion; fewer portions where it cannot, or gives other types."""
-        schema, groups = self.file.schema_arrow, list(itertools.chain.from_iterable(portions))
-        if self.path is None or not (columns := by_polars(self.file.metadata, schema, groups, self.columns)):
-            return
-        starts = list(itertools.accumulate(counts, initial=0))
-        spans = [(starts[portion[0]], sum(counts[number] for number in portion)) for portion in portions]
-        for found in _numbers(self.path, columns, spans, self.ahead):
-            if not all(_alike(array.type, schema.field(name).type) for name, array in found.items()):
-                return
-            yield found
-
-    def _joined(self, groups: list[int], found: dict[str, pa.Array]) -> Iterator[pa.RecordBatch]:
-        """Row groups of which Polars has decoded some columns, with the others."""
-        if others := [name for name in self.columns if name not in found]:
-            rest = self.file.read_row_groups(groups, others, use_threads=self.threads)
+                yield from file.iter_batches(BATCH_ROWS, [number], list(columns), use_threads=threads)
+            continue
+        if others := [name for name in columns if name not in found]:
+            rest = file.read_row_groups(portion, others, use_threads=threads)
             found |= {name: one_array(rest.column(name)) for name in others}
             del rest
-        types = [self.file.schema_arrow.field(name).type for name in self.columns]
-        arrays = [found.pop(name).cast(type) for name, type in zip(self.columns, types, strict=True)]
-        whole = pa.RecordBatch.from_arrays(arrays, list(self.columns))
-        del arrays
-        for place in range(0, len(whole), self.rows):
-            yield whole.slice(place, self.rows)
+        arrays = [found.pop(name).cast(file.schema_arrow.field(name).type) for name in columns]
+        yield pa.RecordBatch.from_arrays(arrays, list(columns))
+        del arrays  # or they would be held while the next ones are read
 
 
 def _portions(groups: Sequence[int], counts: Sequence[int]) -> Iterator[list[int]]:
@@ -122,21 +89,6 @@ def _portions(groups: Sequence[int], counts: Sequence[int]) -> Iterator[list[int
         yield portion
 
 
-def by_polars(metadata: pq.FileMetaData, schema: pa.Schema, groups: Sequence[int], columns: Sequence[str]) -> list[str]:
-    """Those columns of some row groups of a file that Polars is to decode."""
-    small = all(metadata.row_group(number).num_rows <= BATCH_ROWS for number in groups)
-    if not small or metadata.num_rows < MIN_ROWS or polars() is None:
-        return []
-    leaves = {metadata.schema.column(at).path: at for at in range(metadata.num_columns)}
-    chosen = []
-    for name in columns:
-        if schema.names.count(name) == 1 and name in leaves and _is_number(schema.field(name).type):
-            chunks = [metadata.row_group(number).column(leaves[name]) for number in groups]
-            if all(chunk.physical_type != "INT96" and chunk.compression in PACKINGS for chunk in chunks):
-                chosen.append(name)
-    return chosen
-
-
 def _is_number(kind: pa.DataType) -> bool:
     return str(kind) in NUMBERS or (pa.types.is_timestamp(kind) and kind.unit != "s")
 
@@ -150,30 +102,41 @@ def _alike(found: pa.DataType, wanted: pa.DataType) -> bool:
 
 
 def _numbers(
-    path: str, columns: list[str], spans: Sequence[tuple[int, int]], ahead: int
+    file: pq.ParquetFile, path: str | None, columns: Sequence[str], portions: Sequence[list[int]], counts: Sequence[int]
 ) -> Iterator[dict[str, pa.Array]]:
-    """Columns of spans of rows (the first, and how many) of a file by Polars; fewer spans where it cannot read them.
+    """The columns that Polars decodes, by portion; fewer portions where it cannot, or gives other types.
 
     Each is a scan of its own: one scan of all would decode more and more of them, however late they are wanted. What
     Polars cannot read pyarrow can, or says why it cannot.
     """
-    pl = polars()
+    metadata, schema = file.metadata, file.schema_arrow
+    if path is None or not portions or metadata.num_rows < MIN_ROWS or (pl := polars()) is None:
+        return
+    leaves = {metadata.schema.column(at).path: at for at in range(metadata.num_columns)}
+    chosen = []
+    for name in columns:
+        if schema.names.count(name) == 1 and name in leaves and _is_number(schema.field(name).type):
+            chunks = [metadata.row_group(number).column(leaves[name]) for each in portions for number in each]
+            if all(chunk.physical_type != "INT96" and chunk.compression in PACKINGS for chunk in chunks):
+                chosen.append(name)
+    if not chosen:
+        return
+    starts = list(itertools.accumulate(counts, initial=0))
     try:
-        frame = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(pl.col(columns))
+        frame = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(pl.col(chosen))
         frame.collect_schema()  # which the frame keeps: or every scan would read it once more
-        begun = ((frame.slice(start, length).collect_batches(), length) for start, length in spans)
-        under_way = deque(itertools.islice(begun, 1 + ahead))
-        while under_way:
-            scan, length = under_way.popleft()
-            found = list(scan)
-            if not found or sum(map(len, found)) != length or found[0].columns != columns:  # a name may be a pattern
+        for portion in portions:
+            length = sum(counts[number] for number in portion)
+            found = list(frame.slice(starts[portion[0]], length).collect_batches())
+            if not found or sum(map(len, found)) != length or found[0].columns != chosen:  # a name may be a pattern
                 return
             rows = pl.concat(found).to_arrow()
-            arrays = dict(zip(columns, map(one_array, rows.columns), strict=True))
-            del scan, found, rows
+            arrays = dict(zip(chosen, map(one_array, rows.columns), strict=True))
+            if not all(_alike(array.type, schema.field(name).type) for name, array in arrays.items()):
+                return
+            del found, rows
             yield arrays
             del arrays  # or they would be held while the next ones are read
-            under_way.extend(itertools.islice(begun, 1))
     except (pl.exceptions.PolarsError, OSError):
         return
 

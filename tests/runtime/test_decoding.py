@@ -34,8 +34,8 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     seen: list[list[str]] = []
     numbers = parquet_decoding._numbers
 
-    def spy(path: str, *rest: Any) -> Iterator[dict[str, pa.Array]]:
-        for found in numbers(path, *rest):
+    def spy(*given: Any) -> Iterator[dict[str, pa.Array]]:
+        for found in numbers(*given):
             seen.append(list(found))
             yield found
 
@@ -72,11 +72,11 @@ def written(table: pa.Table, folder: Path, **options: Any) -> str:
     return path
 
 
-def read(path: str, groups: list[int], columns: list[str], rows: int = 1 << 20, **options: Any) -> pa.Table:
+def read(path: str, groups: list[int], columns: list[str], **options: Any) -> pa.Table:
     """Some columns of row groups, as they are decoded."""
     with pq.ParquetFile(path, **options) as file:
-        batches = list(parquet_decoding.Decoder(file, path, columns, rows, threads=False, ahead=2).batches(groups))
-        assert all(0 < len(batch) <= rows for batch in batches)
+        batches = list(parquet_decoding.decoded(file, path, columns, groups, threads=False))
+        assert all(0 < len(batch) <= parquet_decoding.BATCH_ROWS for batch in batches)
         return pa.Table.from_batches(batches)
 
 
@@ -84,7 +84,7 @@ def read(path: str, groups: list[int], columns: list[str], rows: int = 1 << 20, 
 def test_numbers_are_those_that_were_written(tmp_path: Path, asked: list[list[str]], packing: str) -> None:
     table = numbers()
     path = written(table, tmp_path, compression=packing)
-    found = read(path, list(range(8)), table.column_names, rows=100)
+    found = read(path, list(range(8)), table.column_names)
     assert found.schema.equals(pq.read_schema(path).remove_metadata())
     for name in table.column_names:  # to the bit: NaN and the sign of zero as well
         ours, theirs = (pa.concat_arrays(of.column(name).chunks) for of in (found, table))
@@ -111,7 +111,7 @@ def test_row_groups_are_taken_together_up_to_a_bound_and_beyond_it_left_to_pyarr
 ) -> None:
     monkeypatch.setattr(parquet_decoding, "BATCH_ROWS", most)
     table = pa.table({"x": np.arange(ROWS)})
-    assert read(written(table, tmp_path), list(range(8)), ["x"], rows=100).combine_chunks().equals(table)
+    assert read(written(table, tmp_path), list(range(8)), ["x"]).combine_chunks().equals(table)
     assert asked == [["x"]] * times
 
 
@@ -190,7 +190,7 @@ def test_what_polars_leaves_off_in_the_middle_pyarrow_goes_on_with(
     monkeypatch.setattr(parquet_decoding, "BATCH_ROWS", 200)
     table = pa.table({"x": np.arange(ROWS), "text": [str(number) for number in range(ROWS)]})
     path = written(table, tmp_path, row_group_size=100)
-    assert read(path, list(range(10)), ["x", "text"], rows=70).combine_chunks().equals(table)
+    assert read(path, list(range(10)), ["x", "text"]).combine_chunks().equals(table)
     assert asked == [["x"]] * good
 
 

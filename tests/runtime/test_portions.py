@@ -12,7 +12,7 @@ import pytest
 
 import framefold as ff
 from framefold.runtime.sources import arrow as module
-from framefold.runtime.sources import file_source
+from framefold.runtime.sources import file_source, parquet_decoding
 from framefold.runtime.sources.arrow import in_portions
 from framefold.runtime.sources.file_source import FileSource
 
@@ -85,7 +85,8 @@ def written(path: Path, rows: int) -> Path:
 
 def test_a_large_row_group_is_never_held_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixteen times the rows need no more memory, as pyarrow counts it."""
-    monkeypatch.setattr(file_source, "BATCH_ROWS", 1 << 12)
+    for module in (file_source, parquet_decoding):
+        monkeypatch.setattr(module, "BATCH_ROWS", 1 << 12)
     monkeypatch.setattr(file_source, "BUFFERED_BYTES", 0)
     monkeypatch.setattr(file_source, "BUFFER_BYTES", 1 << 14)
     most = []

@@ -1,7 +1,8 @@
-"""Local files whose columns are all numbers are decoded while what came before is accumulated."""
+"""Local files are read by several threads, some row groups each."""
 
 from __future__ import annotations
 
+import itertools
 from pathlib import Path
 
 import numpy as np
@@ -12,7 +13,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.runtime.sources import parquet_decoding
+from framefold.runtime.sources import file_source, parquet_decoding
 from framefold.runtime.sources.arrow import Source
 from framefold.runtime.sources.file_source import FileSource
 
@@ -21,9 +22,10 @@ ROWS = 5000
 
 @pytest.fixture(autouse=True)
 def small_files_too(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Files of any size are worth the import, and are several scans of several portions."""
+    """Files of any size are worth the import of Polars, and are several parts."""
     monkeypatch.setattr(parquet_decoding, "MIN_ROWS", 0)
-    monkeypatch.setattr(parquet_decoding, "BATCH_ROWS", 700)
+    for module in (file_source, parquet_decoding):
+        monkeypatch.setattr(module, "BATCH_ROWS", 700)
 
 
 @pytest.fixture
@@ -38,57 +40,48 @@ def events() -> pa.Table:
 @pytest.fixture
 def folder(events: pa.Table, tmp_path: Path) -> Path:
     """Two files, row groups of 300 rows."""
-    for part, rows in enumerate((slice(0, 3100), slice(3100, ROWS))):
+    for part, rows in enumerate((slice(0, 3150), slice(3150, ROWS))):
         pq.write_table(
             events.slice(rows.start, rows.stop - rows.start), tmp_path / f"{part}.parquet", row_group_size=300
         )
     return tmp_path
 
 
-def decoded_ahead(source: Source, columns: list[str]) -> list[pa.RecordBatch] | None:
-    """The batches that Polars decodes; None where it does not, and one thread more than there are cores reads."""
+def read(source: Source, columns: list[str]) -> list[list[pa.RecordBatch]]:
+    """The batches that each reader gives."""
     readers = source.readers(columns, [])
     assert readers is not None
-    if readers.threads > pa.cpu_count():
-        return None
-    return [batch for read in readers.readers for batch in read()]
+    return [list(each()) for each in readers.readers]
 
 
-def test_all_rows_come_in_their_order(folder: Path, events: pa.Table) -> None:
-    batches = decoded_ahead(FileSource(ff.parquet(folder)), ["t", "x"])
-    assert batches is not None
-    assert list(map(len, batches)) == [600] * 4 + [700] + [600] * 2 + [700]
-    assert pa.Table.from_batches(batches).combine_chunks().equals(events.select(["t", "x"]))
+@pytest.mark.parametrize("columns", [["t", "x"], ["t", "name"]])
+def test_all_rows_come_in_their_order(folder: Path, events: pa.Table, columns: list[str]) -> None:
+    parts = read(FileSource(ff.parquet(folder)), columns)
+    assert [list(map(len, part)) for part in parts] == [[600]] * 5 + [[150, 300], [600], [600], [350]]
+    assert pa.Table.from_batches(itertools.chain.from_iterable(parts)).combine_chunks().equals(events.select(columns))
 
 
 def test_a_condition_leaves_row_groups_and_rows_out(folder: Path, events: pa.Table) -> None:
     source = FileSource(ff.parquet(folder))
-    found = decoded_ahead(source.where((pc.field("t") >= 40_000) & (pc.field("x") > 0)), ["k"])
-    assert found is not None
-    batches = [batch for batch in found if len(batch)]
+    found = read(source.where((pc.field("t") >= 40_000) & (pc.field("x") > 0)), ["k"])
     t, x = events["t"].to_numpy(), events["x"].to_numpy()
     kept = events["k"].to_numpy()[(t >= 40_000) & (x > 0)]
-    assert pa.Table.from_batches(batches)["k"].to_pylist() == kept.tolist()
-    assert decoded_ahead(source.where(pc.field("t") > 100_000), ["k"]) == []
+    assert len(found) < 8
+    assert pa.Table.from_batches(itertools.chain.from_iterable(found))["k"].to_pylist() == kept.tolist()
+    assert source.where(pc.field("t") > 100_000).readers(["k"], []) is None
 
 
-def test_text_and_other_data_are_read_otherwise(folder: Path, events: pa.Table) -> None:
-    assert decoded_ahead(FileSource(ff.parquet(folder)), ["t", "name"]) is None
+def test_other_data_is_read_by_one_thread(events: pa.Table) -> None:
     assert Source(events).readers(["t"], []) is None
 
 
-def test_without_polars_nothing_is_decoded_ahead(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(parquet_decoding, "polars", lambda: None)
-    assert decoded_ahead(FileSource(ff.parquet(folder)), ["t"]) is None
-
-
 @pytest.mark.parametrize("cores", [1, 3])
-@pytest.mark.parametrize("ahead", [True, False])
+@pytest.mark.parametrize("polars", [True, False])
 def test_results_are_those_of_a_data_frame(
-    folder: Path, events: pa.Table, cores: int, ahead: bool, monkeypatch: pytest.MonkeyPatch
+    folder: Path, events: pa.Table, cores: int, polars: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(pa, "cpu_count", lambda: cores)
-    if not ahead:
+    if not polars:
         monkeypatch.setattr(parquet_decoding, "polars", lambda: None)
     query = ff.events(ff.parquet(folder), time="t", by="k").window(ff.tumbling(1000))
     found = query.aggregate(n=ff.Count(), low=ff.Min("x"), total=ff.Sum("t"))
