@@ -14,7 +14,6 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...aggregators.errors import ColumnError
-from ...aggregators.numeric.cache_chunks import extremes
 
 Ints = NDArray[np.int64]
 
@@ -133,8 +132,7 @@ def near(column: pa.Array) -> tuple[NDArray[Any], int, int] | None:
 
 def edges(numbers: NDArray[Any]) -> tuple[int, int]:
     """The least and the greatest of some integers."""
-    least, greatest = extremes(numbers)
-    return int(least), int(greatest)
+    return int(numbers.min()), int(numbers.max())
 
 
 def dictionary(column: pa.Array) -> tuple[Ints, pa.Array]:
@@ -176,7 +174,7 @@ def span(values: Ints) -> tuple[Ints, int]:
     """Integers as codes from 0, in their order; with holes, unless their range is too wide to pack."""
     if not len(values):
         return values, 1
-    least, greatest = int(values.min()), int(values.max())
+    least, greatest = edges(values)
     if greatest - least >= MAX_PACKED >> 8:
         return dense(values)
     return values - least, greatest - least + 1

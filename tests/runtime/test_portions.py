@@ -85,8 +85,8 @@ def written(path: Path, rows: int) -> Path:
 
 def test_a_large_row_group_is_never_held_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Sixteen times the rows need no more memory, as pyarrow counts it."""
-    for module in (file_source, parquet_decoding):
-        monkeypatch.setattr(module, "BATCH_ROWS", 1 << 12)
+    for reader in (file_source, parquet_decoding):
+        monkeypatch.setattr(reader, "BATCH_ROWS", 1 << 12)
     monkeypatch.setattr(file_source, "BUFFERED_BYTES", 0)
     monkeypatch.setattr(file_source, "BUFFER_BYTES", 1 << 14)
     most = []
