@@ -34,7 +34,7 @@ from ..columns.key_codes import (
 )
 from ..columns.malloc import raise_mmap_threshold
 from ..columns.ticks import drop_null_times, ends_of
-from ..frames.partials_view import Mask
+from ..frames.window_ranges import Mask
 from ..partials.merge import Partials, of_states
 from ..plan.plan import Plan
 from ..plan.window_inputs import RANK, UNTIL_TICK

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...aggregators.errors import QueryError
 from ..columns.key_codes import pack, span
-from .partials_view import MAX_WINDOWS, Ints, PartialsView
+from .window_ranges import MAX_WINDOWS, Ints, PartialsView
 
 
 class LiveFrames(NamedTuple):

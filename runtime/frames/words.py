@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .partials_view import Steps
+from .window_ranges import Steps
 
 
 def describe_ends(closed: str, empty: str, min_fill: str = "partial") -> str:

@@ -15,7 +15,7 @@ import pyarrow as pa
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.errors import ColumnError
 from ..columns.ticks import TimeColumn
-from ..frames.partials_view import Mask, WindowIds
+from ..frames.window_ranges import Mask, WindowIds
 from ..windows import Coverage, Ints, PartialsView, Ranges, Windows
 from ..windows.from_table import Anchored
 from .window_inputs import RANK, UNTIL_TICK

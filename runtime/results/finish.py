@@ -16,7 +16,7 @@ from ...aggregators.states.objects import Objects
 from ...aggregators.states.ragged import RaggedField
 from ..columns.key_codes import one_array
 from ..columns.malloc import raise_mmap_threshold
-from ..frames.partials_view import WindowIds, entering
+from ..frames.window_ranges import WindowIds, entering
 from ..intervals import coverage
 from ..intervals.lifespans import Lifespans, lifespans, states_of_lifespans
 from ..partials.merge import Partials, states_of, window_inputs_of

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...aggregators.errors import QueryError
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
-from ..frames.partials_view import Ints, Mask, PartialsView, Ranges
+from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges
 from .landmark import BOUNDS
 from .sliding import MIN_FILL
 from .spec import Spec, TypeOf, Windows, one_of

@@ -14,7 +14,7 @@ import pyarrow.compute as pc
 from ...aggregators.durations import PART
 from ...aggregators.errors import DurationError, QueryError
 from ..columns.ticks import DAY, Duration, TimeColumn
-from ..frames.partials_view import Ints, Steps
+from ..frames.window_ranges import Ints, Steps
 
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 UNITS = re.compile("|".join(MONTHS), re.IGNORECASE)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ...aggregators.errors import DurationError
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.numbering import Numbering
-from ..frames.partials_view import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
+from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
 from .sliding import CLOSED, EMIT, EMPTY, STAMP, Offset, above_zero, offset_ticks
 from .spec import Spec, TypeOf, Windows, one_of
 

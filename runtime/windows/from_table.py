@@ -12,7 +12,7 @@ import pyarrow as pa
 from ...aggregators.errors import ColumnError, QueryError, nearest
 from ..columns.key_codes import key_codes, normalised, plain, plain_type
 from ..columns.ticks import TimeColumn
-from ..frames.partials_view import MAX_WINDOWS, Ints, Mask, PartialsView, Ranges
+from ..frames.window_ranges import MAX_WINDOWS, Ints, Mask, PartialsView, Ranges
 from .landmark import BOUNDS
 from .sliding import EMPTY
 from .spec import Spec, TypeOf, Windows, one_of

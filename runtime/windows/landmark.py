@@ -8,7 +8,7 @@ import numpy as np
 
 from ...aggregators.errors import QueryError
 from ..columns.ticks import Duration, Instant, TimeColumn, describe, overflow_guard
-from ..frames.partials_view import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
+from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
 from .sliding import EMIT, STAMP, Offset, above_zero, offset_ticks
 from .spec import Spec, TypeOf, Windows, one_of
 

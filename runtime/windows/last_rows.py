@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ..columns.ticks import TimeColumn, overflow_guard
-from ..frames.partials_view import Ints, Mask, PartialsView, Ranges, Steps
+from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, Steps
 from ..frames.words import describe_gaps, describe_steps, rows_in_words
 from .sliding import EMIT, GAPS, MIN_FILL
 from .spec import Spec, TypeOf, Windows, one_of, whole

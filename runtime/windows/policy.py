@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...aggregators.errors import QueryError
 from ..columns.ticks import Instant, TimeColumn, describe, overflow_guard
 from ..frames.next_greater import chain, first_above
-from ..frames.partials_view import MAX_WINDOWS, Coverage, Ints, Mask, PartialsView, Ranges
+from ..frames.window_ranges import MAX_WINDOWS, Coverage, Ints, Mask, PartialsView, Ranges
 from ..frames.words import describe_gaps, rows_in_words
 from .policy_rules import Rule, by_count
 from .sliding import EMIT, EMPTY, GAPS, MIN_FILL

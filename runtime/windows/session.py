@@ -10,7 +10,7 @@ from ...aggregators.errors import QueryError
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.next_greater import chain
 from ..frames.numbering import Numbering
-from ..frames.partials_view import Ints, Mask, PartialsView, Ranges
+from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges
 from .sliding import STAMP, above_zero
 from .spec import Spec, TypeOf, Windows, one_of
 

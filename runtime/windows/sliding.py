@@ -11,7 +11,7 @@ import pyarrow as pa
 from ...aggregators.errors import DurationError, QueryError
 from ..columns.ticks import LIMIT, Duration, TimeColumn, describe, overflow_guard
 from ..frames.numbering import Numbering
-from ..frames.partials_view import Ints, Mask, PartialsView, Ranges, Steps, WindowIds
+from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, Steps, WindowIds
 from ..frames.words import describe_ends, describe_gaps, describe_steps
 from .calendar import UNITS, Calendar, calendar
 from .spec import Spec, TypeOf, Windows, one_of

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..columns.ticks import TimeColumn
 from ..frames.live_frames import LiveFrames
-from ..frames.partials_view import Ints, Mask, PartialsView, Ranges
+from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges
 from .sliding import EMIT
 from .spec import Spec, TypeOf, Windows, one_of
 

@@ -14,7 +14,7 @@ from ...aggregators.errors import QueryError
 from ..columns.ticks import TimeColumn
 from ..frames.live_frames import LiveFrames, changed, join_intervals
 from ..frames.numbering import Numbering
-from ..frames.partials_view import Coverage, Ints, Mask, PartialsView, Ranges, WindowIds
+from ..frames.window_ranges import Coverage, Ints, Mask, PartialsView, Ranges, WindowIds
 
 TypeOf = Callable[[str, str], pa.DataType]
 """The type of a column by its name, for an argument that messages name."""
