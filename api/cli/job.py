@@ -111,6 +111,10 @@ class Job:
         self._report(result.slice(0, self.preview), len(result), clock.perf_counter() - began, "the local engine")
 
     def _on_spark(self, inputs: Inputs, keys: list[str], outputs: dict[str, Operation], *, explain: bool) -> None:
+        from pyspark.sql import Observation, functions
+
+        from ..spark.engine.driver import COMPUTED
+
         with own_session("framefold run", self.master) as spark:
             query = self._query(SparkFiles(inputs.files, spark), keys)
             if explain:
@@ -118,11 +122,15 @@ class Job:
                 return
             began = clock.perf_counter()
             with _progress() as progress, _tasks_shown(spark, progress):
-                # Cached, because the rows are counted, shown and written: three jobs.
-                result: DataFrame = query.aggregate(**outputs).cache()
-                total = result.count()
+                result: DataFrame = query.aggregate(**outputs)
+                if self.preview and result not in COMPUTED:
+                    result = result.cache()  # its first rows are shown after it is counted or written
                 if self.out:
-                    write_dataframe(result, self.out)
+                    counted = Observation()  # as it is written
+                    write_dataframe(result.observe(counted, functions.count(functions.lit(1)).alias("n")), self.out)
+                    total = counted.get["n"]
+                else:
+                    total = result.count()
                 rows = result.limit(self.preview).toArrow()
             self._report(rows, total, clock.perf_counter() - began, f"Spark ({self.master})")
 

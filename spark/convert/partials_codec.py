@@ -1,4 +1,4 @@
-"""Partials as rows of Spark's: plain columns under plain names, and back unchanged."""
+"""Partials as Spark carries them: rows of plain columns under plain names, or IPC blobs; and back unchanged."""
 
 from __future__ import annotations
 
@@ -91,6 +91,21 @@ def _recast(column: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
     if _as_bits(column.type) or _as_bits(target):
         return pa.chunked_array([chunk.view(target) for chunk in column.chunks], target)
     return column.cast(target)
+
+
+def to_ipc(table: pa.Table) -> bytes:
+    """A table as an Arrow IPC stream; compressed, because it is copied several times and is mostly small numbers."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+        writer.write_table(table)
+    blob: bytes = sink.getvalue().to_pybytes()
+    return blob
+
+
+def from_ipc(rows: pa.Table | pa.RecordBatch, schema: pa.Schema) -> pa.Table:
+    """The tables in the column ``ipc`` of some rows as one table of a schema."""
+    tables = [pa.ipc.open_stream(blob.as_buffer()).read_all() for blob in rows.column("ipc")]
+    return pa.concat_tables([schema.empty_table(), *tables])
 
 
 def batches(table: pa.Table) -> Iterator[pa.RecordBatch]:

@@ -2,20 +2,25 @@
 
 from __future__ import annotations
 
+import itertools
+from weakref import WeakSet
+
+import numpy as np
 import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
+from pyspark.sql import types as t
 
 from ...aggregators.errors import EngineError
 from ...runtime.columns.malloc import raise_mmap_threshold
 from ...runtime.partials.merge import Partials, empty_key_partials, merge
 from ...runtime.results.finish import result_bytes, results
+from ..convert.partials_codec import to_ipc
 from ..convert.types import arrow_schema, cast_to
-from ..session.conf_overrides import to_dataframe
+from ..session.conf_overrides import batches_to_dataframe, to_dataframe
 from ..session.packaging import stage
 from . import tasks
 from .decision import Decision
-from .driver_source import DriverSource
 from .source import PartialRows, PartialsSource
 
 AUTO_RESULT_BYTES = 256 << 20
@@ -26,6 +31,10 @@ DRIVER_RESULT_BYTES = 1 << 30
 
 SENT_PARTIALS_BYTES = 256 << 20
 """The merged partials that the driver sends to tasks, through the same heap."""
+
+
+COMPUTED: WeakSet[DataFrame] = WeakSet()
+"""Results that the driver has made: to read them a second time computes nothing. All others are lazy."""
 
 
 def run(spark: SparkSession, source: PartialsSource, job: tasks.Job, decision: Decision) -> DataFrame:
@@ -64,7 +73,9 @@ def on_driver(spark: SparkSession, job: tasks.Job, decision: Decision, partials:
             if size > limit:
                 break
         else:
-            return to_dataframe(spark, cast_to(pa.concat_tables(tables), arrow_schema(job.schema)), job.schema)
+            done = to_dataframe(spark, cast_to(pa.concat_tables(tables), arrow_schema(job.schema)), job.schema)
+            COMPUTED.add(done)
+            return done
     if decision.combine == "driver":
         raise EngineError(
             f"the results take more than the {limit >> 20:,} MiB that combine='driver' makes on the driver; expected "
@@ -72,7 +83,18 @@ def on_driver(spark: SparkSession, job: tasks.Job, decision: Decision, partials:
         )
     if decision.sort == "rows" or merged.table.nbytes > SENT_PARTIALS_BYTES:
         return None
-    return on_executors(spark, job, DriverSource(spark, job, merged).distribute())
+    blobs = pa.table({"ipc": pa.array(blobs_of(merged), pa.binary())})
+    rows = batches_to_dataframe(spark, blobs, t.StructType([t.StructField("ipc", t.BinaryType())]), 1)
+    return on_executors(spark, job, PartialRows(rows, tasks.slide_blobs, None))
+
+
+def blobs_of(merged: Partials, rows: int = tasks.SLID_ROWS) -> list[bytes]:
+    """IPC blobs of whole keys, of about ``rows`` partials each."""
+    starts = merged.starts
+    assert starts is not None
+    edges = starts[np.searchsorted(starts, np.arange(0, len(merged), rows), side="left").clip(max=len(starts) - 1)]
+    cuts = [*np.unique(np.append(edges, 0)).tolist(), len(merged)]
+    return [to_ipc(merged.table.slice(first, last - first)) for first, last in itertools.pairwise(cuts)]
 
 
 def on_executors(spark: SparkSession, job: tasks.Job, rows: PartialRows) -> DataFrame:

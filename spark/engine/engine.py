@@ -6,15 +6,16 @@ from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
-from pyspark.sql import DataFrame
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import Column, DataFrame
 
-from ...aggregators.errors import EngineError
+from ...aggregators.errors import EngineError, QueryError
 from ...runtime.explain import Explanation, explain
 from ...runtime.plan.bind import type_of
 from ...runtime.plan.plan import Plan
+from ...runtime.sources.files import one_line
 from ..convert.names import check_result, column, type_in
 from ..convert.types import input_schema, output_schema
-from ..input.where import kept
 from ..options import Options
 from ..session.errors import reraise
 from . import driver
@@ -58,7 +59,20 @@ class DataFrameEngine:
         return explain(plan, "Spark", stages(plan, self._decide(plan, options)))
 
     def where(self, condition: Any) -> DataFrameEngine:
-        return DataFrameEngine(kept(self.df, condition))
+        if not isinstance(condition, (Column, str)):
+            kind = type(condition)
+            raise QueryError(
+                f"where() of a DataFrame is given a {kind.__module__}.{kind.__name__}; expected a Spark column such as "
+                "functions.col('x') > 0, or SQL as a string"
+            )
+        try:
+            some = self.df.where(condition)
+            some.schema  # noqa: B018  # through Connect, only this analyses the condition
+        except (AnalysisException, ParseException) as error:
+            raise QueryError(
+                f"the condition {condition} of where() does not fit the DataFrame: {one_line(error)}"
+            ) from error
+        return DataFrameEngine(some)
 
     def without_time(self, time: str) -> DataFrame:
         type_of(self.schema([time]), time, "time=")

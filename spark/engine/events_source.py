@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import threading
+import weakref
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 
 from pyspark.sql import DataFrame
@@ -10,12 +13,11 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from ...runtime.partials.merge import Partials
-from ..convert.ipc import from_ipc
 from ..convert.names import column
+from ..convert.partials_codec import from_ipc
 from ..input import row_numbers
 from ..input.ordering import in_row_order, in_time_order
 from ..session.packaging import stage
-from ..session.unpersist import unpersist_with
 from . import tasks
 from .decision import Decision
 from .source import PartialRows
@@ -59,7 +61,7 @@ class EventsSource:
             if result is None or self.sort == "rows":  # a checkpoint is read
                 df.unpersist()
             else:
-                unpersist_with(df, result)
+                weakref.finalize(result, unpersist, df).atexit = False
 
     def _persist(self, df: DataFrame) -> DataFrame:
         self.persisted.append(df.persist())
@@ -87,3 +89,13 @@ class EventsSource:
 
     def _names(self, columns: Sequence[str]) -> list[str]:
         return [f"c{self.job.plan.columns.index(name)}" for name in columns]
+
+
+def unpersist(df: DataFrame) -> None:
+    """Unpersist in a thread of its own: the garbage collector may ask for it in the middle of a call to Spark."""
+
+    def run() -> None:
+        with suppress(Exception):  # the session has ended, and what it held with it
+            df.unpersist()
+
+    threading.Thread(target=run, daemon=True).start()

@@ -21,8 +21,7 @@ from ...runtime.plan.plan import Plan
 from ...runtime.results.finish import results
 from ...runtime.results.row_blocks import with_neighbours
 from ...runtime.sources.arrow import in_portions
-from ..convert.ipc import from_ipc, to_ipc
-from ..convert.partials_codec import PartialsCodec, batches
+from ..convert.partials_codec import PartialsCodec, batches, from_ipc, to_ipc
 from ..convert.types import arrow_schema, cast_to
 from ..input.row_numbers import Offsets, begins, ends, filled, partition_id, with_row_numbers
 

@@ -23,8 +23,8 @@ from ..options import Options
 from ..session.errors import reraise
 from ..session.packaging import stage
 from . import task_reader
-from .file_source import FileSource, read_by_tasks
 from .scan import ReadPlan, Scan
+from .scan_source import ScanSource, read_by_tasks
 
 
 class FileEngine(DataFrameEngine):
@@ -61,7 +61,7 @@ class FileEngine(DataFrameEngine):
         keys = [scan.kinds[name] for name in plan.by]
         job = Job(plan, output_schema(plan.result_schema, [kind for kind in keys if kind is not None]))
         with reraise(scan.spark, lambda: dataframe(scan, plan.columns), plan):
-            return driver.run(scan.spark, FileSource(scan, job), job, decision)
+            return driver.run(scan.spark, ScanSource(scan, job), job, decision)
 
     def explain(self, plan: Plan, options: Options) -> Explanation:
         decision = self._decide(plan, options)

@@ -413,6 +413,28 @@ def test_spark_gives_the_same_windows(
     close(sorted(rows_of(pq.read_table(out)), key=lambda row: (row[0] or "", row[1])), expected)
 
 
+@pytest.mark.parametrize(("combine", "preview", "caches"), [("driver", 3, 0), ("executors", 3, 1), ("executors", 0, 0)])
+@pytest.mark.parametrize("kind", ["parquet", "csv", "arrow", None])
+@pytest.mark.usefixtures("spark")
+def test_a_result_on_spark_is_written_once_and_counted_as_it_is(
+    combine: str, preview: int, caches: int, kind: str | None, folder: Path, tmp_path: Path,
+    expected: list[tuple[Any, ...]], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    from pyspark.sql.classic.dataframe import DataFrame
+
+    taken: list[str] = []
+    for way in ("cache", "count"):
+        real = getattr(DataFrame, way)
+        monkeypatch.setattr(DataFrame, way, lambda df, way=way, real=real: (taken.append(way), real(df))[1])
+    out = ["--out", str(tmp_path / f"result.{kind}")] if kind else []
+    arguments = [str(folder / "e.parquet"), *QUERY, *OUTPUTS, "--combine", combine, "--preview", str(preview), *out]
+    assert main(["run", *arguments, "--engine", "spark"]) == 0
+    assert taken == ["cache"] * caches + ["count"] * (kind is None)
+    shown, said = capsys.readouterr()
+    assert said.startswith(f"{len(expected):,} windows in ")
+    assert (f"{preview} of {len(expected):,} windows" in shown) == (preview > 0)
+
+
 @pytest.mark.parametrize("engine", ["local", "spark"])
 @pytest.mark.usefixtures("spark")
 def test_files_are_read_as_the_api_reads_them(

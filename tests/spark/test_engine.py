@@ -22,7 +22,7 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 from framefold.runtime.partials.merge import Partials
-from framefold.spark.engine import driver, driver_source
+from framefold.spark.engine import driver
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -207,7 +207,7 @@ def test_executors_are_lazy_and_read_events_once(spark: SparkSession, tmp_path: 
 
 def test_auto_goes_by_the_count(df: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     taken: list[str] = []
-    for owner, way in ((driver, "on_executors"), (driver, "to_dataframe"), (driver.DriverSource, "distribute")):
+    for owner, way in ((driver, "on_executors"), (driver, "to_dataframe"), (driver, "blobs_of")):
         real = getattr(owner, way)
         monkeypatch.setattr(owner, way, lambda *given, way=way, real=real: (taken.append(way), real(*given))[1])
     events = ff.events(df, time="number", by="text").window(ff.tumbling(100))
@@ -216,7 +216,7 @@ def test_auto_goes_by_the_count(df: DataFrame, monkeypatch: pytest.MonkeyPatch) 
     results.append(rows(events.aggregate(n=ff.Count())))
     monkeypatch.setattr(driver, "SENT_PARTIALS_BYTES", 0)
     results.append(rows(events.aggregate(n=ff.Count())))
-    assert taken == ["on_executors", "to_dataframe", "distribute", "on_executors", "on_executors"]
+    assert taken == ["on_executors", "to_dataframe", "blobs_of", "on_executors", "on_executors"]
     monkeypatch.setattr(driver, "DRIVER_RESULT_BYTES", 0)
     with pytest.raises(ff.EngineError, match="take more than the 0 MiB that combine='driver' makes on the driver"):
         events.options(combine="driver").aggregate(n=ff.Count())
@@ -230,9 +230,9 @@ def test_what_the_driver_sends_out_comes_back_as_if_it_had_made_it(
     events = ff.events(df, time="number", by=["text", "bytes"]).window(ff.sliding(100, every=10))
     query = events.options(accumulate=accumulate)
     expected = rows(query.aggregate(n=ff.Count(), total=ff.Sum("number")))
-    packed = driver_source.blobs_of
+    packed = driver.blobs_of
     cut = lambda merged: packed(merged, 7)  # noqa: E731
-    monkeypatch.setattr(driver_source, "blobs_of", cut)
+    monkeypatch.setattr(driver, "blobs_of", cut)
     monkeypatch.setattr(driver, "AUTO_RESULT_BYTES", 0)
     result = query.aggregate(n=ff.Count(), total=ff.Sum("number"))
     assert result.rdd.getNumPartitions() > 1
@@ -243,7 +243,7 @@ def test_packets_hold_whole_keys() -> None:
     starts = np.array([0, 1, 2, 30, 31, 40, 41])
     table = pa.table({"row": pa.array(range(50))})
     cuts = []
-    for each in driver_source.blobs_of(Partials(table, starts), 10):
+    for each in driver.blobs_of(Partials(table, starts), 10):
         cuts.append(pa.ipc.open_stream(each).read_all()["row"].to_pylist())
     assert [row for rows in cuts for row in rows] == list(range(50))
     assert [each[0] for each in cuts] == [0, 30, 40]

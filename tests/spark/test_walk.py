@@ -1,18 +1,21 @@
-"""How many modules of framefold's Spark side one small query passes on the driver."""
+"""The modules that one small query over a DataFrame passes on the driver: few, and its stages in order."""
 
 from __future__ import annotations
 
-import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 pytest.importorskip("pyspark")
 
 import framefold as ff
+from tests.test_walk import walk
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+MOST_MODULES, MOST_OF_SPARK = 43, 10
+STAGES = ["spark/engine/decision", "spark/engine/driver", "runtime/partials/merge", "runtime/results/finish"]
 
 
 @pytest.mark.parametrize("accumulate", ["spark", "python"])
@@ -21,20 +24,7 @@ def test_a_small_query_passes_few_modules(spark: SparkSession, accumulate: str) 
     query = ff.events(df, time="t", by="k").window(ff.sliding(60, every=10)).options(accumulate=accumulate)
     outputs = {"total": ff.Sum("x"), "n": ff.Count()}
     query.aggregate(**outputs)  # what is imported and cached once
-    passed: list[str] = []
-
-    def note(frame: Any, event: str, _: Any) -> None:
-        module = frame.f_globals.get("__name__", "")
-        if event == "call" and module.startswith("framefold.spark.") and module not in passed:
-            passed.append(module)
-
-    sys.setprofile(note)
-    try:
-        query.aggregate(**outputs)
-    finally:
-        sys.setprofile(None)
-    assert len(passed) <= 11, passed
-    stages = ["engine.engine", "engine.decision", "engine.driver", "session.conf_overrides"]
-    assert [module for module in passed if module.endswith(tuple(stages))] == [
-        f"framefold.spark.{each}" for each in stages
-    ]
+    passed = walk(query, **outputs)
+    assert [module for module in passed if module in STAGES] == STAGES
+    assert len([module for module in passed if module.startswith("spark/")]) <= MOST_OF_SPARK, passed
+    assert len(passed) <= MOST_MODULES, passed

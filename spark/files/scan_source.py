@@ -6,7 +6,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
 from ...runtime.partials.merge import Partials
-from ..convert.ipc import from_ipc
+from ..convert.partials_codec import from_ipc
 from ..engine import tasks
 from ..engine.events_source import BLOBS
 from ..engine.source import PartialRows
@@ -15,8 +15,8 @@ from . import task_reader
 from .scan import ReadPlan, Scan
 
 
-class FileSource:
-    """The events of files; see `PartialsSource`."""
+class ScanSource:
+    """The events of the files of a scan; see `PartialsSource`."""
 
     def __init__(self, scan: Scan, job: tasks.Job) -> None:
         self.spark, self.job = scan.spark, job
