@@ -60,5 +60,5 @@ def explain(plan: Plan, engine: str, stages: Sequence[tuple[str, str]]) -> Expla
 
 def way_in_words(plan: Plan, output: str, number: int) -> str:
     """How an output goes over one kind of windows, by its number on the axis."""
-    covers = plan.until is not None or plan.axis.windows[number].runs
-    return (coverage.choose if covers else slide.choose)(plan, output, number).words
+    choose = coverage.choose if plan.until is not None or plan.axis.windows[number].runs else slide.choose
+    return choose(plan, output, number).words

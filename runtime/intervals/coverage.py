@@ -7,35 +7,28 @@ running state combines and deducts it, or it is combined into a few nodes of a t
 from __future__ import annotations
 
 import itertools
-from typing import Literal, NamedTuple
+from typing import Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
 from ...aggregators.intervals.time_weighted import OverLifetimes
 from ...aggregators.states.rows import join, take
 from ..plan.plan import Plan
+from ..sliding.slide import Choice
+from ..windows import Ints
 from .segment_tree import by_tree, reduced
 from .sweep import by_deduct
 
-Ints = NDArray[np.int64]
 Way = Literal["deduct", "tree", "copies"]
 
 MAX_COPIES = 1 << 20
 """The most copies of states that are made at a time."""
 
 
-class CoverChoice(NamedTuple):
-    """How interval events are covered, or windows that are no ranges: the way, which :func:`cover` obeys; in words."""
-
-    way: Way
-    words: str
-
-
-def choose(plan: Plan, output: str, number: int) -> CoverChoice:
-    """The choice for an output over one kind of windows, by its number on the axis."""
+def choose(plan: Plan, output: str, number: int) -> Choice[Way]:
+    """How an output goes over one kind of windows, by its number on the axis, that :func:`cover` makes states of."""
     bound = plan.outputs[output]
     way, why = way_of(bound), bound.deducts[1]
     if plan.until is None:
@@ -49,7 +42,7 @@ def choose(plan: Plan, output: str, number: int) -> CoverChoice:
             "tree": f"covers by a tree over the windows (O(log n) element operations a window): {why}",
             "copies": "covers by copies (an element operation for each window of each event): order matters",
         }[way]
-    return CoverChoice(way, words)
+    return Choice(way, words)
 
 
 def way_of(operation: BoundAggregate) -> Way:

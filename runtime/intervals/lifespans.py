@@ -29,19 +29,12 @@ class Lifespans(NamedTuple):
     alive: LiveFrames
 
 
-def lifespans(windows: Windows, partials: PartialsView, first: Ints, until: Ints) -> Lifespans:
-    """The windows that interval events live in.
+def lifespans(windows: Windows, partials: PartialsView) -> Lifespans:
+    """The windows of one kind that interval events live in, from partials that each start in one frame and end in one.
 
-    Parameters
-    ----------
-    windows
-        One kind of windows.
-    partials
-        Partials of events that start in one frame and end in one, sorted by key and start.
-    first, until
-        A tick in the frame in which each partial's events start, and one in that in which they end.
+    Of each partial it is known, by the name of ``"first"`` and ``"until"``, a tick in both of these frames.
     """
-    alive = windows.live_frames(partials, first, until)
+    alive = windows.live_frames(partials, partials.window_inputs["first"], partials.window_inputs["until"])
     found = replace(windows, emit="every").emitted(windows.ranges(alive.frames), alive.frames)
     assert isinstance(found, Ranges)
     found = found._replace(row=partials.starts[alive.frames.key[found.row]])
@@ -64,9 +57,7 @@ def _runs(found: Ranges, alive: LiveFrames) -> tuple[Ints, Ints]:
     return np.where(some, filled[np.minimum(first, len(filled) - 1)], 1), np.where(some, filled[last], 0)
 
 
-def states_of_lifespans(
-    bound: BoundAggregate, states: State, found: Lifespans, whole: bool, way: Way | None = None
-) -> State:
+def states_of_lifespans(bound: BoundAggregate, states: State, found: Lifespans, whole: bool, way: Way) -> State:
     """The state of each window: of all events that live in it, or of their lives as far as they are in it.
 
     ``whole`` says that events live all through every frame they are in, ``way`` how whole events cover windows.

@@ -13,8 +13,8 @@ from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
 from ...aggregators.states.rows import join, take
 from ..sliding.range_tree import fold
+from ..windows import Ints
 
-Ints = NDArray[np.int64]
 Rows = NDArray[np.intp]
 
 

@@ -18,10 +18,9 @@ from ...aggregators.states.fields import Column, Compensated
 from ...aggregators.states.rows import join, replace, take
 from ...aggregators.sums.sums import Sum
 from ..sliding.running_states import ROUNDING
-from .segment_tree import by_tree, reduced
+from ..windows import Ints
+from .segment_tree import Rows, by_tree, reduced
 
-Ints = NDArray[np.int64]
-Rows = NDArray[np.intp]
 Lost = dict[str, NDArray[np.float64]]
 """An upper bound of what rounding took from the compensated sums of each state, by fields."""
 

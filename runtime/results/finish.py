@@ -69,10 +69,7 @@ def windows_of(plan: Plan, chunk: Chunk) -> list[Found]:
     """The windows of each kind over a chunk."""
     if plan.until is None:
         return [plan.axis.ranges(number, view) for number, view in enumerate(chunk.views)]
-    return [
-        lifespans(each, view, view.window_inputs["first"], view.window_inputs["until"])
-        for each, view in zip(plan.axis.windows, chunk.views, strict=True)
-    ]
+    return [lifespans(each, view) for each, view in zip(plan.axis.windows, chunk.views, strict=True)]
 
 
 def states_of_windows(plan: Plan, partials: Partials, name: str, windows: list[Found]) -> Iterator[State]:
@@ -117,9 +114,7 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Found], states: Iterable[Iter
     if plan.axis.stamped:
         assert rows.at is not None
         at = plan.times.bounds(rows.at)
-        columns.append(
-            at if isinstance(rows, (Ranges, Coverage)) else pc.if_else(rows.stamped, at, pa.scalar(None, at.type))
-        )
+        columns.append(at if several is None else pc.if_else(several.stamped, at, pa.scalar(None, at.type)))
     for (name, bound), slid in zip(plan.outputs.items(), states, strict=True):
         finished = [bound.finish(each) for each in slid]
         if several is None:

@@ -17,9 +17,8 @@ from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
 from ...aggregators.states.fields import Plain
 from .native import loops
-from .range_blocks import Workspace
+from .range_blocks import Ints, Workspace
 
-Ints = NDArray[np.int64]
 Columns = dict[str, NDArray[Any]]
 
 MAX_BLOCKS = (1 << 12) - 8
@@ -35,9 +34,6 @@ MAX_STATES = 1 << 16
 
 WORDS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 """The type of an element for the compiled loop, by its bytes."""
-
-CACHE_LINE = 64
-"""The bytes of a cache line."""
 
 MIN_WINDOWS = 1 << 15
 """The fewest windows that slide side by side."""
@@ -169,31 +165,18 @@ def transpose(source: NDArray[Any], target: NDArray[Any]) -> None:
             source = np.ascontiguousarray(source)
         loops.transpose(source.view(word), target.view(word))
         return
-    # By way of a matrix whose rows do not compete for cache lines.
-    long, short = max(source.shape), min(source.shape)
-    turned = on_lines(long, short, source.dtype, Workspace(), "")
-    wide = source.shape == turned.shape
-    np.copyto(turned, source if wide else source.T)
-    np.copyto(target, turned.T if wide else turned)
-
-
-def on_lines(rows: int, columns: int, dtype: np.dtype[Any], work: Workspace, name: str) -> NDArray[Any]:
-    """An uninitialized matrix whose rows begin at cache lines, an odd number of lines apart."""
-    if dtype.hasobject:
-        return np.empty((rows, columns), dtype)
-    apart = (-(-columns * dtype.itemsize // CACHE_LINE) | 1) * CACHE_LINE
-    room = work.column(name, np.int8, rows * apart + CACHE_LINE)
-    start = -room.ctypes.data % CACHE_LINE
-    lines = room[start : start + rows * apart].reshape(rows, apart)
-    return cast(NDArray[Any], lines[:, : columns * dtype.itemsize].view(dtype))
+    np.copyto(target, source.T)
 
 
 class StepMatrix:
-    """States of several steps of all blocks, shape (steps, blocks); operations get them read-only."""
+    """States of several steps of all blocks, shape (steps, blocks), not initialized; operations get them read-only."""
 
-    def __init__(self, columns: Columns) -> None:
-        self.columns = columns
-        self.locked = {key: column.view() for key, column in columns.items()}
+    def __init__(self, steps: int, size: int, like: Columns, work: Workspace, name: str) -> None:
+        self.columns = {
+            key: work.column(f"{name}: {key}", column.dtype, steps * size).reshape(steps, size)
+            for key, column in like.items()
+        }
+        self.locked = {key: column.view() for key, column in self.columns.items()}
         for column in self.locked.values():
             column.setflags(write=False)
 
@@ -218,19 +201,12 @@ class StepMatrix:
             column[step] = states[key]
 
 
-def _step_matrix(steps: int, size: int, like: Columns, work: Workspace, name: str) -> StepMatrix:
-    """An uninitialized matrix of ``steps`` x ``size`` states."""
-    return StepMatrix(
-        {key: on_lines(steps, size, column.dtype, work, f"{name}: {key}") for key, column in like.items()}
-    )
-
-
 def _slide_batch(operation: BoundAggregate, states: StridedRows, slid: StridedRows, work: Workspace) -> None:
     """States of block ends, from the last row on; then of beginnings of the next rows, and windows of both."""
     size, width = len(slid.first), slid.width
     some = min(max(1, MAX_STATES // size), width)
     ends, rows, beginnings = (
-        _step_matrix(steps, size, slid.columns, work, name)
+        StepMatrix(steps, size, slid.columns, work, name)
         for steps, name in ((width, "ends"), (some, "rows"), (some, "beginnings"))
     )
     for start in reversed(range(0, width, some)):

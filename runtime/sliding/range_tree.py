@@ -8,13 +8,11 @@ M. Hirzel, S. Schneider and K.-L. Wu, "General incremental sliding-window aggreg
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
 from ...aggregators.states.rows import join, take
-
-Ints = NDArray[np.int64]
+from .range_blocks import Ints
 
 LEVELS_A_PART = 4
 """Ranges are combined in one part for each LEVELS_A_PART levels, so that a part has at most 2 * LEVELS_A_PART nodes a

@@ -13,7 +13,7 @@ from ...aggregators.contract.operation import State
 from ...aggregators.states.fields import Compensated
 from ...aggregators.states.rows import replace, take
 from .range_blocks import Ints
-from .scan import Scan, beginnings, in_parts, piece_size, scanned
+from .scan import Scan, beginnings, in_parts, piece_size
 
 RESTART_ROWS = 1 << 14
 """The fewest rows after which running states start anew, so that many of them run side by side.
@@ -111,16 +111,14 @@ def _doubtful(operation: BoundAggregate, running: Scan, run: Ints, difference: S
     doubtful = np.zeros(len(run), bool)
     longest = np.diff(running.offsets)
     additions = 8.0 * ROUNDING * ROUNDING * len(longest)
-    run_of_state = np.empty(len(running.rank), np.int64)
-    run_of_state[running.rank] = np.arange(len(running.rank))
-    run_of_state = run_of_state[np.arange(running.offsets[-1]) - np.repeat(running.offsets[:-1], longest)]
+    rank = np.arange(running.offsets[-1]) - np.repeat(running.offsets[:-1], longest)
     for key in operation.compensated:
         sums, result = running.states[key], difference[key]
         assert isinstance(sums, Compensated)
         assert isinstance(result, Compensated)
         largest = np.zeros(len(running.rank))
-        np.maximum.at(largest, run_of_state, sums.magnitude())
-        lost = largest[run] * additions
+        np.maximum.at(largest, rank, sums.magnitude())
+        lost = largest[running.rank[run]] * additions
         doubtful |= ~(lost <= ROUNDING * np.abs(result.high))
     return doubtful
 
@@ -143,7 +141,7 @@ def _between_edges(operation: BoundAggregate, states: State, low: Ints, high: In
     beyond_edge = high[np.append(flips[1:], len(low)) - 1] - edge
     beyond = np.flatnonzero(high > edge[group])
     spare = 3 * len(low) - int(within.sum() + beyond_edge.sum()) - len(beyond)
-    slid = scanned(operation, states, low[flips], within, group, edge[group] - low, spare, backwards=True)
+    slid = beginnings(operation, states, low[flips], within, group, edge[group] - low, True, spare)
     if not len(beyond):
         return slid
     going_on = np.flatnonzero(beyond_edge > 0)
@@ -151,7 +149,8 @@ def _between_edges(operation: BoundAggregate, states: State, low: Ints, high: In
     number[going_on] = np.arange(len(going_on))
     spare -= len(low)
     rows = (high - edge[group])[beyond]
-    later = scanned(operation, states, edge[going_on], beyond_edge[going_on], number[group[beyond]], rows, spare)
+    block = number[group[beyond]]
+    later = beginnings(operation, states, edge[going_on], beyond_edge[going_on], block, rows, False, spare)
     return replace(slid, beyond, operation.combine(take(slid, beyond), later))
 
 

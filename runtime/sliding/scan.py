@@ -13,13 +13,11 @@ from math import isqrt
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
 from ...aggregators.states.rows import join, take
-
-Ints = NDArray[np.int64]
+from .range_blocks import Ints
 
 SHORT_BLOCK, MANY_BLOCKS = 64, 256
 """Blocks of more rows than the first are scanned in pieces where fewer than the second would go side by side.
@@ -94,6 +92,7 @@ def beginnings(
     block: Ints,
     rows: Ints,
     backwards: bool = False,
+    spare: int | None = None,
 ) -> State:
     """The states of some beginnings of blocks (or ends), in two levels where blocks are long.
 
@@ -114,6 +113,8 @@ def beginnings(
         The beginnings, shape (beginnings,): the first ``rows`` rows (at least 1) of a block.
     backwards
         Whether to take its last rows instead.
+    spare
+        How many combines may be spent on a second level; None: any number.
 
     Returns
     -------
@@ -130,7 +131,7 @@ def beginnings(
     >>> beginnings(most, states, one, one + 5, np.zeros(3, np.int64), np.array([1, 2, 4]))["value"].tolist()
     [3, 3, 4]
     """
-    size = piece_size(lengths)
+    size = int(lengths.max(initial=1)) if spare is not None and len(rows) > spare else piece_size(lengths)
     pieces = -(-lengths // size)
     first = np.cumsum(pieces) - pieces
     of = np.repeat(np.arange(len(starts)), pieces)
@@ -158,23 +159,6 @@ def beginnings(
     joined = operation.combine(rest, so_far) if backwards else operation.combine(so_far, rest)
     place[beyond] = length(inner.states) + np.arange(len(beyond))
     return take(join([inner.states, joined]), place)
-
-
-def scanned(
-    operation: BoundAggregate,
-    states: State,
-    starts: Ints,
-    lengths: Ints,
-    block: Ints,
-    rows: Ints,
-    spare: int,
-    backwards: bool = False,
-) -> State:
-    """Beginnings of blocks (or ends): in two levels where ``spare`` combines are enough for that, else in one."""
-    if len(rows) <= spare:
-        return beginnings(operation, states, starts, lengths, block, rows, backwards)
-    scan = Scan(operation, states, starts, lengths, backwards)
-    return take(scan.states, scan.position(block, rows))
 
 
 def in_parts(

@@ -15,7 +15,7 @@ Ranges that only grow are beginnings of blocks, whichever way is chosen.
 
 from __future__ import annotations
 
-from typing import Any, Literal, NamedTuple, cast
+from typing import Any, Generic, Literal, NamedTuple, TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -34,6 +34,7 @@ from .running_states import MANY_RANGES, by_deduct, by_growing, by_two_stacks, g
 from .sparse_table import extremes
 
 Way = Literal["kernels", "deduct", "two-stacks", "deduct or two-stacks", "range tree"]
+Ways = TypeVar("Ways", bound=str)
 
 IDEMPOTENT = (
     np.minimum, np.maximum, np.fmin, np.fmax, np.logical_and, np.logical_or, np.bitwise_and, np.bitwise_or,
@@ -41,15 +42,15 @@ IDEMPOTENT = (
 """Functions that give a value if they join it with itself."""
 
 
-class SlidingChoice(NamedTuple):
-    """How an output slides: the way, which :func:`slide` obeys; in words for users, with its cost and why."""
+class Choice(NamedTuple, Generic[Ways]):
+    """How an output goes over one kind of windows: the way, which stages obey; in words, with its cost and why."""
 
-    way: Way
+    way: Ways
     words: str
 
 
-def choose(plan: Plan, output: str, number: int) -> SlidingChoice:
-    """The choice for an output over one kind of windows, by its number on the axis."""
+def choose(plan: Plan, output: str, number: int) -> Choice[Way]:
+    """How an output slides over one kind of windows, by its number on the axis."""
     bound, windows = plan.outputs[output], plan.axis.windows[number]
     way, (deducts, why) = way_of(bound), bound.deducts
     if windows.frames_in_window == 1 and len(plan.axis.windows) == 1:
@@ -63,7 +64,7 @@ def choose(plan: Plan, output: str, number: int) -> SlidingChoice:
             words += "; by kernels, without calls"
         elif way == "deduct or two-stacks" and has_columns(bound):
             words += "; long runs of windows by two-stacks side by side (3), in fewer calls"
-    return SlidingChoice(way, words)
+    return Choice(way, words)
 
 
 def way_of(operation: BoundAggregate) -> Way:
