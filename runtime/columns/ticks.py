@@ -199,8 +199,11 @@ def ends_of(time: TimeColumn, until: TimeColumn, ticks: Ints, column: pa.Array) 
     return ends
 
 
-def overflow_guard(least: int, greatest: int, time: TimeColumn) -> None:
-    """ColumnError where a bound of a window would leave the range of its type."""
+def overflow_guard(ticks: Ints, before: int, after: int, time: TimeColumn) -> None:
+    """ColumnError where windows that reach some ticks before and after their events leave the range of their bounds."""
+    if not len(ticks):
+        return
+    least, greatest = int(ticks.min()) - before, int(ticks.max()) + after
     limit = 1 << 31 if pa.types.is_date(time.type) else LIMIT
     if least < -limit or greatest >= limit:
         raise ColumnError(

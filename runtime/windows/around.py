@@ -11,9 +11,7 @@ import numpy as np
 from ...aggregators.errors import QueryError
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges
-from .landmark import BOUNDS
-from .sliding import MIN_FILL
-from .spec import Spec, TypeOf, Windows, one_of
+from .spec import BOUNDS, Spec, TypeOf, Windows, check_words, one_of
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ def around(
     if rows is not None and any(isinstance(row, bool) or not isinstance(row, (int, np.integer)) for row in pair):
         raise QueryError(f"rows is {rows!r}; expected two integers, such as (-2, 0)")
     if min_fill is not None:
-        one_of("min_fill", min_fill, MIN_FILL)
+        check_words(min_fill=min_fill)
     if time is not None:
         if min_fill == "full":
             raise QueryError("min_fill is 'full', but windows of time are always given; expected it only with rows=")
@@ -114,10 +112,6 @@ class AroundRows(Windows):
     def row_span(self) -> tuple[int, int]:
         return max(-self.first, 0), max(self.last, 0)
 
-    def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
-        assert ranks is not None
-        return ranks, None
-
     def ranges(self, partials: PartialsView) -> Ranges:
         at = partials.window_inputs["first"]
         row = np.arange(len(at))
@@ -135,9 +129,6 @@ class AroundRows(Windows):
         fill = "as far as they go" if self.partial else "where all of them are there"
         return f"rows {self.first} to {self.last} around each row, {fill}"
 
-    def describe_frames(self) -> str:
-        return "one frame a row"
-
 
 @dataclass(frozen=True, kw_only=True)
 class AroundTime(Windows):
@@ -151,9 +142,7 @@ class AroundTime(Windows):
     block = (0, 1)
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
-        if len(ticks):
-            least, most = int(ticks.min()) + min(self.start, 0), int(ticks.max()) + max(self.end, 0)
-            overflow_guard(least - 1, most + 1, self.time)
+        overflow_guard(ticks, 1 - min(self.start, 0), 1 + max(self.end, 0), self.time)
         return ticks, None
 
     def ranges(self, partials: PartialsView) -> Ranges:
@@ -171,6 +160,3 @@ class AroundTime(Windows):
 
     def _word(self, ticks: int) -> str:
         return ("-" if ticks < 0 else "") + describe(abs(ticks), self.time.type)
-
-    def describe_frames(self) -> str:
-        return "one frame a time"

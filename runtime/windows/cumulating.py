@@ -8,8 +8,8 @@ from ...aggregators.errors import DurationError
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.numbering import Numbering
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
-from .sliding import CLOSED, EMIT, EMPTY, STAMP, Offset, above_zero, offset_ticks
-from .spec import Spec, TypeOf, Windows, one_of
+from .sliding import Offset, above_zero, offset_ticks
+from .spec import Spec, TypeOf, Windows, check_words
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,7 @@ def cumulating(
     >>> [(w["window"]["start"], w["window"]["end"], w["n"]) for w in result.to_pylist()]
     [(0, 2, 2), (0, 4, 2), (4, 6, 1), (4, 8, 1)]
     """
-    for argument, value, choices in (
-        ("closed", closed, CLOSED),
-        ("empty", empty, EMPTY),
-        ("emit", emit, EMIT),
-        ("stamp", stamp, STAMP),
-    ):
-        one_of(argument, value, choices)
+    check_words(closed=closed, empty=empty, emit=emit, stamp=stamp)
     return Cumulating(size, every, offset, closed, empty, emit, stamp)
 
 
@@ -104,8 +98,7 @@ class Cycles(Windows):
         return (Numbering(self.offset + (self.closed == "right"), self.every),)
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
-        if len(ticks):
-            overflow_guard(int(ticks.min()) - 2 * self.size, int(ticks.max()) + 2 * self.size, self.time)
+        overflow_guard(ticks, 2 * self.size, 2 * self.size, self.time)
         return (ticks - self.numberings[0].origin) // self.every, None
 
     def frame_bounds(self, frames: Ints) -> tuple[Ints, Ints]:

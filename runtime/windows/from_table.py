@@ -13,9 +13,7 @@ from ...aggregators.errors import ColumnError, QueryError, nearest
 from ..columns.key_codes import key_codes, normalised, plain, plain_type
 from ..columns.ticks import TimeColumn
 from ..frames.window_ranges import MAX_WINDOWS, Ints, Mask, PartialsView, Ranges
-from .landmark import BOUNDS
-from .sliding import EMPTY
-from .spec import Spec, TypeOf, Windows, one_of
+from .spec import BOUNDS, Spec, TypeOf, Windows, check_words, one_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +147,7 @@ def windows_from(
                 f"{argument} names {name!r}, which the anchors lack; {nearest(str(name), anchors.column_names)}"
             )
     one_of("closed", closed, BOUNDS)
-    one_of("empty", empty, EMPTY)
+    check_words(empty=empty)
     used = list(dict.fromkeys(name for name in (start, end, at, obsolete, *keys) if name is not None))
     return FromAnchors(anchors.select(used), start, end, keys, at or start, obsolete, closed, empty)
 

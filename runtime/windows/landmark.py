@@ -9,15 +9,8 @@ import numpy as np
 from ...aggregators.errors import QueryError
 from ..columns.ticks import Duration, Instant, TimeColumn, describe, overflow_guard
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
-from .sliding import EMIT, STAMP, Offset, above_zero, offset_ticks
-from .spec import Spec, TypeOf, Windows, one_of
-
-BOUNDS = {
-    "left": "for [since, end)",
-    "right": "for (since, end]",
-    "both": "for [since, end]",
-    "neither": "for (since, end)",
-}
+from .sliding import Offset, above_zero, offset_ticks
+from .spec import BOUNDS, Spec, TypeOf, Windows, check_words, one_of
 
 
 @dataclass(frozen=True)
@@ -97,8 +90,7 @@ def landmark(
     >>> events.window(ff.landmark()).aggregate(x=ff.Sum("x")).select(["at", "x"]).to_pydict()
     {'at': [1, 4, 5, 9], 'x': [1, 3, 6, 10]}
     """
-    for argument, value, choices in (("emit", emit, EMIT), ("stamp", stamp, STAMP)):
-        one_of(argument, value, choices)
+    check_words(emit=emit, stamp=stamp)
     one_of("closed", closed, BOUNDS)
     if every is None and stamp != "interval":
         raise QueryError(
@@ -157,8 +149,7 @@ class LandmarkEvery(Bounded):
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
         """The frame of each event, and which events are not before the landmark."""
-        if len(ticks):
-            overflow_guard(int(ticks.min()) - 2 * self.every, int(ticks.max()) + 2 * self.every, self.time)
+        overflow_guard(ticks, 2 * self.every, 2 * self.every, self.time)
         frames = (ticks - self.origin - self._shift) // self.every
         if self.beyond is not None:
             frames = frames + (ticks >= self.beyond)
@@ -194,7 +185,7 @@ class LandmarkEach(Bounded):
     window_inputs = frozenset({"first"})
     stamp: str = "own"
 
-    def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
         """The frame of each event, and which events are not before the landmark."""
         assert ranks is not None
         return ranks, self._inside(ticks)
@@ -209,6 +200,3 @@ class LandmarkEach(Bounded):
         end = at if self.until is None else np.minimum(at, self.until)
         found = Ranges(partials.starts[partials.key], high, row, self.starts_of(partials, row), end, at)
         return found.where(found.high > found.low)
-
-    def describe_frames(self) -> str:
-        return "one frame a row"

@@ -9,8 +9,7 @@ import numpy as np
 from ..columns.ticks import TimeColumn, overflow_guard
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, Steps
 from ..frames.words import describe_gaps, describe_steps, rows_in_words
-from .sliding import EMIT, GAPS, MIN_FILL
-from .spec import Spec, TypeOf, Windows, one_of, whole
+from .spec import Spec, TypeOf, Windows, check_words, one_of, whole
 
 TIES = {
     "arrival": "for rows in their order",
@@ -89,9 +88,7 @@ def last_rows(
     """
     n, every = whole("n", n, 1), whole("every", every, 1)
     one_of("ties", ties, TIES)
-    one_of("min_fill", min_fill, MIN_FILL)
-    one_of("emit", emit, EMIT)
-    one_of("gaps", gaps, GAPS)
+    check_words(min_fill=min_fill, emit=emit, gaps=gaps)
     return LastRows(n, every, ties, min_fill, emit, gaps)
 
 
@@ -119,7 +116,7 @@ class RowSteps(Windows):
         """How many of the rows are in no window, in words."""
         return describe_gaps(self.steps.size, self.steps.every, rows_in_words)
 
-    def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
         assert ranks is not None
         return self.steps.frames(ranks)[0], None
 
@@ -163,8 +160,7 @@ class TimeCounts(Windows):
         return f"at least {times}" if times and self.ties == "strict" else times
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
-        if len(ticks):
-            overflow_guard(int(ticks.min()), int(ticks.max()) + 1, self.time)
+        overflow_guard(ticks, 0, 1, self.time)
         return ticks, None
 
     def ranges(self, partials: PartialsView) -> Ranges:
@@ -197,6 +193,3 @@ class TimeCounts(Windows):
         if self.ties == "distinct_time":
             return f"the last {self.n} times with all their rows{every}"
         return f"the last {self.n} rows, of whole times only{every}"
-
-    def describe_frames(self) -> str:
-        return "one frame a time"

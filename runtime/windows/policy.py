@@ -15,8 +15,7 @@ from ..frames.next_greater import chain, first_above
 from ..frames.window_ranges import MAX_WINDOWS, Coverage, Ints, Mask, PartialsView, Ranges
 from ..frames.words import describe_gaps, rows_in_words
 from .policy_rules import Rule, by_count
-from .sliding import EMIT, EMPTY, GAPS, MIN_FILL
-from .spec import Spec, TypeOf, Windows, one_of
+from .spec import Spec, TypeOf, Windows, check_words
 
 
 @dataclass(frozen=True)
@@ -101,10 +100,7 @@ def policy(
             raise QueryError(
                 f"{argument} is {rule!r}; expected ff.by_count(n), ff.by_time(t) or ff.by_delta(column, d)"
             )
-    one_of("min_fill", min_fill, MIN_FILL)
-    one_of("empty", empty, EMPTY)
-    one_of("emit", emit, EMIT)
-    one_of("gaps", gaps, GAPS)
+    check_words(min_fill=min_fill, empty=empty, emit=emit, gaps=gaps)
     if trigger.kind != "time":
         for argument, given, default in (("until", until, None), ("empty", empty, "skip")):
             if given != default:
@@ -157,11 +153,10 @@ class Triggered(Windows):
         ticks = 0 if pa.types.is_timestamp(self.time.type) else 1  # a row exactly as old as evicted ones stays
         return describe_gaps(self.evict_by + ticks, self.trigger_by, lambda it: describe(it, self.time.type))
 
-    def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
-        assert ranks is not None
-        if len(ticks) and self.evict.kind == "time":
-            overflow_guard(int(ticks.min()) - self.evict_by, int(ticks.max()) + 1, self.time)
-        return ranks, None
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
+        if self.evict.kind == "time":
+            overflow_guard(ticks, self.evict_by, 1, self.time)
+        return super().frames(ticks, ranks)
 
     def ranges(self, partials: PartialsView) -> Ranges | Coverage:
         triggers = self._triggers(partials)
@@ -222,9 +217,6 @@ class Triggered(Windows):
             for rule, by in ((self.evict, self.evict_by), (self.trigger, self.trigger_by))
         )
         return f"evict {evict}, trigger {trigger}"
-
-    def describe_frames(self) -> str:
-        return "one frame a row"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -11,8 +11,8 @@ from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.next_greater import chain
 from ..frames.numbering import Numbering
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges
-from .sliding import STAMP, above_zero
-from .spec import Spec, TypeOf, Windows, one_of
+from .sliding import above_zero
+from .spec import Spec, TypeOf, Windows, check_words
 
 
 @dataclass(frozen=True)
@@ -68,7 +68,7 @@ def session(
     """
     if not isinstance(merge_touching, bool):
         raise QueryError(f"merge_touching is {merge_touching!r}; expected True or False")
-    one_of("stamp", stamp, STAMP)
+    check_words(stamp=stamp)
     return Session(gap, merge_touching, longest, stamp)
 
 
@@ -91,9 +91,7 @@ class Sessions(Windows):
         return (Numbering(0, self.gap), *(() if self.longest is None else (Numbering(0, self.longest),)))
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
-        if len(ticks):
-            margin = self.gap + 2 * (self.longest or 0)
-            overflow_guard(int(ticks.min()), int(ticks.max()) + margin, self.time)
+        overflow_guard(ticks, 0, self.gap + 2 * (self.longest or 0), self.time)
         frames = ticks // self.gap
         return frames if self.longest is None else frames + ticks // self.longest, None
 

@@ -14,16 +14,9 @@ from ..frames.numbering import Numbering
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, Steps, WindowIds
 from ..frames.words import describe_ends, describe_gaps, describe_steps
 from .calendar import UNITS, Calendar, calendar
-from .spec import Spec, TypeOf, Windows, one_of
+from .spec import Spec, TypeOf, Windows, check_words
 
 Offset = Duration | datetime.datetime
-
-CLOSED = {"left": "for [start, end)", "right": "for (start, end]"}
-EMPTY = ("skip", "emit")
-MIN_FILL = ("partial", "full")
-EMIT = ("every", "on_change")
-STAMP = ("interval", "end", "start")
-GAPS = ("warn", "allow")
 
 
 @dataclass(frozen=True)
@@ -152,15 +145,7 @@ def sliding(
     >>> [(w["window"]["start"], w["window"]["end"], w["n"]) for w in windows.to_pylist()]
     [(-2, 2, 1), (0, 4, 2), (2, 6, 2), (4, 8, 1)]
     """
-    for argument, value, choices in (
-        ("closed", closed, CLOSED),
-        ("empty", empty, EMPTY),
-        ("min_fill", min_fill, MIN_FILL),
-        ("emit", emit, EMIT),
-        ("stamp", stamp, STAMP),
-        ("gaps", gaps, GAPS),
-    ):
-        one_of(argument, value, choices)
+    check_words(closed=closed, empty=empty, min_fill=min_fill, emit=emit, stamp=stamp, gaps=gaps)
     return Sliding(size, every, offset, closed, timezone, empty, min_fill, emit, stamp, gaps)
 
 
@@ -184,17 +169,8 @@ def tumbling(
     >>> ff.events(events, time="t").window(ff.tumbling(4)).aggregate(n=ff.Count())["n"].to_pylist()
     [2, 1, 1]
     """
-    return sliding(
-        size,
-        size,
-        offset=offset,
-        closed=closed,
-        timezone=timezone,
-        empty=empty,
-        min_fill=min_fill,
-        emit=emit,
-        stamp=stamp,
-    )
+    choices = {"closed": closed, "empty": empty, "min_fill": min_fill, "emit": emit, "stamp": stamp}
+    return sliding(size, size, offset=offset, timezone=timezone, **choices)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -224,11 +200,9 @@ class TickSteps(Windows):
         return self.steps.frames_in_window
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
-        if not len(ticks):
-            return ticks, None
         margin = self.steps.size + 2 * self.steps.every
         margin = margin if self.calendar is None else self.calendar.most_ticks(margin)
-        overflow_guard(int(ticks.min()) - margin, int(ticks.max()) + margin, self.time)
+        overflow_guard(ticks, margin, margin, self.time)
         return self._frames(ticks)
 
     def frames_unchecked(self, ticks: Ints) -> Ints:

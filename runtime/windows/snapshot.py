@@ -8,9 +8,8 @@ import numpy as np
 
 from ..columns.ticks import TimeColumn
 from ..frames.live_frames import LiveFrames
-from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges
-from .sliding import EMIT
-from .spec import Spec, TypeOf, Windows, one_of
+from ..frames.window_ranges import Ints, PartialsView, Ranges
+from .spec import Spec, TypeOf, Windows, check_words
 
 
 @dataclass(frozen=True)
@@ -46,20 +45,16 @@ def snapshot(*, emit: str = "every") -> Snapshot:
     >>> [(w["window"]["start"], w["window"]["end"], w["x"]) for w in result.to_pylist()]
     [(0, 4, 1), (4, 10, 3), (10, 12, 2), (12, 14, 6), (14, 20, 4)]
     """
-    one_of("emit", emit, EMIT)
+    check_words(emit=emit)
     return Snapshot(emit)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Snapshots(Windows):
-    """Snapshot windows: a frame is what lies between two changes, known once all events are."""
+    """Snapshot windows: a frame is what lies between two changes, known once all events are; until then, a tick."""
 
     whole_frames = True
     block = (0, 1)
-
-    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
-        """The frame of each event's start, or of its last tick: that tick."""
-        return ticks, None
 
     def live_frames(self, partials: PartialsView, first: Ints, until: Ints) -> LiveFrames:
         """The frames in which events live: from one change to the next."""

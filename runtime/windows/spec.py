@@ -16,6 +16,23 @@ from ..frames.live_frames import LiveFrames, changed, join_intervals
 from ..frames.numbering import Numbering
 from ..frames.window_ranges import Coverage, Ints, Mask, PartialsView, Ranges, WindowIds
 
+WORDS: dict[str, Mapping[str, str] | tuple[str, ...]] = {
+    "closed": {"left": "for [start, end)", "right": "for (start, end]"},
+    "empty": ("skip", "emit"),
+    "min_fill": ("partial", "full"),
+    "emit": ("every", "on_change"),
+    "stamp": ("interval", "end", "start"),
+    "gaps": ("warn", "allow"),
+}
+"""The words that arguments of several kinds of windows can be."""
+BOUNDS = {
+    "left": "for [since, end)",
+    "right": "for (since, end]",
+    "both": "for [since, end]",
+    "neither": "for (since, end)",
+}
+"""The words of ``closed`` where windows need not follow one another."""
+
 TypeOf = Callable[[str, str], pa.DataType]
 """The type of a column by its name, for an argument that messages name."""
 
@@ -144,9 +161,15 @@ class Windows(ABC):
         """How many frames a window has, where it is always the same number."""
         return None
 
-    @abstractmethod
-    def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
-        """The frame of each event, never falling with time, and which events are in any window (None: all)."""
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
+        """The frame of each event, never falling with time, and which events are in any window (None: all).
+
+        A frame a row, or a frame a tick, where windows do not say otherwise.
+        """
+        if self.unit == "time":
+            return ticks, None
+        assert ranks is not None
+        return ranks, None
 
     def frames_unchecked(self, ticks: Ints) -> Ints:
         """The frames of times that lie between times already passed to :meth:`frames`: without its checks of range."""
@@ -202,9 +225,9 @@ class Windows(ABC):
     def describe(self) -> str:
         """The windows in words."""
 
-    @abstractmethod
     def describe_frames(self) -> str:
         """How the axis is cut, in words."""
+        return "one frame a row" if self.unit == "rows" else "one frame a time"
 
 
 def one_of(argument: str, value: object, choices: Mapping[str, str] | tuple[str, ...]) -> None:
@@ -214,6 +237,12 @@ def one_of(argument: str, value: object, choices: Mapping[str, str] | tuple[str,
             f"{word!r} {choices[word]}".strip() if isinstance(choices, Mapping) else repr(word) for word in choices
         ]
         raise QueryError(f"{argument} is {value!r}; expected {', '.join(words[:-1])} or {words[-1]}")
+
+
+def check_words(**arguments: str) -> None:
+    """QueryError unless each argument is one of its :data:`WORDS`."""
+    for argument, value in arguments.items():
+        one_of(argument, value, WORDS[argument])
 
 
 def whole(argument: str, value: object, least: int) -> int:

@@ -215,10 +215,12 @@ def test_sizes_beyond_int64(size: int) -> None:
 
 @pytest.mark.parametrize(("column", "bits"), [(INTEGER, 63), (TIMESTAMP, 63), (DATE, 31)])
 def test_overflow_guard_at_the_border(column: TimeColumn, bits: int) -> None:
-    overflow_guard(-(2**bits), 2**bits - 1, column)
-    for least, greatest in ((-(2**bits) - 1, 0), (0, 2**bits)):
+    ticks = np.array([-3, 4])
+    overflow_guard(ticks, 2**bits - 3, 2**bits - 5, column)
+    overflow_guard(ticks[:0], 2**bits, 2**bits, column)
+    for before, after in ((2**bits - 2, 0), (0, 2**bits - 4)):
         with pytest.raises(ColumnError, match="beyond the range"):
-            overflow_guard(least, greatest, column)
+            overflow_guard(ticks, before, after, column)
 
 
 def test_nulls() -> None:
