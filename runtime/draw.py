@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ..aggregators.errors import EngineError, QueryError
 from ..aggregators.sums.sums import Count
-from .columns.key_codes import encode, normalised, plain
+from .columns.key_codes import key_codes, normalised, plain
 from .columns.ticks import Duration, TimeColumn
 from .local import run
 from .plan.bind import bind
@@ -44,29 +44,7 @@ def draw(
     longest: Duration | None = None,
     ties: Sequence[str],
 ) -> Any:
-    """The picture of some events and the windows that they are in.
-
-    Parameters
-    ----------
-    spec
-        The windows.
-    table
-        At most 200 events.
-    time, by, until, longest, ties
-        Their columns, as ``ff.events`` has them.
-
-    Returns
-    -------
-    drawsvg.Drawing
-        Shown by notebooks; ``.as_svg()`` is its text, ``.save_svg(path)`` writes it.
-
-    Raises
-    ------
-    EngineError
-        If the library that draws is not installed.
-    QueryError
-        If there are too many events or windows, or none.
-    """
+    """What :meth:`Spec.draw` gives, of a table of events; its columns are named as for ``ff.events``."""
     try:
         import drawsvg as svg
     except ImportError as error:
@@ -101,11 +79,7 @@ class Picture:
         ends = events if plan.until is None else ticks_of(plan.times, table[plan.until.name])
         self.least = int(min(bounds[0].min(), events.min()))
         self.most = int(max(bounds[1].max(), ends.max()))
-        keys = key_rows(table, plan.by)
-        owners = np.zeros(len(result), np.int64)
-        if plan.by:
-            both = pa.concat_tables([table.select(plan.by), result.select(plan.by)])
-            owners = key_rows(both, plan.by)[len(table) :]
+        keys, owners = np.split(key_rows(plan, table, result), [len(table)])
         rows = int(keys.max()) + 1 + len(result)
         self.height = 3 * ROW + (ROW + GAP) * (rows + 2) + 2 * ROW
         self.drawing: drawsvg.Drawing = svg.Drawing(WIDTH, self.height)
@@ -201,13 +175,12 @@ def ticks_of(times: TimeColumn, column: pa.Array | pa.ChunkedArray) -> Ints:
     return times.ticks(plain(column, times.type if times.type == column.type else times.bound_type))
 
 
-def key_rows(table: pa.Table, by: Sequence[str]) -> Ints:
-    """The number of each row's key, in order of appearance."""
-    if not by:
-        return np.zeros(len(table), np.int64)
-    struct = [encode(normalised(plain(table[name], table[name].type)), ordered=False) for name in by]
-    codes = np.zeros(len(table), np.int64)
-    for column, size in struct:
-        codes = codes * max(size, 1) + column
+def key_rows(plan: Plan, *tables: pa.Table) -> Ints:
+    """The number of the key of each row of some tables, one after the other, in order of appearance."""
+    columns = [
+        normalised(pa.concat_arrays([plain(table[name], plan.result_schema.field(name).type) for table in tables]))
+        for name in plan.by
+    ]
+    codes, _ = key_codes(columns, sum(map(len, tables)), ordered=False)
     _, first, numbers = np.unique(codes, return_index=True, return_inverse=True)
     return np.argsort(np.argsort(first))[numbers]

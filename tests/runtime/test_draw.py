@@ -41,6 +41,7 @@ def test_sliding_windows_frames_and_events() -> None:
 
 def test_interval_events_by_key() -> None:
     table = pa.table({"a": [0, 4, 2], "b": [10, 8, 3], "k": ["x", "x", "y"]})
+    table = table.set_column(2, "k", table["k"].dictionary_encode())
     picture = ff.snapshot().draw(ff.events(table, time="a", by="k", until="b"))
     assert len(bars(picture)) == 4
     assert {"x", "y"} <= set(words(picture))
