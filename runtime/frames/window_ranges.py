@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -40,6 +40,11 @@ class Ranges(NamedTuple):
         low, high, row, start, end = (column[kept] for column in self[:5])
         return Ranges(low, high, row, start, end, None if self.at is None else self.at[kept])
 
+    def among(self, rows: Ints, count: int) -> Ranges:
+        """Windows over some of ``count`` rows as windows over all of them."""
+        low, high = _among(self.low, self.high, rows, count)
+        return self._replace(low=low, high=high, row=rows[self.row])
+
 
 class Coverage(NamedTuple):
     """Windows that are no ranges of rows: each row is in a run of windows.
@@ -61,6 +66,12 @@ class Coverage(NamedTuple):
         last = np.searchsorted(kept, self.last, side="right") - 1
         row, start, end = (column[kept] for column in self[2:5])
         return Coverage(first, last, row, start, end, None if self.at is None else self.at[kept])
+
+    def among(self, rows: Ints, count: int) -> Coverage:
+        """Windows over some of ``count`` rows as windows over all of them."""
+        first, last = np.ones(count, np.int64), np.zeros(count, np.int64)
+        first[rows], last[rows] = self.first, self.last
+        return self._replace(first=first, last=last, row=rows[self.row])
 
 
 class WindowIds(NamedTuple):
@@ -103,11 +114,22 @@ class PartialsView:
 
     def part(self, keys: slice, rows: slice, within: tuple[int, int] | None = None) -> PartialsView:
         """The view of some keys, and the rows of these, or some rows of one key."""
+        return self._of(rows, (self.starts[keys] - rows.start).clip(0), (key[keys] for key in self.keys), within)
+
+    def only(self, rows: Ints) -> PartialsView:
+        """The view of some rows, in their order."""
+        key = self.key[rows]
+        starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])[: len(key)])
+        return self._of(rows, starts, (column.take(pa.array(key[starts])) for column in self.keys), self.within)
+
+    def _of(
+        self, rows: slice | Ints, starts: Ints, keys: Iterable[pa.Array], within: tuple[int, int] | None
+    ) -> PartialsView:
         return PartialsView(
             self.frames[rows],
-            (self.starts[keys] - rows.start).clip(0),
+            starts,
             {name: values[rows] for name, values in self.window_inputs.items()},
-            tuple(key[keys] for key in self.keys),
+            tuple(keys),
             within,
             None if self.inside is None else self.inside[rows],
             None if self.ids is None else WindowIds(self.ids.first[rows], self.ids.last[rows]),
@@ -162,24 +184,14 @@ def ranges_by_id(windows: str, partials: PartialsView, first: Ints, last: Ints, 
     empty
         ``"emit"`` for all windows from a key's first to its last, ``"skip"`` for those with events.
     """
-    covered = np.flatnonzero(first <= last)
-    if len(covered) == len(first):
-        return _ranges_by_id(windows, WindowIds(first, last), partials.starts, empty, partials.within)
-    key = partials.key[covered]
-    anew = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])[: len(key)])
-    found = _ranges_by_id(windows, WindowIds(first[covered], last[covered]), anew, empty, partials.within)
-    rows = np.append(covered, len(first))
-    low, filled = rows[found.low], found.high > found.low
-    high = np.where(filled, rows[found.high - 1] + 1, low)
-    return RangesById(low, high, rows[found.row], found.number)
-
-
-def _ranges_by_id(windows: str, of: WindowIds, starts: Ints, empty: str, within: tuple[int, int] | None) -> RangesById:
-    rows = len(of.first)
+    rows, starts, within = len(first), partials.starts, partials.within
     if not rows:
-        none = np.empty(0, np.int64)
-        return RangesById(none, none, none, none)
-    first, last, begin = of.first, of.last, entering(of, starts, empty)
+        return RangesById(first, first, first, first)
+    covered = np.flatnonzero(first <= last)
+    if len(covered) < rows:
+        found = ranges_by_id(windows, partials.only(covered), first[covered], last[covered], empty)
+        return RangesById(*_among(found.low, found.high, covered, rows), covered[found.row], found.number)
+    begin = entering(WindowIds(first, last), starts, empty)
     ends = np.append(starts[1:], rows) - 1
     stop = np.empty_like(last)  # the first window that a later frame is in
     stop[:-1] = first[1:]
@@ -201,6 +213,13 @@ def _ranges_by_id(windows: str, of: WindowIds, starts: Ints, empty: str, within:
     before = np.cumsum(count) - count
     number = np.arange(len(low)) - np.repeat(before - begin, count)
     return RangesById(np.minimum(low, high), high, low, number)
+
+
+def _among(low: Ints, high: Ints, rows: Ints, count: int) -> tuple[Ints, Ints]:
+    """Ranges over some of ``count`` rows as ranges over all of them."""
+    rows = np.append(rows, count)
+    low, filled = rows[low], high > low
+    return low, np.where(filled, rows[high - 1] + 1, low)
 
 
 def entering(of: WindowIds, starts: Ints, empty: str) -> Ints:
@@ -251,10 +270,6 @@ class Steps:
         second = shifted - step * self.every >= self.rest
         return 2 * step + second, None if self.steps else ~second
 
-    def step_of(self, frames: Ints) -> Ints:
-        """The step that each frame is in."""
-        return frames >> 1 if self.rest else frames
-
     def frame_bounds(self, frames: Ints) -> tuple[Ints, Ints]:
         """Where each frame starts and ends."""
         if not self.rest:
@@ -275,7 +290,7 @@ class Steps:
         """The windows over partials; with ``min_fill="full"`` those that begin with the key's first step or later."""
         found = ranges_by_id(windows, partials, *(partials.ids or self.windows_of(partials.frames)), empty)
         if min_fill == "full" and len(found.number):
-            first = self.step_of(partials.frames[partials.starts])
+            first = partials.frames[partials.starts] >> int(self.rest > 0)
             found = found.where(found.number >= first[partials.key[found.row]])
         return found
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.errors import ColumnError
 from ..columns.ticks import TimeColumn
-from ..frames.window_ranges import Mask, WindowIds
+from ..frames.window_ranges import Mask
 from ..windows import Coverage, Ints, PartialsView, Ranges, Windows
 from ..windows.from_table import Anchored
 from .window_inputs import RANK, UNTIL_TICK
@@ -119,35 +119,12 @@ class Axis:
     def ranges(self, number: int, view: PartialsView) -> Ranges | Coverage:
         """The windows of one kind over its view of partials; those of some numbers, if it has such."""
         windows = self.windows[number]
-        found = windows.ranges(view) if view.inside is None or view.inside.all() else self._inside(windows, view)
+        if view.inside is None or view.inside.all():
+            found = windows.ranges(view)
+        else:  # partials that are in no window of this kind must not be in the midst of one
+            rows = np.flatnonzero(view.inside)
+            found = windows.ranges(view.only(rows)).among(rows, len(view.frames))
         return found if (windows.emit, windows.stamp) == ("every", "interval") else windows.emitted(found, view)
-
-    def _inside(self, windows: Windows, view: PartialsView) -> Ranges | Coverage:
-        """The windows over the partials that are in any: others must not be in the midst of one."""
-        assert view.inside is not None
-        rows = np.flatnonzero(view.inside)
-        key = view.key[rows]
-        anew = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])[: len(key)])
-        found = windows.ranges(
-            PartialsView(
-                view.frames[rows],
-                anew,
-                {name: values[rows] for name, values in view.window_inputs.items()},
-                tuple(column.take(pa.array(key[anew])) for column in view.keys),
-                view.within,
-                None,
-                None if view.ids is None else WindowIds(view.ids.first[rows], view.ids.last[rows]),
-            )
-        )
-        if isinstance(found, Coverage):
-            first, last = np.ones(len(view.frames), np.int64), np.zeros(len(view.frames), np.int64)
-            first[rows], last[rows] = found.first, found.last
-            return found._replace(first=first, last=last, row=rows[found.row])
-        rows = np.append(rows, len(view.frames))
-        filled = found.high > found.low
-        low = rows[found.low]
-        high = np.where(filled, rows[found.high - 1] + 1, low)
-        return found._replace(low=low, high=high, row=rows[found.row])
 
     def describe_frames(self) -> str:
         """How the axis is cut, in words."""

@@ -135,20 +135,15 @@ def windows_from(
     {'at': [0, 1, 3], 'x': [3, 6, 7]}
     """
     keys = (by,) if isinstance(by, str) else tuple(by or ())
-    for argument, name in (
-        ("start", start),
-        ("end", end),
-        ("at", at),
-        ("obsolete", obsolete),
-        *(("by", k) for k in keys),
-    ):
+    names = [("start", start), ("end", end), ("at", at), ("obsolete", obsolete), *(("by", key) for key in keys)]
+    for argument, name in names:
         if name is not None and name not in anchors.column_names:
             raise ColumnError(
                 f"{argument} names {name!r}, which the anchors lack; {nearest(str(name), anchors.column_names)}"
             )
     one_of("closed", closed, BOUNDS)
     check_words(empty=empty)
-    used = list(dict.fromkeys(name for name in (start, end, at, obsolete, *keys) if name is not None))
+    used = list(dict.fromkeys(name for _, name in names if name is not None))
     return FromAnchors(anchors.select(used), start, end, keys, at or start, obsolete, closed, empty)
 
 
