@@ -70,11 +70,11 @@ def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return whole if isinstance(whole, pa.Array) else pa.concat_arrays(whole.chunks)  # too large for one array
 
 
-def require_key(name: str, type: pa.DataType) -> None:
-    """ColumnError unless values of a type can be keys."""
+def require_key(name: str, type: pa.DataType, argument: str = "by=") -> None:
+    """ColumnError unless values of a type can be keys, and sorted."""
     if pa.types.is_nested(type) or pa.types.is_union(type) or pa.types.is_interval(type):
         raise ColumnError(
-            f"by= names {name!r}, which is {type}; expected numbers, strings, binaries, booleans, dates, "
+            f"{argument} names {name!r}, which is {type}; expected numbers, strings, binaries, booleans, dates, "
             "timestamps or decimals"
         )
 

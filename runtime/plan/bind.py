@@ -90,7 +90,7 @@ def bind(
     window_inputs = {f"#{name}": window_input(name) for name in axis.window_inputs}
     window_inputs |= {f"#{name}": window_input(name, type_of(events, name, "the windows")) for name in axis.columns}
     for name in ties:
-        require_order(name, type_of(events, name, "ties="))
+        require_key(name, type_of(events, name, "ties="), "ties=")
     inputs = (column for operation in outputs.values() for column in operation.columns)
     read = dict.fromkeys([time, *([until] if until else []), *by, *ties, *axis.columns, *inputs])
     rank = [pa.field(RANK, pa.int64())] if axis.unit == "rows" else []
@@ -112,14 +112,6 @@ def bind(
         partials_schema=partials_schema(keys, window_inputs | bound, ends is not None),
         result_schema=pa.schema([*keys, pa.field(WINDOW, bounds, False), *at, *results]),
     )
-
-
-def require_order(name: str, type: pa.DataType) -> None:
-    """ColumnError unless events can be sorted by a column of a type."""
-    try:
-        require_key(name, type)
-    except ColumnError as error:
-        raise ColumnError(str(error).replace("by=", "ties=", 1)) from None
 
 
 def check_intervals(specs: Sequence[Spec], until: str | None) -> None:

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.errors import ColumnError
+from ..columns.key_codes import edges
 from ..columns.ticks import TimeColumn
 from ..frames.window_ranges import Mask
 from ..windows import Coverage, Ints, PartialsView, Ranges, Windows
@@ -88,7 +89,7 @@ class Axis:
         frames, inside = self.windows[0].frames(ticks, ranks)
         for each in self.windows[1:]:
             more, also = each.frames(ticks, ranks)
-            if len(frames) and max(map(abs, _ends(frames))) + max(map(abs, _ends(more))) >= 1 << 62:
+            if len(frames) and max(map(abs, edges(frames))) + max(map(abs, edges(more))) >= 1 << 62:
                 raise ColumnError(
                     f"the times {each.time.name!r} are too large for several windows in one pass; expected times "
                     "nearer to zero, or a query for each"
@@ -132,10 +133,6 @@ class Axis:
             return self.windows[0].describe_frames()
         cuts = "; ".join(dict.fromkeys(each.describe_frames() for each in self.windows))
         return f"cut wherever any of {len(self.windows)} kinds of windows is, and shared by them: {cuts}"
-
-
-def _ends(values: Ints) -> tuple[int, int]:
-    return int(values.min()), int(values.max())
 
 
 @dataclass(frozen=True)

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ...aggregators.errors import EngineError
 from .arrow import BATCH_ROWS, Readers, Source
@@ -47,24 +44,43 @@ class FileSource(Source):
         super().__init__(with_json_times(files, data) if files.format == "json" and files.schema is None else data)
 
     def readers(self, columns: Sequence[str], dictionaries: Sequence[str]) -> Readers | None:
-        """See :meth:`Source.readers`: None unless the files are of Parquet and on this machine."""
+        """See :meth:`Source.readers`: None unless the files are of Parquet, on this machine, and have the columns."""
         if not self._is_local_parquet:
             return None
         data = with_dictionaries(self.data, dictionaries) if self.condition is None else self.data
-        parts: list[list[ds.ParquetFileFragment]] = []
+        needed = list(dict.fromkeys([*columns, *columns_of(self.condition, self.schema)]))
+        parts: list[dict[str, tuple[ds.ParquetFileFragment, list[int]]]] = []
         rows = BATCH_ROWS
         for file in data.get_fragments(self.condition):
-            for group in file.split_by_row_group(self.condition, data.schema):
-                own = sum(each.num_rows for each in group.row_groups)
-                if rows + own > BATCH_ROWS:
-                    parts.append([])
+            types = dict(zip(file.physical_schema.names, file.physical_schema.types, strict=True))
+            if any(types.get(name) != data.schema.field(name).type for name in needed):
+                return None
+            for group in (file if self.condition is None else file.subset(self.condition, data.schema)).row_groups:
+                if rows + group.num_rows > BATCH_ROWS:
+                    parts.append({})
                     rows = 0
-                parts[-1].append(group)
-                rows += own
+                parts[-1].setdefault(file.path, (file, []))[1].append(group.id)
+                rows += group.num_rows
         # A single part is read by one thread, and so its columns by several threads of pyarrow.
-        read = RowGroups(data.schema, columns, self.condition, threads=len(parts) == 1)
+        read = partial(self._row_groups, columns, needed, len(parts) == 1)
         # One thread more than cores: numpy holds the interpreter for some of its work, and the other threads wait.
-        return Readers([partial(read, groups) for groups in parts], pa.cpu_count() + 1) if parts else None
+        return Readers([partial(read, part.values()) for part in parts], pa.cpu_count() + 1) if parts else None
+
+    def _row_groups(
+        self,
+        columns: Sequence[str],
+        needed: Sequence[str],
+        threads: bool,
+        part: Iterable[tuple[ds.ParquetFileFragment, list[int]]],
+    ) -> Iterator[pa.RecordBatch]:
+        """The events of row groups of files, with some columns; those needed are these and what the condition names."""
+        for file, groups in part:
+            for batch in readable(decoded_in(file, needed, groups, threads)):
+                if self.condition is None:
+                    yield batch
+                else:
+                    yield from pa.table(batch).filter(self.condition).select(columns).to_batches()
+                del batch  # or it would be held while the next one is read
 
     @cached_property
     def _is_local_parquet(self) -> bool:
@@ -78,76 +94,22 @@ class FileSource(Source):
         return pa.RecordBatchReader.from_batches(found.schema, readable(found))
 
 
-@dataclass(frozen=True)
-class RowGroups:
-    """Reads row groups of Parquet on this machine.
+def decoded_in(
+    file: ds.ParquetFileFragment, columns: Sequence[str], groups: Sequence[int], threads: bool
+) -> Iterator[pa.RecordBatch]:
+    """Columns of row groups of a file; see :func:`decoded`."""
+    import pyarrow.parquet as pq
 
-    Parameters
-    ----------
-    schema
-        The columns of the whole data set.
-    columns
-        The names of those that are wanted.
-    condition
-        What must be true of an event.
-    threads
-        Whether threads of pyarrow decode columns side by side.
-    """
-
-    schema: pa.Schema
-    columns: Sequence[str]
-    condition: pc.Expression | None
-    threads: bool
-
-    def __call__(self, groups: Iterable[ds.ParquetFileFragment]) -> Iterator[pa.RecordBatch]:
-        """The events of some row groups that meet the condition, in their order."""
-        return readable(self._read(groups))
-
-    def _read(self, groups: Iterable[ds.ParquetFileFragment]) -> Iterator[pa.RecordBatch]:
-        for _, of_file in itertools.groupby(groups, lambda group: group.path):
-            file, *more = of_file
-            if self._is_plain(file):
-                yield from self._decoded(file, [each.id for group in (file, *more) for each in group.row_groups])
-            else:
-                for group in (file, *more):
-                    yield from self._scanned(group)
-
-    @cached_property
-    def _needed(self) -> list[str]:
-        """The columns wanted and those that the condition names."""
-        return list(dict.fromkeys([*self.columns, *columns_of(self.condition, self.schema)]))
-
-    def _is_plain(self, file: ds.ParquetFileFragment) -> bool:
-        """Whether a file has the columns itself, with the types of the data set."""
-        own = file.physical_schema
-        return all(
-            own.get_all_field_indices(name) and own.field(name) == self.schema.field(name) for name in self._needed
-        )
-
-    def _decoded(self, file: ds.ParquetFileFragment, groups: Sequence[int]) -> Iterator[pa.RecordBatch]:
-        import pyarrow.parquet as pq
-
-        large = max(file.metadata.row_group(number).total_byte_size for number in groups) > BUFFERED_BYTES
-        with pq.ParquetFile(
-            file.path,
-            metadata=file.metadata,
-            filesystem=file.filesystem,
-            read_dictionary=list(file.format.read_options.dictionary_columns),
-            pre_buffer=False,
-            buffer_size=BUFFER_BYTES if large else 0,
-        ) as opened:
-            for batch in decoded(opened, file.path, self._needed, groups, self.threads):
-                if self.condition is None:
-                    yield batch
-                else:
-                    yield from pa.table(batch).filter(self.condition).select(self.columns).to_batches()
-                del batch  # or it would be held while the next one is read
-
-    def _scanned(self, group: ds.ParquetFileFragment) -> Iterator[pa.RecordBatch]:
-        """With columns that the file lacks or has as another type: the whole row group is decoded at once."""
-        options = {"batch_size": BATCH_ROWS, "use_threads": False} | unbuffered()
-        scanner = group.scanner(schema=self.schema, columns=list(self.columns), filter=self.condition, **options)
-        yield from scanner.to_reader()
+    large = max(file.metadata.row_group(number).total_byte_size for number in groups) > BUFFERED_BYTES
+    with pq.ParquetFile(
+        file.path,
+        metadata=file.metadata,
+        filesystem=file.filesystem,
+        read_dictionary=list(file.format.read_options.dictionary_columns),
+        pre_buffer=False,
+        buffer_size=BUFFER_BYTES if large else 0,
+    ) as opened:
+        yield from decoded(opened, file.path, columns, groups, threads)
 
 
 def readable(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -144,23 +143,16 @@ def _numbers(
 @cache
 def polars() -> Any:
     """Polars, or None where it is not installed or too old; made with as many threads as pyarrow has."""
-    try:
-        with _settings({"POLARS_MAX_THREADS": str(pa.cpu_count()), "_RJEM_MALLOC_CONF": MEMORY}):
-            import polars
-
-            polars.thread_pool_size()  # they are made here, and stay as they are
-    except ImportError:
-        return None
-    return polars if hasattr(polars.LazyFrame, "collect_batches") else None
-
-
-@contextmanager
-def _settings(wanted: Mapping[str, str]) -> Iterator[None]:
-    """Environment variables for the import of Polars, except those that are set; none once it is imported."""
+    wanted = {"POLARS_MAX_THREADS": str(pa.cpu_count()), "_RJEM_MALLOC_CONF": MEMORY}
     ours = {} if "polars" in sys.modules else {name: how for name, how in wanted.items() if name not in os.environ}
     os.environ.update(ours)
     try:
-        yield
+        import polars
+
+        polars.thread_pool_size()  # they are made here, and stay as they are
+    except ImportError:
+        return None
     finally:
         for name in ours:
             del os.environ[name]
+    return polars if hasattr(polars.LazyFrame, "collect_batches") else None
