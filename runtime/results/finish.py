@@ -142,8 +142,8 @@ def chunks(plan: Plan, merged: Partials, windows: int) -> Iterator[Chunk]:
     merged
         Merged partials.
     windows
-        About how many windows a chunk has. A key with more is a chunk of its own,
-        and is cut into several where its windows are numbered: sliding, calendar and cumulating ones.
+        About how many windows a chunk has. A key with more is a chunk of its own, and is cut into several where its
+        windows are numbered: sliding, calendar and cumulating ones.
     """
     views, starts = views_of(plan, merged), merged.starts
     assert starts is not None
@@ -211,26 +211,14 @@ def windows_of_keys(plan: Plan, views: list[PartialsView]) -> NDArray[np.float64
             total += np.add.reduceat(windows_of_rows(view, view.ids, windows)[1], starts)
         else:
             total += view.ends - starts
-        if plan.until is not None:
-            break
     return total
 
 
 def result_bytes(plan: Plan, merged: Partials) -> float:
-    """About how many bytes the results of merged partials take; columns of no fixed width count as nothing."""
+    """About how many bytes the results of merged partials take; of lists and strings, only where each ends."""
     if not len(merged):
         return 0.0
-    keys = len(plan.by)
-    row = sum(map(width, plan.result_schema.types[keys:]))
+    keys, some = len(plan.by), 1 << 10
+    row = sum(pa.nulls(some, kind).nbytes for kind in plan.result_schema.types[keys:]) / some
     own = sum(column.nbytes for column in merged.table.columns[:keys]) / len(merged)
     return float(windows_of_keys(plan, views_of(plan, merged)).sum() * (row + own))
-
-
-def width(kind: pa.DataType) -> float:
-    """The bytes of a value; 0 where they differ."""
-    if pa.types.is_struct(kind):
-        return sum(width(field.type) for field in kind)
-    try:
-        return float(kind.bit_width / 8)
-    except ValueError:
-        return 0.0
