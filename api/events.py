@@ -110,10 +110,9 @@ def together(**inputs: Events) -> Events:
     common = check_roles(roles)
     first = next(iter(inputs.values()))
     for name, events in inputs.items():
-        if events.null_time != first.null_time:
-            raise QueryError(f"null_time of the input {name!r} is {events.null_time!r}; expected one for all inputs")
-        if events.longest != first.longest:
-            raise QueryError(f"longest of the input {name!r} is {events.longest!r}; expected one for all inputs")
+        for option in ("null_time", "longest"):
+            if (found := getattr(events, option)) != getattr(first, option):
+                raise QueryError(f"{option} of the input {name!r} is {found!r}; expected one for all inputs")
     engine = engines.together({name: events.engine for name, events in inputs.items()}, roles)
     ties = tuple(f"{name}.{column}" for name, events in inputs.items() for column in events.ties)
     return replace(first, engine=engine, time=common.time, by=common.by, until=common.until, ties=ties)

@@ -8,7 +8,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -40,14 +40,6 @@ STAGES = (
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
-
-
-class Accumulated(NamedTuple):
-    """What comes of one reader: its events, those of them without a time, and their partials."""
-
-    events: int
-    nulls: int
-    partials: list[Partials]
 
 
 class LocalEngine:
@@ -93,10 +85,11 @@ def run(source: Source, plan: Plan) -> pa.Table:
     """
     partials = [Partials(plan.partials_schema.empty_table())]
     nulls = events = 0
-    for found in accumulate_readers(plan, readers_of(source, plan)):
-        events += found.events
-        nulls += found.nulls
-        partials += found.partials
+    readers = readers_of(source, plan)
+    for count, without, found in in_order(partial(accumulate_reader, plan), readers.readers, readers.threads):
+        events += count
+        nulls += without
+        partials += found
         # As many new ones as there are merged ones: each is merged a few times only.
         if sum(map(len, partials[1:])) > max(PENDING_PARTIALS, len(partials[0])):
             partials = [merge(plan, partials)]
@@ -109,19 +102,12 @@ def run(source: Source, plan: Plan) -> pa.Table:
     return pa.concat_tables(results(plan, merge(plan, [empty_key_partials(plan), *partials])))
 
 
-def accumulate_readers(plan: Plan, readers: Readers) -> Iterator[Accumulated]:
-    """What comes of each reader, in the order of the readers, which is that of the batch ranks."""
-    numbers = itertools.count()
+def accumulate_reader(plan: Plan, number: int, read: Reader) -> tuple[int, int, list[Partials]]:
+    """How many events a reader gives, how many of them have no time, and their partials.
 
-    def numbered(read: Reader) -> tuple[int, Reader]:  # enumerate would hold a reader while the next one is made
-        return next(numbers), read
-
-    return in_order(partial(accumulate_reader, plan), map(numbered, readers.readers), readers.threads)
-
-
-def accumulate_reader(plan: Plan, numbered: tuple[int, Reader]) -> Accumulated:
-    """The partials of one reader's events; with ``null_time="error"``, those in front of the first null time."""
-    number, read = numbered
+    With ``null_time="error"`` they are those in front of the first null time. The batches are ranked by the reader's
+    number.
+    """
     events = nulls = 0
 
     def counted() -> Iterator[pa.RecordBatch | pa.Table]:
@@ -135,7 +121,7 @@ def accumulate_reader(plan: Plan, numbered: tuple[int, Reader]) -> Accumulated:
 
     ranks = itertools.count(number << 24)
     partials = list(in_portions(lambda portion: accumulate(plan, portion, next(ranks)), counted()))
-    return Accumulated(events, nulls, partials)
+    return events, nulls, partials
 
 
 def readers_of(source: Source, plan: Plan) -> Readers:
@@ -199,8 +185,8 @@ def row_numbers(codes: Ints, order: NDArray[np.intp]) -> Ints:
     return numbers
 
 
-def in_order(function: Callable[[Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
-    """A function's results for items, in the order of the items; a single one takes no thread.
+def in_order(function: Callable[[int, Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+    """A function's results for items and their numbers, in the order of the items; a single one takes no thread.
 
     numpy and pyarrow release the interpreter for most of their work, so that threads are enough. An item is free once
     the function is done with it.
@@ -210,8 +196,9 @@ def in_order(function: Callable[[Item], Result], items: Iterable[Item], threads:
     threads
         How many items are worked on at a time, at most; one more is held.
     """
+    numbers = itertools.count()  # enumerate would hold an item while the next one is made
     if threads < 2:
-        yield from map(function, items)
+        yield from map(function, numbers, items)
         return
     rest = iter(items)
     first = deque(itertools.islice(rest, 2))
@@ -222,13 +209,13 @@ def in_order(function: Callable[[Item], Result], items: Iterable[Item], threads:
         yield from rest
 
     if len(first) < 2:
-        yield from map(function, first)
+        yield from map(function, numbers, first)
         return
     with ThreadPoolExecutor(threads, "framefold") as pool:
         waiting: deque[Future[Result]] = deque()
         try:
             for item in both():
-                waiting.append(pool.submit(function, item))
+                waiting.append(pool.submit(function, next(numbers), item))
                 del item  # or it would be held while the next one is made
                 if len(waiting) > threads:
                     yield waiting.popleft().result()

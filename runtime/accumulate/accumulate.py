@@ -192,16 +192,7 @@ def assign(columns: Sequence[Coded], rows: int, *, counting: bool = True, in_pla
     if size > max(MAX_SPARSE, rows):
         return by_sorting(columns, rows)
     index = columns[0].codes if in_place else np.empty(rows, np.intp) if columns else np.zeros(rows, np.intp)
-    if counting or size > rows // ROWS_PER_GROUP:
-        return by_counting(index, columns, size)
-    return all_possible(index, columns, size)
-
-
-def all_possible(index: NDArray[np.intp], columns: Sequence[Coded], size: int) -> Groups:
-    """Groups of all possible codes, whether they have a row or not; ``index`` is filled."""
-    for start in range(0, len(index), BLOCK):
-        codes_of_block(index, columns, start)
-    return Groups(index, size, None, values_of(columns, np.arange(size)))
+    return by_counting(index, columns, size, counting or size > rows // ROWS_PER_GROUP)
 
 
 def codes_of_block(index: NDArray[np.intp], columns: Sequence[Coded], start: int) -> NDArray[np.intp]:
@@ -223,11 +214,15 @@ def codes_of_block(index: NDArray[np.intp], columns: Sequence[Coded], start: int
     return part
 
 
-def by_counting(index: NDArray[np.intp], columns: Sequence[Coded], size: int) -> Groups:
-    """The groups that have a row, of at most ``size``; ``index`` is filled."""
-    counts = np.zeros(size, np.int64)
+def by_counting(index: NDArray[np.intp], columns: Sequence[Coded], size: int, counting: bool) -> Groups:
+    """The groups of :func:`assign` where ``size``, how many are possible, is small; ``index`` is filled."""
+    counts = np.zeros(size, np.int64) if counting else None
     for start in range(0, len(index), BLOCK):
-        np.add.at(counts, codes_of_block(index, columns, start), 1)
+        codes = codes_of_block(index, columns, start)
+        if counts is not None:
+            np.add.at(counts, codes, 1)
+    if counts is None:
+        return Groups(index, size, None, values_of(columns, np.arange(size)))
     codes = np.flatnonzero(counts)
     if len(codes) < size:
         places = np.zeros(size, np.intp)

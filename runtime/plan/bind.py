@@ -46,8 +46,6 @@ def bind(
     OperationError
         If an operation breaks its contract in a trial.
     """
-    if null_time not in ("error", "drop"):
-        raise QueryError(f"null_time is {null_time!r}; expected 'error' or 'drop'")
     times = TimeColumn(time, type_of(events, time, "time="))
     for position, name in enumerate(by):
         require_key(name, type_of(events, name, "by="))

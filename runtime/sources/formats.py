@@ -54,23 +54,22 @@ class Layout:
         """The bytes of each row group that are read for some columns."""
         if self.metadata is None:
             return list(self.sizes)
-        chunks = self._chunks(columns)
-        return [sum(group.column(at).total_compressed_size for at, _ in chunks) for group in self._groups()]
+        return [sum(chunk.total_compressed_size for chunk, _ in group) for group in self._chunks(columns)]
 
     def guarantees(self, columns: pa.Schema) -> list[pc.Expression | None]:
         """What is known of some columns in each row group."""
         if self.metadata is None:
             return [None] * len(self.sizes)
-        fields = [(at, columns.field(name)) for at, name in self._chunks(columns.names)]
-        return [all_of([bounds(group.column(at).statistics, each) for at, each in fields]) for group in self._groups()]
+        return [
+            all_of([bounds(chunk.statistics, columns.field(name)) for chunk, name in group])
+            for group in self._chunks(columns.names)
+        ]
 
-    def _chunks(self, columns: Sequence[str]) -> list[tuple[int, str]]:
-        """The places and the names of columns in a row group of Parquet."""
+    def _chunks(self, columns: Sequence[str]) -> Iterator[list[tuple[Any, str]]]:
+        """What Parquet says of some columns in each row group, with their names."""
         leaves = [self.metadata.schema.column(at).path for at in range(self.metadata.num_columns)]
-        return [(at, leaf) for at, leaf in enumerate(leaves) if leaf in columns]
-
-    def _groups(self) -> Iterator[Any]:
-        return map(self.metadata.row_group, range(self.metadata.num_row_groups))
+        for group in map(self.metadata.row_group, range(self.metadata.num_row_groups)):
+            yield [(group.column(at), leaf) for at, leaf in enumerate(leaves) if leaf in columns]
 
 
 class Format(ABC):

@@ -69,12 +69,12 @@ def test_frames_without_events_leave_nothing(names: list[str], monkeypatch: pyte
     expected = stages.accumulate(asked, events(), 0)
     made = []
 
-    def all_possible(*arguments: Any) -> accumulate.Groups:
-        made.append(real(*arguments))
+    def assign(*arguments: Any, **options: Any) -> accumulate.Groups:
+        made.append(real(*arguments, **options))
         return made[-1]
 
-    real = accumulate.all_possible
-    monkeypatch.setattr(accumulate, "all_possible", all_possible)
+    real = accumulate.assign
+    monkeypatch.setattr(accumulate, "assign", assign)
     monkeypatch.setattr(accumulate, "ROWS_PER_GROUP", 1)
     found = stages.accumulate(asked, events(), 0)
     assert len(made) == 1
@@ -95,10 +95,14 @@ class Plain(ff.Sum):
 
 @pytest.mark.parametrize("operation", [Plain("x"), ff.Skewness("x"), ff.First("x"), ff.Sum("n").then(np.negative)])
 def test_others_are_never_given_empty_frames(operation: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    def all_possible(*arguments: Any) -> accumulate.Groups:
-        raise AssertionError("groups were not counted")
+    def assign(*arguments: Any, **options: Any) -> accumulate.Groups:
+        groups = real(*arguments, **options)
+        assert groups.counts is not None
+        assert groups.counts.all()
+        return groups
 
-    monkeypatch.setattr(accumulate, "all_possible", all_possible)
+    real = accumulate.assign
+    monkeypatch.setattr(accumulate, "assign", assign)
     monkeypatch.setattr(accumulate, "ROWS_PER_GROUP", 1)
     assert len(stages.accumulate(query({"other": operation, "rows": ff.Count()}), events(), 0))
 

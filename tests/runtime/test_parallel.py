@@ -15,7 +15,7 @@ import pytest
 import framefold as ff
 from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.runtime import local
-from framefold.runtime.local import accumulate_readers, in_order, is_library_code
+from framefold.runtime.local import accumulate_reader, in_order, is_library_code
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.sources.arrow import Readers
 
@@ -29,7 +29,8 @@ def test_results_come_in_the_order_of_the_items_and_few_items_wait() -> None:
             taken += 1
             yield number
 
-    def slow_at_first(number: int) -> int:
+    def slow_at_first(place: int, number: int) -> int:
+        assert place == number
         time.sleep(0.01 if number < 3 else 0)
         return number
 
@@ -40,7 +41,7 @@ def test_results_come_in_the_order_of_the_items_and_few_items_wait() -> None:
 
 
 def test_the_first_error_comes_through_and_the_rest_is_left() -> None:
-    def fails_at_two(number: int) -> int:
+    def fails_at_two(place: int, number: int) -> int:
         if number >= 2:
             raise ValueError(number)
         return number
@@ -104,5 +105,6 @@ def test_events_are_let_go_of_while_later_ones_are_read(threads: int) -> None:
             del batch
 
     readers = Readers(map(lambda batch: partial(list, [batch]), batches()), threads)  # noqa: C417
-    assert sum(piece.events for piece in accumulate_readers(query, readers)) == 12
+    found = in_order(partial(accumulate_reader, query), readers.readers, readers.threads)
+    assert sum(events for events, *_ in found) == 12
     assert alive == [0] * 12
