@@ -18,7 +18,7 @@ from ..contract.frames import Frames
 from ..contract.operation import State
 from ..numeric.native import loops
 from ..states.arrays import Floats, Index, Ints
-from ..states.double_double import add, difference, halves, product, quotient
+from ..states.double_double import add, halves, product, quotient
 from ..states.fields import two_sum
 from .grid_deviations import gridded
 from .scaled_means import exponent_of
@@ -31,11 +31,8 @@ ORDINARY = 2.0**420
 
 LARGEST = float(np.finfo(np.float64).max)
 
-BLOCK = 1 << 16
+BLOCK = 1 << 13
 """Rows worked on at a time, so that intermediate columns stay in the cache."""
-
-HALF_FLOAT = 2.0**26
-"""Counts below this fit half a float."""
 
 UNIT = 600
 """Deviations of level 1 are kept divided by ``2**UNIT``, those of level -1 (tiny ones) multiplied by it."""
@@ -132,7 +129,7 @@ class Deviations:
         if not self.count.all():
             centre = np.where(self.count == 0, other.centre, self.centre)
             left = Deviations(self.count, centre, *self._sums(), self.level)
-        apart, low = difference(other.centre, left.centre)
+        apart, low = two_sum(other.centre, -left.centre)
         size = np.abs(apart)
         ordinary = size.max(initial=0.0) < ORDINARY and not (
             size.min(initial=1.0) < 1 / ORDINARY and ((size < 1 / ORDINARY) & (size > 0)).any()
@@ -158,28 +155,16 @@ class Deviations:
         count = other.count.astype(np.float64)
         upper, lower = halves(apart)
         lower += low
+        many, rest = halves(count)
         shift = count * apart
-        if count.max(initial=0.0) < HALF_FLOAT:
-            shift_low = count * upper
-            shift_low -= shift
-        else:
-            many, rest = halves(count)
-            shift_low = many * upper
-            shift_low -= shift
-            shift_low += rest * upper
-        shift_low += count * lower
+        shift_low = many * upper - shift + rest * upper + count * lower
         moved, moved_low = add(other.sum, other.sum_low, shift, shift_low)
         total, total_low = add(self.sum, self.sum_low, moved, moved_low)
         twice, twice_low = add(moved, moved_low, other.sum, other.sum_low)
         more = apart * twice
         twice_upper, twice_lower = halves(twice)
         twice_lower += twice_low
-        twice_lower *= upper
-        lower *= twice
-        more_low = upper * twice_upper
-        more_low -= more
-        more_low += twice_lower
-        more_low += lower
+        more_low = upper * twice_upper - more + twice_lower * upper + lower * twice
         squares, squares_low = add(other.squares, other.squares_low, more, more_low)
         squares, squares_low = add(self.squares, self.squares_low, squares, squares_low)
         return Deviations(self.count + other.count, self.centre, total, total_low, squares, squares_low, self.level)
@@ -189,7 +174,7 @@ class Deviations:
         count = np.maximum(self.count, 1).astype(np.float64)
         square, lost = product(self.sum, self.sum)
         part, part_low = quotient(square, lost + 2 * self.sum * self.sum_low, count)
-        squares, lost = difference(self.squares, part)
+        squares, lost = two_sum(self.squares, -part)
         high, low = quotient(squares, self.squares_low - part_low + lost, np.maximum(count - ddof, 1))
         some = ~(high + low <= 0)
         return np.where(some, high, 0.0), np.where(some, low, 0.0)
@@ -219,38 +204,19 @@ def about(frames: Frames, values: Floats, count: Ints, centre: Floats) -> Deviat
     size = frames.size
     blocks = [slice(start, start + BLOCK) for start in range(0, len(values), BLOCK)]
     deviation, lost = np.empty_like(values), np.empty_like(values)
-    one, two, three = np.empty((3, min(BLOCK, len(values))))
     rough, sums = np.zeros(size), np.zeros((4, size))
     for rows in blocks:
-        index, high, low = frames.index[rows], deviation[rows], lost[rows]
-        base, virtual = one[: len(index)], two[: len(index)]
-        np.take(centre, index, out=base, mode="clip")
-        # As `difference` does it, in place: a new array for each of its steps would take longer than the step.
-        np.subtract(values[rows], base, out=high)
-        np.subtract(high, values[rows], out=virtual)
-        np.add(base, virtual, out=base)
-        np.subtract(high, virtual, out=virtual)
-        np.subtract(values[rows], virtual, out=virtual)
-        np.subtract(virtual, base, out=low)
-        np.multiply(high, high, out=virtual)
-        np.add.at(rough, index, virtual)
+        index = frames.index[rows]
+        deviation[rows], lost[rows] = two_sum(values[rows], -centre[index])
+        np.add.at(rough, index, deviation[rows] * deviation[rows])
     cut = np.ldexp(1.5, exponent_of(np.sqrt(rough)) + (52 - HALF_BITS))
     for rows in blocks:
-        index, high, low = frames.index[rows], deviation[rows], lost[rows]
-        at, upper, both = one[: len(index)], two[: len(index)], three[: len(index)]
-        np.take(cut, index, out=at, mode="clip")
-        np.add(high, at, out=upper)
-        upper -= at
-        np.add.at(sums[0], index, upper)
-        high -= upper
-        low += high
-        np.add.at(sums[1], index, low)
-        np.multiply(upper, upper, out=at)
-        np.add.at(sums[2], index, at)
-        np.add(upper, upper, out=both)
-        both += low
-        both *= low
-        np.add.at(sums[3], index, both)
+        index, high = frames.index[rows], deviation[rows]
+        at = cut[index]
+        upper = high + at - at
+        lower = lost[rows] + (high - upper)
+        for total, part in zip(sums, (upper, lower, upper * upper, (upper + upper + lower) * lower), strict=True):
+            np.add.at(total, index, part)
     return Deviations(count, centre, *two_sum(sums[0], sums[1]), *two_sum(sums[2], sums[3]), np.zeros(size, np.int8))
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from .arrays import Floats
+from .fields import two_sum
 
 SPLITTER = 2.0**27 + 1
 """Cuts a float into two halves of 26 bits (G. W. Veltkamp, in T. J. Dekker, 1971)."""
@@ -27,33 +28,13 @@ def halves(a: Floats) -> tuple[Floats, Floats]:
     return upper, lower
 
 
-def difference(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """The rounded differences of floats and, exactly, what the rounding lost (D. E. Knuth, TAOCP 2, 4.2.2).
-
-    >>> [part.tolist() for part in difference(np.array([1e17]), np.array([1.0]))]
-    [[1e+17], [-1.0]]
-    """
-    rounded = a - b
-    virtual = rounded - a
-    low = virtual + b
-    np.subtract(rounded, virtual, out=virtual)
-    np.subtract(a, virtual, out=virtual)
-    np.subtract(virtual, low, out=low)
-    return rounded, low
-
-
 def add(a: Floats, a_low: Floats, b: Floats, b_low: Floats) -> tuple[Floats, Floats]:
     """The sums of pairs of floats, as pairs; low floats are added without compensation.
 
     >>> [part.tolist() for part in add(np.array([1e16]), np.array([0.25]), np.array([1.0]), np.array([0.5]))]
     [[1e+16], [1.75]]
     """
-    total = a + b
-    virtual = total - a
-    low = b - virtual
-    np.subtract(total, virtual, out=virtual)
-    np.subtract(a, virtual, out=virtual)
-    low += virtual
+    total, low = two_sum(a, b)
     low += a_low
     low += b_low
     return total, low
