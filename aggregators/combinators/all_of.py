@@ -106,16 +106,17 @@ class Parts(TypedOperation):
         return self._together(states)
 
     def combine(self, a: State, b: State) -> State:
-        return self._together({n: part.combine(self._of(n, a), self._of(n, b)) for n, part in self.parts.items()})
+        return self._together({n: part.combine(self.part(n, a), self.part(n, b)) for n, part in self.parts.items()})
 
     def deduct(self, a: State, b: State) -> State:
-        return self._together({n: part.deduct(self._of(n, a), self._of(n, b)) for n, part in self.parts.items()})
+        return self._together({n: part.deduct(self.part(n, a), self.part(n, b)) for n, part in self.parts.items()})
 
     def finish(self, a: State) -> Any:
-        results = [part.finish(self._of(name, a)) for name, part in self.parts.items()]
+        results = [part.finish(self.part(name, a)) for name, part in self.parts.items()]
         return pa.StructArray.from_arrays(results, fields=list(self.result))
 
-    def _of(self, name: str, states: State) -> State:
+    def part(self, name: str, states: State) -> State:
+        """The states of one of the operations, of those of all."""
         return {key: states[f"{name}.{key}"] for key in self.parts[name].fields}
 
     @staticmethod

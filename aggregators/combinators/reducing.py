@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, Operation, State, TypedOperation
 from ..errors import OperationError, QueryError
+from ..ordered.sort_keys import restored
 from ..ordered.sorted_merge import rows_by_frame
 from ..states.fields import Plain, field
 from ..states.objects import Objects
@@ -119,8 +120,7 @@ class Reduction(TypedOperation):
         return {"value": self._called("combine", self.spec.join, a["value"], b["value"])}
 
     def finish(self, a: State) -> Any:
-        values = a["value"]
-        return pa.array(values.tolist() if values.dtype == object else values, type=self.result)
+        return restored(a["value"], self.result)
 
     def _called(self, name: str, function: Function, a: Any, b: Any) -> NDArray[Any]:
         """What a user's function makes of columns that it cannot change."""

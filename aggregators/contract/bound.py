@@ -6,7 +6,6 @@ states having every field, the right type and the right length.
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
@@ -22,7 +21,7 @@ from ..states.ragged import RaggedField
 from ..states.rows import place
 from . import trial
 from .frames import Frames, Values, accumulate_where, to_values, valid_rows
-from .operation import AggregateOperation, Operation, State
+from .operation import AggregateOperation, Operation, State, check_arity
 from .sql_spec import Planes, SqlSpec
 
 PACKAGE = __name__.removesuffix("contract.bound")
@@ -65,7 +64,7 @@ class BoundAggregate:
                 raise OperationError(
                     f"{operation!r} for {name!r} has no {method}, which every AggregateOperation must have"
                 )
-        self._check_arity()
+        check_arity(f"{operation!r} for {name!r}", self.operation.accumulate, self.columns)
         if not self.operation.state:
             raise OperationError(f"{operation!r} for {name!r} declares no state; expected a dict of fields and types")
         self.fields = {key: field(declared) for key, declared in self.operation.state.items()}
@@ -161,9 +160,8 @@ class BoundAggregate:
 
     def combine_locked(self, a: State, b: State) -> State:
         """The same for columns that cannot be written, within ``np.errstate``: both take as long as short columns."""
-        if not self.untrusted:
-            return self.operation.combine(a, b)
-        return self._checked("combine", self._call("combine", self.operation.combine, a, b), length(a))
+        states: State = self._call("combine", self.operation.combine, a, b)
+        return self._checked("combine", states, length(a)) if self.untrusted else states
 
     def deduct(self, a: State, b: State) -> State:
         """The states ``b`` taken out of the states ``a``."""
@@ -171,10 +169,8 @@ class BoundAggregate:
 
     def _join(self, method: str, function: Callable[[State, State], State], a: State, b: State) -> State:
         with np.errstate(all="ignore"):
-            if not self.untrusted:
-                return function(a, b)
-            states = self._call(method, function, self._locked(a), self._locked(b))
-        return self._checked(method, states, length(a))
+            states: State = self._call(method, function, self._locked(a), self._locked(b))
+        return self._checked(method, states, length(a)) if self.untrusted else states
 
     def finish(self, a: State) -> pa.Array:
         """The results of states, of the type ``result``."""
@@ -273,19 +269,8 @@ class BoundAggregate:
                 f"{method} of {self.name!r} ({self.spec!r}) failed: {type(error).__name__}: {error}"
             ) from error
 
-    def _check_arity(self) -> None:
-        arguments = [None] * (1 + len(self.columns))
-        try:
-            inspect.signature(self.operation.accumulate).bind(*arguments)
-        except TypeError:
-            takes = max(len(inspect.signature(self.operation.accumulate).parameters) - 1, 0)
-            raise OperationError(
-                f"{self.spec!r} for {self.name!r} is given {len(self.columns)} columns, but its accumulate "
-                f"takes {takes}"
-            ) from None
-
     def _locked(self, states: State) -> State:
-        return {key: self._locked_values(column) for key, column in states.items()}
+        return {key: self._locked_values(column) for key, column in states.items()} if self.untrusted else states
 
     def _locked_values(self, values: Any) -> Any:
         if self.untrusted and isinstance(values, np.ndarray):

@@ -50,7 +50,7 @@ class OfNumbers(AggregateOperation):
 
 
 class Sums(AggregateOperation):
-    """A commutative operation; all fields of its state are sums."""
+    """A commutative operation with a deduct; all fields of its state are sums."""
 
     commutative = True
 
@@ -62,13 +62,11 @@ class Sums(AggregateOperation):
     def combine(self, a: State, b: State) -> State:
         return {field: a[field] + b[field] for field in self.state}
 
-
-class ExactSums(Sums):
-    """The same with sums that can be deducted."""
-
     def deduct(self, a: State, b: State) -> State:
         return {field: a[field] - b[field] for field in self.state}
 
 
 class OfSums(OfNumbers, Sums):
-    """An operation on columns of numbers, with sums for its state."""
+    """An operation on columns of numbers, with sums for its state, and without a deduct."""
+
+    deduct = AggregateOperation.deduct

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import copy
+import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeAlias
 
 import pyarrow as pa
@@ -239,6 +240,13 @@ class AggregateOperation(Operation):
         return getattr(type(self), method) is not getattr(AggregateOperation, method)
 
 
+class OneColumn(AggregateOperation):
+    """An aggregate of one column."""
+
+    def __init__(self, column: str) -> None:
+        super().__init__(column)
+
+
 class TypedOperation(AggregateOperation):
     """What ``bind`` makes of an operation, its ``spec``, for columns of some types; it prints as the spec does."""
 
@@ -252,3 +260,12 @@ class TypedOperation(AggregateOperation):
 
 def _each(value: Any, change: Callable[[Operation], Operation]) -> Any:
     return {name: change(part) for name, part in value.items()} if isinstance(value, dict) else change(value)
+
+
+def check_arity(named: str, accumulate: Callable[..., Any], columns: Sequence[str]) -> None:
+    """OperationError unless a function takes frames or a state, and a column each of some."""
+    try:
+        inspect.signature(accumulate).bind(None, *columns)
+    except TypeError:
+        takes = max(len(inspect.signature(accumulate).parameters) - 1, 0)
+        raise OperationError(f"{named} is given {len(columns)} columns, but its accumulate takes {takes}") from None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Mapping
 from typing import Any
 
@@ -12,7 +11,7 @@ import pyarrow as pa
 from ..errors import OperationError
 from ..states.objects import Objects
 from .frames import Frames, Values
-from .operation import AggregateOperation, Operation, State
+from .operation import AggregateOperation, Operation, State, check_arity
 
 
 class PythonOperation(Operation):
@@ -69,13 +68,7 @@ class PythonOperation(Operation):
                 raise OperationError(f"{self!r} has no {method}, which every PythonOperation must have")
         if not self.columns:
             raise OperationError(f"{self!r} names no column; expected at least one to accumulate")
-        try:
-            inspect.signature(self.accumulate).bind(None, *self.columns)
-        except TypeError:
-            takes = max(len(inspect.signature(self.accumulate).parameters) - 1, 0)
-            raise OperationError(
-                f"{self!r} is given {len(self.columns)} columns, but its accumulate takes {takes}"
-            ) from None
+        check_arity(repr(self), self.accumulate, self.columns)
         deducts = type(self).deduct is not PythonOperation.deduct
         return (InvertibleColumns if deducts else ObjectColumns)(self)
 

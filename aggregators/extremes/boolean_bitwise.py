@@ -9,13 +9,13 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import ExactSums
-from ..contract.operation import AggregateOperation, State
+from ..contract.numeric_columns import Sums
+from ..contract.operation import AggregateOperation, OneColumn, State
 from ..errors import ColumnError
 from ..states.fields import numpy_type
 
 
-class BoolAnd(ExactSums):
+class BoolAnd(OneColumn, Sums):
     """Whether a column of booleans is true in all rows; null where a window has none. As Spark's ``bool_and``.
 
     States count the rows and those that are true, so that they deduct exactly.
@@ -31,9 +31,6 @@ class BoolAnd(ExactSums):
     state = {"true": "int64", "count": "int64"}
     sql = {"true": "count_if({0})", "count": "count({0})"}
     result: pa.DataType = pa.bool_()
-
-    def __init__(self, column: str) -> None:
-        super().__init__(column)
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         if not pa.types.is_boolean(types[0]):
@@ -85,14 +82,11 @@ class CountIf(BoolAnd):
         return a["true"]
 
 
-class Bits(AggregateOperation):
+class Bits(OneColumn):
     """Integers joined bit by bit."""
 
     commutative = True
     join: ClassVar[np.ufunc]
-
-    def __init__(self, column: str) -> None:
-        super().__init__(column)
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         if not pa.types.is_integer(types[0]):

@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, State, TypedOperation
+from ..contract.operation import AggregateOperation, OneColumn, State, TypedOperation
 from ..contract.sql_spec import SqlSpec
 from ..errors import ColumnError
 from ..states.fields import numpy_type
 
 
-class Min(AggregateOperation):
+class Min(OneColumn):
     """The least value of a column; null where a window has none.
 
     Works on numbers, booleans, dates, times, timestamps, durations, strings (by their bytes, as Spark orders them) and
@@ -34,9 +34,6 @@ class Min(AggregateOperation):
 
     commutative = True
     least: ClassVar[bool] = True
-
-    def __init__(self, column: str) -> None:
-        super().__init__(column)
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         dtype = numpy_type(types[0])

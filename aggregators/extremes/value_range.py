@@ -10,12 +10,12 @@ import pyarrow.compute as pc
 
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import is_decimal, is_number
-from ..contract.operation import AggregateOperation, State, TypedOperation
+from ..contract.operation import AggregateOperation, OneColumn, State
 from ..errors import ColumnError, SumOverflowError
 from .min_max import Max, Min
 
 
-class Range(AggregateOperation):
+class Range(OneColumn):
     """The greatest value of a column less the least; null where a window has none.
 
     The type is int64 for integers (uint64 for uint64), float64 for floats, a decimal with one digit more for decimals,
@@ -39,30 +39,20 @@ class Range(AggregateOperation):
     """
 
     commutative = True
-
-    def __init__(self, column: str) -> None:
-        super().__init__(column)
+    low: AggregateOperation
+    high: AggregateOperation
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
-        return Spread(self, types[0])
-
-
-class Spread(TypedOperation):
-    """The range of a column of one type: its least and greatest values side by side."""
-
-    commutative = True
-
-    def __init__(self, spec: Range, type: pa.DataType) -> None:
-        super().__init__(spec)
-        self.result = difference_type(type)
-        if self.result is None:
+        (column,), (type,) = self.columns, types
+        result = difference_type(type)
+        if result is None:
             raise ColumnError(
-                f"{spec!r} needs a column of numbers, dates, timestamps or durations; {self.columns[0]!r} is {type}"
+                f"{self!r} needs a column of numbers, dates, timestamps or durations; {column!r} is {type}"
             )
-        self.low = Min(self.columns[0]).bind(type)
-        self.high = Max(self.columns[0]).bind(type)
-        self.state = {"low": type, "high": type, "seen": "bool"}
-        self.ufuncs = {"low": self.low.ufuncs["value"], "high": self.high.ufuncs["value"], "seen": np.logical_or}
+        low, high = Min(column).bind(type), Max(column).bind(type)
+        state = {"low": type, "high": type, "seen": "bool"}
+        ufuncs = {"low": low.ufuncs["value"], "high": high.ufuncs["value"], "seen": np.logical_or}
+        return self.changed(low=low, high=high, result=result, state=state, ufuncs=ufuncs)
 
     def create(self) -> dict[str, Any]:
         return {"low": self.low.create()["value"], "high": self.high.create()["value"], "seen": False}

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import ExactSums, floats
+from ..contract.numeric_columns import Sums, floats
 from ..contract.operation import AggregateOperation, State, TypedOperation
 from ..errors import SumOverflowError
 from ..states.arrays import Ints
@@ -23,7 +23,7 @@ LARGE = 2.0**896
 """Values from this magnitude on are special: their products with ticks might be huge."""
 
 
-class ClippedTicks(TypedOperation, ExactSums):
+class ClippedTicks(TypedOperation, Sums):
     """The sum of clipped lifetimes."""
 
     state = {"ticks": "exact"}

@@ -8,7 +8,7 @@ follow the states of all frames, over which windows slide as always.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -18,7 +18,7 @@ from ..combinators.mapped import Unfolded
 from ..contract.bound import BoundAggregate
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import require_numbers
-from ..contract.operation import AggregateOperation, State
+from ..contract.operation import AggregateOperation, OneColumn, State
 from ..contract.wrapped import Wrapped
 from ..durations import Duration
 from ..errors import DurationError, QueryError
@@ -92,7 +92,7 @@ class Covered(AggregateOperation):
         return OverLifetimes(self, ClippedTicks(self))
 
 
-class TimeWeightedAverage(AggregateOperation):
+class TimeWeightedAverage(OneColumn):
     """The mean of a column of numbers, each weighed by how long its event lives in the window; of interval events only.
 
     The integral of the column over the lifetimes clipped to the window, divided by their total duration; a float64, and
@@ -118,9 +118,6 @@ class TimeWeightedAverage(AggregateOperation):
     commutative = True
     of_lifetimes = True
 
-    def __init__(self, column: str) -> None:
-        super().__init__(column)
-
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         require_numbers(self, types[0])
         return OverLifetimes(self, ClippedMean(self), *types)
@@ -135,31 +132,24 @@ class OverLifetimes(Parts):
     """
 
     def __init__(self, spec: AggregateOperation, clipped: ClippedTicks, *types: pa.DataType) -> None:
+        self.own = clipped
         self.clipped = BoundAggregate("lifetimes", clipped, types)
         super().__init__(spec, dict.fromkeys(("head", "tail", "level"), self.clipped))
         self.result = clipped.result
-
-    @property
-    def _own(self) -> ClippedTicks:
-        return cast(ClippedTicks, self.clipped.operation)
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         one = np.ones(len(frames.index), np.int64)
         ticks = {"head": one, "tail": one - 1, "level": one}
         if isinstance(frames, Lifetimes):
             ticks |= {"head": frames.head, "tail": frames.tail}
-        return self._together({name: self._own.of(frames, columns, each) for name, each in ticks.items()})
+        return self._together({name: self.own.of(frames, columns, each) for name, each in ticks.items()})
 
     def finish(self, a: State) -> Any:
-        return self._own.finish(self.part("head", a) if "head.ticks" in a else a)
-
-    def part(self, name: str, states: State) -> State:
-        """The heads, tails or levels of partials, as states of ``clipped``."""
-        return self._of(name, states)
+        return self.own.finish(self.part("head", a) if "head.ticks" in a else a)
 
     def held(self, level: State, ticks: Ints) -> State:
         """States of ``clipped`` of events that live for ``ticks``, given those of one tick."""
-        return self._own.held(level, ticks)
+        return self.own.held(level, ticks)
 
 
 def lifetimes_of(bound: BoundAggregate, intervals: bool = True) -> OverLifetimes | None:

@@ -13,12 +13,12 @@ import pyarrow as pa
 
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import OfNumbers, OfSums, floats
-from ..contract.operation import State
+from ..contract.operation import OneColumn, State
 from ..states.double_double import product
 from .scaled_means import exponent_of
 
 
-class GeometricMean(OfSums):
+class GeometricMean(OneColumn, OfSums):
     """The geometric mean of a column of numbers: the n-th root of their product.
 
     Null where a window has no values or a negative one; 0 where it has a zero. NaN and inf go on as IEEE 754 has it
@@ -40,9 +40,6 @@ class GeometricMean(OfSums):
 
     state = {"logs": "compensated", "exponents": "int64", "negative": "int64", "count": "int64"}
 
-    def __init__(self, column: str) -> None:
-        super().__init__(column)
-
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         x = floats(columns[0])
         mantissa, exponent = np.frexp(np.abs(x))
@@ -60,7 +57,7 @@ class GeometricMean(OfSums):
         return pa.array(mean, mask=(a["count"] == 0) | (a["negative"] > 0))
 
 
-class HarmonicMean(OfSums):
+class HarmonicMean(OneColumn, OfSums):
     """The harmonic mean of a column of numbers: how many they are over the sum of their reciprocals.
 
     Null where a window has no values or a negative one; 0 where it has a zero. NaN where it has a NaN. It slides by
@@ -81,9 +78,6 @@ class HarmonicMean(OfSums):
 
     state = {"reciprocals": "compensated", "negative": "int64", "count": "int64"}
 
-    def __init__(self, column: str) -> None:
-        super().__init__(column)
-
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         x = floats(columns[0])
         return {
@@ -98,7 +92,7 @@ class HarmonicMean(OfSums):
         return pa.array(mean, mask=(count == 0) | (a["negative"] > 0))
 
 
-class RootMeanSquare(OfNumbers):
+class RootMeanSquare(OneColumn, OfNumbers):
     """The root of the mean of the squares of a column of numbers; null where a window has none.
 
     Squares are added up in units of the largest, so that none of them overflows or vanishes (J. L. Blue, "A Portable
@@ -119,9 +113,6 @@ class RootMeanSquare(OfNumbers):
     """
 
     state = {"squares": "float64", "exponent": "int64", "count": "int64"}
-
-    def __init__(self, column: str) -> None:
-        super().__init__(column)
 
     def create(self) -> dict[str, Any]:
         return {"squares": 0.0, "exponent": int(exponent_of(np.zeros(1))[0]), "count": 0}

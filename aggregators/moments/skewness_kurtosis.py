@@ -10,12 +10,12 @@ import pyarrow as pa
 
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import OfNumbers, floats
-from ..contract.operation import State
+from ..contract.operation import OneColumn, State
 from ..states.arrays import Floats
 from .scaled_means import NO_EXPONENT, Centre
 
 
-class CentralPowers(OfNumbers):
+class CentralPowers(OneColumn, OfNumbers):
     """The sums of powers of a column's deviations from its mean, combined pairwise.
 
     P. Pébay, "Formulas for Robust, One-Pass Parallel Computation of Covariances and Arbitrary-Order Statistical
@@ -30,9 +30,6 @@ class CentralPowers(OfNumbers):
         "squares": "float64",
         "cubes": "float64",
     }
-
-    def __init__(self, column: str) -> None:
-        super().__init__(column)
 
     def create(self) -> Mapping[str, Any]:
         return {**super().create(), "exponent": NO_EXPONENT}

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, State
+from ..contract.operation import AggregateOperation, OneColumn, State
 from ..errors import ColumnError, QueryError
 from ..states.ragged import Ragged
 from .multiset import items
@@ -17,7 +17,7 @@ from .sort_keys import objects, restored
 from .sorted_merge import TIME, merge, rows_by_frame
 
 
-class CollectList(AggregateOperation):
+class CollectList(OneColumn):
     """The values of a column in time order; an empty list where a window has none.
 
     Those of one time are in input order: that of the rows of a table, or of the partitions and their rows on Spark.
@@ -34,9 +34,6 @@ class CollectList(AggregateOperation):
     uses_order = True
     commutative = True  # items carry their time, and merging keeps input order among equal times
     type: pa.DataType
-
-    def __init__(self, column: str) -> None:
-        super().__init__(column)
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         (type,) = types

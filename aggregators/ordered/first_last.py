@@ -9,10 +9,10 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, State, TypedOperation
+from ..contract.operation import AggregateOperation, State
 from ..states.fields import field
 from .pick import TIME, Pick
-from .sort_keys import Order
+from .sort_keys import Order, restored
 
 
 class First(AggregateOperation):
@@ -47,10 +47,32 @@ class First(AggregateOperation):
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         if len(types) == 1:
-            return Edge(self, types[0])
+            return self.changed(result=types[0], state={"time": "int64", "value": types[0], "seen": "bool"})
         latest = not self.earliest
         by = ((TIME, latest), (Order(self, self.columns[1], types[1]), latest))
         return Pick(self, types[0], by, last=latest)
+
+    def create(self) -> Mapping[str, Any]:
+        neutral = None if field(self.result).full(None, 0).dtype == object else 0  # type: ignore[union-attr]
+        return {"time": 0, "value": neutral, "seen": False}
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        rows = frames.first_row if self.earliest else frames.last_row
+        value = frames.first(columns[0]) if self.earliest else frames.last(columns[0])
+        return {"time": frames.order[rows], "value": value, "seen": np.ones(frames.size, bool)}
+
+    def combine(self, a: State, b: State) -> State:
+        a_time, b_time = a["time"], b["time"]
+        a_seen, b_seen = a["seen"], b["seen"]
+        if self.earliest:
+            keep = a_seen & (~b_seen | (a_time <= b_time))
+        else:
+            keep = a_seen & (~b_seen | (a_time > b_time))
+        value = np.where(keep, a["value"], b["value"])
+        return {"time": np.where(keep, a_time, b_time), "value": value, "seen": a_seen | b_seen}
+
+    def finish(self, a: State) -> Any:
+        return restored(a["value"], self.result, ~a["seen"])
 
 
 class Last(First):
@@ -73,39 +95,3 @@ class Last(First):
     """
 
     earliest = False
-
-
-class Edge(TypedOperation):
-    """The first or last value of a column of one type, together with its time."""
-
-    commutative = True
-
-    def __init__(self, spec: First, type: pa.DataType) -> None:
-        super().__init__(spec)
-        self.earliest = spec.earliest
-        self.result = type
-        self.state = {"time": "int64", "value": type, "seen": "bool"}
-
-    def create(self) -> Mapping[str, Any]:
-        neutral = None if field(self.result).full(None, 0).dtype == object else 0  # type: ignore[union-attr]
-        return {"time": 0, "value": neutral, "seen": False}
-
-    def accumulate(self, frames: Frames, *columns: Values) -> State:
-        rows = frames.first_row if self.earliest else frames.last_row
-        value = frames.first(columns[0]) if self.earliest else frames.last(columns[0])
-        return {"time": frames.order[rows], "value": value, "seen": np.ones(frames.size, bool)}
-
-    def combine(self, a: State, b: State) -> State:
-        a_time, b_time = a["time"], b["time"]
-        a_seen, b_seen = a["seen"], b["seen"]
-        if self.earliest:
-            keep = a_seen & (~b_seen | (a_time <= b_time))
-        else:
-            keep = a_seen & (~b_seen | (a_time > b_time))
-        value = np.where(keep, a["value"], b["value"])
-        return {"time": np.where(keep, a_time, b_time), "value": value, "seen": a_seen | b_seen}
-
-    def finish(self, a: State) -> Any:
-        unseen = ~a["seen"]
-        values = a["value"]
-        return pa.array(values.tolist() if values.dtype == object else values, type=self.result, mask=unseen)

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, State
+from ..contract.operation import AggregateOperation, OneColumn, State
 from ..states.arrays import Ints
 from ..states.ragged import Ragged
 from .sort_keys import Keys, Order
@@ -21,7 +21,7 @@ MAX_PACKED = 1 << 62
 """Numbers of possible pairs below this are packed into one integer."""
 
 
-class Multiset(AggregateOperation):
+class Multiset(OneColumn):
     """What operations on the distribution of a column have in common: a state of sorted values and their counts.
 
     There is no deduct: a running state would have all values of a key, and two-stacks has only those of a window.
@@ -29,9 +29,6 @@ class Multiset(AggregateOperation):
 
     commutative = True
     order: Order
-
-    def __init__(self, column: str) -> None:
-        super().__init__(column)
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         order = Order(self, self.columns[0], types[0])

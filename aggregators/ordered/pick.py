@@ -97,5 +97,4 @@ class Pick(TypedOperation):
         return joined | {"seen": a_seen | b_seen}
 
     def finish(self, a: State) -> Any:
-        missing = ~(a["seen"] & a["known"])
-        return restored(a["value"], self.result, missing)
+        return restored(a["value"], self.result, ~(a["seen"] & a["known"]))

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, State, TypedOperation
+from ..contract.operation import AggregateOperation, State
 from ..errors import QueryError
 from ..states.ragged import Ragged
 from .collect import lists_of, require_count
@@ -97,6 +97,8 @@ class TopN(AggregateOperation):
     drops_nulls = False  # of the companions; those of the ranked column are left out here
     commutative = True
     greatest: ClassVar[bool] = True
+    order: Order
+    types: tuple[pa.DataType, ...]
 
     def __init__(self, column: str, n: int, *companions: str) -> None:
         super().__init__(column, *companions)
@@ -105,7 +107,38 @@ class TopN(AggregateOperation):
             raise QueryError(f"{self!r} names a column twice; expected each once, as they are fields of a struct")
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
-        return Ranked(self, types)
+        order = Order(self, self.columns[0], types[0])
+        planes: dict[str, Any] = {"rank": order.plane, "time": "int64"}
+        for i, type in enumerate(types[1:]):
+            planes |= {f"value{i}": type, f"known{i}": "bool"}
+        each = types[0] if len(types) == 1 else pa.struct(list(zip(self.columns, types, strict=True)))
+        return self.changed(order=order, types=types, state={"items": planes}, result=pa.list_(each))
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        kept = np.flatnonzero(columns[0].is_valid().to_numpy(zero_copy_only=False))
+        ranked, ticks, index = columns[0].drop_null(), frames.order[kept], frames.index[kept]
+        ranks = self.order.ranks(ranked)
+        some = Frames(index, frames.size, ticks)
+        rows = rows_by_frame(some, ~ranks if self.greatest else ranks, ticks)
+        lengths = np.bincount(index, minlength=frames.size)
+        rows = rows[Ragged(lengths, {}).place < self.n]
+        planes = {"rank": self.order.keys(ranked.take(pa.array(rows))), "time": ticks[rows]}
+        for i, column in enumerate(columns[1:]):
+            planes[f"value{i}"], planes[f"known{i}"] = stored(column.take(pa.array(kept[rows])))
+        return {"items": Ragged(np.minimum(lengths, self.n), planes)}
+
+    def combine(self, a: State, b: State) -> State:
+        return {"items": merge(items(a), items(b), (("rank", self.greatest), ("time", False))).head(self.n)}
+
+    def finish(self, a: State) -> Any:
+        planes = items(a).planes
+        values = self.order.values(planes["rank"])
+        if len(self.types) > 1:
+            companions = [
+                restored(planes[f"value{i}"], type, ~planes[f"known{i}"]) for i, type in enumerate(self.types[1:])
+            ]
+            values = pa.StructArray.from_arrays([values, *companions], fields=list(self.result.value_type))
+        return lists_of(items(a), values, self.result)
 
 
 class BottomN(TopN):
@@ -122,49 +155,3 @@ class BottomN(TopN):
     """
 
     greatest = False
-
-
-class Ranked(TypedOperation):
-    """The first n events of columns of some types in the order of a value, then of time."""
-
-    commutative = True
-    spec: TopN
-
-    def __init__(self, spec: TopN, types: tuple[pa.DataType, ...]) -> None:
-        super().__init__(spec)
-        self.n = spec.n
-        self.order = Order(spec, spec.columns[0], types[0])
-        self.types = types
-        self.by = (("rank", spec.greatest), ("time", False))
-        planes: dict[str, Any] = {"rank": self.order.plane, "time": "int64"}
-        for i, type in enumerate(types[1:]):
-            planes |= {f"value{i}": type, f"known{i}": "bool"}
-        self.state = {"items": planes}
-        each = types[0] if len(types) == 1 else pa.struct(list(zip(spec.columns, types, strict=True)))
-        self.result = pa.list_(each)
-
-    def accumulate(self, frames: Frames, *columns: Values) -> State:
-        kept = np.flatnonzero(columns[0].is_valid().to_numpy(zero_copy_only=False))
-        ranked, ticks, index = columns[0].drop_null(), frames.order[kept], frames.index[kept]
-        ranks = self.order.ranks(ranked)
-        some = Frames(index, frames.size, ticks)
-        rows = rows_by_frame(some, ~ranks if self.spec.greatest else ranks, ticks)
-        lengths = np.bincount(index, minlength=frames.size)
-        rows = rows[Ragged(lengths, {}).place < self.n]
-        planes = {"rank": self.order.keys(ranked.take(pa.array(rows))), "time": ticks[rows]}
-        for i, column in enumerate(columns[1:]):
-            planes[f"value{i}"], planes[f"known{i}"] = stored(column.take(pa.array(kept[rows])))
-        return {"items": Ragged(np.minimum(lengths, self.n), planes)}
-
-    def combine(self, a: State, b: State) -> State:
-        return {"items": merge(items(a), items(b), self.by).head(self.n)}
-
-    def finish(self, a: State) -> Any:
-        planes = items(a).planes
-        values = self.order.values(planes["rank"])
-        if len(self.types) > 1:
-            companions = [
-                restored(planes[f"value{i}"], type, ~planes[f"known{i}"]) for i, type in enumerate(self.types[1:])
-            ]
-            values = pa.StructArray.from_arrays([values, *companions], fields=list(self.result.value_type))
-        return lists_of(items(a), values, self.result)

@@ -10,14 +10,14 @@ import pyarrow as pa
 
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import OfNumbers, floats
-from ..contract.operation import State
+from ..contract.operation import OneColumn, State
 from ..states.arrays import Floats, Ints
 
 FACTORS = 512
 """Factors from 0.5 to 1 that are multiplied at once; twice as many would come near the least float."""
 
 
-class Product(OfNumbers):
+class Product(OneColumn, OfNumbers):
     """The product of a column of numbers, as float64; null where a window has none. As Spark's ``product``.
 
     Mantissas and exponents are multiplied separately: only a product that is itself beyond float64 is inf, or 0. NaN
@@ -38,9 +38,6 @@ class Product(OfNumbers):
     """
 
     state = {"mantissa": "float64", "exponent": "int64", "count": "int64"}
-
-    def __init__(self, column: str) -> None:
-        super().__init__(column)
 
     def create(self) -> Mapping[str, Any]:
         return {"mantissa": 1.0, "exponent": 0, "count": 0}

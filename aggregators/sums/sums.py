@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import ExactSums, is_decimal, require_numbers
+from ..contract.numeric_columns import Sums, is_decimal, require_numbers
 from ..contract.operation import AggregateOperation, State, TypedOperation
 from ..contract.sql_spec import Planes, SqlSpec
 from ..errors import QueryError, SumOverflowError
@@ -17,7 +17,7 @@ from ..states.limbs import Exact
 from . import sql_floats, sql_integers
 
 
-class Count(ExactSums):
+class Count(Sums):
     """How many events there are: all of them, or those whose column is not null.
 
     Examples
@@ -107,7 +107,7 @@ class Average(Sum):
         return AverageOfIntegers(self, types[0])
 
 
-class TypedSum(TypedOperation, ExactSums):
+class TypedSum(TypedOperation, Sums):
     """A sum or a mean of numbers of one type."""
 
     takes_empty_frames = True
