@@ -51,10 +51,8 @@ def _runs(found: Ranges, alive: LiveFrames) -> tuple[Ints, Ints]:
     filled = np.flatnonzero(found.high > found.low)
     first = np.searchsorted(found.high[filled], alive.first, side="right")
     last = np.searchsorted(found.low[filled], alive.last, side="right") - 1
-    if not len(filled):
-        return np.ones_like(first), np.zeros_like(last)
-    some = first <= last
-    return np.where(some, filled[np.minimum(first, len(filled) - 1)], 1), np.where(some, filled[last], 0)
+    some, places = first <= last, np.append(filled, 0)
+    return np.where(some, places[first], 1), np.where(some, places[last], 0)
 
 
 def states_of_lifespans(bound: BoundAggregate, states: State, found: Lifespans, whole: bool, way: Way) -> State:

@@ -49,10 +49,8 @@ def lay_out(kinds: list[Ranges | Coverage], starts: Ints) -> Rows:
 
 def repetitions(columns: list[NDArray[Any]]) -> Ints:
     """The number of rows just before each one that are equal to it."""
-    if not len(columns[0]):
-        return np.empty(0, np.int64)
     same = np.logical_and.reduce([column[1:] == column[:-1] for column in columns])
-    fresh = np.flatnonzero(np.concatenate([[True], ~same]))
+    fresh = np.flatnonzero(np.concatenate([[True], ~same])[: len(columns[0])])
     return np.arange(len(columns[0])) - np.repeat(fresh, np.diff(np.append(fresh, len(columns[0]))))
 
 

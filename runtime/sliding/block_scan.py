@@ -173,7 +173,7 @@ class StepMatrix:
 
     def __init__(self, steps: int, size: int, like: Columns, work: Workspace, name: str) -> None:
         self.columns = {
-            key: work.column(f"{name}: {key}", column.dtype, steps * size).reshape(steps, size)
+            key: work.column(f"{name}: {key}", steps * size, column.dtype).reshape(steps, size)
             for key, column in like.items()
         }
         self.locked = {key: column.view() for key, column in self.columns.items()}

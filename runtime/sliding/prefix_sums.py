@@ -51,12 +51,12 @@ def int_sums(values: NDArray[np.integer], block: Block, work: Workspace, out: ND
     if loops is not None and block.step == 1 and dtype == np.int64:
         loops.window_sums(np.ascontiguousarray(values), block.widest, out)
         return
-    running = work.column("running", dtype, len(values) + 1)
+    running = work.column("running", len(values) + 1, dtype)
     running[0] = 0
     np.add.accumulate(values, out=running[1:])
     copy_rows(running, block.high, out)
-    before = running[block.low] if block.step else work.column("before", dtype, len(out))
-    np.subtract(out, before if block.step else copy_rows(running, block.low, before), out=out)
+    before = running[block.low] if block.step else copy_rows(running, block.low, work.column("before", len(out), dtype))
+    np.subtract(out, before, out=out)
 
 
 def float_sums(values: Compensated, block: Block, work: Workspace, out: Compensated) -> NDArray[np.bool_] | None:
@@ -88,7 +88,7 @@ def _ordinary_sums(values: Compensated, block: Block, work: Workspace, out: Comp
             return None
     if out.low.flags.writeable:
         return _by_planes(values, largest, largest_low, block, work, out)
-    pair = Compensated(out.high, work.floats("low", block.length))
+    pair = Compensated(out.high, work.column("low", block.length))
     doubtful = _by_planes(values, largest, largest_low, block, work, pair)
     np.add(pair.high, pair.low, out=out.high)
     return doubtful
@@ -121,7 +121,7 @@ def _by_planes(
         copy_rows(values.low, block.low, out.low)
         return None
     sums: list[Floats] = []
-    targets = [work.floats("first", block.length), out.low]
+    targets = [work.column("first", block.length), out.low]
     left = 0.0
     for plane, unit in _split(values, largest, largest_low, block.widest, work):
         left = unit
@@ -160,13 +160,13 @@ def _split(
     values: Compensated, largest: float, largest_low: float, widest: int, work: Workspace
 ) -> Iterator[tuple[FixedPoint, float]]:
     """The planes of floats, each valid until the next; with each, a bound of what is left of a value, 0 for nothing."""
-    bits, whole = work.floats("bits", len(values)), work.floats("whole", len(values))
+    bits, whole = work.column("bits", len(values)), work.column("whole", len(values))
     rest, bound = values.high, largest
     for number in range(MAX_PLANES):
         adder, unit = _adder(bound, widest)
         np.add(rest, adder, out=bits)
         np.subtract(bits, adder, out=whole)
-        rest = np.subtract(rest, whole, out=work.floats("rest", len(values)))
+        rest = np.subtract(rest, whole, out=work.column("rest", len(values)))
         bound, copies = unit / 2, 1
         if largest_low and number == 0:
             bound += largest_low

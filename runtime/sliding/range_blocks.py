@@ -174,16 +174,12 @@ class Workspace:
     def __init__(self) -> None:
         self._columns: dict[tuple[str, Any], NDArray[Any]] = {}
 
-    def column(self, name: str, dtype: Any, length: int) -> NDArray[Any]:
+    def column(self, name: str, length: int, dtype: Any = np.float64) -> NDArray[Any]:
         """An uninitialized column, shape (length,)."""
         column = self._columns.get((name, dtype))
         if column is None or len(column) < length:
             column = self._columns[name, dtype] = np.empty(length, dtype)
         return column[:length]
-
-    def floats(self, name: str, length: int) -> NDArray[np.float64]:
-        """An uninitialized column of floats."""
-        return self.column(name, np.float64, length)
 
 
 def copy_rows(column: NDArray[Any], rows: Ints | slice, out: NDArray[Any]) -> NDArray[Any]:

@@ -51,12 +51,9 @@ class Scan:
         self.rank = np.empty(len(starts), np.int64)
         by_length = np.argsort(-lengths, kind="stable")
         self.rank[by_length] = np.arange(len(starts))
-        longest = int(lengths.max()) if len(lengths) else 0
+        longest = int(lengths.max(initial=0))
         active = np.searchsorted(-lengths[by_length], -np.arange(longest), side="left")
         self.offsets = np.concatenate([[0], np.cumsum(active)]).astype(np.int64)
-        if not longest:
-            self.states = take(states, slice(0, 0))
-            return
         rows = (starts + lengths - 1 if backwards else starts)[by_length]
         pieces = [take(states, rows)]
         for step, count in enumerate(active[1:].tolist(), start=1):

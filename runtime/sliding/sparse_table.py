@@ -62,5 +62,5 @@ def spans(values: NDArray[Any], function: np.ufunc, highest: int, work: Workspac
     for level in range(1, highest + 1):
         half = 1 << (level - 1)
         length = len(found) - half
-        found = function(found[:length], found[half:], out=work.column(f"spans{level % 2}", values.dtype, length))
+        found = function(found[:length], found[half:], out=work.column(f"spans{level % 2}", length, values.dtype))
         yield found
