@@ -47,22 +47,22 @@ class FileSource(Source):
         """See :meth:`Source.readers`: None unless the files are of Parquet, on this machine, and have the columns."""
         if not self._is_local_parquet:
             return None
-        data = with_dictionaries(self.data, dictionaries) if self.condition is None else self.data
+        text = [name for name in dictionaries if self.condition is None and self.schema.field(name).type == pa.string()]
         needed = list(dict.fromkeys([*columns, *columns_of(self.condition, self.schema)]))
         parts: list[dict[str, tuple[ds.ParquetFileFragment, list[int]]]] = []
         rows = BATCH_ROWS
-        for file in data.get_fragments(self.condition):
+        for file in self.data.get_fragments(self.condition):
             types = dict(zip(file.physical_schema.names, file.physical_schema.types, strict=True))
-            if any(types.get(name) != data.schema.field(name).type for name in needed):
+            if any(types.get(name) != self.schema.field(name).type for name in needed):
                 return None
-            for group in (file if self.condition is None else file.subset(self.condition, data.schema)).row_groups:
+            for group in (file if self.condition is None else file.subset(self.condition, self.schema)).row_groups:
                 if rows + group.num_rows > BATCH_ROWS:
                     parts.append({})
                     rows = 0
                 parts[-1].setdefault(file.path, (file, []))[1].append(group.id)
                 rows += group.num_rows
         # A single part is read by one thread, and so its columns by several threads of pyarrow.
-        read = partial(self._row_groups, columns, needed, len(parts) == 1)
+        read = partial(self._row_groups, columns, needed, text, len(parts) == 1)
         # One thread more than cores: numpy holds the interpreter for some of its work, and the other threads wait.
         return Readers([partial(read, part.values()) for part in parts], pa.cpu_count() + 1) if parts else None
 
@@ -70,12 +70,16 @@ class FileSource(Source):
         self,
         columns: Sequence[str],
         needed: Sequence[str],
+        text: Sequence[str],
         threads: bool,
         part: Iterable[tuple[ds.ParquetFileFragment, list[int]]],
     ) -> Iterator[pa.RecordBatch]:
-        """The events of row groups of files, with some columns; those needed are these and what the condition names."""
+        """The events of row groups of files, with some columns, text of them in the dictionaries of the files.
+
+        The columns needed are these and those that the condition names.
+        """
         for file, groups in part:
-            for batch in readable(decoded_in(file, needed, groups, threads)):
+            for batch in readable(decoded_in(file, needed, text, groups, threads)):
                 if self.condition is None:
                     yield batch
                 else:
@@ -90,12 +94,16 @@ class FileSource(Source):
         return isinstance(self.data.format, ds.ParquetFileFormat) and isinstance(self.data.filesystem, LocalFileSystem)
 
     def _scanned(self, columns: Sequence[str], **options: Any) -> pa.RecordBatchReader:
-        found = super()._scanned(columns, **(unbuffered() if self._is_local_parquet else {}))
+        import pyarrow.dataset as ds
+
+        if self._is_local_parquet:  # or what is read of a file is held until the whole file is read
+            options |= {"fragment_scan_options": ds.ParquetFragmentScanOptions(pre_buffer=False)}
+        found = super()._scanned(columns, **options)
         return pa.RecordBatchReader.from_batches(found.schema, readable(found))
 
 
 def decoded_in(
-    file: ds.ParquetFileFragment, columns: Sequence[str], groups: Sequence[int], threads: bool
+    file: ds.ParquetFileFragment, columns: Sequence[str], text: Sequence[str], groups: Sequence[int], threads: bool
 ) -> Iterator[pa.RecordBatch]:
     """Columns of row groups of a file; see :func:`decoded`."""
     import pyarrow.parquet as pq
@@ -105,7 +113,7 @@ def decoded_in(
         file.path,
         metadata=file.metadata,
         filesystem=file.filesystem,
-        read_dictionary=list(file.format.read_options.dictionary_columns),
+        read_dictionary=text,
         pre_buffer=False,
         buffer_size=BUFFER_BYTES if large else 0,
     ) as opened:
@@ -120,13 +128,6 @@ def readable(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         raise EngineError(f"the events cannot be read: {one_line(error)}") from error
 
 
-def unbuffered() -> dict[str, Any]:
-    """Options of a scan that does not hold what it has read of a file until the whole file is read."""
-    import pyarrow.dataset as ds
-
-    return {"fragment_scan_options": ds.ParquetFragmentScanOptions(pre_buffer=False)}
-
-
 def with_json_times(files: Files, data: ds.Dataset) -> ds.Dataset:
     """Files of JSON with the types that hold the columns of all, times among them; pyarrow looks at the first only."""
     import pyarrow.dataset as ds
@@ -135,25 +136,3 @@ def with_json_times(files: Files, data: ds.Dataset) -> ds.Dataset:
     folders = [field for field in data.schema if field.name not in types.names]
     fragments = list(data.get_fragments())
     return ds.FileSystemDataset(fragments, pa.schema([*types, *folders]), data.format, data.filesystem)
-
-
-def with_dictionaries(data: ds.Dataset, columns: Sequence[str]) -> ds.Dataset:
-    """Local files of Parquet, with columns that are text in every file left in the dictionaries of the files."""
-    import pyarrow.dataset as ds
-
-    files = list(data.get_fragments())
-    text = [
-        name
-        for name in columns
-        if all(
-            name in schema.names and schema.field(name).type == pa.string()
-            for schema in (data.schema, *(file.physical_schema for file in files))
-        )
-    ]
-    if not text:
-        return data
-    format = ds.ParquetFileFormat(dictionary_columns=text)
-    kept = [format.make_fragment(file.path, file.filesystem, file.partition_expression) for file in files]
-    coded = pa.dictionary(pa.int32(), pa.string())
-    fields = [field.with_type(coded) if field.name in text else field for field in data.schema]
-    return ds.FileSystemDataset(kept, pa.schema(fields), format, data.filesystem, data.partition_expression)
