@@ -19,9 +19,9 @@ from ...aggregators.contract.sql_spec import PLACEHOLDER, ROW_LIMIT, SMALL_ROW_L
 from ...aggregators.errors import EngineError, NullTimeError
 from ..columns.key_codes import Ints, normalised, one_array, plain
 from ..columns.ticks import LIMIT, null_times
-from ..frames.numbering import Numbering
 from ..partials.merge import Partials, of_states
 from ..plan.plan import Plan
+from ..windows.spec import Numbering
 
 TICKS, FRAME = "ticks", "frame"
 ROWS = "count(*)"
@@ -61,7 +61,12 @@ def numberings(plan: Plan) -> list[Numbering]:
 def most_frames(plan: Plan) -> int:
     """What no number of a frame is beyond, up or down."""
     limit = 1 << 31 if pa.types.is_date(plan.times.type) else LIMIT
-    return sum(by.parts * (limit // by.width + 2) for by in numberings(plan))
+    return sum(parts(by) * (limit // by.width + 2) for by in numberings(plan))
+
+
+def parts(by: Numbering) -> int:
+    """How many frames a step has."""
+    return 2 if by.first else 1
 
 
 def quoted(name: str) -> str:
@@ -217,6 +222,7 @@ class SqlAccumulate:
             ends = [first.min(), last.max()]
         else:
             (by,) = numberings(self.plan)
-            ends = [max(by.ends(int(frames.min()))[0], -LIMIT), min(by.ends(int(frames.max()))[1], LIMIT - 1)]
+            start, end = (int(each) // parts(by) * by.width + by.origin for each in (frames.min(), frames.max()))
+            ends = [max(start, -LIMIT), min(end + by.width - 1, LIMIT - 1)]
         for windows in self.plan.axis.windows:
             windows.frames(np.array(ends, np.int64), None)

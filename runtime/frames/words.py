@@ -7,13 +7,6 @@ from collections.abc import Callable
 from .window_ranges import Steps
 
 
-def describe_ends(closed: str, empty: str, min_fill: str = "partial") -> str:
-    """Which end belongs to a window, and what becomes of empty and half-filled ones, in words."""
-    ends = "[start, end)" if closed == "left" else "(start, end]"
-    half = ", half-filled ones at the start are left out" if min_fill == "full" else ""
-    return f"{ends}, windows without an event are {'left out' if empty == 'skip' else 'given too'}{half}"
-
-
 def describe_gaps(size: int, every: int, words: Callable[[int], str], *, even: bool = True) -> str | None:
     """How much of the axis is in no window, with its share where units are all of a length; None where nothing is.
 

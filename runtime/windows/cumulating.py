@@ -6,10 +6,9 @@ from dataclasses import dataclass
 
 from ...aggregators.errors import DurationError
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
-from ..frames.numbering import Numbering
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
 from .sliding import Offset, above_zero, offset_ticks
-from .spec import Spec, TypeOf, Windows, check_words
+from .spec import Numbering, Spec, TypeOf, Windows, check_words
 
 
 @dataclass(frozen=True)

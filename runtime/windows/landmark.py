@@ -106,6 +106,7 @@ class Bounded(Windows):
     since: int | None
     until: int | None
     closed: str
+    window_inputs = frozenset({"first"})
 
     @property
     def least(self) -> int | None:
@@ -141,7 +142,6 @@ class LandmarkEvery(Bounded):
 
     every: int
     origin: int
-    window_inputs = frozenset({"first"})
 
     @property
     def _shift(self) -> int:
@@ -182,13 +182,11 @@ class LandmarkEach(Bounded):
     """Landmark windows for each event: a frame a row."""
 
     unit = "rows"
-    window_inputs = frozenset({"first"})
     stamp: str = "own"
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
         """The frame of each event, and which events are not before the landmark."""
-        assert ranks is not None
-        return ranks, self._inside(ticks)
+        return super().frames(ticks, ranks)[0], self._inside(ticks)
 
     def ranges(self, partials: PartialsView) -> Ranges:
         at = partials.window_inputs["first"]

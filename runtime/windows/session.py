@@ -9,10 +9,9 @@ import numpy as np
 from ...aggregators.errors import QueryError
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.next_greater import chain
-from ..frames.numbering import Numbering
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges
 from .sliding import above_zero
-from .spec import Spec, TypeOf, Windows, check_words
+from .spec import Numbering, Spec, TypeOf, Windows, check_words
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,10 @@ import pyarrow as pa
 
 from ...aggregators.errors import DurationError, QueryError
 from ..columns.ticks import LIMIT, Duration, TimeColumn, describe, overflow_guard
-from ..frames.numbering import Numbering
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, Steps, WindowIds
-from ..frames.words import describe_ends, describe_gaps, describe_steps
+from ..frames.words import describe_gaps, describe_steps
 from .calendar import UNITS, Calendar, calendar
-from .spec import Spec, TypeOf, Windows, check_words
+from .spec import Numbering, Spec, TypeOf, Windows, check_words
 
 Offset = Duration | datetime.datetime
 
@@ -247,8 +246,10 @@ class TickSteps(Windows):
 
     def describe(self) -> str:
         zone = "" if self.calendar is None else self.calendar.in_zone
-        ends = describe_ends(self.closed, self.empty, self.min_fill)
-        return f"{self.named.removeprefix('windows of ')}{zone}, {ends}"
+        ends = "[start, end)" if self.closed == "left" else "(start, end]"
+        empty = f"windows without an event are {'left out' if self.empty == 'skip' else 'given too'}"
+        half = ", half-filled ones at the start are left out" if self.min_fill == "full" else ""
+        return f"{self.named.removeprefix('windows of ')}{zone}, {ends}, {empty}{half}"
 
     def describe_frames(self) -> str:
         return describe_steps(self.steps, self._length)

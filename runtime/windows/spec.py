@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -13,7 +13,6 @@ import pyarrow as pa
 from ...aggregators.errors import QueryError
 from ..columns.ticks import TimeColumn
 from ..frames.live_frames import LiveFrames, changed, join_intervals
-from ..frames.numbering import Numbering
 from ..frames.window_ranges import Coverage, Ints, Mask, PartialsView, Ranges, WindowIds
 
 WORDS: dict[str, Mapping[str, str] | tuple[str, ...]] = {
@@ -35,6 +34,26 @@ BOUNDS = {
 
 TypeOf = Callable[[str, str], pa.DataType]
 """The type of a column by its name, for an argument that messages name."""
+
+
+class Numbering(NamedTuple):
+    """Frames numbered by integer division of ticks: steps, or their two parts.
+
+    Attributes
+    ----------
+    origin, width
+        A tick's step is ``(tick - origin) // width``, which is its number where steps are whole.
+    first
+        The ticks of the first part of each step, where it has two. Parts have the numbers ``2 * step`` and
+        ``2 * step + 1``. 0: steps are whole.
+    second
+        Whether the second parts are in any window.
+    """
+
+    origin: int
+    width: int
+    first: int = 0
+    second: bool = True
 
 
 class Spec(ABC):
