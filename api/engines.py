@@ -48,8 +48,9 @@ def engine_for(data: Any) -> Engine:
         return DataFrameEngine(data)
     if isinstance(data, SparkFiles):
         from .spark.files.file_engine import FileEngine
+        from .spark.files.scan import Scan
 
-        return FileEngine.of(data.spark, data.files)
+        return FileEngine(Scan(data.spark, data.files))
     if isinstance(data, Source):
         return LocalEngine(data)
     return LocalEngine(FileSource(data) if isinstance(data, Files) else Source(data))
@@ -60,7 +61,7 @@ def in_arrow(data: Any, names: Sequence[str]) -> Any:
     pyspark = sys.modules.get("pyspark.sql")
     if pyspark is None or not isinstance(data, pyspark.DataFrame):
         return data
-    from .spark.input.anchors import collected
+    from .spark.convert.types import collected
 
     return collected(data, names)
 

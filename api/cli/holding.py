@@ -45,13 +45,13 @@ def check_columns(out: str, kind: str, columns: pa.Schema, *, spark: bool) -> No
             )
     # Spark's names are not case-sensitive, and its own CSV and our Arrow files are the only ones without a check.
     if spark and kind in ("parquet", "json"):
-        seen: dict[str, str] = {}
-        for name in columns.names:
-            if (other := seen.setdefault(name.lower(), name)) != name:
-                raise QueryError(
-                    f"--out {out!r} is for {TITLES[kind]}, in which Spark cannot tell the columns {other!r} and "
-                    f"{name!r} apart; expected names that differ in more than case, or .csv or .arrow"
-                )
+        from ..spark.convert.names import alike
+
+        if pair := alike(columns.names):
+            raise QueryError(
+                f"--out {out!r} is for {TITLES[kind]}, in which Spark cannot tell the columns {pair[0]!r} and "
+                f"{pair[1]!r} apart; expected names that differ in more than case, or .csv or .arrow"
+            )
 
 
 def holds(kind: str, type: pa.DataType, *, spark: bool) -> bool:

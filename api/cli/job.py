@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import re
-import threading
 import time as clock
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+from rich.progress import MofNCompleteColumn, Progress
 
 from .. import QueryError, events, sliding
 from ..aggregators.contract.operation import Operation
@@ -115,23 +114,22 @@ class Job:
 
         from ..spark.engine.driver import COMPUTED
 
-        with own_session("framefold run", self.master) as spark:
+        with own_session("framefold run", self.master, progress=Console(stderr=True).is_terminal) as spark:
             query = self._query(SparkFiles(inputs.files, spark), keys)
             if explain:
                 print(query.explain(**outputs))
                 return
             began = clock.perf_counter()
-            with _progress() as progress, _tasks_shown(spark, progress):
-                result: DataFrame = query.aggregate(**outputs)
-                if self.preview and result not in COMPUTED:
-                    result = result.cache()  # its first rows are shown after it is counted or written
-                if self.out:
-                    counted = Observation()  # as it is written
-                    write_dataframe(result.observe(counted, functions.count(functions.lit(1)).alias("n")), self.out)
-                    total = counted.get["n"]
-                else:
-                    total = result.count()
-                rows = result.limit(self.preview).toArrow()
+            result: DataFrame = query.aggregate(**outputs)
+            if self.preview and result not in COMPUTED:
+                result = result.cache()  # its first rows are shown after it is counted or written
+            if self.out:
+                counted = Observation()  # as it is written
+                write_dataframe(result.observe(counted, functions.count(functions.lit(1)).alias("n")), self.out)
+                total = counted.get["n"]
+            else:
+                total = result.count()
+            rows = result.limit(self.preview).toArrow()
             self._report(rows, total, clock.perf_counter() - began, f"Spark ({self.master})")
 
     def _report(self, rows: pa.Table, total: int, seconds: float, engine: str) -> None:
@@ -188,21 +186,15 @@ def _note(message: str) -> None:
 def _progress() -> Progress:
     console = Console(stderr=True)
     console.quiet = not console.is_terminal  # some versions of rich end even progress that is not shown with a new line
-    columns = (
-        SpinnerColumn(),
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed:,}"),
-        TimeElapsedColumn(),
-    )
+    columns = (*Progress.get_default_columns(), MofNCompleteColumn())
     return Progress(*columns, console=console, transient=True, disable=not console.is_terminal)
 
 
 @contextmanager
-def own_session(app: str, master: str) -> Iterator[SparkSession]:
+def own_session(app: str, master: str, *, progress: bool = False) -> Iterator[SparkSession]:
     """A Spark session that is stopped at the end, unless it was there before.
 
-    Its log is off: a failure is one sentence of the command line.
+    Its log is off: a failure is one sentence of the command line. Spark shows its progress on stderr, if asked to.
     """
     from pyspark.sql import SparkSession
 
@@ -218,7 +210,7 @@ def own_session(app: str, master: str) -> Iterator[SparkSession]:
     else:
         # Spark's default is a type that Parquet has deprecated, and that others read without its zone.
         settings = {"spark.log.level": "OFF", "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
-        spark = local_session(app, master, **settings)
+        spark = local_session(app, master, **settings, **{"spark.ui.showConsoleProgress": str(progress).lower()})
     try:
         yield spark
     except Exception as error:
@@ -229,34 +221,3 @@ def own_session(app: str, master: str) -> Iterator[SparkSession]:
     finally:
         if not there:
             spark.stop()
-
-
-@contextmanager
-def _tasks_shown(spark: SparkSession, progress: Progress) -> Iterator[None]:
-    """Show how many tasks of Spark's running stages are done, while the body runs.
-
-    Only the context of this process counts tasks: progress handlers are for Connect alone. No data passes here.
-    """
-    if progress.disable:
-        yield
-        return
-    task = progress.add_task("Spark starts", total=None)
-    done = threading.Event()
-    tracker = spark.sparkContext.statusTracker()
-
-    def watch() -> None:
-        while not done.wait(0.2):
-            stages = [stage for stage in map(tracker.getStageInfo, tracker.getActiveStageIds()) if stage]
-            if stages:
-                total, completed = (
-                    sum(getattr(stage, name) for stage in stages) for name in ("numTasks", "numCompletedTasks")
-                )
-                progress.update(task, description="Spark tasks", total=total, completed=completed)
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        done.set()
-        watcher.join()

@@ -38,7 +38,8 @@ def new_file(out: str) -> Iterator[Path]:
     try:
         os.close(os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666))
         yield new
-        _to_disk(new)
+        with open(new, "rb") as file:
+            os.fsync(file.fileno())
         _take_after(target, new)
         os.replace(new, target)
     except BaseException as error:
@@ -110,11 +111,6 @@ def _take_after(target: Path, new: Path) -> None:
     with suppress(PermissionError):
         os.chown(new, past.st_uid, past.st_gid)
     os.chmod(new, stat.S_IMODE(past.st_mode))
-
-
-def _to_disk(path: Path) -> None:
-    with open(path, "rb") as file:
-        os.fsync(file.fileno())
 
 
 def _clear(new: Path, error: BaseException) -> None:

@@ -34,7 +34,7 @@ def alike(names: Iterable[str]) -> tuple[str, str] | None:
 
 
 def check_apart(spark: SparkSession, names: Iterable[str], kinds: Mapping[str, str] | None = None) -> None:
-    """See to it that a session tells some names apart.
+    """QueryError unless a session tells some names apart.
 
     Parameters
     ----------

@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 
 from ...aggregators.errors import ColumnError, QueryError
-from .names import OR_SENSITIVE, case_sensitive
+from .names import OR_SENSITIVE, case_sensitive, column
 
 # Instants travel as microseconds since the epoch; the zone is a label that nothing reads. It is always this one,
 # because the JVM labels columns with the session's zone and a cast between labels leaves the number alone.
@@ -218,6 +218,25 @@ def cast_to(rows: pa.Table | pa.RecordBatch, schema: pa.Schema, *, coded: bool =
 
 def _is_coded(found: pa.DataType, wanted: pa.DataType) -> bool:
     return bool(pa.types.is_dictionary(found) and found.value_type == wanted)
+
+
+def collected(df: DataFrame, names: Sequence[str]) -> pa.Table:
+    """Some columns of a DataFrame as an Arrow table, of the types that events from Spark have.
+
+    Where it lacks one of them the table is empty and has all columns, for a message that names them.
+
+    Raises
+    ------
+    ColumnError
+        If a column has a type that cannot be used, or two go by its name.
+    """
+    schema = input_schema(df, names)
+    if not set(names) <= set(schema.names):
+        return schema.empty_table()
+    wanted = pa.schema([schema.field(name) for name in dict.fromkeys(names)])
+    # Under plain names, as events travel: a name may have a dot, or come twice among the others.
+    rows = df.select([column(name).alias(f"c{at}") for at, name in enumerate(wanted.names)])
+    return cast_to(rows.toArrow(), wanted)
 
 
 def ticks_sql(time: str, kind: t.DataType) -> str:

@@ -1,4 +1,4 @@
-"""The one way through Spark: partials meet on the driver or on executors, and are merged, slid and finished there."""
+"""Runs every query on Spark: partials come to the driver or to executors, and are merged, slid and finished there."""
 
 from __future__ import annotations
 

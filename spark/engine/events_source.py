@@ -20,13 +20,13 @@ from ..input.ordering import in_row_order, in_time_order
 from ..session.packaging import stage
 from . import tasks
 from .decision import Decision
-from .source import PartialRows
+from .source import PartialRows, PartialsSource
 
 BLOBS = t.StructType([t.StructField("rows", t.LongType()), t.StructField("ipc", t.BinaryType())])
 """Partials on their way to the driver: how many, and themselves as an Arrow stream."""
 
 
-class EventsSource:
+class EventsSource(PartialsSource):
     """The events of a DataFrame; see `PartialsSource`."""
 
     def __init__(self, df: DataFrame, job: tasks.Job, decision: Decision) -> None:
@@ -83,7 +83,7 @@ class EventsSource:
         ordered = in_row_order(events, time, keys, ties)
         ordered = ordered.localCheckpoint() if checkpoint else self._persist(ordered)
         schema = row_numbers.ends_schema([ordered.schema[name] for name in keys])
-        counted = stage(ordered.select(keys or f.lit(0)), tasks.count, self.job, schema=schema)
+        counted = stage(ordered.select(keys or f.lit(0)), row_numbers.ends, len(keys), schema=schema)
         self.job = replace(self.job, offsets=row_numbers.offsets(counted.toArrow()))
         return ordered
 

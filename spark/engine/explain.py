@@ -50,7 +50,7 @@ def accumulated(plan: Plan, decision: Decision) -> str:
 
 
 def gathered(plan: Plan, decision: Decision) -> str:
-    """Where partials meet if not on the driver."""
+    """Where partials are combined if not on the driver."""
     if decision.blocks is not None:
         blocks = decision.blocks.axis
         assert isinstance(blocks, Blocks)

@@ -23,7 +23,7 @@ from ...runtime.results.row_blocks import with_neighbours
 from ...runtime.sources.arrow import in_portions
 from ..convert.partials_codec import PartialsCodec, batches, from_ipc, to_ipc
 from ..convert.types import arrow_schema, cast_to
-from ..input.row_numbers import Offsets, begins, ends, filled, partition_id, with_row_numbers
+from ..input.row_numbers import Offsets, begins, filled, partition_id, with_row_numbers
 
 HELD_ROWS, HELD_BYTES = 1 << 18, 64 << 20
 """The partials that a task holds before it merges them, and emits them if many are left."""
@@ -65,11 +65,6 @@ class Job:
     def codec(self) -> PartialsCodec:
         """How partials are shuffled."""
         return PartialsCodec(self.shuffled.partials_schema, len(self.shuffled.by))
-
-
-def count(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The first and the last key of sorted events, with their numbers of rows."""
-    yield from ends(rows, len(job.plan.by))
 
 
 def accumulate(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

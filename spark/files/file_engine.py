@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import pyarrow as pa
-from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 
 from ...runtime.explain import Explanation, explain
 from ...runtime.plan.plan import Plan
-from ...runtime.sources.files import Files
 from ..convert.names import check_result, column, spelt
 from ..convert.types import input_schema, output_schema
 from ..engine import driver
@@ -38,11 +37,6 @@ class FileEngine(DataFrameEngine):
 
     def __init__(self, scan: Scan) -> None:
         self.scan = scan
-
-    @classmethod
-    def of(cls, spark: SparkSession, files: Files) -> FileEngine:
-        """The engine for all events of files."""
-        return cls(Scan(spark, files))
 
     @cached_property
     def df(self) -> DataFrame:  # type: ignore[override]  # made for what needs it

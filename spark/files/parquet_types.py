@@ -109,16 +109,10 @@ def misfit(metadata: Any, name: str, wanted: t.DataType) -> str | None:
     metadata
         The file's footer.
     name
-        A column, which the file need not have: then it is null.
+        A column of the file.
     wanted
         Its type in Spark.
     """
-    names = metadata.schema.to_arrow_schema().names
-    alike = [each for each in names if each.lower() == name.lower()]
-    if not alike:
-        return None
-    if alike != [name]:
-        return f"the column {name!r} goes by {', '.join(map(repr, alike))} in it"
     column = leaves(metadata).get(name)
     found = None if column is None else kind(column)
     if found is None:

@@ -182,10 +182,15 @@ class Scan:
         if kind is None or to_arrow(kind) is None:
             return f"the column {name!r} has a type that only Spark knows how to read"
         for file, layout in zip(self.listed, self.layouts, strict=True):
-            if self.files.format == "parquet":
+            alike = [each for each in layout.schema.names if each.lower() == name.lower()]
+            if not alike:  # then it is null
+                continue
+            if alike != [name]:
+                reason: str | None = f"the column {name!r} goes by {', '.join(map(repr, alike))} in it"
+            elif self.files.format == "parquet":
                 reason = parquet_types.misfit(layout.metadata, name, kind)
             else:
-                reason = orc_misfit(layout.schema, name, kind)
+                reason = orc_misfit(name, layout.schema.field(name).type, kind)
             if reason is not None:
                 return f"{file.path!r}: {reason}"
         return None
@@ -264,14 +269,8 @@ def spark_path(path: str) -> str:
     return "file:" + re.sub(r"([][{}*?\\])", r"\\\1", os.path.abspath(path))
 
 
-def orc_misfit(schema: pa.Schema, name: str, wanted: t.DataType) -> str | None:
+def orc_misfit(name: str, found: pa.DataType, wanted: t.DataType) -> str | None:
     """Why a column of an ORC file cannot be read here as Spark reads it; None where it can be."""
-    alike = [each for each in schema.names if each.lower() == name.lower()]
-    if not alike:
-        return None
-    if alike != [name]:
-        return f"the column {name!r} goes by {', '.join(map(repr, alike))} in it"
-    found = schema.field(name).type
     if pa.types.is_timestamp(found):
         return f"the column {name!r} has times that Spark shifts by the zones of the writer's machine and its own"
     if pa.types.is_nested(found) or to_spark(found) != wanted:

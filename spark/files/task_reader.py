@@ -1,4 +1,4 @@
-"""The functions of tasks that read files: Spark gives each a number, which says what it reads."""
+"""The functions of tasks that read files; a task reads what the plan has under the number that Spark gives it."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def accumulate_to_ipc(
 
 
 def hand_over(read_plan: ReadPlan, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The events of tasks as rows for Spark: of those whose numbers it is given, in whatever plan a user puts it."""
+    """The events of the tasks whose numbers are in the rows, as rows for Spark, whatever plan they are part of."""
     with threads_of_the_task():
         for batch in rows:
             for number in batch.column(0).to_pylist():
@@ -45,7 +45,7 @@ def hand_over(read_plan: ReadPlan, rows: Iterator[pa.RecordBatch]) -> Iterator[p
 
 
 def keep(read_plan: ReadPlan, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Those events of Spark's that meet the condition."""
+    """Those events, read by Spark, that meet the condition."""
     with threads_of_the_task():
         for batch in rows:
             columns = [column.cast(field.type) for column, field in zip(batch.columns, read_plan.schema, strict=True)]

