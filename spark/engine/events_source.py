@@ -20,13 +20,13 @@ from ..input.ordering import in_row_order, in_time_order
 from ..session.packaging import stage
 from . import tasks
 from .decision import Decision
-from .source import PartialRows, PartialsSource
+from .source import PartialRows
 
 BLOBS = t.StructType([t.StructField("rows", t.LongType()), t.StructField("ipc", t.BinaryType())])
 """Partials on their way to the driver: how many, and themselves as an Arrow stream."""
 
 
-class EventsSource(PartialsSource):
+class EventsSource:
     """The events of a DataFrame; see `PartialsSource`."""
 
     def __init__(self, df: DataFrame, job: tasks.Job, decision: Decision) -> None:

@@ -45,5 +45,4 @@ class PartialsSource(Protocol):
         """The same as rows that Spark can shuffle, lazily; after `collect` from what that has persisted, if it has."""
 
     def release(self, result: DataFrame | None) -> None:
-        """Unpersist what is persisted: now, or once nobody has the result any more that reads it. Here nothing is."""
-        return
+        """Unpersist what is persisted: now, or once nobody has the result any more that reads it."""

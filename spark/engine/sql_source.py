@@ -15,7 +15,7 @@ from ..convert.names import type_in
 from ..convert.types import ticks_sql
 from ..session.conf_overrides import FASTER_GROUPING, conf_overrides
 from . import tasks
-from .source import PartialRows, PartialsSource
+from .source import PartialRows
 
 WORD = re.compile(r"\w+")
 
@@ -59,7 +59,7 @@ def aggregated(events: DataFrame, sql: SqlAccumulate) -> DataFrame:
     return rows.groupBy(*names).agg(*map(f.expr, named(sql.aggregates)))
 
 
-class SqlSource(PartialsSource):
+class SqlSource:
     """The groups of a DataFrame's events; see `PartialsSource`."""
 
     def __init__(self, df: DataFrame, job: tasks.Job) -> None:
@@ -75,6 +75,9 @@ class SqlSource(PartialsSource):
     def distribute(self) -> PartialRows:
         # Each group once, and read where it is slid; merging would take it to Python twice.
         return PartialRows(aggregated(self.df, SqlAccumulate(self.job.plan)), tasks.slide_sql, (FRAME,), merges=False)
+
+    def release(self, result: DataFrame | None) -> None:
+        pass
 
     def _collect(self, sql: SqlAccumulate, limit: int | None) -> Partials | None:
         groups = aggregated(self.df, sql)

@@ -9,13 +9,13 @@ from ...runtime.partials.merge import Partials
 from ..convert.partials_codec import from_ipc
 from ..engine import tasks
 from ..engine.events_source import BLOBS
-from ..engine.source import PartialRows, PartialsSource
+from ..engine.source import PartialRows
 from ..session.packaging import Task, stage
 from . import task_reader
 from .scan import ReadPlan, Scan
 
 
-class ScanSource(PartialsSource):
+class ScanSource:
     """The events of the files of a scan; see `PartialsSource`."""
 
     def __init__(self, scan: Scan, job: tasks.Job) -> None:
@@ -33,6 +33,9 @@ class ScanSource(PartialsSource):
         schema = self.job.codec.spark_schema
         df = read_by_tasks(self.spark, task_reader.accumulate, self.read_plan, self.job, schema=schema)
         return PartialRows(df, tasks.slide, ("frame", "batch_rank"))
+
+    def release(self, result: DataFrame | None) -> None:
+        pass
 
 
 def read_by_tasks(
