@@ -1,4 +1,4 @@
-"""What the local engine reads: events as batches of Arrow."""
+"""Events as batches of Arrow: what the local engine reads, and the portions in which any engine accumulates them."""
 
 from __future__ import annotations
 

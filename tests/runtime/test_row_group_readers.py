@@ -71,6 +71,14 @@ def test_a_condition_leaves_row_groups_and_rows_out(folder: Path, events: pa.Tab
     assert source.where(pc.field("t") > 100_000).readers(["k"], []) is None
 
 
+def test_files_that_lack_a_column_are_scanned_as_a_data_set(folder: Path, events: pa.Table) -> None:
+    pq.write_table(events.drop_columns(["x"]), folder / "2.parquet")
+    source = FileSource(ff.parquet(folder))
+    assert source.readers(["t", "x"], []) is None
+    assert len(read(source, ["t"])) > 1
+    assert source.batches(["t", "x"]).read_all()["x"].null_count == ROWS
+
+
 def test_other_data_is_read_by_one_thread(events: pa.Table) -> None:
     assert Source(events).readers(["t"], []) is None
 
