@@ -15,9 +15,6 @@ folder             what is in it
 ``numeric``        reductions of rows to groups, compiled where there was a compiler
 ``laws``           ``check_laws``
 =================  =============================================================================================
-
-Imports go down only: ``laws``, ``intervals``, ``combinators``, ``distributions``, ``ordered``, ``moments``, ``sums``
-and ``extremes``, ``contract``, ``numeric``, ``states``.
 """
 
 from .combinators.all_of import AllOf

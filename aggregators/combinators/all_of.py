@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import itertools
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -50,12 +51,14 @@ class AllOf(Operation):
         return f"AllOf({', '.join(f'{name}={part!r}' for name, part in self.parts.items())})"
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
-        parts, start = {}, 0
-        for name, part in self.parts.items():
-            stop = start + len(part.columns)
-            parts[name] = BoundAggregate(name, part, types[start:stop])
-            start = stop
-        return Parts(self, parts)
+        own = each_ones(self.parts, types)
+        return Parts(self, {name: BoundAggregate(name, part, own[name]) for name, part in self.parts.items()})
+
+
+def each_ones(parts: Mapping[str, Operation | BoundAggregate], of_columns: Sequence[Any]) -> dict[str, Sequence[Any]]:
+    """What is of each operation's columns, of something for the columns of all of them."""
+    rest = iter(of_columns)
+    return {name: list(itertools.islice(rest, len(part.columns))) for name, part in parts.items()}
 
 
 class Parts(TypedOperation):
@@ -80,12 +83,8 @@ class Parts(TypedOperation):
         return self._together({name: part.operation.create() for name, part in self.parts.items()})
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
-        states, start = {}, 0
-        for name, part in self.parts.items():
-            stop = start + len(part.columns)
-            states[name] = part.accumulate(frames, columns[start:stop])
-            start = stop
-        return self._together(states)
+        own = each_ones(self.parts, columns)
+        return self._together({name: part.accumulate(frames, own[name]) for name, part in self.parts.items()})
 
     def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
         found, start = [], 0

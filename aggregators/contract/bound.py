@@ -200,11 +200,7 @@ class BoundAggregate:
     def to_result(self, values: Any, type: pa.DataType | None) -> pa.Array:
         """What finish returned as a column of a type, or of the type it has by itself."""
         try:
-            if isinstance(values, np.ma.MaskedArray):
-                values = pa.array(np.asarray(values.data), mask=np.ma.getmaskarray(values))
-            column = values if isinstance(values, (pa.Array, pa.ChunkedArray)) else pa.array(values)
-            if isinstance(column, pa.ChunkedArray):
-                column = column.combine_chunks()
+            column = to_column(values)
             return column if type is None or column.type == type else column.cast(type)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
             if (
@@ -282,3 +278,12 @@ class BoundAggregate:
 def length(states: State) -> int:
     """How many states there are."""
     return len(next(iter(states.values())))
+
+
+def to_column(values: Any) -> pa.Array:
+    """What a user's function returned for rows or states as an Arrow array: masked values are null."""
+    if isinstance(values, pa.ChunkedArray):
+        return values.combine_chunks()
+    if isinstance(values, np.ma.MaskedArray):
+        return pa.array(np.asarray(values.data), mask=np.ma.getmaskarray(values))
+    return values if isinstance(values, pa.Array) else pa.array(values)

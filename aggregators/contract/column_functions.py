@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from ..errors import OperationError, QueryError
 from ..states.arrays import Ints
+from .bound import to_column
 from .frames import to_values, valid_rows
 from .operation import Operation
 
@@ -83,16 +84,11 @@ def _cast(column: Any, of_kind: Callable[[pa.DataType], bool], made: Callable[[i
 
 def _column(spec: object, values: Any, rows: int, type: pa.DataType | None) -> pa.Array:
     try:
-        if isinstance(values, pa.ChunkedArray):
-            values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
-        if isinstance(values, np.ma.MaskedArray):
-            values = pa.array(np.asarray(values.data), mask=np.ma.getmaskarray(values))
-        if isinstance(values, np.ndarray) and values.ndim > 1:
-            values = list(values)
-        column = values if isinstance(values, pa.Array) else pa.array(values)
-        wanted = type or (column.type if column is values else roomy(column.type))
+        typed = isinstance(values, (pa.Array, pa.ChunkedArray, np.ma.MaskedArray))
+        column = to_column(list(values) if isinstance(values, np.ndarray) and values.ndim > 1 else values)
+        wanted = type or (column.type if typed else roomy(column.type))
         if column.type != wanted:
-            column = (column if column is values else _rounded(column, wanted)).cast(wanted)
+            column = (column if typed else _rounded(column, wanted)).cast(wanted)
     except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError) as error:
         raise OperationError(
             f"the function of {spec!r} returned what cannot be a column of {type or 'one type'}: {error}"

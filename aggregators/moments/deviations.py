@@ -15,7 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.frames import Frames
-from ..contract.operation import State
 from ..numeric.native import loops
 from ..states.arrays import Floats, Index, Ints
 from ..states.double_double import add, halves, product, quotient
@@ -100,11 +99,6 @@ class Deviations:
         """Put others in the place of some of the states."""
         for name, column in other.fields().items():
             self.fields()[name][which] = column
-
-    @classmethod
-    def read(cls, a: State) -> Deviations:
-        """The fields of states."""
-        return cls(**a)
 
     def fields(self) -> dict[str, NDArray[Any]]:
         """The fields of states."""

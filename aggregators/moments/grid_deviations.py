@@ -13,7 +13,6 @@ from typing import NamedTuple
 import numpy as np
 
 from ..contract.frames import Frames
-from ..numeric.cache_chunks import extremes
 from ..numeric.native import loops
 from ..states.arrays import Bools, Floats, Ints
 
@@ -75,7 +74,9 @@ def gridded(frames: Frames, values: Floats) -> Gridded | None:
     """
     if not len(values):
         return None
-    least, greatest = map(float, extremes(values))
+    chunks = [values[start : start + CACHED_ROWS] for start in range(0, len(values), CACHED_ROWS)]
+    least = float(np.min([chunk.min() for chunk in chunks]))
+    greatest = float(np.max([chunk.max() for chunk in chunks]))
     span, largest = greatest - least, max(abs(least), abs(greatest))
     if not 1 / SIZES <= span <= SIZES or not largest <= SIZES:
         return None

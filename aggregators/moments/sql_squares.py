@@ -10,7 +10,6 @@ near to one another.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
@@ -21,6 +20,7 @@ from ..contract.sql_spec import ROW_LIMIT, SMALL_ROW_LIMIT, Planes, SqlSpec
 from ..states import big_integers
 from ..states.arrays import Floats, Ints
 from ..states.double_double import SPLITTER, quotient
+from ..states.rows import join
 from ..sums import sql_floats
 from .deviations import UNIT, Deviations
 
@@ -37,13 +37,13 @@ PLAIN = 300
 """The squares of deviations need no level of their own if values are divided by no more than ``2**PLAIN``."""
 
 
-def sql_spec(type: pa.DataType, read: Callable[[Planes], State]) -> SqlSpec:
+def sql_spec(type: pa.DataType) -> SqlSpec:
     """How states with the count of a column ``{0}``, its sum and that of its squares are accumulated."""
-    small, most = (of_rows(type, rows, read) for rows in (SMALL_ROW_LIMIT, ROW_LIMIT))
+    small, most = (of_rows(type, rows) for rows in (SMALL_ROW_LIMIT, ROW_LIMIT))
     return replace(most, small_count_variant=small)
 
 
-def of_rows(type: pa.DataType, rows: int, read: Callable[[Planes], State]) -> SqlSpec:
+def of_rows(type: pa.DataType, rows: int) -> SqlSpec:
     """The spec for at most ``rows`` rows of a key and frame."""
     steps, sums = sql_floats.in_integers(type, rows)
     # Nothing that may be null: for that Spark would look at each step of what follows. How many there are is counted.
@@ -93,16 +93,14 @@ def cut(square: str, lost: str) -> list[str]:
     return [f"cast({text} * {sql_floats.power(-at)} as bigint)" for at, text in reversed(texts)]
 
 
-def read(planes: Planes) -> Deviations:
-    """The deviations that are in sums of integers."""
+def read(planes: Planes) -> State:
+    """The states of the deviations that are in sums of integers."""
     columns = {name: column.fill_null(0).to_numpy().astype(np.int64, copy=False) for name, column in planes.items()}
     blocks = [
         of_block({name: column[start : start + CHUNK_STATES] for name, column in columns.items()})
         for start in range(0, max(len(columns["count"]), 1), CHUNK_STATES)
     ]
-    return Deviations(
-        *(np.concatenate(each) for each in zip(*(block.fields().values() for block in blocks), strict=True))
-    )
+    return join([block.fields() for block in blocks])
 
 
 def of_block(columns: dict[str, Ints]) -> Deviations:

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import floats, is_decimal, require_numbers
 from ..contract.operation import AggregateOperation, State
-from ..contract.sql_spec import Planes, SqlSpec
+from ..contract.sql_spec import SqlSpec
 from ..errors import QueryError
 from ..states.arrays import Floats
 from ..states.double_double import root
@@ -70,13 +70,13 @@ class Variance(AggregateOperation):
 
     def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
         # Spark makes floats of decimals in another way than Arrow.
-        return None if is_decimal(types[0]) else sql_squares.sql_spec(types[0], read)
+        return None if is_decimal(types[0]) else sql_squares.sql_spec(types[0])
 
     def combine(self, a: State, b: State) -> State:
-        return Deviations.read(a).join(Deviations.read(b)).fields()
+        return Deviations(**a).join(Deviations(**b)).fields()
 
     def finish(self, a: State) -> Any:
-        states = Deviations.read(a)
+        states = Deviations(**a)
         return pa.array(self.result_of(states), mask=states.count <= self.ddof)
 
     def result_of(self, states: Deviations) -> Floats:
@@ -101,11 +101,6 @@ class StdDev(Variance):
 
     def result_of(self, states: Deviations) -> Floats:
         return in_units(root(*states.variance(self.ddof)), states.level, 1)
-
-
-def read(planes: Planes) -> State:
-    """States of the sums that Spark has made."""
-    return sql_squares.read(planes).fields()
 
 
 def in_units(values: Floats, level: NDArray[np.int8], power: int) -> Floats:

@@ -5,7 +5,6 @@ NaN is above every other value, as in Spark SQL.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -13,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..states.arrays import Index
+from ..states.arrays import Index, Ints
 from .native import loops
 
 Numbers = NDArray[Any]
@@ -24,7 +23,7 @@ LOOPED = frozenset(map(np.dtype, (np.float64, np.float32, np.int64, np.int32)))
 def least(values: Any, index: Index, size: int) -> Any:
     """The least value of each group, of numbers or of an Arrow array; any value for a group without a row."""
     if isinstance(values, pa.Array):
-        return by_rank(values, index, size, least)
+        return by_rank(values, index, size, np.minimum)
     if loops is None or values.dtype not in LOOPED:
         # np.minimum takes half as long as np.fmin, which leaves out NaN.
         plain = values.dtype.kind != "f" or not np.isnan(np.min(values, initial=np.inf))
@@ -37,7 +36,7 @@ def least(values: Any, index: Index, size: int) -> Any:
 def greatest(values: Any, index: Index, size: int) -> Any:
     """The greatest value of each group, of numbers or of an Arrow array; any value for a group without a row."""
     if isinstance(values, pa.Array):
-        return by_rank(values, index, size, greatest)
+        return by_rank(values, index, size, np.maximum)
     if loops is None or values.dtype not in LOOPED:
         return by_numpy(values, index, size, np.maximum if values.dtype.kind == "f" else np.fmax)
     found = np.full(size, -np.inf if values.dtype.kind == "f" else np.iinfo(values.dtype).min, values.dtype)
@@ -53,10 +52,16 @@ def by_numpy(values: Numbers, index: Index, size: int, choose: np.ufunc) -> Numb
     return found
 
 
-def by_rank(values: pa.Array, index: Index, size: int, of_groups: Callable[[Any, Index, int], Any]) -> pa.Array:
+def by_rank(values: pa.Array, index: Index, size: int, choose: np.ufunc) -> pa.Array:
     """The least or the greatest value of each group, found among the ranks of values."""
-    ranked = values.dictionary_encode()
-    order = pc.array_sort_indices(ranked.dictionary).to_numpy()
-    rank = np.empty_like(order)
-    rank[order] = np.arange(len(order), dtype=order.dtype)
-    return ranked.dictionary.take(pa.array(order[of_groups(rank[ranked.indices.to_numpy()], index, size)]))
+    ranks, ordered = ranked(values)
+    return ordered.take(pa.array(by_numpy(ranks, index, size, choose)))
+
+
+def ranked(values: pa.Array) -> tuple[Ints, pa.Array]:
+    """The ranks of values among the distinct ones, and these in order."""
+    codes = values.dictionary_encode()
+    order = pc.array_sort_indices(codes.dictionary)
+    rank = np.empty(len(order), np.int64)
+    rank[order.to_numpy()] = np.arange(len(order))
+    return rank[codes.indices.to_numpy()], codes.dictionary.take(order)

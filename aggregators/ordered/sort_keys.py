@@ -6,13 +6,13 @@ from typing import Any, TypeAlias, cast
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..contract.frames import Values
 from ..contract.operation import Operation
 from ..errors import ColumnError
 from ..extremes.min_max import neutral_value
+from ..numeric.grouped_min_max import ranked
 from ..states.arrays import Bools, Floats, Ints
 from ..states.fields import numpy_type
 
@@ -86,13 +86,7 @@ class Order:
 
     def ranks(self, values: Values) -> Ints:
         """Integers that order these values; of use among them only."""
-        if self.numeric:
-            return self.keys(values)
-        ranked = values.dictionary_encode()
-        order = pc.array_sort_indices(ranked.dictionary).to_numpy()
-        rank = np.empty(len(order), np.int64)
-        rank[order] = np.arange(len(order))
-        return cast(Ints, rank[ranked.indices.to_numpy()])
+        return self.keys(values) if self.numeric else ranked(values)[0]
 
     def values(self, keys: Keys, mask: Bools | None = None) -> pa.Array:
         """The values of keys, null where masked."""

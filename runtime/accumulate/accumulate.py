@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 
 from ...aggregators.contract.frames import Frames
 from ...aggregators.intervals.time_weighted import Lifetimes
-from ...aggregators.numeric.cache_chunks import BLOCK
 from ..columns.key_codes import (
     MAX_PACKED,
     MAX_SPARSE,
@@ -38,6 +37,9 @@ from ..frames.window_ranges import Mask
 from ..partials.merge import Partials, of_states
 from ..plan.plan import Plan
 from ..plan.window_inputs import RANK, UNTIL_TICK
+
+BLOCK = 1 << 15
+"""Rows worked on at a time, so that intermediate columns stay in the cache."""
 
 ROWS_PER_GROUP = 4
 """Groups without a row cost little where there are at least this many rows for each possible group."""

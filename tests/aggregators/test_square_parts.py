@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from framefold.aggregators.contract.sql_spec import ROW_LIMIT, SMALL_ROW_LIMIT
 from framefold.aggregators.moments import sql_squares
+from framefold.aggregators.moments.deviations import Deviations
 from framefold.aggregators.states import big_integers
 from framefold.aggregators.sums import sql_floats
 
@@ -55,7 +56,7 @@ def test_products(value: float, other: int) -> None:
 
 def pieces(most: int, value: float) -> dict[str, int]:
     """What SQL would add up of a value of ordinary size, computed in Python."""
-    built = sql_squares.of_rows(pa.float64(), most, lambda planes: {})
+    built = sql_squares.of_rows(pa.float64(), most)
     shifted = value * 2.0 ** sql_floats.first_shift(most)
     known = {"int": int, "shiftright": lambda number, bits: number >> bits, "shifted": shifted}
 
@@ -101,7 +102,7 @@ def test_the_most_rows_of_values_next_to_one_another(most: int) -> None:
             planes[name].append(many * one[name] + more * other[name])
         for name, each in (("count", most), ("rows", most), ("exponent", 0)):
             planes[name].append(each)
-    made = sql_squares.read({name: pa.array(column, pa.int64()) for name, column in planes.items()})
+    made = Deviations(**sql_squares.read({name: pa.array(column, pa.int64()) for name, column in planes.items()}))
     for place, (a, b, many, more) in enumerate(rows):
         centre = Fraction(float(made.centre[place]))
         assert a <= centre <= b
