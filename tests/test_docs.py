@@ -18,7 +18,7 @@ import pytest
 
 import framefold as ff
 from framefold.aggregators.contract.operation import Operation
-from framefold.aggregators.contract.sample_columns import sample
+from framefold.aggregators.contract.trial import sample
 from framefold.runtime.plan.bind import bind
 
 from . import stages

@@ -13,7 +13,7 @@ from ..contract.bound import BoundAggregate
 from ..contract.column_functions import require_operation
 from ..contract.frames import Frames, Values, accumulate_where, to_values, valid_rows
 from ..contract.operation import AggregateOperation, Operation, State
-from ..contract.sample_columns import sample
+from ..contract.trial import sample
 from ..contract.wrapped import Wrapped
 from ..errors import ColumnError, OperationError, QueryError
 from ..states.arrays import Bools

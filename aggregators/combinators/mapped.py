@@ -12,7 +12,7 @@ from ..contract.bound import BoundAggregate
 from ..contract.column_functions import apply, is_list, require_operation, unfold
 from ..contract.frames import Frames, Values, accumulate_where
 from ..contract.operation import AggregateOperation, Operation, State
-from ..contract.sample_columns import sample
+from ..contract.trial import sample
 from ..contract.wrapped import Wrapped
 from ..errors import ColumnError, OperationError, QueryError
 

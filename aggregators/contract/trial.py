@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import decimal
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -17,7 +18,6 @@ from ..states.limbs import Exact
 from ..states.ragged import Ragged
 from .frames import Frames
 from .operation import AggregateOperation, Operation, State
-from .sample_columns import sample
 
 TRIALS = 64
 """Pairs of states on which an undeclared operation is tried for commutativity."""
@@ -56,6 +56,41 @@ def laws_untried() -> Iterator[None]:
         yield
     finally:
         _tries_laws.reset(token)
+
+
+def sample(type: pa.DataType, length: int, seed: int = 0) -> pa.Array | None:
+    """A column of small positive values with many ties, of a type; None where no such values can be made up."""
+    numbers = np.random.default_rng(seed).integers(1, 7, length)
+    try:
+        if pa.types.is_floating(type):
+            return pa.array(numbers / 4).cast(type)
+        if pa.types.is_boolean(type):
+            return pa.array(numbers > 3)
+        if pa.types.is_decimal(type):
+            scale = decimal.Decimal(1).scaleb(-type.scale)
+            return pa.array([int(number) * scale for number in numbers], type=type)
+        if pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type):
+            return pa.array([chr(96 + int(number)) for number in numbers], type=type)
+        if pa.types.is_fixed_size_binary(type):
+            return pa.array([bytes([int(number)] * type.byte_width) for number in numbers], type=type)
+        if pa.types.is_binary(type) or pa.types.is_large_binary(type):
+            return pa.array([bytes([int(number)]) for number in numbers], type=type)
+        if pa.types.is_date64(type):
+            return pa.array(numbers * 86_400_000).cast(type)
+        if pa.types.is_date32(type) or pa.types.is_time32(type):
+            return pa.array(numbers.astype(np.int32)).cast(type)
+        if pa.types.is_list(type) or pa.types.is_large_list(type):
+            values = sample(type.value_type, length, seed)
+            offsets = np.arange(length + 1)
+            if values is None:
+                return None
+            made = pa.LargeListArray if pa.types.is_large_list(type) else pa.ListArray
+            return made.from_arrays(
+                pa.array(offsets, pa.int64() if pa.types.is_large_list(type) else pa.int32()), values
+            )
+        return pa.array(numbers).cast(type)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
+        return None
 
 
 def states_of_samples(bound: Bound) -> State | None:
@@ -123,16 +158,20 @@ def named_type(spec: Operation, declared: Any) -> pa.DataType | None:
 
 def commutes(bound: Bound) -> bool:
     """Whether ``combine`` gives the same both ways round on all trials; False, the safe answer, where unknown."""
+    joined = joined_samples(bound)
+    return joined is not None and all(same(joined[2][key], joined[3][key]) for key in bound.fields)
+
+
+def joined_samples(bound: Bound) -> tuple[State, State, State, State] | None:
+    """Two columns of states of made-up events, and these combined both ways round; None where that fails."""
     try:
         states = states_of_samples(bound)
         if states is None:
-            return False
-        a = {key: column[0::2] for key, column in states.items()}
-        b = {key: column[1::2] for key, column in states.items()}
-        one, other = bound.combine(a, b), bound.combine(b, a)
-        return all(same(one[key], other[key]) for key in bound.fields)
+            return None
+        a, b = ({key: column[part::2] for key, column in states.items()} for part in (0, 1))
+        return a, b, bound.combine(a, b), bound.combine(b, a)
     except OperationError:
-        return False
+        return None
 
 
 def check_ufuncs(bound: Bound) -> None:
@@ -145,14 +184,10 @@ def check_ufuncs(bound: Bound) -> None:
             raise OperationError(
                 f"ufuncs of {bound.name!r} has {function!r} for field {key!r}; expected a numpy function such as np.add"
             )
-    try:
-        states = states_of_samples(bound)
-        if states is None:
-            return
-        a, b = ({key: column[part::2] for key, column in states.items()} for part in (0, 1))
-        joined = bound.combine(a, b)
-    except OperationError:
+    trial = joined_samples(bound)
+    if trial is None:
         return
+    a, b, joined, _ = trial
     for key, function in bound.ufuncs.items():
         x, y = cast(Any, a[key]), cast(Any, b[key])
         with np.errstate(all="ignore"):

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, OneColumn, State, TypedOperation
+from ..contract.operation import AggregateOperation, OneColumn, State
 from ..contract.sql_spec import SqlSpec
 from ..errors import ColumnError
 from ..states.fields import numpy_type
@@ -33,64 +33,25 @@ class Min(OneColumn):
     """
 
     commutative = True
+    takes_empty_frames = True
     least: ClassVar[bool] = True
+    neutral: Any = None
+    """What stands where there is none of values that numpy has no type for; None for others."""
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
-        dtype = numpy_type(types[0])
-        neutral = neutral_value(types[0]) if dtype is None else 0
-        if neutral is None:
-            raise ColumnError(f"{self!r} needs a column whose values have an order; {self.columns[0]!r} is {types[0]}")
-        return (Extreme if dtype is not None else ExtremeObject)(self, types[0], neutral)
-
-
-class Max(Min):
-    """The greatest value of a column; null where a window has none.
-
-    Works on the types that :class:`Min` works on, and orders them alike.
-
-    Examples
-    --------
-    >>> import pyarrow as pa, framefold as ff
-    >>> events = pa.table({"t": [0, 1, 2], "x": [3, 9, None]})
-    >>> ff.events(events, time="t").window(ff.sliding(2, every=1)).aggregate(x=ff.Max("x"))["x"].to_pylist()
-    [3, 9, 9, None]
-    """
-
-    least = False
-
-
-def neutral_value(type: pa.DataType) -> Any:
-    """Any value of an ordered type that numpy has no type for, to stand where there is none yet; None if unordered."""
-    if pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type):
-        return ""
-    if pa.types.is_decimal(type):
-        return decimal.Decimal(0)
-    if pa.types.is_time(type):
-        return datetime.time()
-    if pa.types.is_binary(type) or pa.types.is_large_binary(type) or pa.types.is_fixed_size_binary(type):
-        return bytes(type.byte_width) if pa.types.is_fixed_size_binary(type) else b""
-    return None
-
-
-class Extreme(TypedOperation):
-    """The least or greatest value of a column that numpy has a type for."""
-
-    commutative = True
-    takes_empty_frames = True
-
-    def __init__(self, spec: Min, type: pa.DataType, neutral: Any) -> None:
-        super().__init__(spec)
-        self.least = spec.least
-        self.result = type
-        self.neutral = neutral
-        self.state = {"value": type, "seen": "bool"}
+        (type,), dtype = types, numpy_type(types[0])
+        neutral = neutral_value(type) if dtype is None else None
+        if dtype is None and neutral is None:
+            raise ColumnError(f"{self!r} needs a column whose values have an order; {self.columns[0]!r} is {type}")
         # NaN is above all values, NaT is none.
-        dtype = numpy_type(type)
         most = np.maximum if dtype is not None and dtype.kind == "f" else np.fmax
-        self.ufuncs = {"value": np.fmin if self.least else most, "seen": np.logical_or}
+        ufuncs = {"value": np.fmin if self.least else most, "seen": np.logical_or}
+        return self.changed(result=type, neutral=neutral, state={"value": type, "seen": "bool"}, ufuncs=ufuncs)
 
     def create(self) -> Mapping[str, Any]:
         """NaN and NaT, which fmin and fmax leave aside; -inf, below all floats; the least or greatest integer."""
+        if self.neutral is not None:
+            return {"value": self.neutral, "seen": False}
         dtype = cast(np.dtype[Any], numpy_type(self.result))
         value: Any
         if dtype.kind in "mM":
@@ -120,23 +81,43 @@ class Extreme(TypedOperation):
         return {"value": extreme, "seen": f"{extreme} is not null"}
 
     def combine(self, a: State, b: State) -> State:
-        return {field: function(a[field], b[field]) for field, function in self.ufuncs.items()}
-
-    def finish(self, a: State) -> Any:
-        return pa.array(a["value"], mask=~a["seen"])
-
-
-class ExtremeObject(Extreme):
-    """The least or greatest value of a column of Python values: strings, binaries, decimals, times."""
-
-    def create(self) -> Mapping[str, Any]:
-        return {"value": self.neutral, "seen": False}
-
-    def combine(self, a: State, b: State) -> State:
+        if self.neutral is None:
+            return {field: function(a[field], b[field]) for field, function in self.ufuncs.items()}
         x, y = a["value"], b["value"]
         a_seen, b_seen = a["seen"], b["seen"]
         better = (x <= y if self.least else x >= y).astype(bool)
         return {"value": np.where(a_seen & (better | ~b_seen), x, y), "seen": a_seen | b_seen}
 
     def finish(self, a: State) -> Any:
+        if self.neutral is None:
+            return pa.array(a["value"], mask=~a["seen"])
         return pa.array(a["value"].tolist(), type=self.result, mask=~a["seen"])
+
+
+class Max(Min):
+    """The greatest value of a column; null where a window has none.
+
+    Works on the types that :class:`Min` works on, and orders them alike.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = pa.table({"t": [0, 1, 2], "x": [3, 9, None]})
+    >>> ff.events(events, time="t").window(ff.sliding(2, every=1)).aggregate(x=ff.Max("x"))["x"].to_pylist()
+    [3, 9, 9, None]
+    """
+
+    least = False
+
+
+def neutral_value(type: pa.DataType) -> Any:
+    """Any value of an ordered type that numpy has no type for, to stand where there is none yet; None if unordered."""
+    if pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type):
+        return ""
+    if pa.types.is_decimal(type):
+        return decimal.Decimal(0)
+    if pa.types.is_time(type):
+        return datetime.time()
+    if pa.types.is_binary(type) or pa.types.is_large_binary(type) or pa.types.is_fixed_size_binary(type):
+        return bytes(type.byte_width) if pa.types.is_fixed_size_binary(type) else b""
+    return None

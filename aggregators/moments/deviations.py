@@ -70,7 +70,7 @@ class Deviations:
         if found is None:
             return cls._of_each(frames, values)
         frames.know_count(found.rows)
-        total, squares = two_sum(found.sum, found.sum_low), two_sum(found.squares, found.squares_low)
+        total, squares = two_sum(*found.sums[:2]), two_sum(*found.sums[2:])
         made = cls(found.rows, found.centre, *total, *squares, np.zeros(frames.size, np.int8))
         if found.doubtful.any():
             rows = found.doubtful[frames.index]

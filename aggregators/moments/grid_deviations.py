@@ -28,23 +28,19 @@ MIN_STEPS = 2.0**10
 MAX_LOSS = 2.0**8
 """The sum of squares about the first value may be this often that about the mean."""
 
-
 CACHED_ROWS = 1 << 14
 """Rows worked on at a time, so that intermediate columns stay in the cache."""
 
 
 class Gridded(NamedTuple):
-    """Frames' numbers of rows, centres, and sums of deviations and of their squares, as pairs of floats.
+    """Frames' numbers of rows, centres and sums; the grid is too coarse for frames that are ``doubtful``.
 
-    The grid is too coarse for frames that are ``doubtful``.
+    Sums, of shape (4, frames), are those of deviations and what these lack, of their squares and what those lack.
     """
 
     rows: Ints
     centre: Floats
-    sum: Floats
-    sum_low: Floats
-    squares: Floats
-    squares_low: Floats
+    sums: Floats
     doubtful: Bools
 
 
@@ -101,8 +97,7 @@ def of_sums(rows: Floats, centre: Floats, sums: Floats, grid: Grid) -> Gridded:
     doubtful = several & near & (sums != 0).any(axis=0)
     # A single value is its own centre.
     centre = np.where(several, centre, centre + sums[1])
-    moved, low, squared, lacking = np.where(several, sums, 0.0)
-    return Gridded(rows.astype(np.int64), centre, moved, low, squared, lacking, doubtful)
+    return Gridded(rows.astype(np.int64), centre, np.where(several, sums, 0.0), doubtful)
 
 
 def by_loop(frames: Frames, values: Floats, grid: Grid) -> Floats:
