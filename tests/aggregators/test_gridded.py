@@ -168,7 +168,7 @@ def test_columns_with_gaps(way: str) -> None:
     frames = Frames(np.arange(10)[::-2][:4] % 2, 2, np.zeros(4, np.int64))
     found = gridded(frames, np.arange(10.0)[::3])
     assert found is not None
-    assert (found.rows.tolist(), found.centre[1], found.sum[1], found.squares[1]) == ([0, 4], 0.0, 18.0, 126.0)
+    assert (found.rows.tolist(), found.centre[1], found.sums[0, 1], found.sums[2, 1]) == ([0, 4], 0.0, 18.0, 126.0)
 
 
 @pytest.mark.parametrize("group", [-3, 2])
