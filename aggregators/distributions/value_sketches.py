@@ -202,9 +202,6 @@ class FrequentItems(Sketch):
         weights = count.tolist()
         return self.sketch_each(sizes, lambda sketch, own: feed(sketch.update, each[own], weights[own]))
 
-    def value(self, sketch: bytes) -> Any:
-        raise AssertionError("finished all at once")
-
     def finish(self, a: Any) -> Any:
         if self.output == "sketch":
             return super().finish(a)

@@ -9,8 +9,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import floats, is_decimal, require_numbers
-from ..contract.operation import AggregateOperation, State
+from ..contract.numeric_columns import OfNumbers, floats, is_decimal
+from ..contract.operation import State
 from ..contract.sql_spec import SqlSpec
 from ..errors import QueryError
 from ..states.arrays import Floats
@@ -19,7 +19,7 @@ from . import sql_squares
 from .deviations import UNIT, Deviations
 
 
-class Variance(AggregateOperation):
+class Variance(OfNumbers):
     """The variance of a column of numbers; null where a window has not more than ``ddof`` of them.
 
     Nearly always rounded correctly: deviations and their squares are added up in two floats each (T. Chan, G. Golub and
@@ -51,8 +51,6 @@ class Variance(AggregateOperation):
         "squares_low": "float64",
         "level": "int8",
     }
-    result = pa.float64()
-    commutative = True
     takes_empty_frames = True
 
     def __init__(self, column: str, *, ddof: int = 1) -> None:
@@ -60,10 +58,6 @@ class Variance(AggregateOperation):
         if not isinstance(ddof, int) or isinstance(ddof, bool) or ddof < 0:
             raise QueryError(f"ddof= of {self!r} is {ddof!r}; expected an integer of 0 or more")
         self.ddof = ddof
-
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
-        require_numbers(self, types[0])
-        return self
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         return Deviations.of(frames, floats(columns[0])).fields()

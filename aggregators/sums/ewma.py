@@ -10,15 +10,15 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import floats, require_numbers
-from ..contract.operation import AggregateOperation, State
+from ..contract.numeric_columns import OfNumbers, floats
+from ..contract.operation import State
 from ..durations import Duration, microseconds
 from ..errors import QueryError
 from ..states.arrays import Floats, Ints
 from ..states.fields import two_sum
 
 
-class Ewma(AggregateOperation):
+class Ewma(OfNumbers):
     """The exponentially weighted mean of a column of numbers by event time; null where a window has none.
 
     An event weighs ``0.5 ** ((t_last - t) / half_life)``, t_last being the time of the window's last event whose
@@ -54,8 +54,6 @@ class Ewma(AggregateOperation):
         "positive": "bool",
         "negative": "bool",
     }
-    result = pa.float64()
-    commutative = True
 
     def __init__(self, column: str, half_life: Duration) -> None:
         super().__init__(column)
@@ -64,10 +62,6 @@ class Ewma(AggregateOperation):
 
     def __repr__(self) -> str:
         return f"Ewma({self.columns[0]!r}, {self.half_life!r})" if hasattr(self, "half_life") else super().__repr__()
-
-    def bind(self, *types: pa.DataType) -> AggregateOperation:
-        require_numbers(self, types[0])
-        return self
 
     def at_times(self, duration: Callable[[Duration, str], int]) -> Self:
         """The operation for a time column, whose ticks a duration is turned into by a function."""

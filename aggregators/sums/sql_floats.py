@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -104,21 +103,14 @@ def in_integers(type: pa.DataType, rows: int) -> tuple[dict[str, str], dict[str,
     return {"exponent": exponents(value), "shifted": shifted}, {**sums, "rows": "count(*)"}
 
 
-class FloatSums(NamedTuple):
-    """What has come of a column: its sums, and where there were any values."""
-
-    sums: Compensated
-    known: Bools
-
-
-def read(planes: Planes) -> FloatSums:
-    """The sums of the sums of integers."""
+def read(planes: Planes) -> tuple[Compensated, Bools]:
+    """The sums of a column, of the sums of integers, and where there were any values."""
     known = planes["sum0"].is_valid().to_numpy(zero_copy_only=False)
     integers = [planes[name].fill_null(0).to_numpy() for name in sorted(planes) if name.startswith("sum")]
     high, low = joined(integers, next(rows for rows, many in INTEGERS.items() if many == len(integers)))
     exponent = planes["exponent"].to_numpy().astype(np.int64)
     if not exponent.any():
-        return FloatSums(Compensated(high, low), known)
+        return Compensated(high, low), known
     special = np.zeros((len(high), 4))
     huge = (exponent >= HUGE_EXPONENT) & (exponent < NO_NUMBER)
     special[huge, BIG] = np.ldexp(high[huge], exponent[huge] - SHIFT)
@@ -128,7 +120,7 @@ def read(planes: Planes) -> FloatSums:
     exponent = np.where(huge | (exponent >= NO_NUMBER), 0, exponent)
     ordinary = np.where(huge, 0.0, 1.0)
     sums = Compensated(np.ldexp(high * ordinary, exponent), np.ldexp(low * ordinary, exponent))
-    return FloatSums(Compensated(sums.high, sums.low, special if special.any() else None), known)
+    return Compensated(sums.high, sums.low, special if special.any() else None), known
 
 
 def joined(integers: list[Ints], rows: int) -> tuple[Floats, Floats]:

@@ -180,8 +180,8 @@ class SumOfFloats(TypedSum):
 
     def read_sums(self, planes: Planes) -> State:
         """States of the sums of parts."""
-        read = sql_floats.read(planes)
-        return {"total": read.sums, "frames": read.known.astype(np.int64)}
+        total, known = sql_floats.read(planes)
+        return {"total": total, "frames": known.astype(np.int64)}
 
     def value(self, a: State) -> tuple[Any, Bools]:
         return a["total"].value(), a["frames"] > 0
@@ -199,7 +199,7 @@ class AverageOfFloats(SumOfFloats):
         return sql_floats.sql_spec(types[0], self.read_sums, count="count({0})")
 
     def read_sums(self, planes: Planes) -> State:
-        return {"total": sql_floats.read(planes).sums, "count": planes["count"].to_numpy()}
+        return {"total": sql_floats.read(planes)[0], "count": planes["count"].to_numpy()}
 
     def value(self, a: State) -> tuple[Any, Bools]:
         return a["total"].value(divisor=np.maximum(a["count"], 1)), a["count"] > 0
