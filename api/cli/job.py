@@ -129,7 +129,7 @@ class Job:
                 total = counted.get["n"]
             else:
                 total = result.count()
-            rows = result.limit(self.preview).toArrow()
+            rows = result.limit(self.preview).toArrow() if self.preview else pa.table({})
             self._report(rows, total, clock.perf_counter() - began, f"Spark ({self.master})")
 
     def _report(self, rows: pa.Table, total: int, seconds: float, engine: str) -> None:
