@@ -21,6 +21,7 @@ MICROSECONDS = {
 }
 SHORT = {"us": "microsecond", "ms": "millisecond", "s": "second", "sec": "second", "m": "minute", "min": "minute"}
 SHORT |= {"mins": "minute", "secs": "second", "h": "hour", "hr": "hour", "hrs": "hour", "d": "day", "w": "week"}
+UNITS = "weeks, days, hours, minutes, seconds, milliseconds or microseconds"
 CALENDAR = ("month", "quarter", "year")
 
 PART = re.compile(r"\s*([+-]?\s*\d+(?:\.\d+)?)\s*([a-zA-Zµ]+)")
@@ -48,15 +49,9 @@ def microseconds(duration: str, argument: str) -> int:
     for number, unit in (part.groups() for part in parts):
         name = SHORT.get(unit.lower(), unit.lower()).removesuffix("s")
         if name in CALENDAR:
-            raise DurationError(
-                f"{argument} is {duration!r}, and a {name} has no fixed length; expected weeks, days, hours, minutes, "
-                "seconds, milliseconds or microseconds"
-            )
+            raise DurationError(f"{argument} is {duration!r}, and a {name} has no fixed length; expected {UNITS}")
         if name not in MICROSECONDS:
-            raise DurationError(
-                f"{argument} is {duration!r} with the unknown unit {unit!r}; expected weeks, days, hours, minutes, "
-                "seconds, milliseconds or microseconds"
-            )
+            raise DurationError(f"{argument} is {duration!r} with the unknown unit {unit!r}; expected {UNITS}")
         whole, _, fraction = number.replace(" ", "").partition(".")
         length = MICROSECONDS[name]
         total += int(whole) * length

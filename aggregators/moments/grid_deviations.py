@@ -83,18 +83,15 @@ def gridded(frames: Frames, values: Floats) -> Gridded | None:
             return None
         rows, centre, *sums = (by_numpy if loops is None else by_loop)(frames, values, grid)
         if rows.max() < 1 << grid.bits:
-            return of_sums(rows, centre, np.array(sums), grid)
+            break
         most = int(np.bincount(frames.index).max())
-    return None
-
-
-def of_sums(rows: Floats, centre: Floats, sums: Floats, grid: Grid) -> Gridded:
-    """The deviations of frames from their rows, centres and four sums."""
+    else:
+        return None
     several = rows > 1
     total, squares = sums[0] + sums[1], sums[2] + sums[3]
     about_mean = squares - total * total / np.maximum(rows, 1)
     near = about_mean < np.maximum(rows * (MIN_STEPS * grid.step) ** 2, squares / MAX_LOSS)
-    doubtful = several & near & (sums != 0).any(axis=0)
+    doubtful = several & near & np.any(sums, axis=0)
     # A single value is its own centre.
     centre = np.where(several, centre, centre + sums[1])
     return Gridded(rows.astype(np.int64), centre, np.where(several, sums, 0.0), doubtful)
