@@ -121,14 +121,16 @@ class Job:
                 return
             began = clock.perf_counter()
             result: DataFrame = query.aggregate(**outputs)
-            if self.preview and result not in COMPUTED:
+            total = COMPUTED.get(result)
+            if total is None and self.preview:
                 result = result.cache()  # its first rows are shown after it is counted or written
-            if self.out:
+            if self.out and total is None:
                 counted = Observation()  # as it is written
                 write_dataframe(result.observe(counted, functions.count(functions.lit(1)).alias("n")), self.out)
                 total = counted.get["n"]
-            else:
-                total = result.count()
+            elif self.out:
+                write_dataframe(result, self.out)
+            total = result.count() if total is None else total
             rows = result.limit(self.preview).toArrow() if self.preview else pa.table({})
             self._report(rows, total, clock.perf_counter() - began, f"Spark ({self.master})")
 

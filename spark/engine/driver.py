@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from weakref import WeakSet
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import pyarrow as pa
@@ -33,8 +33,8 @@ SENT_PARTIALS_BYTES = 256 << 20
 """The merged partials that the driver sends to tasks, through the same heap."""
 
 
-COMPUTED: WeakSet[DataFrame] = WeakSet()
-"""Results that the driver has made: to read them a second time computes nothing. All others are lazy."""
+COMPUTED: WeakKeyDictionary[DataFrame, int] = WeakKeyDictionary()
+"""Results that the driver has made, by their numbers of rows: to read them again computes nothing. Others are lazy."""
 
 
 def run(spark: SparkSession, source: PartialsSource, job: tasks.Job, decision: Decision) -> DataFrame:
@@ -49,10 +49,8 @@ def run(spark: SparkSession, source: PartialsSource, job: tasks.Job, decision: D
     try:
         if decision.combine != "executors":
             partials = source.collect(None if decision.combine == "driver" else decision.limit)
-            if partials is not None:
-                done = on_driver(spark, job, decision, partials)
-                if done is not None:
-                    return done
+            if partials is not None and (done := on_driver(spark, job, decision, partials)) is not None:
+                return done
         result = on_executors(spark, job, source.distribute())
         return result
     finally:
@@ -74,7 +72,7 @@ def on_driver(spark: SparkSession, job: tasks.Job, decision: Decision, partials:
                 break
         else:
             done = to_dataframe(spark, cast_to(pa.concat_tables(tables), arrow_schema(job.schema)), job.schema)
-            COMPUTED.add(done)
+            COMPUTED[done] = sum(map(len, tables))
             return done
     if decision.combine == "driver":
         raise EngineError(
