@@ -56,13 +56,13 @@ class AllOf(Operation):
 
 
 def each_ones(parts: Mapping[str, Operation | BoundAggregate], of_columns: Sequence[Any]) -> dict[str, Sequence[Any]]:
-    """What is of each operation's columns, of something for the columns of all of them."""
+    """The values of each operation's columns, given one value for each column of all operations."""
     rest = iter(of_columns)
     return {name: list(itertools.islice(rest, len(part.columns))) for name, part in parts.items()}
 
 
 class Parts(TypedOperation):
-    """Bound operations side by side: the fields of each have its name before theirs."""
+    """Bound operations side by side; names of fields are prefixed with the operation's name."""
 
     def __init__(self, spec: Operation, parts: Mapping[str, BoundAggregate]) -> None:
         super().__init__(spec)
@@ -115,7 +115,7 @@ class Parts(TypedOperation):
         return pa.StructArray.from_arrays(results, fields=list(self.result))
 
     def part(self, name: str, states: State) -> State:
-        """The states of one of the operations, of those of all."""
+        """The states of one of the operations."""
         return {key: states[f"{name}.{key}"] for key in self.parts[name].fields}
 
     @staticmethod

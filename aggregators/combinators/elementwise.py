@@ -1,4 +1,4 @@
-"""ElementWise: an operation for each place of a list, or each key of a map."""
+"""ElementWise: an operation for each index of a list, or each key of a map."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from .grouped import Groups, groups_of
 class ElementWise(Operation):
     """An operation over lists element by element (a list of results), or over maps key by key (a map of results).
 
-    It is asked for by name, never guessed: ``First("x")`` of a list column is the first list, ``Count("x")`` counts
-    lists. Lists, of any or of a fixed size, need not be of one length: the result is as long as the longest of the
-    window. Null lists and maps are left out, null elements as the operation does it; a window without an element has
-    an empty list or map. Of several columns those without lists count with their value for each element; lists of
-    one event must be of one length.
+    Other operations take lists as whole values: ``First("x")`` of a list column is the first list, ``Count("x")``
+    counts lists. Lists, of any or of a fixed size, need not be of one length: the result is as long as the longest of
+    the window. Null lists and maps are left out, null elements where the operation leaves out nulls; a window without
+    an element has an empty list or map. Of several columns, those without lists repeat their value for each element;
+    lists of one event must be of one length.
 
     Parameters
     ----------
     operation
-        What is computed for each place or key; its columns are the lists, or one map.
+        What is computed for each index or key; its columns are the lists, or one map.
 
     Examples
     --------
@@ -86,7 +86,7 @@ class Keys(Groups):
 
 
 class Places(Groups):
-    """Groups of the elements of lists, by place. Every list has all places up to its length, so none is missing."""
+    """Groups of the elements of lists, by index. Every list has all indices up to its length."""
 
     def __init__(self, spec: Operation, inner: BoundAggregate, order: Order) -> None:
         super().__init__(spec, inner, order)

@@ -80,7 +80,7 @@ class Filtered(Operation):
         return Passing(self, inner)
 
     def _try(self, types: Sequence[pa.DataType]) -> None:
-        """OperationError where the predicate gives no booleans; that made-up values are not fit for it is no fault."""
+        """OperationError where the predicate gives no booleans; it may fail on made-up values."""
         columns = [sample(type, 16, seed) for seed, type in enumerate(types)]
         if any(column is None for column in columns):
             return

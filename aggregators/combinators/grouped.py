@@ -60,11 +60,11 @@ class GroupedBy(Operation):
 
 
 class Groups(TypedOperation):
-    """States of groups: sorted values, for each how many events it has, and the state of the operation.
+    """States of groups: sorted values, each with its number of events and the state of the operation.
 
-    Fields of the inner state are planes of the list of groups. Those that are lists themselves are kept in a list of
-    their own, group after group, and the plane has their lengths (nested columns as Arrow and Dremel flatten them; S.
-    Melnik et al., "Dremel: interactive analysis of web-scale datasets", 2010).
+    Fields of the inner state are planes of the list of groups. List fields are kept in a list of their own, group after
+    group, and the plane has their lengths (nested columns as Arrow and Dremel flatten them; S. Melnik et al., "Dremel:
+    interactive analysis of web-scale datasets", 2010).
 
     There is no deduct: a running state would have every group of a key, and two-stacks has only those of a window.
     """
@@ -196,7 +196,7 @@ def _rows(states: Mapping[str, Column], rows: Index) -> dict[str, Column]:
 
 
 def _distinct(frames: Frames, ranks: Ints) -> tuple[Ints, Index, Ints, Index]:
-    """The distinct (frame, rank) in order: the frame, a row, how many rows; and which of them each row has."""
+    """The distinct (frame, rank), sorted: the frame, a row, the number of rows; and the index of each row's pair."""
     least = int(ranks.min())
     span = int(ranks.max()) - least + 1
     if frames.size * span <= max(DENSE, len(ranks)):

@@ -1,4 +1,4 @@
-"""Operations over what a function makes of the columns: Mapped and FlatMapped."""
+"""Mapped and FlatMapped: operations over columns that a function computes."""
 
 from __future__ import annotations
 
@@ -18,22 +18,21 @@ from ..errors import ColumnError, OperationError, QueryError
 
 
 class Mapped(Operation):
-    """An operation over what a function makes of columns.
+    """An operation over columns that a function computes.
 
     Parameters
     ----------
     operation
-        What is computed. Its columns say how many the function returns (and are named in messages); they need not
-        exist where the function is given others.
+        What is computed. The function returns as many columns as it names; these need not exist where the function
+        takes others.
     function
         From whole columns (numpy arrays, Arrow arrays where numpy has no type for them) without nulls to a column of
-        as many rows, or a tuple of columns for an operation that has several. Where an argument is null the result is.
+        as many rows, or a tuple of columns for an operation that has several. The result is null where an argument is.
     *columns
         The columns that the function takes; those of the operation unless given.
     type
-        The Arrow type of what the function returns, or a tuple of them; found out by a trial where None. Python's
-        decimals are then kept in 38 digits, with as many after the point as the trial showed, but at most 18, as in
-        Spark.
+        The Arrow type of what the function returns, or a tuple of them; inferred by a trial where None. Python's
+        decimals then have 38 digits and the scale seen in the trial, at most 18, as in Spark.
 
     Examples
     --------
@@ -104,7 +103,7 @@ class Mapped(Operation):
 
 
 class MappedColumns(Wrapped):
-    """A bound operation over the columns that a function makes."""
+    """A bound operation over the columns that a function computes."""
 
     spec: Mapped
 
@@ -113,7 +112,7 @@ class MappedColumns(Wrapped):
         self.made = made
 
     def mapped(self, columns: Sequence[pa.Array]) -> Sequence[pa.Array]:
-        """The columns that the function makes."""
+        """The columns that the function computes."""
         if self.spec.function is None:
             return columns
         return apply(self, self.spec.function, columns, self.made, self.spec.count)

@@ -1,4 +1,4 @@
-"""Reducing: an aggregate of one value, from a function of two."""
+"""Reducing: a fold by a function of two values."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ Function = Callable[[Any, Any], Any]
 
 
 class Reducing(Operation):
-    """The values of a column joined by a function, earlier ones on its left; the identity where there are none.
+    """The fold of a column's values in time order by an associative function; the identity where there are none.
 
-    Nulls are left out. Whether the order of the operands matters is found out by a trial.
+    Nulls are left out. Whether the function is commutative is found out by a trial.
 
     Parameters
     ----------
     column
         Any type. Values without a numpy type (strings, decimals, ...) come as arrays of Python objects.
     identity
-        What joined to a value gives that value.
+        The neutral element of ``combine``.
     combine
         An associative numpy function or other element-wise function of two arrays of values.
     deduct
-        Its inverse: takes the right operand out of the left one, which begins with it. Windows slide by it where the
+        Its inverse: removes the right operand from the left one, which begins with it. Windows slide by it where the
         values are integers; where they are floats ``-`` would not be exact (see :class:`Sum` for one that is).
     type
         The Arrow type of values and result: that of the column unless given, int64 or uint64 for narrower integers.
@@ -123,7 +123,7 @@ class Reduction(TypedOperation):
         return restored(a["value"], self.result)
 
     def _called(self, name: str, function: Function, a: Any, b: Any) -> NDArray[Any]:
-        """What a user's function makes of columns that it cannot change."""
+        """The result of a user's function of two read-only columns."""
         a, b = a.view(), b.view()
         a.flags.writeable = b.flags.writeable = False
         joined = np.asarray(function(a, b))
@@ -144,7 +144,7 @@ class Reduction(TypedOperation):
 
 
 class InvertibleReduction(Reduction):
-    """The same with an inverse."""
+    """A reduction with an inverse."""
 
     def deduct(self, a: State, b: State) -> State:
         return {"value": self._called("deduct", cast(Function, self.spec.inverse), a["value"], b["value"])}

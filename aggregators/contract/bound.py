@@ -1,7 +1,6 @@
 """One output of a query: an operation bound to the types of its input columns, tried, and guarded at every call.
 
-What a user's function is given cannot be changed by it, and what it returns is checked: the engine relies on
-states having every field, the right type and the right length.
+Users' functions get read-only columns, and what they return is checked: every field, its type and its length.
 """
 
 from __future__ import annotations
@@ -98,12 +97,12 @@ class BoundAggregate:
 
     @property
     def takes_empty_frames(self) -> bool:
-        """Whether it may be given frames without a row, whose states are thrown away: never what a user wrote."""
+        """Whether it takes frames without a row, whose states are dropped; never for users' operations."""
         return self.operation.takes_empty_frames and not self.untrusted
 
     @property
     def sql_spec(self) -> SqlSpec | None:
-        """How Spark builds states by itself; None where it does not know, or a subclass has its own accumulate."""
+        """The spec by which Spark builds states; None without one, or where a subclass overrides ``accumulate``."""
         kinds = type(self.operation).__mro__
 
         def first(*names: str) -> int:
@@ -159,12 +158,12 @@ class BoundAggregate:
         return self._join("combine", self.operation.combine, a, b)
 
     def combine_locked(self, a: State, b: State) -> State:
-        """The same for columns that cannot be written, within ``np.errstate``: both take as long as short columns."""
+        """:meth:`combine` of read-only columns within ``np.errstate``; the caller sees to both, once for many calls."""
         states: State = self._call("combine", self.operation.combine, a, b)
         return self._checked("combine", states, length(a)) if self.untrusted else states
 
     def deduct(self, a: State, b: State) -> State:
-        """The states ``b`` taken out of the states ``a``."""
+        """The states ``a`` without the states ``b``."""
         return self._join("deduct", self.operation.deduct, a, b)
 
     def _join(self, method: str, function: Callable[[State, State], State], a: State, b: State) -> State:

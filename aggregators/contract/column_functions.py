@@ -55,9 +55,9 @@ def apply(
 
 
 def _called(function: Callable[..., Any], columns: Sequence[pa.Array]) -> Any:
-    """What a function makes of columns; of decimals in 76 digits where 38 are not enough for what it does.
+    """The result of a function; where decimals of 38 digits do not do, it is called with 76.
 
-    Arrow multiplies a ``decimal(20, 2)`` and an integer to 40 digits, whatever the values are, and refuses.
+    Arrow refuses to multiply a ``decimal(20, 2)`` and an integer: the type of the product would have 40 digits.
     """
     try:
         return function(*map(to_values, columns))
@@ -101,7 +101,7 @@ def _column(spec: object, values: Any, rows: int, type: pa.DataType | None) -> p
 def roomy(type: pa.DataType) -> pa.DataType:
     """A type for a column of Python values of a trial.
 
-    Decimals get 38 digits, as many after the point as were seen, but at most 18, as Spark has it for Python's decimals.
+    Decimals get 38 digits and the scale that was seen, at most 18, as Spark gives Python's decimals.
 
     >>> roomy(pa.decimal128(3, 2)), roomy(pa.list_(pa.decimal128(28, 28)))
     (Decimal128Type(decimal128(38, 2)), ListType(list<item: decimal128(38, 18)>))
@@ -116,7 +116,7 @@ def roomy(type: pa.DataType) -> pa.DataType:
 
 
 def _rounded(column: pa.Array, type: pa.DataType) -> pa.Array:
-    """A column of Python's decimals with no more digits after the point than a type with many of them has."""
+    """A column of Python's decimals, rounded to the scale of a type where that is ``PLACES`` or more."""
     if not (
         pa.types.is_decimal(column.type) and pa.types.is_decimal(type) and column.type.scale > type.scale >= PLACES
     ):

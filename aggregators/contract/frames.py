@@ -23,10 +23,10 @@ Values = Any
 """A column of a batch: a numpy array where its type has one, an Arrow array otherwise."""
 
 CHUNK = 1 << 21
-"""The number of 32-bit integers that float64 adds up without rounding."""
+"""The number of 32-bit integers that float64 sums without rounding."""
 
 SPAN_PER_FRAME, MIN_SPAN, MAX_SPAN, SPAN_STEP = 16, 1 << 16, 1 << 18, 1 << 15
-"""Rows of a subtotal of floats: so many a frame, within bounds, in steps. Subtotals lose less of rests to rounding."""
+"""Rows of a subtotal of floats: per frame, the fewest, the most, the unit. Subtotals lose less of low parts."""
 
 
 def to_values(column: pa.Array) -> Values:
@@ -47,7 +47,7 @@ class Frames:
     """The rows of a batch, each already assigned to a frame.
 
     Every reduction takes a column of the batch's rows and gives one element a frame. Each frame has at least one
-    row: rows that are null in one of the operation's columns are gone, and so are frames left without any.
+    row: rows with a null in one of the operation's columns are left out, and so are frames without others.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ class Frames:
     order
         What rows are ordered by, int64: their row numbers, where windows are counted in rows; their time where None.
     counts
-        How many rows each frame has, int64, where that is known. Where it is not, frames may have none: what an
-        operation makes of these is thrown away. Only those get such that say so (``takes_empty_frames``).
+        The number of rows of each frame, int64; None where unknown. Frames may then be empty, and their states are
+        dropped; only operations with ``takes_empty_frames`` get them.
 
     Examples
     --------
@@ -107,7 +107,7 @@ class Frames:
         return self._count.copy()
 
     def know_count(self, counts: Ints) -> None:
-        """Take over how many rows each frame has from a reduction that has counted them along the way."""
+        """Set the number of rows of each frame, counted by a reduction along the way."""
         self._count = counts
 
     @cached_property
@@ -120,7 +120,7 @@ class Frames:
         Raises
         ------
         SumOverflowError
-            If the integers of a frame add up to more than an int64 holds.
+            If the sum of a frame's integers does not fit int64.
         """
         values = np.asarray(values)
         if values.dtype.kind == "f":
@@ -154,12 +154,12 @@ class Frames:
     def compensated_sum(self, values: Values) -> Compensated:
         """The sum of floats in each frame together with what rounding lost of it.
 
-        Where rows have not been counted yet, they are counted along with the first such sum, at next to no cost.
+        The first such sum also counts the rows.
         """
         values = np.asarray(values, dtype=np.float64)
         if values.flags.writeable:
             return self._compensated_sum(values)
-        # Several outputs often add up one column. It cannot change, and is kept, so that no other takes its place.
+        # Cached by address, as outputs often share a column; the column is kept, so that its address stays its own.
         known = (values.__array_interface__["data"][0], values.strides, len(values))
         if known not in self._sums:
             self._sums[known] = (values, self._compensated_sum(values))
@@ -258,9 +258,9 @@ def largest_of(values: Floats) -> float:
 
 
 def cut_at(largest: float, rows: int) -> float:
-    """What leaves a part of each value if it is added and taken off, so that the sum of all parts has 53 bits at most.
+    """The number that, added to a value and subtracted again, leaves its upper part; sums of all of these fit 53 bits.
 
-    For values of no more than ``largest``, which is less than 2**960.
+    ``largest`` is the greatest magnitude of the values, below 2**960.
     """
     bits = max(2 * min(rows.bit_length(), 10), rows.bit_length())
     return math.ldexp(1.5, max(math.frexp(largest)[1] + bits + 1, -968))
@@ -269,8 +269,8 @@ def cut_at(largest: float, rows: int) -> float:
 def summed(values: Floats, index: Index, size: int, cut: float) -> tuple[Compensated, Ints]:
     """The sum of each frame and how many rows it has.
 
-    Values are cut at one bit position into parts whose sum is exact, and small rests (J. Demmel and H. D. Nguyen, "Fast
-    Reproducible Floating-Point Summation", 2013).
+    Values are cut at one bit position into upper parts whose sum is exact, and low parts (J. Demmel and H. D. Nguyen,
+    "Fast Reproducible Floating-Point Summation", 2013).
     """
     high, low = np.zeros((2, size))
     counts = np.zeros(size, np.int64)

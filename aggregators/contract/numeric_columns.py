@@ -12,7 +12,7 @@ from .operation import AggregateOperation, State
 
 
 def is_number(type: pa.DataType) -> bool:
-    """Whether values of a type can be added up: integers, floats, decimals of up to 38 digits."""
+    """Whether values of a type can be summed: integers, floats, decimals of up to 38 digits."""
     return pa.types.is_integer(type) or pa.types.is_floating(type) or is_decimal(type)
 
 

@@ -20,7 +20,7 @@ State: TypeAlias = Mapping[str, Any]
 
 
 class Operation(ABC):
-    """What :class:`AggregateOperation` and :class:`PythonOperation` have in common: the columns they are given.
+    """The base of :class:`AggregateOperation` and :class:`PythonOperation`: the columns they take.
 
     Parameters
     ----------
@@ -30,21 +30,21 @@ class Operation(ABC):
     Attributes
     ----------
     result
-        The type of the result: an Arrow type, or its name such as ``"float64"``. Found out by a trial where None.
+        The type of the result: an Arrow type, or its name such as ``"float64"``. Inferred by a trial where None.
     drops_nulls
         Whether rows with a null in an input column are left out before ``accumulate``. An operation that wants to
         see them gets Arrow arrays.
     exact_deduct
-        Whether ``deduct`` gives back exactly what ``combine`` was given, although the state has float fields.
+        Whether ``deduct`` inverts ``combine`` exactly although the state has float fields.
     commutative
-        Whether ``combine(a, b)`` equals ``combine(b, a)``. Found out by a trial where None. Partials of operations that
+        Whether ``combine(a, b)`` equals ``combine(b, a)``. Inferred by a trial where None. Partials of operations that
         are not are merged strictly in time order, which costs a shuffle of the events on Spark.
     uses_order
         Whether results depend on which of several events came first, although states know it and merge in any order.
     try_laws
         Whether a query tries on a few made-up events that ``create`` is an identity and ``combine`` associative, and
-        refuses the operation otherwise. False for what is so by and large only, such as a sketch, or only for events
-        that are not small positive numbers.
+        refuses the operation otherwise. False for operations for which this holds approximately, such as sketches, or
+        not for small positive numbers.
     """
 
     result: Any = None
@@ -70,9 +70,9 @@ class Operation(ABC):
         """The operation for input columns of these types; ColumnError where it cannot work on them."""
 
     def at_times(self, duration: Callable[[Any, str], int]) -> Operation:
-        """The operation for a time column, for whose ticks ``duration(value, argument)`` counts durations.
+        """The operation for a time column; ``duration(value, argument)`` gives the ticks of a duration.
 
-        Most have no durations; those made of operations hand it on to them.
+        Operations made of others pass it on; those without durations are unchanged.
         """
         inner = {name: _each(value, lambda part: part.at_times(duration)) for name, value in self._made_of().items()}
         if not inner:
@@ -204,7 +204,7 @@ class AggregateOperation(Operation):
         raise OperationError(f"{type(self).__name__} has no combine: write combine(self, a, b)")
 
     def deduct(self, a: State, b: State) -> State:
-        """Take ``b`` out of ``a``, which contains it at its left end. Optional."""
+        """Remove ``b`` from the left end of ``a``. Optional."""
         raise OperationError(f"{type(self).__name__} has no deduct")
 
     def finish(self, a: State) -> Any:
@@ -248,7 +248,7 @@ class OneColumn(AggregateOperation):
 
 
 class TypedOperation(AggregateOperation):
-    """What ``bind`` makes of an operation, its ``spec``, for columns of some types; it prints as the spec does."""
+    """An operation bound to column types; ``spec`` is the unbound one, as which it prints."""
 
     def __init__(self, spec: Operation) -> None:
         super().__init__(*spec.columns)

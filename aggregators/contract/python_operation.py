@@ -18,8 +18,8 @@ class PythonOperation(Operation):
     """An aggregate of one state and one value at a time.
 
     Write ``create``, ``accumulate``, ``combine``, ``finish`` and, where there is an exact inverse, ``deduct`` (used
-    with ``exact_deduct = True``). The state may be any object; it travels by cloudpickle. Values arrive as Python has
-    them, in time order. ``combine`` and ``deduct`` must return a new state or one of their arguments unchanged;
+    with ``exact_deduct = True``). The state may be any object that cloudpickle serializes. Values are Python objects,
+    in time order. ``combine`` and ``deduct`` must return a new state or one of their arguments unchanged;
     ``accumulate`` may change the state it is given.
 
     Examples
@@ -54,7 +54,7 @@ class PythonOperation(Operation):
         raise OperationError(f"{type(self).__name__} has no combine: write combine(self, a, b)")
 
     def deduct(self, a: Any, b: Any) -> Any:
-        """Take ``b`` out of ``a``, which contains it at its left end. Optional."""
+        """Remove ``b`` from the left end of ``a``. Optional."""
         raise OperationError(f"{type(self).__name__} has no deduct")
 
     def finish(self, state: Any) -> Any:
@@ -108,7 +108,7 @@ class ObjectColumns(AggregateOperation):
 
 
 class InvertibleColumns(ObjectColumns):
-    """The same for an operation that has a deduct."""
+    """Columns of objects for an operation that has a deduct."""
 
     def deduct(self, a: State, b: State) -> State:
         return {"state": np.frompyfunc(self.scalar.deduct, 2, 1)(a["state"], b["state"])}

@@ -40,9 +40,9 @@ class SqlSpec:
         Aggregates by name, such as ``{"total": "sum({0})"}``. ``{0}``, ``{1}``, ... stand for the input columns,
         ``{ticks}`` for the time of an event as an integer, and any other word for one of ``steps``.
     read
-        The states of the columns they give, and of those of ``subgroup_by``; called where a partial is made.
+        Function from the columns of ``aggregates`` and ``subgroup_by`` to states.
     steps
-        What is computed for each event before, by name; each may use those in front of it.
+        Expressions computed first for each event, by name; each may use those before it.
     subgroup_by
         The steps, integers from -2048 to 2047, by which events of one key and frame are grouped further. Each group
         is a partial of its own, and these are merged as all others.
@@ -57,7 +57,7 @@ class SqlSpec:
     small_count_variant: SqlSpec | None = None
 
     def moved(self, start: int, prefix: str) -> SqlSpec:
-        """The same for columns that come after ``start`` others, with a prefix to the names of all it computes."""
+        """The same for input columns from number ``start`` on, with a prefix to all names."""
         names = {name: f"{{{prefix}{name}}}" for name in self.steps} | {"ticks": "{ticks}"}
 
         def text(of: str) -> str:
@@ -73,7 +73,7 @@ class SqlSpec:
 
 
 def side_by_side(parts: Sequence[SqlSpec], read: Callable[[Planes], Mapping[str, Any]]) -> SqlSpec:
-    """Several at once, whose names all differ."""
+    """Several specs as one; their names must differ."""
     aggregates = {name: text for part in parts for name, text in part.aggregates.items()}
     steps = {name: text for part in parts for name, text in part.steps.items()}
     fewer = [part.small_count_variant for part in parts if part.small_count_variant is not None]
@@ -112,7 +112,7 @@ def by_field(
 
 
 def column_of(kind: Field, values: pa.Array, identity: Any) -> Column:
-    """A column of a state's field of what a database gave; a null is the identity."""
+    """A column of a state's field from the values of a database; a null is the identity."""
     valid = np.flatnonzero(values.is_valid().to_numpy(zero_copy_only=False))
     known = values.drop_null() if values.null_count else values
     if isinstance(kind, Plain):

@@ -1,4 +1,4 @@
-"""Trials of an operation on made-up events, before there are any: whether it keeps its contract, what it returns."""
+"""Trials of an operation on made-up events: whether it keeps its contract, and what type it returns."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ class Bound(Protocol):
 
 
 law_trial: Callable[[Any], str | None] | None = None
-"""How a bound operation breaks a law, in words: the laws, which know operations, put their trial here."""
+"""How a bound operation breaks a law, in words; set by the package, since ``laws`` imports this module."""
 
 _tries_laws = ContextVar("tries_laws", default=True)
 
 
 @contextmanager
 def laws_untried() -> Iterator[None]:
-    """Operations that are bound meanwhile are not tried for laws: whoever binds them tries more."""
+    """Operations bound in this context are not tried for laws."""
     token = _tries_laws.set(False)
     try:
         yield
@@ -157,13 +157,13 @@ def named_type(spec: Operation, declared: Any) -> pa.DataType | None:
 
 
 def commutes(bound: Bound) -> bool:
-    """Whether ``combine`` gives the same both ways round on all trials; False, the safe answer, where unknown."""
+    """Whether ``combine`` is commutative in all trials; False where unknown."""
     joined = joined_samples(bound)
     return joined is not None and all(same(joined[2][key], joined[3][key]) for key in bound.fields)
 
 
 def joined_samples(bound: Bound) -> tuple[State, State, State, State] | None:
-    """Two columns of states of made-up events, and these combined both ways round; None where that fails."""
+    """Two columns of states of made-up events, and these combined in both orders; None where that fails."""
     try:
         states = states_of_samples(bound)
         if states is None:

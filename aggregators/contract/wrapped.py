@@ -1,4 +1,4 @@
-"""Operations with something done to their input or results; Then, with a function of the results."""
+"""Wrappers of operations that change inputs or results; Then, a function of results."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .trial import named_type
 
 
 class Wrapped(TypedOperation):
-    """A bound operation with something done to its input or its results; its states are those of what it wraps.
+    """A bound operation with changed inputs or results; its states are those of the wrapped operation.
 
     Deduct, order, exactness and the way of sliding follow from the states, so they are inherited too.
     """
@@ -67,8 +67,8 @@ class Then(Operation):
     function
         From a column of results to a column of as many.
     result
-        The type of what it returns, an Arrow type or its name; found out by a trial where None. Python's decimals are
-        then kept in 38 digits, with as many after the point as the trial showed, but at most 18, as in Spark.
+        The type of what it returns, an Arrow type or its name; inferred by a trial where None. Python's decimals then
+        have 38 digits and the scale seen in the trial, at most 18, as in Spark.
 
     Examples
     --------

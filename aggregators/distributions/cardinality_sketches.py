@@ -12,7 +12,7 @@ from ..errors import QueryError
 from .sketch import Output, Sketch, distinct_items, feed, library, require_int, require_items
 
 EMPTY = "\0"
-"""What stands for the empty string, which the library leaves out."""
+"""The item of the empty string; the library ignores empty strings."""
 
 
 class DistinctSketch(Sketch):
@@ -34,20 +34,20 @@ class DistinctSketch(Sketch):
 
 
 class ApproxCountDistinct(DistinctSketch):
-    """How many distinct values a column has, estimated by a sketch; 0 where it has none.
+    """The number of distinct values of a column, estimated by a sketch; 0 where it has none.
 
     The relative standard error is 1.04 / sqrt(2 ** precision) for HyperLogLog (1.6 % at 12) and 0.59 / sqrt(2 **
     precision) for CPC; few values are counted exactly. As ``approx_count_distinct`` in Spark SQL; sketches of Spark's
-    ``hll_sketch_agg`` can be merged. NaN is one value, -0.0 is 0.0. How events are split into batches can move an
-    estimate within its bounds. See P. Flajolet et al., "HyperLogLog", 2007; K. Lang, "Back to the future: an even
-    more nearly optimal cardinality estimation algorithm", 2017 (CPC); the code is that of Apache DataSketches.
+    ``hll_sketch_agg`` can be merged. NaN is one value, -0.0 is 0.0. An estimate may vary with the split of events into
+    batches. See P. Flajolet et al., "HyperLogLog", 2007; K. Lang, "Back to the future: an even more nearly optimal
+    cardinality estimation algorithm", 2017 (CPC); the code is that of Apache DataSketches.
 
     Parameters
     ----------
     column
         Values of any type that is not nested, or serialized sketches.
     method
-        ``"hll"`` or ``"cpc"``: half the bytes for the same error, and slower.
+        ``"hll"`` or ``"cpc"``: half the bytes for the same error, but slower.
     precision
         The binary logarithm of the number of bins: 4 to 21 for HyperLogLog, 4 to 26 for CPC.
     output
@@ -119,7 +119,7 @@ class ThetaSketch(DistinctSketch):
     column
         Values of any type that is not nested, or serialized sketches.
     precision
-        The binary logarithm of how many values are kept: 5 to 26.
+        The binary logarithm of the number of values kept: 5 to 26.
     output
         ``"sketch"`` for the serialized sketch, to be used with :func:`theta_union`, :func:`theta_intersection`,
         :func:`theta_difference` and :func:`theta_estimate`, or ``"value"`` for the number of distinct values.
@@ -162,7 +162,7 @@ class ThetaSketch(DistinctSketch):
 
 
 def theta_union(a: Any, b: Any, precision: int = 12) -> pa.Array:
-    """The sketches of values in ``a`` or ``b``: columns of serialized theta sketches; null where one is.
+    """The unions of two columns of serialized theta sketches, row by row; null where either is null.
 
     >>> import framefold as ff
     >>> ff.theta_union([None], [None]).to_pylist()
@@ -179,7 +179,7 @@ def theta_union(a: Any, b: Any, precision: int = 12) -> pa.Array:
 
 
 def theta_intersection(a: Any, b: Any) -> pa.Array:
-    """The sketches of values in ``a`` and in ``b``: columns of serialized theta sketches; null where one is."""
+    """The intersections of two columns of serialized theta sketches, row by row; null where either is null."""
 
     def intersection(x: Any, y: Any) -> Any:
         made = library().theta_intersection()
@@ -191,12 +191,12 @@ def theta_intersection(a: Any, b: Any) -> pa.Array:
 
 
 def theta_difference(a: Any, b: Any) -> pa.Array:
-    """The sketches of values in ``a`` but not in ``b``: columns of serialized theta sketches; null where one is."""
+    """The set differences of two columns of serialized theta sketches, row by row; null where either is null."""
     return _pairwise(lambda x, y: library().theta_a_not_b().compute(x, y), a, b)
 
 
 def theta_estimate(sketches: Any) -> pa.Array:
-    """How many values a column of serialized theta sketches stands for, float64; null where null."""
+    """The estimated number of distinct values of each serialized theta sketch, float64; null where null."""
     read = library().compact_theta_sketch.deserialize
     given = _binary(sketches)
     return pa.array([None if each is None else read(each).get_estimate() for each in given], type=pa.float64())

@@ -1,4 +1,4 @@
-"""CountDistinct, DistinctSum, CollectSet and Mode: on the distinct values of a column."""
+"""CountDistinct, DistinctSum, CollectSet and Mode: aggregates of distinct values."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from ..sums.sums import Sum
 
 
 class CountDistinct(Multiset):
-    """How many distinct values a column has; 0 where a window has none.
+    """The number of distinct values of a column; 0 where a window has none.
 
     Works on all types that have an order. NaN is one value, and -0.0 is 0.0, as in Spark SQL. The count is exact; its
     states hold every distinct value.
@@ -36,7 +36,7 @@ class CountDistinct(Multiset):
 
 
 class CollectSet(Multiset):
-    """The distinct values of a column, least first; an empty list where a window has none.
+    """The distinct values of a column, ascending; an empty list where a window has none.
 
     Works on all types that have an order; NaN is one value, above all others.
 
@@ -57,7 +57,7 @@ class CollectSet(Multiset):
 
 
 class Mode(Multiset):
-    """The value that a column has most often, the least of several; null where a window has none.
+    """The most frequent value of a column, the least of equally frequent ones; null where a window has none.
 
     Works on all types that have an order; NaN is one value, above all others.
 
@@ -109,7 +109,5 @@ class DistinctSum(Multiset):
             values = values.to_numpy(zero_copy_only=False)
         frames = Frames(lists.owner, len(lists), np.zeros(len(values), np.int64))
         states = self.sum.accumulate(frames, values)
-        counted = {
-            key: lists.lengths for key in ("count", "frames") if key in states
-        }  # some lists have no values at all
+        counted = {key: lists.lengths for key in ("count", "frames") if key in states}  # a list may be empty
         return self.sum.finish({**states, **counted})

@@ -1,4 +1,4 @@
-"""Histogram: how often each value occurs, or how many values fall into each of some bins."""
+"""Histogram: counts of values, or of bins."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ KINDS: dict[str, Callable[[pa.DataType], bool]] = {
     "datetimes, such as datetime.datetime(2024, 1, 31, 12)": pa.types.is_timestamp,
     "durations, such as datetime.timedelta(hours=1)": pa.types.is_duration,
 }
-"""What edges of bins are: in words, and how to tell."""
+"""The kinds of bin edges in words, each with the test of a column's type."""
 
 
 class Histogram(Multiset):
-    """How often each value of a column occurs: a map from value to count, least value first, or a list of counts.
+    """The counts of a column's values: a map from value to count, ascending by value, or a list of counts of bins.
 
     Parameters
     ----------
@@ -40,7 +40,7 @@ class Histogram(Multiset):
     bins
         The edges of bins, ascending, of the column's own kind: numbers, ``datetime.date``, ``datetime.datetime`` (with
         a time zone where the column has one) or ``datetime.timedelta``. The result is then a list with one count for
-        each bin; a bin takes its left edge in, the last one its right edge too, as in ``numpy.histogram``. Values
+        each bin; a bin includes its left edge, the last one its right edge too, as in ``numpy.histogram``. Values
         outside are not counted.
 
     Examples
@@ -79,12 +79,12 @@ class Histogram(Multiset):
 
 
 class BinnedHistogram(TypedOperation):
-    """Counts of bins: a list a state, of none for the identity and of one count a bin for all others."""
+    """Counts of bins: a list of one count per bin for each state; the identity is an empty list."""
 
     state = {"bins": {"count": "int64"}}
     result = pa.list_(pa.int64())
     commutative = True
-    exact_deduct = True  # counts are integers, and a running state has as many as any other
+    exact_deduct = True  # counts are integers, and a running state is no larger than others
 
     def __init__(self, spec: Histogram, type: pa.DataType) -> None:
         super().__init__(spec)

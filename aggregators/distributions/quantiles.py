@@ -16,13 +16,13 @@ from ..ordered.multiset import Multiset, items
 from ..states.arrays import Ints
 
 LARGEST = 10**9
-"""Quantiles that are fractions of larger denominators are taken as the nearest that are not."""
+"""The largest denominator of ``q`` as a fraction; others are rounded to the nearest such fraction."""
 
 
 class Quantile(Multiset):
-    """The value below which a share of a column's values lies, exactly; null where a window has none.
+    """The exact quantile of a column's values; null where a window has none.
 
-    NaN is above every other value. The states hold all distinct values, with how often each occurs.
+    NaN is above every other value. The states hold all distinct values and their counts.
 
     Parameters
     ----------
@@ -31,9 +31,9 @@ class Quantile(Multiset):
     q
         The share, from 0 to 1, or a list of shares: the result is then a list.
     method
-        ``"linear"`` interpolates at the place ``q * (n - 1)`` of the n sorted values and gives float64, as Spark's
-        ``percentile``; ``"discrete"`` takes the value at the place ``ceil(q * n) - 1``, counted from 0, and gives the
-        column's type (types 7 and 1 of R. Hyndman and Y. Fan, "Sample Quantiles in Statistical Packages", 1996).
+        ``"linear"`` interpolates at the position ``q * (n - 1)`` of the n sorted values and gives float64, as Spark's
+        ``percentile``; ``"discrete"`` takes the value at the position ``ceil(q * n) - 1``, counted from 0, and gives
+        the column's type (types 7 and 1 of R. Hyndman and Y. Fan, "Sample Quantiles in Statistical Packages", 1996).
 
     Examples
     --------
@@ -54,7 +54,7 @@ class Quantile(Multiset):
         if method not in ("linear", "discrete"):
             raise QueryError(f"method= of {self!r} is {method!r}; expected 'linear' or 'discrete'")
         self.method = method
-        # 0.07 is meant, and not the binary fraction nearest to it: 0.07 * 100 is 7
+        # the decimal number as written, not the binary fraction nearest to it: 0.07 * 100 is 7
         self.q = [Fraction(str(each)).limit_denominator(LARGEST) for each in shares]
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:

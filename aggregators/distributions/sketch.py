@@ -1,7 +1,7 @@
-"""Sketches of Apache DataSketches as states: what they have in common, and how values become their items.
+"""The base of operations whose states are sketches of Apache DataSketches, and values as items of sketches.
 
-A state is the serialized sketch, empty bytes where there is none: it travels as it is, nothing can change it, and it
-can be read by every library of Apache DataSketches. Sketches never deduct; windows slide by two-stacks.
+A state is the serialized sketch, which all libraries of Apache DataSketches can read; the identity is empty bytes.
+There is no deduct: windows slide by two-stacks.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def library() -> Any:
 
 
 class Sketch(AggregateOperation):
-    """What operations with a sketch as their state have in common.
+    """The base of operations whose state is a sketch.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class Sketch(AggregateOperation):
     """
 
     state = {"sketch": pa.large_binary()}
-    commutative = True  # a union takes its operands in any order; where it estimates, within the same bounds
+    commutative = True  # estimates of unions in another order are within the same bounds
 
     def __init__(self, column: str, *, output: Output = "value", of_sketches: bool = False) -> None:
         super().__init__(column)
@@ -66,7 +66,7 @@ class Sketch(AggregateOperation):
         return self.changed(result=pa.binary() if self.output == "sketch" else self.type_of_value(types[0]))
 
     def type_of_value(self, type: pa.DataType) -> pa.DataType:
-        """The type of the value for a column of a type; ColumnError where the operation cannot work on it."""
+        """The type of the result for a column of a type; ColumnError where the operation does not take it."""
         raise AssertionError("written by every sketch")
 
     def create(self) -> Mapping[str, Any]:
@@ -98,7 +98,7 @@ class Sketch(AggregateOperation):
         raise AssertionError("written by every sketch")
 
     def sketch_each(self, sizes: Ints, update: Callable[[Any, slice], None]) -> list[bytes]:
-        """A serialized sketch of each frame; ``update`` is given the sketch and which items are the frame's."""
+        """The serialized sketch of each frame; ``update`` takes a sketch and the slice of the frame's items."""
         made = []
         for start, stop in itertools.pairwise([0, *np.cumsum(sizes).tolist()]):
             sketch = self.empty()
@@ -111,22 +111,22 @@ class Sketch(AggregateOperation):
         raise AssertionError("written by every sketch")
 
     def bytes_of(self, sketch: Any) -> bytes:
-        """A serialized sketch."""
+        """Serialize a sketch."""
         made: bytes = sketch.serialize()
         return made
 
     def read(self, sketch: bytes) -> Any:
-        """A sketch of what it was serialized to."""
+        """Deserialize a sketch."""
         raise AssertionError("written by every sketch")
 
     def union(self, sketches: Sequence[bytes]) -> bytes:
-        """One sketch of several, which are left as they are; the empty sketch of none."""
+        """The union of serialized sketches; the empty sketch where there are none."""
         union = self.empty()
         feed(union.merge, map(self.read, sketches))
         return self.bytes_of(union)
 
     def value(self, sketch: bytes) -> Any:
-        """The result of a sketch; of no sketch where it is empty bytes."""
+        """The result of a serialized sketch; empty bytes are a sketch of no values."""
         raise AssertionError("written by every sketch")
 
 
@@ -138,7 +138,7 @@ def serialized(sketches: Sequence[bytes]) -> NDArray[Any]:
 
 
 def feed(update: Callable[..., object], *items: Iterable[Any]) -> None:
-    """Call a sketch's update with each item, as fast as Python can."""
+    """Call a sketch's update with each item."""
     deque(map(update, *items), maxlen=0)
 
 
@@ -156,11 +156,11 @@ def require_items(operation: Operation, type: pa.DataType) -> None:
 
 
 def items(values: Values) -> tuple[NDArray[Any], bool]:
-    """Values as items of a sketch, and whether these are numbers.
+    """Values as items of a sketch, and whether the items are numbers.
 
-    Integers and floats are themselves, so that sketches can be merged with those that other libraries made of the
-    same values; booleans, dates, times, timestamps and durations the integers that they are stored as. Strings are
-    themselves, binaries the string of their bytes (Latin-1), decimals that of their digits.
+    Integers, floats and strings are items as they are, so that sketches of other libraries can be merged; booleans,
+    dates, times, timestamps and durations are the integers that store them, binaries strings of their bytes (Latin-1),
+    decimals strings of their digits.
     """
     if isinstance(values, np.ndarray):
         if values.dtype.kind == "f":
@@ -178,7 +178,7 @@ def items(values: Values) -> tuple[NDArray[Any], bool]:
 
 
 def distinct_items(frames: Frames, values: Values) -> tuple[NDArray[Any], Ints, Ints, bool]:
-    """The distinct items of each frame, frame by frame; how often each occurs; how many a frame has; if numbers."""
+    """The distinct items, frame by frame; the count of each; the number of each frame's; whether they are numbers."""
     found, numbers = items(values)
     ranks = np.unique(found.view(np.int64), return_inverse=True)[1] if numbers else _codes(found)
     rows, starts, count = distinct_rows(frames, ranks)

@@ -18,25 +18,25 @@ from ..states.fields import numpy_type
 from .sketch import Output, Sketch, distinct_items, feed, library, require_int, require_items
 
 LIMITS = {"kll": (8, 65535, 200), "req": (4, 1024, 12), "tdigest": (10, 65535, 200)}
-"""The least, the greatest and the usual k of each method."""
+"""The least, the greatest and the default k of each method."""
 
 
 class ApproxQuantile(Sketch):
     """A quantile of a column of numbers, estimated by a sketch: a float64; null where there are no values.
 
     ===========  ============================================================================================
-    method       bounds, which 99 of 100 results keep to
+    method       error bound, at 99 % confidence
     ===========  ============================================================================================
-    ``kll``      the rank of the result is within 1.33 % (at k = 200) of the one asked for
+    ``kll``      the rank of the result is within 1.33 % (at k = 200) of ``q``
     ``req``      the rank is within 3 % (at k = 12) of the distance between q and 1: best for high quantiles
-    ``tdigest``  no bound is proven; close at both ends; between values it interpolates
+    ``tdigest``  no proven bound; accurate at both ends; interpolates between values
     ===========  ============================================================================================
 
-    KLL and REQ give a value of the column; as long as a window has no more than some hundred values they are exact.
-    They choose by random bits, for which the library takes no seed: beyond that, results differ from run to run, within
-    the bounds. The t-digest is the same in every run, whatever the order in which tasks finish. NaN is left out. See Z.
-    Karnin, K. Lang and E. Liberty, "Optimal quantile approximation in streams", 2016; G. Cormode et al., "Relative
-    error streaming quantiles", 2021; T. Dunning, "The t-digest", 2021; the code is that of Apache DataSketches.
+    KLL and REQ give a value of the column, exact for windows of up to some hundred values. For larger ones results
+    differ from run to run, within the bounds: the library draws random bits without a seed. The t-digest is the same in
+    every run. NaN is left out. See Z. Karnin, K. Lang and E. Liberty, "Optimal quantile approximation in streams",
+    2016; G. Cormode et al., "Relative error streaming quantiles", 2021; T. Dunning, "The t-digest", 2021; the code is
+    that of Apache DataSketches.
 
     Parameters
     ----------
@@ -95,7 +95,7 @@ class ApproxQuantile(Sketch):
         numbers = floats(values)[rows_by_frame(frames, frames.order)]
 
         def update(sketch: Any, own: slice) -> None:
-            if self.method == "req":  # the library has arrays of float32 only
+            if self.method == "req":  # the library takes arrays of float32 only
                 feed(sketch.update, numbers[own][~np.isnan(numbers[own])].tolist())
             else:
                 sketch.update(numbers[own])
@@ -144,11 +144,11 @@ class FrequentItems(Sketch):
     column
         Values of any type that is not nested, or serialized sketches.
     n
-        How many at most.
+        The maximal number of items.
     precision
         The binary logarithm of the size of the table of values and counts: 3 to 26.
     output
-        ``"value"``, or ``"sketch"`` for the serialized sketch, of strings: numbers are written out.
+        ``"value"``, or ``"sketch"`` for the serialized sketch of strings; numbers are items as text.
     of_sketches
         Whether the column holds serialized sketches to be merged.
     type
@@ -197,7 +197,7 @@ class FrequentItems(Sketch):
     def sketched(self, frames: Frames, values: Values) -> list[bytes]:
         found, count, sizes, numbers = distinct_items(frames, values)
         each = found.tolist()
-        if numbers:  # the library's sketches of strings are twice as fast as those of Python objects
+        if numbers:  # sketches of strings are faster than those of Python objects
             each = list(map(repr, each))
         weights = count.tolist()
         return self.sketch_each(sizes, lambda sketch, own: feed(sketch.update, each[own], weights[own]))
@@ -238,4 +238,4 @@ class FrequentItems(Sketch):
         return library().frequent_strings_sketch.deserialize(sketch)
 
     number: Callable[[str], Any] | None = None
-    """What reads a number that was written out; None where items are strings."""
+    """Parses a number; None where items are strings."""

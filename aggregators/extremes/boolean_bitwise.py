@@ -61,7 +61,7 @@ class BoolOr(BoolAnd):
 
 
 class CountIf(BoolAnd):
-    """How many rows have a column of booleans true; 0 where none has. As Spark's ``count_if``.
+    """The number of rows where a column of booleans is true; 0 where there are none. As Spark's ``count_if``.
 
     Examples
     --------
@@ -150,7 +150,7 @@ class BitOr(Bits):
 class BitXor(Bits):
     """The bits that an odd number of integers of a column have; null where a window has none. As Spark's ``bit_xor``.
 
-    It deducts exactly: what is joined once more is out again.
+    It deducts exactly: xor is its own inverse.
 
     Examples
     --------

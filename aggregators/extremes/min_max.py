@@ -36,7 +36,7 @@ class Min(OneColumn):
     takes_empty_frames = True
     least: ClassVar[bool] = True
     neutral: Any = None
-    """What stands where there is none of values that numpy has no type for; None for others."""
+    """The placeholder for no value, for types that numpy lacks; None for others."""
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         (type,), dtype = types, numpy_type(types[0])
@@ -70,7 +70,7 @@ class Min(OneColumn):
         return {"value": value, "seen": np.ones(frames.size, bool)}
 
     def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
-        """Spark orders values as we do; those that its hash aggregate has no room for it would have to sort first."""
+        """None for types of variable width: Spark's hash aggregate does not take them, and would sort the events."""
         fits = numpy_type(self.result) is not None or pa.types.is_decimal(self.result)
         return super().sql_spec(*types) if fits else None
 
@@ -111,7 +111,7 @@ class Max(Min):
 
 
 def neutral_value(type: pa.DataType) -> Any:
-    """Any value of an ordered type that numpy has no type for, to stand where there is none yet; None if unordered."""
+    """A placeholder value of an ordered type that numpy lacks; None where the type has no order."""
     if pa.types.is_string(type) or pa.types.is_large_string(type) or pa.types.is_string_view(type):
         return ""
     if pa.types.is_decimal(type):

@@ -59,7 +59,7 @@ class Lifetimes(Frames):
 
 
 class Covered(AggregateOperation):
-    """How long the events of a window live in it, all added up; of interval events only.
+    """The total lifetime of events within a window; of interval events only.
 
     A duration where the time is a timestamp, days where it is a date, ticks where it is an integer. An event counts
     with its lifetime clipped to the window; two that live at one time count twice. 0 where there is none.
@@ -153,7 +153,7 @@ class OverLifetimes(Parts):
 
 
 def lifetimes_of(bound: BoundAggregate, intervals: bool = True) -> OverLifetimes | None:
-    """What an output makes of lifetimes; None where it sees events as a whole.
+    """The operation on lifetimes in an output; None without one.
 
     Parameters
     ----------

@@ -1,4 +1,4 @@
-"""The laws that no window can do without, tried on made-up events when a user's operation is bound."""
+"""Identity and associativity, tried on made-up events when a user's operation is bound."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ TRIPLES = 16
 """Groups of made-up events that are tried, three at a time."""
 
 SUSPECTS = 4
-"""The number of examples whose results differ that are looked into: they may differ by rounding only."""
+"""The most examples with different results that are examined further: they may differ by rounding only."""
 
 REPEATS = 3
-"""How often all is tried again where results differ: an operation may draw by chance."""
+"""How often the trial is repeated where results differ: an operation may be random."""
 
 
 class Outcome(NamedTuple):
-    """What a law says of many examples at once: two columns of results are alike."""
+    """The results of a law on many examples: two columns that should be equal."""
 
     law: Law
     examples: Sequence[tuple[Rows, Rows, Rows]]
@@ -43,10 +43,10 @@ class Outcome(NamedTuple):
 
 
 def broken_law(bound: BoundAggregate) -> str | None:
-    """What breaks, identity or associativity, in words with the example; None where made-up events do not show it.
+    """The broken law, identity or associativity, in words with its example; None where no example breaks one.
 
-    Nothing is held against an operation that draws by chance, or whose states are alike up to rounding where its
-    results are not: ``finish`` may round, or compare.
+    Random operations pass, and so do those with states equal up to rounding, whatever the results: ``finish`` may
+    round, or compare.
     """
     count = 6 * TRIPLES
     types = dict(zip(bound.columns, bound.types, strict=True))
@@ -119,9 +119,9 @@ def _broken_by(laws: Laws, law: Law, example: tuple[Rows, Rows, Rows]) -> str | 
 
 
 def _alike(one: State, other: State) -> bool:
-    """Whether two states are equal up to rounding, as far as that can be told of what is in them."""
+    """Whether two states are equal up to rounding; False where they hold objects that cannot be compared."""
     try:
         pairs = [(parts_of(one[key]), parts_of(other[key])) for key in one]
         return all(close(ours, theirs, max(size_of(ours), size_of(theirs))) for ours, theirs in pairs)
-    except Exception:  # objects that cannot be compared, or be pickled
+    except Exception:  # of comparing or pickling a user's objects
         return False

@@ -15,8 +15,8 @@ from .laws import Law, Laws, Rows
 def check_laws(operation: Operation, table: Any, *, examples: int = 100) -> None:
     """Try the laws of aggregation on an operation, with events from a table.
 
-    Groups of rows are drawn from the table; where a law breaks, the smallest groups that break it are looked for
-    (D. MacIver et al., "Hypothesis: a new approach to property-based testing", 2019).
+    Groups of rows are drawn from the table; where a law breaks, they are shrunk to the smallest that break it (D.
+    MacIver et al., "Hypothesis: a new approach to property-based testing", 2019).
 
     =============  ==================================================================================================
     law            what must hold, compared by ``finish``
@@ -28,7 +28,7 @@ def check_laws(operation: Operation, table: Any, *, examples: int = 100) -> None
     deduct         ``deduct(combine(a, b), a)`` is ``b``; to the last digit where windows slide by it
     commutativity  ``combine(a, b)`` is ``combine(b, a)``, where the operation says so
     purity         no function changes the states it is given, now or in a later call; ``finish`` can be called again
-    travel         a state is the same after it went over the wire
+    travel         a state is the same after serialization
     =============  ==================================================================================================
 
     Floats may differ by rounding: by 1e-9 of the largest result or, where values cancel, by what a change of
@@ -39,7 +39,7 @@ def check_laws(operation: Operation, table: Any, *, examples: int = 100) -> None
     operation
         The operation, with the names of its columns.
     table
-        Events: anything that speaks Arrow. Values that are typical and those that are awkward are both of use.
+        Events, as any Arrow data, with typical values and edge cases.
     examples
         How many examples to try.
 
@@ -75,7 +75,7 @@ def check_laws(operation: Operation, table: Any, *, examples: int = 100) -> None
 
 
 def _try(laws: Laws, law: Law, examples: int) -> None:
-    """Try a law on groups of rows; what it raises comes with the smallest groups that make it."""
+    """Try a law on groups of rows; LawError with the smallest groups that break it."""
     from hypothesis import HealthCheck, Phase, given, settings
     from hypothesis import strategies as st
 
@@ -96,7 +96,7 @@ def _try(laws: Laws, law: Law, examples: int) -> None:
 
     try:
         example()
-    except LawError as error:  # without the notes on how to find the example again
+    except LawError as error:  # without Hypothesis's notes
         raise LawError(str(error)) from None
 
 

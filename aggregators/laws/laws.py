@@ -1,4 +1,4 @@
-"""The laws of aggregation: what each claims of groups of events, and when two results count as one."""
+"""The laws of aggregation: claims about groups of events."""
 
 from __future__ import annotations
 
@@ -30,21 +30,21 @@ LIFE, LIVES = 7919, 1009
 """Lifetimes of up to LIVES ticks, which differ by LIFE from row to row: primes, so that few are equal."""
 
 TRIALS = 4
-"""How often each column of numbers is nudged, to see what rounding may do to a result."""
+"""How often each column of numbers is perturbed, to estimate the effect of rounding on a result."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a law says of an example: two columns of states finish alike.
+    """A law's claim about an example: two columns of states have equal results.
 
     Attributes
     ----------
     named, found
-        A state in words, after the name of the law, and its columns.
+        A state, in words after the name of the law, and as columns.
     other, expected
-        The state that it should be.
+        The expected state, in words and as columns.
     scale
-        States whose results say how far floats may round; None where they must not round at all.
+        States whose results give the scale of rounding; None where results must be equal to the last bit.
     groups
         The groups of rows that the example is made of.
     """
@@ -58,7 +58,7 @@ class Claim:
 
 
 class Laws:
-    """The laws of one operation, each a function of three groups of rows that gives what it claims.
+    """The laws of one operation, each a function from three groups of rows to claims.
 
     Parameters
     ----------
@@ -152,7 +152,7 @@ class Laws:
         yield Claim("travel: states that went over the wire", back, "those sent", state, {"a": a, "b": b})
 
     def require(self, law: Law, a: Rows, b: Rows, c: Rows) -> None:
-        """LawError unless all that a law claims of these groups of rows holds."""
+        """LawError unless all claims of a law about these groups of rows hold."""
         for number, claim in enumerate(law(self, a, b, c)):
             found, expected = self.finished(claim.found), self.finished(claim.expected)
             size = None
@@ -165,7 +165,7 @@ class Laws:
     def _rounded(
         self, law: Law, number: int, claim: Claim, found: list[Any], expected: list[Any], size: float | None
     ) -> bool:
-        """Whether results differ by no more than what rounding of the input would do to them."""
+        """Whether results differ by no more than the effect of rounding the input."""
         nearby: list[tuple[float, list[Any]]] = []
         for each in self._nearby(law, number, claim) if size is not None else ():
             nearby.append(each)
@@ -174,7 +174,7 @@ class Laws:
         return False
 
     def _nearby(self, law: Law, number: int, claim: Claim) -> Iterator[tuple[float, list[Any]]]:
-        """What a claim of a law expects where a column is nudged or a row counts twice, each after what it weighs."""
+        """The expected results of a claim where a column is perturbed or a row is doubled, each after its weight."""
         groups = claim.groups
 
         def expected(laws: Laws, groups: Mapping[str, Rows]) -> list[list[Any]]:
@@ -183,7 +183,7 @@ class Laws:
 
         for name, group in groups.items():
             for row in dict.fromkeys(group):
-                with suppress(FramefoldError):  # what goes wrong on other events says nothing about these
+                with suppress(FramefoldError):  # an error on other events is not one on these
                     yield from ((LAST, result) for result in expected(self, {**groups, name: [*group, row]}))
         rows = pa.array([row for group in groups.values() for row in group])
         place = iter(range(len(rows)))
@@ -201,7 +201,7 @@ class Laws:
         index = np.repeat(np.arange(len(groups)), [len(group) for group in groups])
         ticks = np.arange(start, start + len(rows))
         frames = Frames(index, len(groups), ticks)
-        if self.lives:  # a row lives as long every time it is drawn
+        if self.lives:  # a row has one lifetime, however often it is drawn
             frames = Lifetimes(index, len(groups), ticks, head=rows * LIFE % LIVES + 1, tail=rows % LIVES)
         return self.bound.accumulate(frames, [self.columns[name].take(pa.array(rows)) for name in self.bound.columns])
 
@@ -232,14 +232,14 @@ def _stack(states: Sequence[State]) -> State:
 
 
 def _frozen(state: State) -> bytes:
-    """Something that differs as soon as a state does."""
+    """The bytes of a state, to detect changes."""
     columns: dict[str, Column] = {key: copy.deepcopy(column) for key, column in state.items()}
     frozen: bytes = cloudpickle.dumps({key: parts_of(column) for key, column in columns.items()})
     return frozen
 
 
 def parts_of(column: Column) -> Any:
-    """What a column of states is made of, as Python values."""
+    """A column of states as Python values."""
     if isinstance(column, np.ndarray):
         return [pickle.loads(cloudpickle.dumps(value)) for value in column.tolist()]
     return [np.asarray(getattr(column, slot)).tolist() for slot in type(column).__slots__]

@@ -1,4 +1,4 @@
-"""Whether results are equal up to rounding, judged by what rounding of the inputs would do to them."""
+"""Equality of results up to rounding, estimated by the effect of rounding the input."""
 
 from __future__ import annotations
 
@@ -16,20 +16,19 @@ TOLERANCE = 1e-9
 """The share of the largest result by which floats may differ."""
 
 LAST = 2.0**-48
-"""Floats may differ by what a change of the input in the 48th of its 53 binary digits does to them."""
+"""Floats may differ by the effect of a relative change of the input by this: its 48th of 53 bits."""
 
 NUDGE = 2.0**-44
-"""By how much of the largest of them inputs are changed to find that out: more, lest rounding hide it."""
+"""The change of inputs, relative to the largest, by which that is estimated: greater, lest rounding hide it."""
 
 
 def close(a: Any, b: Any, size: float | None, nearby: Sequence[tuple[float, Any]] = ()) -> bool:
     """Whether results are equal, floats up to rounding.
 
-    Where values cancel (a skewness, a covariance near 0), no size of results says how far rounding may go. What the
-    last digits of the input do to the result does: a *backward stable* algorithm gives what is right for input that is
-    nearly the given one (N. J. Higham, "Accuracy and Stability of Numerical Algorithms", 2002, 1.5), be it that a value
-    or the weight of a row is a little different. How far that may be off is found out by trial (D. S. Parker, "Monte
-    Carlo Arithmetic", 1997).
+    Where values cancel (a skewness, a covariance near 0), the size of results does not bound their rounding error. The
+    effect of small changes of the input does: a *backward stable* algorithm gives the exact result of nearly the given
+    input (N. J. Higham, "Accuracy and Stability of Numerical Algorithms", 2002, 1.5), with a value or the weight of a
+    row slightly changed. The effect is estimated by trial (D. S. Parker, "Monte Carlo Arithmetic", 1997).
 
     Parameters
     ----------
@@ -38,7 +37,7 @@ def close(a: Any, b: Any, size: float | None, nearby: Sequence[tuple[float, Any]
     size
         The size of the largest result; None where floats must be equal to the last digit.
     nearby
-        What ``b`` is for other input, each after the share of the change by which ``a`` and ``b`` may differ.
+        Values of ``b`` for changed input, each after the share of the change by which ``a`` and ``b`` may differ.
 
     Examples
     --------
@@ -70,7 +69,7 @@ def close(a: Any, b: Any, size: float | None, nearby: Sequence[tuple[float, Any]
 
 
 def size_of(value: Any) -> float:
-    """How large the numbers in a result are."""
+    """The largest magnitude of the floats in a result; 0 without any."""
     if isinstance(value, (list, tuple)):
         return max(map(size_of, value), default=0.0)
     if isinstance(value, dict):
@@ -110,5 +109,5 @@ def _with_items(column: pa.Array, items: pa.Array) -> pa.Array:
 
 
 def _halved(value: float) -> float:
-    """Half of a number, where inf is what comes after the largest float: one rounding may make the difference."""
+    """Half of a number, with inf as the successor of the largest float: rounding may turn one into the other."""
     return math.copysign(2.0**1023, value) if math.isinf(value) else value / 2

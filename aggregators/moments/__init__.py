@@ -1,1 +1,1 @@
-"""Means, variances, higher moments and what two columns have in common."""
+"""Means, variances, higher moments, covariances and trends."""

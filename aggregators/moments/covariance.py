@@ -75,7 +75,7 @@ class Covariance(Paired):
     x, y
         Integers, floats or decimals.
     ddof
-        What is taken off the count in the divisor: 1 for the sample covariance, 0 for the population's.
+        What is subtracted from the count in the divisor: 1 for the sample covariance, 0 for the population's.
 
     Examples
     --------

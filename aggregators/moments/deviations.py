@@ -1,9 +1,9 @@
 """Sums of deviations from a centre, and of their squares, in pairs of floats: what a variance is made of.
 
 Any value within the range of the others will do as a centre ``c``: their sum of squares about it is at most n + 1 times
-that about their mean, so that little is lost when ``s`` of ``S - s * s / n`` is taken off (T. Chan, G. Golub and R.
-LeVeque, "Algorithms for Computing the Sample Variance", 1983). Moving a centre by ``d`` adds ``n * d`` to ``s`` and
-``d * (2 * s + n * d)`` to ``S``: without a division, so that two floats each lose next to nothing.
+that about their mean, so that little is lost in ``S - s * s / n`` (T. Chan, G. Golub and R. LeVeque, "Algorithms for
+Computing the Sample Variance", 1983). Moving a centre by ``d`` adds ``n * d`` to ``s`` and ``d * (2 * s + n * d)`` to
+``S``: without a division, so that two floats each lose next to nothing.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from .grid_deviations import gridded
 from .scaled_means import exponent_of
 
 HALF_BITS = 25
-"""Bits of the upper part of a deviation, whose squares add up without rounding."""
+"""Bits of the upper part of a deviation, so that squares are summed without rounding."""
 
 ORDINARY = 2.0**420
 """Squares of deviations below this, and from its reciprocal on, neither overflow nor vanish."""
@@ -39,14 +39,14 @@ UNIT = 600
 
 @dataclass
 class Deviations:
-    """A column of states: deviations of values from a centre, added up.
+    """A column of states: sums of values' deviations from a centre.
 
     Attributes
     ----------
     count
         How many values.
     centre
-        What they deviate from: finite, and in the range of them.
+        What they deviate from: finite, within their range.
     sum, sum_low
         The sum of deviations, and what rounding lost of it.
     squares, squares_low
@@ -114,7 +114,7 @@ class Deviations:
         return self._join(other)
 
     def _contiguous(self) -> list[NDArray[Any]]:
-        """The columns without their levels, each in one piece."""
+        """The columns without their levels, each contiguous."""
         return [np.ascontiguousarray(each) for each in (self.count, self.centre, *self._sums())]
 
     def _join(self, other: Deviations) -> Deviations:

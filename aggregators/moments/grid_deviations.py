@@ -1,8 +1,8 @@
 """Deviations on one grid for all frames of a batch, in one pass over its rows; most batches have such a grid.
 
 Values are cut at one bit position (J. Demmel and H. D. Nguyen, "Fast Reproducible Floating-Point Summation", 2013), so
-that deviations of the upper parts from that of their frame's first value, and their squares, add up without rounding. A
-compiled loop adds them up, or numpy to the same bits.
+that deviations of the upper parts from that of their frame's first value, and their squares, are summed without
+rounding, by a compiled loop or by numpy to the same bits.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ MIN_STEPS = 2.0**10
 """The least standard deviation of a frame, in steps of the grid."""
 
 MAX_LOSS = 2.0**8
-"""The sum of squares about the first value may be this often that about the mean."""
+"""The most that the sum of squares about the first value may be, relative to that about the mean."""
 
 CACHED_ROWS = 1 << 14
 """Rows worked on at a time, so that intermediate columns stay in the cache."""
@@ -35,7 +35,7 @@ CACHED_ROWS = 1 << 14
 class Gridded(NamedTuple):
     """Frames' numbers of rows, centres and sums; the grid is too coarse for frames that are ``doubtful``.
 
-    Sums, of shape (4, frames), are those of deviations and what these lack, of their squares and what those lack.
+    Sums, of shape (4, frames), are those of deviations, their low parts, their squares, and the low parts of these.
     """
 
     rows: Ints
@@ -47,7 +47,7 @@ class Gridded(NamedTuple):
 class Grid(NamedTuple):
     """Where values are cut, for frames of less than ``2**bits`` rows.
 
-    ``adder`` added and taken off leaves a multiple of ``step``.
+    ``adder`` added and subtracted leaves a multiple of ``step``.
     """
 
     bits: int
@@ -63,10 +63,10 @@ def grid_of(span: float, bits: int) -> Grid:
 
 
 def gridded(frames: Frames, values: Floats) -> Gridded | None:
-    """The deviations of each frame's values; None where one grid does not do for a batch.
+    """The deviations of each frame's values; None where no grid fits the batch.
 
-    So if values are huge, tiny, all equal or not finite, too far from 0 for a grid as fine as their differences, or if
-    a frame has too many rows.
+    None fits values that are huge, tiny, all equal or not finite, or too far from 0 for a grid as fine as their
+    differences, nor a frame of too many rows.
     """
     if not len(values):
         return None
@@ -100,7 +100,7 @@ def gridded(frames: Frames, values: Floats) -> Gridded | None:
 def by_loop(frames: Frames, values: Floats, grid: Grid) -> Floats:
     """Each frame's number of rows, its centre, and four sums.
 
-    These are of upper deviations, of lower parts, of the squares of upper deviations, and of what those lack.
+    Sums of upper deviations, of lower parts, of the squares of upper deviations, and of the low parts of these.
     """
     assert loops is not None
     made = np.zeros((frames.size, 6))

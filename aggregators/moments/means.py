@@ -1,7 +1,6 @@
 """GeometricMean, HarmonicMean, RootMeanSquare and WeightedAverage.
 
-None has a deduct, although compensated sums could have one: two-stacks is as fast, and nothing of what has left a
-window can be seen in it.
+None has a deduct: two-stacks is as fast, and no rounding error depends on values outside the window.
 """
 
 from __future__ import annotations
@@ -21,9 +20,9 @@ from .scaled_means import exponent_of
 class GeometricMean(OneColumn, OfSums):
     """The geometric mean of a column of numbers: the n-th root of their product.
 
-    Null where a window has no values or a negative one; 0 where it has a zero. NaN and inf go on as IEEE 754 has it
-    (zero and inf together are NaN). Exponents are added up as integers and only mantissas as logarithms, so that the
-    result is right to a few units in the last place however large or small the values are. It slides by two-stacks.
+    Null where a window has no values or a negative one; 0 where it has a zero. NaN and inf propagate as in IEEE 754
+    (zero and inf together are NaN). Exponents are summed as integers and mantissas as logarithms, so that the result is
+    right to a few units in the last place however large or small the values are. It slides by two-stacks.
 
     Parameters
     ----------
@@ -58,7 +57,7 @@ class GeometricMean(OneColumn, OfSums):
 
 
 class HarmonicMean(OneColumn, OfSums):
-    """The harmonic mean of a column of numbers: how many they are over the sum of their reciprocals.
+    """The harmonic mean of a column of numbers: their number over the sum of their reciprocals.
 
     Null where a window has no values or a negative one; 0 where it has a zero. NaN where it has a NaN. It slides by
     two-stacks.
@@ -95,7 +94,7 @@ class HarmonicMean(OneColumn, OfSums):
 class RootMeanSquare(OneColumn, OfNumbers):
     """The root of the mean of the squares of a column of numbers; null where a window has none.
 
-    Squares are added up in units of the largest, so that none of them overflows or vanishes (J. L. Blue, "A Portable
+    Squares are summed in units of the largest, so that none of them overflows or vanishes (J. L. Blue, "A Portable
     Fortran Program to Find the Euclidean Norm of a Vector", 1978). Such sums cannot be deducted: it slides by
     two-stacks.
 
@@ -140,10 +139,10 @@ class RootMeanSquare(OneColumn, OfNumbers):
 
 
 class WeightedAverage(OfSums):
-    """The mean of a column of numbers, each counted as often as its weight says.
+    """The mean of a column of numbers, weighted by another column.
 
-    Null where a window has no row with both, or its weights add up to 0. Products are kept with what rounding lost of
-    them, and added up with compensation. NaN and inf go on as IEEE 754 has it. It slides by two-stacks.
+    Null where a window has no row with both, or the sum of its weights is 0. Products are pairs of floats, summed with
+    compensation. NaN and inf propagate as in IEEE 754. It slides by two-stacks.
 
     Parameters
     ----------

@@ -87,7 +87,7 @@ class Centre:
 
 @dataclass(frozen=True)
 class Joined:
-    """What the moments of joined states are made of.
+    """The means of joined states, and what joins their moments.
 
     Attributes
     ----------

@@ -22,7 +22,7 @@ from .deviations import UNIT, Deviations
 class Variance(OfNumbers):
     """The variance of a column of numbers; null where a window has not more than ``ddof`` of them.
 
-    Nearly always rounded correctly: deviations and their squares are added up in two floats each (T. Chan, G. Golub and
+    Nearly always rounded correctly: deviations and their squares are summed in two floats each (T. Chan, G. Golub and
     R. LeVeque, "Algorithms for Computing the Sample Variance", 1983; see
     :mod:`framefold.aggregators.moments.deviations`). Never negative; inf where it is too large for a float. NaN where a
     window has a NaN or an infinite value. There is no deduct: it slides by two-stacks.
@@ -32,7 +32,7 @@ class Variance(OfNumbers):
     column
         Integers, floats or decimals.
     ddof
-        What is taken off the count in the divisor: 1 for the sample variance, 0 for the population's.
+        What is subtracted from the count in the divisor: 1 for the sample variance, 0 for the population's.
 
     Examples
     --------
@@ -82,8 +82,7 @@ class Variance(OfNumbers):
 class StdDev(Variance):
     """The standard deviation of a column of numbers: the square root of its :class:`Variance`.
 
-    Rounded once, from the variance before that is rounded. Values of 1e300 or 1e-300 are no harm, although no float
-    can hold their squares.
+    The root of the unrounded variance, rounded once. Values whose squares no float can hold, such as 1e300, do no harm.
 
     Examples
     --------

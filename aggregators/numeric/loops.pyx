@@ -31,7 +31,7 @@ def add_parts(
     double[::1] below not None,
     Py_ssize_t[::1] counts not None,
 ):
-    """Add the part of each value above the cut and the rest of it to those of its group, and count its row."""
+    """Add the upper and the low part of each value to the sums of its group, and count its row."""
     cdef Py_ssize_t row, group = 0, size = above.shape[0]
     cdef double part
     if index.shape[0] != values.shape[0] or below.shape[0] != size or counts.shape[0] != size:
@@ -54,8 +54,8 @@ def add_deviations(
 ):
     """Add the deviation of each value from the first one of its group, and its square, to the group's.
 
-    Both are of the part above the cut. Columns of ``sums``: how many rows, the part of the first value, and the sums
-    of the parts' deviations, of the rests, of the deviations' squares, and of what these lack for the rests.
+    Both are of the part above the cut. Columns of ``sums``: the number of rows, the upper part of the first value, and
+    the sums of the deviations of upper parts, of low parts, of the deviations' squares, and of what these lack.
     """
     cdef Py_ssize_t row, group = 0, size = sums.shape[0]
     cdef double part, rest
@@ -115,7 +115,7 @@ def take_greatest(const number[::1] values not None, const Py_ssize_t[::1] index
 
 
 cdef inline double add(double a, double a_low, double b, double b_low, double* low) noexcept nogil:
-    """The sum of two pairs of floats, as ``two_floats.add`` has it."""
+    """The sum of two pairs of floats, as ``double_double.add`` computes it."""
     cdef double total = a + b
     cdef double virtual = total - a
     low[0] = (b - virtual) + (a - (total - virtual)) + a_low + b_low

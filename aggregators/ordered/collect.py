@@ -66,7 +66,7 @@ def lists_of(lists: Ragged, values: pa.Array, type: pa.DataType) -> pa.Array:
 
 
 class Concat(CollectList):
-    """The strings of a column in time order, put together to one; null where a window has none.
+    """The strings of a column in time order, concatenated; null where a window has none.
 
     Those of one time are in input order.
 
@@ -75,9 +75,9 @@ class Concat(CollectList):
     column
         Strings.
     delimiter
-        What is put between two strings.
+        The text between two strings.
     prefix, suffix
-        What is put before the first one and after the last one.
+        The text before the first one and after the last one.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""Counting multisets: the values of a column, sorted, each with how often it occurs."""
+"""Counting multisets: the sorted distinct values of a column and their counts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MAX_PACKED = 1 << 62
 
 
 class Multiset(OneColumn):
-    """What operations on the distribution of a column have in common: a state of sorted values and their counts.
+    """The base of operations on the distribution of a column: states of sorted values and their counts.
 
     There is no deduct: a running state would have all values of a key, and two-stacks has only those of a window.
     """
@@ -66,7 +66,7 @@ def items(a: State) -> Ragged:
 
 
 def _counted(frames: Frames, ranks: Ints) -> tuple[Ints, Keys, Ints]:
-    """The distinct (frame, rank) in order: the frame, the rank, and how many rows have them."""
+    """The distinct (frame, rank), sorted: the frame, the rank, and the number of rows."""
     least, greatest = int(ranks.min()), int(ranks.max())
     span = greatest - least + 1
     if frames.size * span < MAX_PACKED:

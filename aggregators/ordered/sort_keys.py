@@ -63,7 +63,7 @@ class Order:
 
     @property
     def neutral(self) -> Any:
-        """Any key, to stand where there is none."""
+        """A placeholder key."""
         return 0 if self.numeric else neutral_value(self.type)
 
     def keys(self, values: Values) -> Keys:
@@ -85,7 +85,7 @@ class Order:
         return cast(Keys, values.astype(np.int64))
 
     def ranks(self, values: Values) -> Ints:
-        """Integers that order these values; of use among them only."""
+        """Integers in the order of these values, comparable among themselves only."""
         return self.keys(values) if self.numeric else ranked(values)[0]
 
     def values(self, keys: Keys, mask: Bools | None = None) -> pa.Array:
@@ -115,7 +115,7 @@ def _turned(bits: Keys) -> Keys:
 
 
 def stored(column: pa.Array) -> tuple[Keys, Bools]:
-    """A column that may have nulls as a state keeps values it does not order, and which of them are known."""
+    """A nullable column as unordered values of a state, and which of them are not null."""
     known = column.is_valid().to_numpy(zero_copy_only=False)
     dtype = numpy_type(column.type)
     if dtype is None:

@@ -1,4 +1,4 @@
-"""ArgMin, ArgMax, TopN and BottomN: the greatest and the least values of a column, with what goes with them."""
+"""ArgMin, ArgMax, TopN and BottomN: the greatest and the least values of a column, with values of other columns."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The fields of a state: how a column of them looks to an operation, and how it travels as Arrow.
+"""The fields of a state: the columns that operations see, and their form in Arrow.
 
 A state is columns. An operation declares a type for each of its fields:
 
@@ -37,7 +37,7 @@ from .objects import Objects
 from .ragged import Ragged, RaggedField
 
 HUGE = 2.0**960
-"""Values from this magnitude on are special: 2**63 smaller ones can be added up without overflow."""
+"""Values from this magnitude on are special: 2**63 smaller ones can be summed without overflow."""
 
 SHIFT = 128
 """Huge values are kept divided by 2**SHIFT."""
@@ -125,13 +125,13 @@ class Compensated:
         return Compensated(high, low, special)
 
     def __sub__(self, other: Compensated) -> Compensated:
-        """Take ``other`` out again: counts of NaN and inf go down, they do not change sign."""
+        """Subtract ``other``; counts of NaN and inf are subtracted too."""
         if not isinstance(other, Compensated):
             return NotImplemented
         return self + (-other)
 
     def value(self, divisor: Any = 1) -> Floats:
-        """Each sum, divided by the divisor, as one float; NaN and inf as IEEE 754 adds them up."""
+        """Each sum, divided by the divisor, as one float; NaN and inf as in IEEE 754."""
         total: Floats = self.high + self.low
         if np.ndim(divisor) or divisor != 1:
             total /= divisor
@@ -147,7 +147,7 @@ class Compensated:
         return total
 
     def magnitude(self) -> Floats:
-        """An upper bound of each sum's size as far as later differences are concerned: inf where huge values are in."""
+        """An upper bound of each sum's magnitude, to bound rounding errors; inf where it has huge values."""
         size = np.abs(self.high)
         return size if self.special_values is None else np.where(self.special_values[:, BIG] != 0, np.inf, size)
 
@@ -156,7 +156,7 @@ Column: TypeAlias = NDArray[Any] | Compensated | Exact | Ragged
 
 
 class Field(Protocol):
-    """One field of a state: its identity, and the way of its columns to Arrow and back."""
+    """One field of a state: its columns, and their conversion to Arrow and back."""
 
     @property
     def exact(self) -> bool:

@@ -1,4 +1,4 @@
-"""Ewma: a mean in which an event weighs the less the longer it is past."""
+"""Ewma: an exponentially weighted mean by event time."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Ewma(OfNumbers):
         return f"Ewma({self.columns[0]!r}, {self.half_life!r})" if hasattr(self, "half_life") else super().__repr__()
 
     def at_times(self, duration: Callable[[Duration, str], int]) -> Self:
-        """The operation for a time column, whose ticks a duration is turned into by a function."""
+        """The operation for a time column; ``duration`` gives the ticks of a duration."""
         return self.changed(ticks=self._in_ticks(duration))
 
     def _in_ticks(self, duration: Callable[[Duration, str], int]) -> int:
@@ -97,7 +97,7 @@ class Ewma(OfNumbers):
         last = np.where(a_weight == 0, b_last, np.where(b_weight == 0, a_last, np.maximum(a_last, b_last)))
         a_weight, b_weight = a_weight * self._decay(last, a_last), b_weight * self._decay(last, b_last)
         weight = a_weight + b_weight
-        # From the heavier mean towards the lighter: a large value that weighs next to nothing leaves nothing behind.
+        # From the heavier mean towards the lighter: a large value of tiny weight adds no rounding error.
         heavier = a_weight >= b_weight
         near, near_low = np.where(heavier, a_mean, b_mean), np.where(heavier, a_low, b_low)
         far, far_low = np.where(heavier, b_mean, a_mean), np.where(heavier, b_low, a_low)
@@ -118,7 +118,7 @@ class Ewma(OfNumbers):
         return pa.array(mean, mask=a["weight"] == 0)
 
     def _decay(self, last: Ints, time: Ints) -> Floats:
-        """The weight at ``last`` of what weighed 1 at ``time``; of no use where that is no time of an event."""
+        """The weight at ``last`` of what weighed 1 at ``time``; undefined where ``time`` is not that of an event."""
         return cast(Floats, np.exp2(-np.maximum(last - time, 0) / self.ticks))
 
 

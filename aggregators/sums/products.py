@@ -21,8 +21,8 @@ class Product(OneColumn, OfNumbers):
     """The product of a column of numbers, as float64; null where a window has none. As Spark's ``product``.
 
     Mantissas and exponents are multiplied separately: only a product that is itself beyond float64 is inf, or 0. NaN
-    and inf go on as IEEE 754 has it (``0 * inf`` is NaN). There is no deduct, since a division rounds and cannot take a
-    zero out: it slides by two-stacks.
+    and inf propagate as in IEEE 754 (``0 * inf`` is NaN). There is no deduct, since a division rounds and cannot undo a
+    zero: it slides by two-stacks.
 
     Parameters
     ----------

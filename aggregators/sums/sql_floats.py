@@ -1,8 +1,8 @@
 """Sums of floats without an error, by a database whose own sums of floats round.
 
-Each value is cut at fixed bit positions into 64-bit integers, which are added up (J. Demmel and H. D. Nguyen, "Fast
-Reproducible Floating-Point Summation", 2013). No sum leaves 64 bits, for up to 2**30 rows, or with an integer less
-2**22. Values of no ordinary size are scaled by a power of two in subgroups of their own; NaN and inf are counted.
+Each value is cut at fixed bit positions into 64-bit integers, which are summed (J. Demmel and H. D. Nguyen, "Fast
+Reproducible Floating-Point Summation", 2013). Sums of up to 2**30 rows fit 64 bits; of up to 2**22, with one integer
+less. Huge and tiny values are scaled by a power of two in subgroups of their own; NaN and inf are counted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ NO_NUMBER = 1100
 
 
 def bits(rows: int) -> int:
-    """The bits of integers without their sign, of which ``rows`` add up to 64 bits."""
+    """The bits of integers, without the sign, so that sums of ``rows`` fit 64 bits."""
     return 64 - rows.bit_length()
 
 
@@ -93,8 +93,8 @@ def in_integers(type: pa.DataType, rows: int) -> tuple[dict[str, str], dict[str,
         f"when {{exponent}} = -{WIDTH} then {value} * {power(shift + WIDTH)} "
         f"when {{exponent}} >= {NO_NUMBER} then 0D else {value} * {half} * {half} end"
     )
-    # The integers stand for themselves wherever they are needed: Spark computes what it finds twice once, and looks for
-    # it faster than it goes through another projection.
+    # The integers are repeated wherever they are needed: Spark eliminates common subexpressions, which is faster than
+    # another projection.
     sums, rest = {}, "{shifted}"
     for place in range(INTEGERS[rows]):
         integer = f"cast({rest} as bigint)"

@@ -18,7 +18,7 @@ from . import sql_floats, sql_integers
 
 
 class Count(Sums):
-    """How many events there are: all of them, or those whose column is not null.
+    """The number of events: of all, or of those whose column is not null.
 
     Examples
     --------
@@ -50,8 +50,8 @@ class Count(Sums):
 class Sum(AggregateOperation):
     """The sum of a column of numbers; null where a window has none.
 
-    Integers and decimals are added up exactly; a sum that does not fit its type (int64; 10 digits more than the
-    column's for decimals, as in Spark) is an error, never a wrapped number. Floats are added up with compensation.
+    Sums of integers and decimals are exact; one that does not fit its type (int64; 10 digits more than the column's for
+    decimals, as in Spark) is an error, never a wrapped number. Floats are summed with compensation.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class SumOfFloats(TypedSum):
 
     state = {"total": "compensated", "frames": "int64"}
     rounds: ClassVar[bool] = True
-    """Sums of windows are needed to the nearest float only: nothing but a result is made of them."""
+    """Sums of windows may be rounded to one float: they are results."""
     result = pa.float64()
 
     def __init__(self, spec: Sum, type: pa.DataType) -> None:
