@@ -1,4 +1,4 @@
-"""Windows as a picture: a time line with frames, windows and events, as a textbook has it."""
+"""Windows as a picture: a time line with frames, windows and events."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     import drawsvg
 
 WIDTH, LEFT, RIGHT = 860, 90, 20
-"""The width of a picture, and the room beside the time line, in pixels."""
+"""The width of a picture, and the margins of the time line, in pixels."""
 
 ROW, GAP = 16, 5
-"""How high a bar is, and the room between two, in pixels."""
+"""The height of a bar, and the space between two, in pixels."""
 
 MOST_EVENTS, MOST_WINDOWS = 200, 60
-"""A picture of more than these would show nothing."""
+"""The most events and windows that a picture can show legibly."""
 
 EVENT, WINDOW, FRAME, INK = "#c2410c", "#2563eb", "#e2e8f0", "#0f172a"
 KEYS = ("#c2410c", "#15803d", "#7c3aed", "#b45309", "#0e7490", "#be185d")
@@ -44,7 +44,7 @@ def draw(
     longest: Duration | None = None,
     ties: Sequence[str],
 ) -> Any:
-    """What :meth:`Spec.draw` gives, of a table of events; its columns are named as for ``ff.events``."""
+    """The picture of :meth:`Spec.draw` for a table of events; columns are named as for ``ff.events``."""
     try:
         import drawsvg as svg
     except ImportError as error:
@@ -92,7 +92,7 @@ class Picture:
         self._axis()
 
     def x(self, tick: float) -> float:
-        """Where a tick is on the line."""
+        """The x coordinate of a tick."""
         return LEFT + (tick - self.least) / max(self.most - self.least, 1) * (WIDTH - LEFT - RIGHT)
 
     def _text(
@@ -121,7 +121,7 @@ class Picture:
         self.top += (ROW + GAP) * (int(keys.max()) + 1)
 
     def _frames(self, plan: Plan, events: Ints) -> None:
-        """The frames that have events, where they have bounds of their own; else where each is."""
+        """Draw the frames that have events; where frames have no bounds, draw the times of events."""
         (windows,) = plan.axis.windows
         found = None
         if windows.unit == "time" and not plan.axis.each_row:
@@ -176,7 +176,7 @@ def ticks_of(times: TimeColumn, column: pa.Array | pa.ChunkedArray) -> Ints:
 
 
 def key_rows(plan: Plan, *tables: pa.Table) -> Ints:
-    """The number of the key of each row of some tables, one after the other, in order of appearance."""
+    """The number of each row's key, table after table; keys are numbered in order of appearance."""
     columns = [
         normalised(pa.concat_arrays([plain(table[name], plan.result_schema.field(name).type) for table in tables]))
         for name in plan.by

@@ -59,6 +59,6 @@ def explain(plan: Plan, engine: str, stages: Sequence[tuple[str, str]]) -> Expla
 
 
 def way_in_words(plan: Plan, output: str, number: int) -> str:
-    """How an output goes over one kind of windows, by its number on the axis."""
+    """How an output is computed over one kind of windows, by its number on the axis, in words."""
     choose = coverage.choose if plan.until is not None or plan.axis.windows[number].runs else slide.choose
     return choose(plan, output, number).words

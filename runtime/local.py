@@ -103,10 +103,9 @@ def run(source: Source, plan: Plan) -> pa.Table:
 
 
 def accumulate_reader(plan: Plan, number: int, read: Reader) -> tuple[int, int, list[Partials]]:
-    """How many events a reader gives, how many of them have no time, and their partials.
+    """The number of a reader's events, the number without a time, and their partials.
 
-    With ``null_time="error"`` they are those in front of the first null time. The batches are ranked by the reader's
-    number.
+    With ``null_time="error"`` it stops at the first null time. The batches are ranked by the reader's number.
     """
     events = nulls = 0
 
@@ -125,13 +124,13 @@ def accumulate_reader(plan: Plan, number: int, read: Reader) -> tuple[int, int, 
 
 
 def readers_of(source: Source, plan: Plan) -> Readers:
-    """What reads the events, and how many threads call it."""
+    """The readers of the events, and the number of threads that call them."""
     in_turn = partial(batches_in_turn, source, plan)
     if not all(is_library_code(bound.operation) for bound in plan.outputs.values()):
         return Readers(in_turn(), 1)
     if not (plan.ordered or plan.in_rows) and (readers := source.readers(plan.columns, plan.by)) is not None:
         return readers
-    # One more than there are cores: numpy holds the interpreter while it adds to places, and the others wait for it.
+    # One more than there are cores: numpy holds the GIL in some loops, and the others wait for it.
     return Readers(in_turn(), pa.cpu_count() + 1)
 
 
@@ -144,7 +143,7 @@ def batches_in_turn(source: Source, plan: Plan) -> Iterator[Reader]:
 
 
 def of_one_size(source: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
-    """The events in tables of about one size: small batches are put together, large ones cut."""
+    """The events in tables of about one size: small batches are concatenated, large ones cut."""
     waiting: list[pa.RecordBatch] = []
     for batch in source:
         for start in range(0, len(batch), BATCH_ROWS):
@@ -158,7 +157,7 @@ def of_one_size(source: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
 
 
 def in_time_order(source: pa.RecordBatchReader, plan: Plan) -> Iterator[pa.Table]:
-    """All events by time, then by what breaks ties, then as they came; with their row numbers where they count."""
+    """All events by time, then ties, then in input order; with row numbers where windows are counted in rows."""
     events = source.read_all().select(plan.columns)
     column = events.column(plan.time)
     if column.null_count:  # these come first: they are only counted
@@ -188,8 +187,8 @@ def row_numbers(codes: Ints, order: NDArray[np.intp]) -> Ints:
 def in_order(function: Callable[[int, Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
     """A function's results for items and their numbers, in the order of the items; a single one takes no thread.
 
-    numpy and pyarrow release the interpreter for most of their work, so that threads are enough. An item is free once
-    the function is done with it.
+    numpy and pyarrow release the GIL for most of their work, so that threads are enough. No item is held after the
+    function has returned.
 
     Parameters
     ----------

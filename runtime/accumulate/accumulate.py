@@ -1,7 +1,6 @@
 """Events to partials: the events of a batch in groups of one key and frame, and the states of each group.
 
-Few possible groups are counted in an array; of many, the codes are sorted. Rows are taken block by block, so that what
-is worked out on the way stays in the cache.
+Groups are found by counting where few are possible, else by sorting, in blocks of rows that fit the cache.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ BLOCK = 1 << 15
 """Rows worked on at a time, so that intermediate columns stay in the cache."""
 
 ROWS_PER_GROUP = 4
-"""Groups without a row cost little where there are at least this many rows for each possible group."""
+"""Groups may be empty where there are at least this many rows for each possible group: they cost little then."""
 
 
 @dataclass(frozen=True)
@@ -52,13 +51,13 @@ class Coded:
     Parameters
     ----------
     codes
-        One for each row.
+        One integer for each row.
     least
-        What is subtracted from them.
+        The least of them.
     count
-        The difference of the greatest and the least, plus one.
+        The greatest minus the least, plus one.
     values
-        The values of some of them, minus ``least``.
+        Function from codes minus ``least`` to the column's values.
     """
 
     codes: NDArray[Any]
@@ -78,7 +77,7 @@ class Groups:
     size
         The number of groups.
     counts
-        The rows of each group; None where they were not counted, and some may have none.
+        The number of rows of each group; None where unknown: groups may then be empty.
     values
         The groups' values of each column.
     """
@@ -156,7 +155,7 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int) -
 
 def frames_of(plan: Plan, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Ints | None, Mask | None]:
     """The frames of events; the least and the greatest, where known; which events are in any window (None: all)."""
-    if plan.axis.unit == "time":  # frames ascend with ticks: those of the least and the greatest tick bound the others
+    if plan.axis.unit == "time":  # frames never fall with ticks, so the least and greatest tick bound them
         bounds, inside = plan.axis.frames(np.array(edges(ticks)), None)
         if inside is None:
             return plan.axis.frames_unchecked(ticks), bounds, None
@@ -167,7 +166,7 @@ def frames_of(plan: Plan, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Ints |
 def lifetimes(
     plan: Plan, groups: Groups, numbers: list[Ints], ticks: Ints, ends: Ints, ranks: Ints | None
 ) -> Lifetimes:
-    """Interval events in their groups, and how long each lives in the frames in which it starts and ends."""
+    """Interval events in their groups, with their lifetimes in the frames in which they start and end."""
     (windows,) = plan.axis.windows
     if plan.axis.each_row:  # the numbers are those of rows, and not of frames of time
         numbers = [windows.frames(each, None)[0] for each in (ticks, ends - 1)]
@@ -181,12 +180,12 @@ def lifetimes(
 
 
 def assign(columns: Sequence[Coded], rows: int, *, counting: bool = True, in_place: bool = False) -> Groups:
-    """Rows, at least one, that are equal in all columns into one group; groups sorted by the columns' codes.
+    """Group one row or more by equal values in all columns; groups are sorted by the columns' codes.
 
     Parameters
     ----------
     counting
-        Whether every group must have a row. If not, groups may be all possible ones, where these are few.
+        Whether every group must have a row. If not, groups may be all possible ones.
     in_place
         Whether the codes of the first column, an array of int64, may be overwritten with the index.
     """
@@ -212,12 +211,12 @@ def codes_of_block(index: NDArray[np.intp], columns: Sequence[Coded], start: int
         else:
             own = codes if factor == 1 else np.multiply(codes, factor, dtype=np.int64, casting="unsafe")
             np.add(part, own, out=part, dtype=np.int64, casting="unsafe")
-    part -= (least + (1 << 63)) % (1 << 64) - (1 << 63)  # what overflows on the way comes back when it is taken off
+    part -= (least + (1 << 63)) % (1 << 64) - (1 << 63)  # int64 wraps: overflows above cancel here
     return part
 
 
 def by_counting(index: NDArray[np.intp], columns: Sequence[Coded], size: int, counting: bool) -> Groups:
-    """The groups of :func:`assign` where ``size``, how many are possible, is small; ``index`` is filled."""
+    """The groups of :func:`assign` by counting, where ``size``, the number possible, is small; fills ``index``."""
     counts = np.zeros(size, np.int64) if counting else None
     for start in range(0, len(index), BLOCK):
         codes = codes_of_block(index, columns, start)
@@ -237,7 +236,7 @@ def by_counting(index: NDArray[np.intp], columns: Sequence[Coded], size: int, co
 
 
 def values_of(columns: Sequence[Coded], codes: Ints) -> list[Any]:
-    """The values of each column that codes of all of them stand for."""
+    """The values of each column, unpacked from codes of all columns."""
     values: list[Any] = []
     for column in reversed(columns):
         codes, own = np.divmod(codes, column.count)
@@ -246,7 +245,7 @@ def values_of(columns: Sequence[Coded], codes: Ints) -> list[Any]:
 
 
 def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
-    """The groups of :func:`assign`, however many there may be."""
+    """The groups of :func:`assign` by sorting, for any number of them."""
     codes, size = pack([(subtract(column.codes, column.least), column.count) for column in columns], rows)
     order = stable_order(codes, size)
     codes = codes[order]

@@ -59,13 +59,13 @@ def numberings(plan: Plan) -> list[Numbering]:
 
 
 def most_frames(plan: Plan) -> int:
-    """What no number of a frame is beyond, up or down."""
+    """The bound of the magnitudes of frame numbers."""
     limit = 1 << 31 if pa.types.is_date(plan.times.type) else LIMIT
     return sum(parts(by) * (limit // by.width + 2) for by in numberings(plan))
 
 
 def parts(by: Numbering) -> int:
-    """How many frames a step has."""
+    """The number of frames in a step."""
     return 2 if by.first else 1
 
 
@@ -75,7 +75,7 @@ def quoted(name: str) -> str:
 
 
 def step(by: Numbering) -> str:
-    """The step of a tick, rounded down, without a number on the way that does not fit."""
+    """The step of a tick, rounded down, without intermediate overflow."""
     start, whole = by.origin % by.width, by.origin // by.width
     if not start and not whole:
         return f"if({TICKS} < 0, ({TICKS} + 1) div {by.width} - 1, {TICKS} div {by.width})"
@@ -105,11 +105,11 @@ class SqlAccumulate:
     small_counts: bool = False
     """Whether at most ``SMALL_ROW_LIMIT`` events are expected per key and frame, which makes sums cheaper."""
     steps: list[dict[str, str]] = field(default_factory=list)
-    """What to compute for each event by name: all of the first, of the events' own columns; then of these; ..."""
+    """Expressions for each event by name, in stages: the first of the events' columns, later ones of earlier ones."""
     subgroup_by: list[str] = field(default_factory=list)
     """The steps that divide the events of one key and frame further."""
     aggregates: dict[str, str] = field(default_factory=dict)
-    """What to compute for each group by name."""
+    """The aggregates of each group by name."""
 
     def __post_init__(self) -> None:
         self._names: dict[str, str] = {}
@@ -151,7 +151,7 @@ class SqlAccumulate:
 
     @cached_property
     def in_frame(self) -> list[str]:
-        """Those of ``subgroup_by`` that share a number with the frame: grouping by fewer columns takes less time."""
+        """Those of ``subgroup_by`` packed with the frame: grouping by fewer columns is faster."""
         room = (LIMIT // most_frames(self.plan)).bit_length() - 1
         return self.subgroup_by[: max(room - 1, 0) // SUBGROUP_BITS]
 
@@ -164,7 +164,7 @@ class SqlAccumulate:
         return {FRAME: number, **{name: name for name in self.subgroup_by if name not in self.in_frame}}
 
     def _unpack(self, numbers: Ints) -> dict[str, Ints]:
-        """The frame and the steps that share a number with it."""
+        """The frame and the steps that are packed with it."""
         found = {}
         for name in reversed(self.in_frame):
             found[name] = (numbers & ((1 << SUBGROUP_BITS) - 1)) - (1 << SUBGROUP_BITS - 1)

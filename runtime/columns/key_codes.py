@@ -21,14 +21,14 @@ MAX_PACKED = 1 << 62
 """Codes of several columns are packed into one integer below this."""
 
 MAX_SPARSE = 1 << 18
-"""Codes may have holes where there are no more possible ones than this, or than a few a row."""
+"""Codes need not be consecutive where at most this many are possible, or a few per row."""
 
 MIN_RUN = 1 << 12
-"""Ascending runs of at least this many rows, such as the partials of a few tasks, are merged and not sorted anew."""
+"""Sorted runs of at least this many rows, such as the partials of a few tasks, are merged and not sorted again."""
 
 
 def plain_type(type: pa.DataType) -> pa.DataType:
-    """The type a column is worked on as: dictionaries and views unpacked."""
+    """The type of a column's values, without dictionaries, views and extensions."""
     if pa.types.is_dictionary(type):
         return plain_type(type.value_type)
     if pa.types.is_string_view(type):
@@ -53,7 +53,7 @@ def plain(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.Array:
 
 
 def coded_or_plain(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.Array:
-    """A column as :func:`plain` has it, but left in its dictionary where it has one, of values that need no care."""
+    """A column as :func:`plain` gives it, but with its dictionary, if it has one and its values are not floats."""
     column = one_array(column)
     if not isinstance(column, pa.DictionaryArray) or pa.types.is_floating(type):
         return plain(column, type)
@@ -61,7 +61,7 @@ def coded_or_plain(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.
 
 
 def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """A column as one array; it is not copied where it is one."""
+    """A column as one array, without a copy where it has one chunk."""
     if not isinstance(column, pa.ChunkedArray):
         return column
     if column.num_chunks == 1:
@@ -112,9 +112,9 @@ def encode(column: pa.Array, ordered: bool) -> tuple[Ints, int]:
 
 
 def near(column: pa.Array) -> tuple[NDArray[Any], int, int] | None:
-    """The numbers of a column of integers or times with no null and a small range, their least, and how many it spans.
+    """The numbers of a column of integers or times, the least, and the size of their range; None if it is large.
 
-    None for any other column.
+    None also for other columns, and for those with nulls.
     """
     kind = column.type
     if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
@@ -147,7 +147,7 @@ def dictionary(column: pa.Array) -> tuple[Ints, pa.Array]:
 
 
 def pack(codes: Sequence[tuple[Ints, int]], rows: int) -> tuple[Ints, int]:
-    """Several columns' codes as one code that compares as they do one after the other."""
+    """Several columns' codes as one code, in lexicographic order."""
     packed, size = np.zeros(rows, np.int64), 1
     for column, count in codes:
         if size * max(count, 1) > MAX_PACKED:
@@ -160,7 +160,7 @@ def pack(codes: Sequence[tuple[Ints, int]], rows: int) -> tuple[Ints, int]:
 
 
 def dense(codes: Ints) -> tuple[Ints, int]:
-    """The same order in codes without holes."""
+    """Consecutive codes in the same order, and their number."""
     values, inverse = np.unique(codes, return_inverse=True)
     return inverse.astype(np.int64, copy=False), len(values)
 
@@ -171,7 +171,7 @@ def key_codes(columns: Sequence[pa.Array], rows: int, ordered: bool) -> tuple[In
 
 
 def span(values: Ints) -> tuple[Ints, int]:
-    """Integers as codes from 0, in their order; with holes, unless their range is too wide to pack."""
+    """Integers as codes from 0, in their order; consecutive only where their range is too wide to pack."""
     if not len(values):
         return values, 1
     least, greatest = edges(values)
@@ -183,8 +183,8 @@ def span(values: Ints) -> tuple[Ints, int]:
 def stable_order(codes: Ints, size: int) -> NDArray[np.intp]:
     """The stable order of codes from 0 to below ``size``.
 
-    Where they leave room for it, the rows' numbers are sorted with them in one integer: integers are sorted in
-    vectors, several times as fast as an order is found.
+    Where both fit 63 bits, codes and row numbers are packed and sorted as integers: that sort is vectorized, and faster
+    than an argsort.
     """
     bits = max(len(codes) - 1, 1).bit_length()
     if size << bits > 1 << 63:

@@ -14,8 +14,8 @@ MMAP_THRESHOLD = (32 << 20) - (1 << 13)
 def raise_mmap_threshold() -> None:
     """Raise glibc's mmap threshold to :data:`MMAP_THRESHOLD`; once in a process.
 
-    glibc returns larger blocks to the system when they are freed, and the system clears every page before it gives
-    one out again, which takes as long as the arithmetic on a column. The threshold rises to the size of the largest
-    block that was freed (mallopt(3), M_MMAP_THRESHOLD). This block is never written to, and so takes no memory.
+    glibc returns larger blocks to the system when they are freed, and the system clears every page before it gives one
+    out again, which is slow. The threshold rises to the size of the largest block that was freed (mallopt(3),
+    M_MMAP_THRESHOLD). This block is never written to, and so takes no memory.
     """
     np.empty(MMAP_THRESHOLD, np.uint8)

@@ -49,7 +49,7 @@ class TimeColumn:
 
     @property
     def kind(self) -> str:
-        """How messages call its type."""
+        """The kind of its type, for messages."""
         if pa.types.is_integer(self.type):
             return f"an integer column ({self.type})"
         return f"a date column ({self.type})" if pa.types.is_date(self.type) else f"a timestamp column ({self.type})"
@@ -183,7 +183,7 @@ def drop_null_times(table: pa.Table, name: str) -> pa.Table:
 
 
 def ends_of(time: TimeColumn, until: TimeColumn, ticks: Ints, column: pa.Array) -> Ints:
-    """The ends of interval events; ColumnError where one has none, or does not live for a tick."""
+    """The ends of interval events; ColumnError where one is null, or not after the start."""
     if column.null_count:
         raise ColumnError(
             f"the end {until.name!r} is null in {column.null_count} of {len(column)} events; expected an end for each"

@@ -25,9 +25,9 @@ class LiveFrames(NamedTuple):
 
 
 def changed(first: Ints, last: Ints, key: Ints) -> Ints:
-    """The windows that have not the same events as the one before, where each row is in a run of windows.
+    """The windows whose events are not those of the window before; each row is in a run of windows.
 
-    ``first`` and ``last`` are the runs of rows, and ``key`` is that of each window.
+    ``first`` and ``last`` bound the run of each row, and ``key`` is the key of each window.
     """
     fresh = np.zeros(len(key) + 1, bool)
     inside = first <= last

@@ -1,6 +1,6 @@
-"""Rows of a key that rise above an earlier row, and what is reached by going from one to the next.
+"""For each row of a key the next row above it by a margin, and the rows reached by following these links.
 
-Delta eviction drops a row there, and a delta trigger fires there; for all rows at once.
+Delta eviction drops a row at the next row above it; a delta trigger fires at the rows reached.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ def first_above(values: Values, starts: Ints, margin: float) -> Ints:
     Parameters
     ----------
     values
-        One value a row, shape (rows,), of type int64 or float64, in order within each key. Floats are above by what
-        ``later - earlier`` comes to in float64, and integers by their exact difference. NaN is above every other
-        value by any margin, and nothing is above NaN.
+        One value a row, shape (rows,), of type int64 or float64, in order within each key. The difference ``later -
+        earlier`` is taken in float64 for floats, and is exact for integers. NaN is above every other value by any
+        margin, and nothing is above NaN.
     starts
         The first row of each key, ascending from 0, shape (keys,).
     margin

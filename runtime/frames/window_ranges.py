@@ -1,4 +1,4 @@
-"""Partials as windows see them, windows at a constant step, and what windows give: ranges of rows, or coverage."""
+"""Partials as windows see them, windows at a constant step, and windows as ranges of rows or as coverage."""
 
 from __future__ import annotations
 
@@ -92,12 +92,11 @@ class PartialsView:
     starts
         The first row of each key.
     window_inputs
-        What the windows asked to know of each row, by name; see :attr:`Windows.window_inputs`.
+        What the windows need of each row, by name; see :attr:`Windows.window_inputs`.
     keys
         The key columns, with one value for each key.
     within
-        The first and the last window that are wanted, by their numbers, where these are not all; see
-        :meth:`Windows.window_ids`.
+        The numbers of the first and the last window to compute; None: all; see :meth:`Windows.window_ids`.
     inside
         Which rows are in any window of this kind; None: all.
     ids
@@ -175,7 +174,7 @@ def ranges_by_id(windows: str, partials: PartialsView, first: Ints, last: Ints, 
     Parameters
     ----------
     windows
-        What they are, for a message.
+        The kind of windows, for messages.
     partials
         The partials.
     first, last

@@ -28,7 +28,7 @@ MAX_COPIES = 1 << 20
 
 
 def choose(plan: Plan, output: str, number: int) -> Choice[Way]:
-    """How an output goes over one kind of windows, by its number on the axis, that :func:`cover` makes states of."""
+    """How an output is computed over one kind of windows of a coverage, by its number on the axis."""
     bound = plan.outputs[output]
     way, why = way_of(bound), bound.deducts[1]
     if plan.until is None:
@@ -63,8 +63,8 @@ def cover(
       e deducts: 2 element operations a window at most, however long the runs are. Only what was combined before is
       deducted, so any exact deduct will do. Where runs chain more than three times ``sweep.RESTART_STEPS`` such
       windows, the running state starts anew after about RESTART_STEPS of them, from a cover of those windows alone: 2
-      operations more for each row whose run crosses one. A window whose compensated sums may have lost what could be
-      seen is computed by the tree.
+      operations more for each row whose run crosses one. A window whose compensated sums may have lost digits of the
+      result is computed by the tree.
     - ``"tree"``: a run is at most 2 log2(length) nodes, which are reduced by at most one combine each to one state a
       node; on the way down from the root there are less than 2 combines a window. O(log(rows) log(windows)) calls.
     - ``"copies"``: one combine for each row of each window, in the order of rows: linear in the length of the runs.
@@ -111,14 +111,14 @@ def cover(
 def over_frames(operation: OverLifetimes, states: State, first: Ints, last: Ints, ticks: Ints) -> State:
     """The states of frames from partials of lifetimes, which are clipped to each frame. Windows slide over them.
 
-    A frame has what its events come to while they live in it: those that live all through it, held for its ticks, and
-    the heads and tails of those that start or end in it. The cost does not depend on how long events live: that of a
-    cover by deduct with the frames for windows, one combine for each further head or tail of a frame, and one a frame.
+    A frame combines the levels of events that live all through it, held for its ticks, and the heads and tails of those
+    that start or end in it. The cost does not depend on how long events live: that of a cover by deduct with the frames
+    for windows, one combine for each further head or tail of a frame, and one a frame.
 
     Parameters
     ----------
     operation
-        What :func:`~framefold.aggregators.intervals.time_weighted.lifetimes_of` finds in an output.
+        The result of :func:`~framefold.aggregators.intervals.time_weighted.lifetimes_of` for an output.
     states
         Its partials: a state each of events that start in one frame and end in one, shape (rows,).
     first, last

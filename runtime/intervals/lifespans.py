@@ -32,7 +32,7 @@ class Lifespans(NamedTuple):
 def lifespans(windows: Windows, partials: PartialsView) -> Lifespans:
     """The windows of one kind that interval events live in, from partials that each start in one frame and end in one.
 
-    Of each partial it is known, by the name of ``"first"`` and ``"until"``, a tick in both of these frames.
+    The window inputs ``"first"`` and ``"until"`` of each partial are a tick in each of these two frames.
     """
     alive = windows.live_frames(partials, partials.window_inputs["first"], partials.window_inputs["until"])
     found = replace(windows, emit="every").emitted(windows.ranges(alive.frames), alive.frames)

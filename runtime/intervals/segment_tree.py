@@ -53,7 +53,7 @@ def by_tree(operation: BoundAggregate, states: State, first: Ints, last: Ints, w
 
 
 def _down(operation: BoundAggregate, above: State, nodes: Rows, own: State, present: Rows) -> tuple[State, Rows]:
-    """One level down: the states of nodes go to both their halves, and are combined with what these have themselves."""
+    """One level down: the states of nodes are combined with those of their two halves."""
     halves = np.repeat(2 * nodes, 2)
     halves[1::2] += 1
     source = np.repeat(np.arange(len(nodes)), 2)

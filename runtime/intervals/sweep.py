@@ -22,14 +22,14 @@ from ..windows import Ints
 from .segment_tree import Rows, by_tree, reduced
 
 Lost = dict[str, NDArray[np.float64]]
-"""An upper bound of what rounding took from the compensated sums of each state, by fields."""
+"""An upper bound of the rounding error of each state's compensated sums, by field."""
 
 RESTART_STEPS = 1 << 9
 """The steps after which running states start anew, so that many run side by side: a call costs some hundreds of
 additions."""
 
 ADDITION_LOSS = 16.0 * ROUNDING * ROUNDING
-"""What adding two compensated sums may lose, as a share of the largest of them."""
+"""The rounding error of adding two compensated sums, relative to the larger one."""
 
 
 def by_deduct(operation: BoundAggregate, states: State, first: Ints, last: Ints, windows: int) -> State:
@@ -43,7 +43,7 @@ def by_deduct(operation: BoundAggregate, states: State, first: Ints, last: Ints,
 def _sweep(
     operation: BoundAggregate, states: State, first: Ints, last: Ints, windows: int, sized: bool
 ) -> tuple[State, Lost]:
-    """The states of windows and, where ``sized``, what they may have lost.
+    """The states of windows and, where ``sized``, bounds of their rounding errors.
 
     Only windows in which a run begins or after which one ended are a step; those after it have the same state.
     """
@@ -164,7 +164,7 @@ def _run(operation: BoundAggregate, initial: State, parts: _Parts, entering: _Mo
 def _lost(
     operation: BoundAggregate, running: State, states: State, parts: _Parts, before: Lost, moves: tuple[_Moves, _Moves]
 ) -> Lost:
-    """What each step may have lost: a share of the largest running state, and of the sizes of what moves at once."""
+    """Bounds of each step's rounding error: shares of the largest running state and of the sizes of what moves."""
     rows = np.concatenate([each.rows for each in moves])
     step = np.concatenate([each.step for each in moves])
     additions = (parts.lengths + 1.0) * (2 + 2 * len(rows).bit_length())
@@ -178,7 +178,7 @@ def _lost(
 
 
 def _lost_by_tree(sums: Column, first: Ints, last: Ints, windows: int) -> NDArray[np.float64]:
-    """What windows computed by the tree may have lost: a share of the magnitudes of all that is in them."""
+    """Bounds of the rounding errors of windows computed by the tree: a share of the magnitudes in them."""
     operation = BoundAggregate("sizes", Sum("size"), [pa.float64()])
     sizes: State = {"total": Compensated.of(_sizes(sums)), "frames": np.ones(len(first), np.int64)}
     total = cast(Compensated, by_tree(operation, sizes, first, last, windows)["total"]).value()

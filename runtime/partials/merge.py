@@ -47,7 +47,7 @@ class Partials:
 
 
 def merge(plan: Plan, partials: Partials | Iterable[Partials]) -> Partials:
-    """Partials sorted by key and frame with one row each, and the first row of each key; what is merged stays as it is.
+    """Partials sorted by key and frame with one row each, and the first row of each key; merged ones are unchanged.
 
     Those of one (key, frame), and of interval events with one last frame, are combined pairwise in the order of their
     batches, so that the result does not depend on the order in which tasks finish.
@@ -164,7 +164,7 @@ def empty_key_partials(plan: Plan) -> Partials:
 
 
 def window_inputs_of(plan: Plan, partials: Partials) -> dict[str, NDArray[Any]]:
-    """What the windows must know of each partial, by the names the windows have for it."""
+    """The window inputs of each partial, by the windows' names for them."""
     return {
         name[1:]: bound.finish(states_of(plan, partials, name)).to_numpy() for name, bound in plan.window_inputs.items()
     }
@@ -172,5 +172,5 @@ def window_inputs_of(plan: Plan, partials: Partials) -> dict[str, NDArray[Any]]:
 
 def _plane(column: pa.ChunkedArray, kind: Field) -> pa.Array:
     if isinstance(kind, CompensatedField) and column.num_chunks and column.null_count == len(column):
-        return column.chunk(0)  # a plane that is not in use: one chunk is enough to see that
+        return column.chunk(0)  # an unused plane is null in all chunks: the first one is enough
     return one_array(column)

@@ -1,6 +1,6 @@
 """A query checked against the schema of its events, and bound to it: a plan.
 
-Whatever can be wrong with it is said here, in a sentence, before anything runs.
+A query that is wrong raises here, before anything runs.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def bind(
     Raises
     ------
     QueryError
-        If an argument is wrong, a column unknown or of a wrong type, a duration not one, a name taken twice.
+        If an argument is wrong, a column unknown or of a wrong type, a duration invalid, or a name taken twice.
     OperationError
         If an operation breaks its contract in a trial.
     """

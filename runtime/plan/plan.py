@@ -1,4 +1,4 @@
-"""A plan: a query bound to the schema of its events. It says what is computed, and nothing of how.
+"""A plan: a query bound to the schema of its events. It has what is computed, not how.
 
 All its windows share one axis: time, or the rows of each key, cut into frames.
 """
@@ -29,9 +29,9 @@ FRAME, BATCH_RANK, UNTIL = "frame", "batch_rank", "until"
 class Axis:
     """The windows of a plan on one axis.
 
-    One kind of windows cuts it by itself. Several cut it together wherever any of them does: the number of a shared
-    frame is the sum of the numbers that each of them gives, which changes exactly where one of these does, because none
-    ever falls. Each finds its own frames again by the first event of every partial.
+    With several kinds of windows, frames are cut wherever any kind cuts them: the number of a shared frame is the sum
+    of the numbers of each kind, which changes exactly where one of these does, because none ever falls. Each kind finds
+    its own frames by the first event of every partial.
     """
 
     windows: tuple[Windows, ...]
@@ -45,12 +45,12 @@ class Axis:
 
     @property
     def unit(self) -> str:
-        """What frames are cut from: ``"rows"`` as soon as some windows are counted in rows, else ``"time"``."""
+        """What frames are cut from: ``"rows"`` if any windows are counted in rows, else ``"time"``."""
         return "rows" if self.each_row or any(each.unit == "rows" for each in self.windows) else "time"
 
     @cached_property
     def window_inputs(self) -> tuple[str, ...]:
-        """What must be known of every partial."""
+        """What the windows need of every partial."""
         window_inputs = {name for each in self.windows for name in each.window_inputs}
         if len(self.windows) > 1:
             window_inputs |= {"first", *(["rank"] if self.unit == "rows" else [])}
@@ -60,7 +60,7 @@ class Axis:
 
     @property
     def columns(self) -> tuple[str, ...]:
-        """The input columns that windows are made by."""
+        """The input columns that windows need."""
         return tuple(dict.fromkeys(column for each in self.windows for column in each.columns))
 
     @property
@@ -99,7 +99,7 @@ class Axis:
         return frames, inside
 
     def frames_unchecked(self, ticks: Ints) -> Ints:
-        """The frames of times between two whose frames are known."""
+        """The frames of times between two that :meth:`frames` has checked."""
         return self.windows[0].frames_unchecked(ticks) if len(self.windows) == 1 else self.frames(ticks, None)[0]
 
     def views(self, view: PartialsView) -> list[PartialsView]:
@@ -118,7 +118,7 @@ class Axis:
         return [replace(own, ids=each.window_ids(own)) for each, own in zip(self.windows, views, strict=True)]
 
     def ranges(self, number: int, view: PartialsView) -> Ranges | Coverage:
-        """The windows of one kind over its view of partials; those of some numbers, if it has such."""
+        """The windows of one kind over its view of partials; only the numbers ``within``, if given."""
         windows = self.windows[number]
         if view.inside is None or view.inside.all():
             found = windows.ranges(view)
@@ -146,7 +146,7 @@ class Plan:
     axis
         The windows, on one axis.
     window_inputs
-        What the windows must know of every partial.
+        What the windows need of every partial.
     until
         The column of the ends of interval events.
     longest
@@ -200,7 +200,7 @@ class Plan:
 
     @property
     def clips(self) -> bool:
-        """Whether some output is of the lives of interval events, clipped to each window."""
+        """Whether some output is of lifetimes, clipped to each window."""
         return self.until is not None and any(bound.spec.of_lifetimes for bound in self.outputs.values())
 
     @property
@@ -225,7 +225,7 @@ def state_columns(output: str, bound: BoundAggregate) -> dict[str, list[str]]:
 def partials_schema(keys: Sequence[pa.Field], states: Mapping[str, BoundAggregate], until: bool) -> pa.Schema:
     """The schema of partials: keys, :data:`FRAME`, :data:`BATCH_RANK`, :data:`UNTIL` if any, columns of states.
 
-    A key that is called like another of these columns gets a name with underscores at its end.
+    Keys with the name of another of these columns get trailing underscores.
     """
     planes = [
         pa.field(name, type)

@@ -1,4 +1,4 @@
-"""What windows may ask to know of every partial, kept as states next to those of the outputs."""
+"""Window inputs: what windows need of every partial, as states next to those of the outputs."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Latest(Earliest):
 
 
 class Value(AggregateOperation):
-    """The value of a partial that is one row: an integer as it is, any other number as float64."""
+    """The value of a partial of one row: an integer as it is, any other number as float64."""
 
     commutative = True
     drops_nulls = False

@@ -27,7 +27,7 @@ MAX_BLOCKS = (1 << 12) - 8
 Rows of a matrix with this many columns are an odd number of cache lines apart, so they do not compete for lines."""
 
 MIN_BLOCKS_ALONE = 1 << 9
-"""The fewest blocks of a run that get calls of their own."""
+"""The fewest blocks of a run that slide in calls of their own."""
 
 MAX_STATES = 1 << 16
 """The most states that are read, joined and written at a time, while the cache holds them."""
@@ -80,7 +80,7 @@ def side_by_side(
 
 
 def _counted(first: Ints, counts: Ints, step: int) -> Ints:
-    """From each first number on, as many numbers as ``counts`` says, ``step`` apart."""
+    """Runs of numbers from each first one on, of ``counts`` each, ``step`` apart."""
     before = np.cumsum(counts) - counts
     counted: Ints = np.repeat(first - step * before, counts) + step * np.arange(counts.sum())
     return counted
@@ -191,7 +191,7 @@ class StepMatrix:
     def steps(self, start: int, count: int) -> State:
         """The states of some steps, one step after the other."""
         found = {key: column[start : start + count].reshape(-1) for key, column in self.locked.items()}
-        for column in found.values():  # which may be copies
+        for column in found.values():  # some may be copies
             column.setflags(write=False)
         return found
 
@@ -218,14 +218,14 @@ def _slide_batch(operation: BoundAggregate, states: StridedRows, slid: StridedRo
                 end = operation.combine_locked(end, ends.step(start + step + 1))
             ends.keep(start + step, end)
     slid.write(0, ends.upto(1))
-    # The last row of what follows a block is in none of its windows, and may not be there.
+    # The last row of what follows a block is in none of its windows, and may not exist.
     following = StridedRows(states.columns, states.first + width, width)
     for start in range(1, width, some):
         count = min(some, width - start)
         following.read(start - 1, rows.upto(count))
         for step in range(count):
             beginning = rows.step(step)
-            if start + step > 1:  # the one before the first of some is the last of those before them
+            if start + step > 1:  # step -1 is the last one of the steps before
                 beginning = operation.combine_locked(beginnings.step(step - 1), beginning)
             beginnings.keep(step, beginning)
         joined = operation.combine_locked(ends.steps(start, count), beginnings.steps(0, count))

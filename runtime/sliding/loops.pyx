@@ -139,7 +139,7 @@ cdef inline int64_t split_in_three(double high, double low, const Adders* by, do
 
 
 cdef inline double add_up(double upper, double middle, double lower, double* lost) noexcept nogil:
-    """The sum of three floats, and what rounding lost of it; as ``add_up`` of prefix_sums.py."""
+    """The sum of three floats, and what rounding lost of it; as ``_add_up`` of prefix_sums.py."""
     cdef double fine = middle + lower
     cdef double rest = lower - (fine - middle)
     cdef double total = upper + fine

@@ -103,10 +103,10 @@ def _deduct_in_runs(operation: BoundAggregate, states: State, low: Ints, high: I
 
 
 def _doubtful(operation: BoundAggregate, running: Scan, run: Ints, difference: State) -> NDArray[np.bool_]:
-    """Which differences of compensated sums a pair of floats may have been too short for.
+    """Which differences of compensated sums may lack digits of the result.
 
-    Each addition loses at most a few 2**-106 of the largest running sum; as soon as all of them together could be
-    seen in the result, the window is rebuilt from its own frames.
+    Each addition loses at most a few 2**-106 of the largest running sum; where all of them together could change the
+    result, the window is computed again from its own frames.
     """
     doubtful = np.zeros(len(run), bool)
     longest = np.diff(running.offsets)

@@ -1,7 +1,7 @@
 """Sliding: one state for each window range, at a cost that does not depend on how far the ranges overlap.
 
 - ``"kernels"``: each field by numpy functions, for the operations that name them (``ufuncs``). Sums are differences of
-  running sums (:mod:`framefold.runtime.sliding.prefix_sums`); what may be joined twice is joined from overlapping spans
+  running sums (:mod:`framefold.runtime.sliding.prefix_sums`); idempotent functions join overlapping spans
   (:mod:`framefold.runtime.sliding.sparse_table`).
 - ``"deduct"``: differences of running states.
 - ``"two-stacks"``: the block scan of M. van Herk, "A fast algorithm for local minimum and maximum filters", 1992, and
@@ -39,11 +39,11 @@ Ways = TypeVar("Ways", bound=str)
 IDEMPOTENT = (
     np.minimum, np.maximum, np.fmin, np.fmax, np.logical_and, np.logical_or, np.bitwise_and, np.bitwise_or,
 )  # fmt: skip
-"""Functions that give a value if they join it with itself."""
+"""Idempotent functions."""
 
 
 class Choice(NamedTuple, Generic[Ways]):
-    """How an output goes over one kind of windows: the way, which stages obey; in words, with its cost and why."""
+    """The way of computing an output over one kind of windows, which stages follow; in words, with cost and reason."""
 
     way: Ways
     words: str

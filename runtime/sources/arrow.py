@@ -21,10 +21,10 @@ Reader = Callable[[], Iterable[pa.RecordBatch | pa.Table]]
 Portion = TypeVar("Portion", bound=Sized)
 
 PORTION_ROWS = 1 << 19
-"""Events of a portion that leaves few partials: of fewer, calls take longer than work."""
+"""Events of a portion that makes few partials; with fewer events the cost of calls dominates."""
 
 MAX_PORTION_ROWS = 1 << 20
-"""Events of a portion that leaves many partials."""
+"""Events of a portion that makes many partials."""
 
 PORTION_BYTES = 64 << 20
 """Bytes of events that are enough for a portion, whatever their number."""
@@ -112,14 +112,14 @@ class Source:
             return self._scanned(columns)
         if self.condition is None:
             return self._stream(columns)
-        import pyarrow.dataset as ds  # takes as long to import as all the rest
+        import pyarrow.dataset as ds  # slow to import
 
         needed = dict.fromkeys([*columns, *columns_of(self.condition, self.schema)])
         scanner = ds.Scanner.from_batches(self._stream(list(needed)), columns=list(columns), filter=self.condition)
         return scanner.to_reader()
 
     def _scanned(self, columns: Sequence[str], **options: Any) -> pa.RecordBatchReader:
-        # pyarrow's threads decode what is read ahead and hold it until it is wanted: a batch for each of them.
+        # pyarrow's threads decode what is read ahead and hold it until it is read: a batch for each of them.
         scanner = self.data.scanner(
             columns=list(columns),
             filter=self.condition,
@@ -143,9 +143,9 @@ class Source:
 def in_portions(
     accumulate: Callable[[pa.Table], Portion], batches: Iterable[pa.RecordBatch | pa.Table]
 ) -> Iterator[Portion]:
-    """The partials of events, portion by portion: small batches are put together, large ones are portions as they are.
+    """The partials of events, portion by portion: small batches are concatenated, large ones are portions.
 
-    Events in the order of time leave few partials, however small a portion is, and a small one fits the cache. Each
+    Events in the order of time make few partials, however small a portion is, and a small one fits the cache. Each
     portion of events in no order has nearly all frames and keys of the whole: portions are then larger, so that there
     are fewer. The portions depend on the events and their batches only.
 
@@ -192,8 +192,8 @@ def in_portions(
 def bytes_of(events: pa.Table | pa.RecordBatch) -> int:
     """The bytes of some events.
 
-    Up to 22 pyarrow cannot count those of text in views, which Polars and DuckDB give: then all of the buffers that
-    the events are in count.
+    Up to version 22, pyarrow cannot count those of string views, which Polars and DuckDB give; then whole buffers are
+    counted.
     """
     try:
         return int(events.nbytes)

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     import pyarrow.dataset as ds
 
 BUFFERED_BYTES = 64 << 20
-"""Columns of row groups with more bytes are read through a buffer: a tenth slower, and never held whole."""
+"""Columns of row groups with more bytes are read through a buffer: slower, but never held whole."""
 
 BUFFER_BYTES = 1 << 18
-"""The buffer of each column."""
+"""The bytes of each column's buffer."""
 
 
 class FileSource(Source):
@@ -63,7 +63,7 @@ class FileSource(Source):
                 rows += group.num_rows
         # A single part is read by one thread, and so its columns by several threads of pyarrow.
         read = partial(self._row_groups, columns, needed, text, len(parts) == 1)
-        # One thread more than cores: numpy holds the interpreter for some of its work, and the other threads wait.
+        # One thread more than cores: numpy holds the GIL for some of its work, and the other threads wait.
         return Readers([partial(read, part.values()) for part in parts], pa.cpu_count() + 1) if parts else None
 
     def _row_groups(

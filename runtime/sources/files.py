@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
 TITLES = {"parquet": "Parquet", "orc": "ORC", "arrow": "Arrow", "csv": "CSV", "json": "JSON"}
-"""The formats, and what messages call them."""
+"""The formats, and their names in messages."""
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
-"""What hive calls the folder of rows without a value."""
+"""Hive's folder name of a null."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Files:
 
     def dataset(self) -> ds.Dataset:
         """The files as one data set of pyarrow."""
-        import pyarrow.dataset as ds  # takes as long to import as all the rest, and executors do without it
+        import pyarrow.dataset as ds  # slow to import, and not needed on executors
 
         system, paths = self.places
         for path, given in zip(paths, self.paths, strict=True):
@@ -98,7 +98,7 @@ class Files:
         return found[0][0], [path for _, path in found]
 
     def listed(self) -> list[File]:
-        """All files, folders opened, in the order of their paths; hidden ones (``_...``, ``....``) left out.
+        """All files, also those in folders, in the order of their paths; hidden ones (``_...``, ``....``) left out.
 
         Raises
         ------

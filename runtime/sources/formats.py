@@ -24,7 +24,7 @@ BLOCK_BYTES = 1 << 24
 """The bytes of CSV that are read at a time; the types of columns are those that they have in the first block."""
 
 SAMPLE_ROWS = 1000
-"""The rows of JSON whose texts say whether a column has times."""
+"""The rows of JSON by which a column of text is found to have times."""
 
 ISO_TIME = re.compile(r"\d{4}-\d\d-\d\d([T ]\d\d:\d\d(:\d\d(\.\d{1,6})?)?(Z|[+-]\d\d(:?\d\d)?)?)?")
 
@@ -34,7 +34,7 @@ Batches = Iterator[pa.RecordBatch]
 
 @dataclass(frozen=True)
 class Layout:
-    """What a file says about itself.
+    """The layout of a file: its columns, row groups and footer.
 
     Parameters
     ----------
@@ -76,10 +76,10 @@ class Format(ABC):
     """How files of a format are read, in row groups: those of Parquet, or what another format has like them."""
 
     row_group: str
-    """What a row group is called."""
+    """The format's name of a row group."""
 
     def layout(self, system: FileSystem, file: File) -> Layout:
-        """What a file says about itself; QueryError where it cannot be read."""
+        """The layout of a file; QueryError where it cannot be read."""
         try:
             return self._layout(system, file)
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
@@ -119,7 +119,7 @@ class Format(ABC):
 
 
 class Parquet(Format):
-    """Row groups; the bytes of the columns that are read count."""
+    """Row groups; the bytes of those columns only that are read."""
 
     row_group = "row group"
 
@@ -216,12 +216,12 @@ class Csv(Format):
 
 
 class Json(Format):
-    """Whole files, for the same reason."""
+    """Whole files, as for CSV."""
 
     row_group = "file"
 
     def _layout(self, system: FileSystem, file: File) -> Layout:
-        """Columns whose first texts are all ISO times are timestamps: pyarrow overlooks zones and parts of seconds."""
+        """Columns whose first texts are all ISO times are timestamps: pyarrow takes no zones or fractions."""
         schema = self._dataset(system, file).schema
         maybe = [field for field in schema if pa.types.is_timestamp(field.type) or pa.types.is_string(field.type)]
         texts = pa.schema([field.with_type(pa.string()) for field in maybe])

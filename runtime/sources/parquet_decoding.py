@@ -1,7 +1,7 @@
 """Row groups of Parquet on this machine, decoded by Polars where it is installed, and by pyarrow where it is not.
 
-Polars unpacks pages in two thirds of the time. Columns that both read as the same numbers come from Polars, all others,
-such as text, from pyarrow.
+Polars decodes pages faster. Columns that both read as the same numbers come from Polars, all others, such as text, from
+pyarrow.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MIN_ROWS = 1 << 19
-"""Files with fewer rows are not worth the tenth of a second that importing Polars takes."""
+"""The fewest rows of files that are worth the time of importing Polars."""
 
 NUMBERS = frozenset(
     map(str, [*(pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())])
 ) | {"float", "double", "bool", "date32[day]"}
-"""Types that both read alike; timestamps, unless they are the old ones of 96 bits, come on top."""
+"""Types that both read alike, besides timestamps that are not of 96 bits."""
 
 PACKINGS = frozenset({"SNAPPY", "UNCOMPRESSED", "ZSTD", "GZIP"})
 
 MEMORY = "dirty_decay_ms:60000"
 """For how long Polars keeps memory that it has freed (jemalloc(3), opt.dirty_decay_ms): a minute, as Spark keeps a
-Python worker. By default half a second, after which the next job pays for clearing its pages again."""
+Python worker. The default is half a second, after which the pages of the next job are cleared again."""
 
 
 def decoded(
@@ -123,7 +123,7 @@ def _numbers(
     starts = list(itertools.accumulate(counts, initial=0))
     try:
         frame = pl.scan_parquet(path, glob=False, hive_partitioning=False).select(pl.col(chosen))
-        frame.collect_schema()  # which the frame keeps: or every scan would read it once more
+        frame.collect_schema()  # kept by the frame: otherwise every scan would read it again
         for portion in portions:
             length = sum(counts[number] for number in portion)
             found = list(frame.slice(starts[portion[0]], length).collect_batches())

@@ -61,8 +61,8 @@ def around(
     closed
         Which ends belong to the window: ``"both"``, ``"left"``, ``"right"`` or ``"neither"``.
     min_fill
-        ``"full"``, as rows have it unless told otherwise, leaves out windows that reach beyond the first or last row;
-        ``"partial"`` gives them as far as they go. Windows of time are never left out.
+        ``"full"``, the default of rows, leaves out windows that reach beyond the first or last row; ``"partial"`` gives
+        them as far as they go. Windows of time are never left out.
 
     Raises
     ------

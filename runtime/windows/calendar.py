@@ -18,7 +18,7 @@ from ..frames.window_ranges import Ints, Steps
 
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 UNITS = re.compile("|".join(MONTHS), re.IGNORECASE)
-"""What durations in calendar units have in them."""
+"""The calendar units in durations."""
 MONDAY = -3
 """The day number of Monday, 1969-12-29."""
 
@@ -96,7 +96,7 @@ def months(duration: Any, argument: str) -> int | None:
 
 
 def require_zone(time: TimeColumn, zone: str) -> None:
-    """QueryError unless a zone is known, and the time column has instants that can be seen in it."""
+    """QueryError unless a zone is known, and the time column has instants."""
     if not pa.types.is_timestamp(time.type) or time.type.tz is None:
         raise QueryError(
             f"timezone is {zone!r}, but the time {time.name!r} is {time.kind}, which has no zone; expected no timezone"
@@ -120,7 +120,7 @@ class Calendar:
     zone: str | None = None
 
     def most_ticks(self, units: int) -> int:
-        """More ticks than some months or days have."""
+        """An upper bound of the ticks of some months or days."""
         days = units * (31 if self.unit == "month" else 1) + 2
         return days if pa.types.is_date(self.time.type) else days * DAY
 

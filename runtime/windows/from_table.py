@@ -75,7 +75,7 @@ class FromAnchors(Spec):
         return found.ticks(plain(column, kind))
 
     def _check_obsolete(self, obsolete: Ints, start: Ints) -> None:
-        """R44: the column ``obsolete`` never falls, and no window starts before its value of the row before."""
+        """QueryError where ``obsolete`` falls, or a window starts before its value in the row before (rule R44)."""
         back = np.flatnonzero(obsolete[1:] < obsolete[:-1])
         if len(back):
             raise QueryError(
@@ -114,7 +114,7 @@ def windows_from(
     at
         Its column with the time that results are stamped with; ``start`` where None.
     obsolete
-        A column with a time before which no later row needs events any more, in the order of the rows: only checked.
+        A column of times that never fall; no window of a later row starts before them. Only checked.
     closed
         Which ends belong to a window: ``"left"``, ``"right"``, ``"both"`` or ``"neither"``.
     empty

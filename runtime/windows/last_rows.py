@@ -62,13 +62,13 @@ def last_rows(
     n
         How many rows.
     every
-        After how many rows there is a result. Above ``n``, rows are left out, which a
-        :class:`~framefold.GapsWarning` says.
+        The number of rows from one result to the next. Above ``n``, rows are left out, with a
+        :class:`~framefold.GapsWarning`.
     ties
         What counts where several events have one time: ``"arrival"``, each row; ``"distinct_time"``, each time, with
         all its rows (StreamInsight's count windows), ``window`` then being ``[first time, last time + 1 tick)``;
-        ``"strict"``, rows, but times only as a whole: one that would make it too many is left out (Patroumpas and
-        Sellis). The last two give a result a time.
+        ``"strict"``, rows, but only whole times: a time that would make it more than n rows is left out (Patroumpas and
+        Sellis). The last two give a result for each time.
     min_fill
         ``"full"`` leaves out the windows at the start that have fewer rows (or times).
     emit, gaps
@@ -94,7 +94,7 @@ def last_rows(
 
 @dataclass(frozen=True, kw_only=True)
 class RowSteps(Windows):
-    """The last n rows of each key, every few rows: windows at a constant step along its rows."""
+    """The last n rows of each key, at a constant step of rows."""
 
     steps: Steps
     min_fill: str
@@ -113,7 +113,7 @@ class RowSteps(Windows):
 
     @property
     def left_out(self) -> str | None:
-        """How many of the rows are in no window, in words."""
+        """The share of rows in no window, in words."""
         return describe_gaps(self.steps.size, self.steps.every, rows_in_words)
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
@@ -155,7 +155,7 @@ class TimeCounts(Windows):
 
     @property
     def left_out(self) -> str | None:
-        """How many of the times are in no window, in words; the fewest it can be where windows count rows."""
+        """The share of times in no window, in words; a lower bound where windows count rows."""
         times = describe_gaps(self.n, self.every, lambda times: f"{times} time{'' if times == 1 else 's'}")
         return f"at least {times}" if times and self.ties == "strict" else times
 

@@ -59,12 +59,12 @@ def policy(
 
     Each key has a window of its own, which its rows enter in the order of their time, then of the columns that
     ``ff.events(ties=)`` names, then as they came. Results have the time ``at`` of their trigger, and as ``window`` the
-    times of the first and last row that are in.
+    times of its first and last row.
 
     Parameters
     ----------
     evict
-        What leaves: :func:`by_count`, all but the last n rows; :func:`by_time`, rows older than a duration;
+        Which rows leave: :func:`by_count`, all but the last n rows; :func:`by_time`, rows older than a duration;
         :func:`by_delta`, rows whose value is more than delta below that of the row that comes in.
     trigger
         When there is a result; ``by_count(1)``, for each row, where None. A count trigger comes after its row is in. A
@@ -145,7 +145,7 @@ class Triggered(Windows):
 
     @property
     def left_out(self) -> str | None:
-        """How many of the rows, or how much of time, is in no window, in words; None where that is seen in events."""
+        """The share of rows, or of time, in no window, in words; None where that depends on the events."""
         if self.evict.kind != self.trigger.kind or self.evict.kind == "delta":
             return None
         if self.evict.kind == "count":
@@ -190,7 +190,7 @@ class Triggered(Windows):
         if self.trigger.kind == "delta":
             following = first_above(self._values(partials, self.trigger), partials.starts, self.trigger_by)
             reached = chain(following, partials.starts)
-            reached[partials.starts] = False  # the first row is only what others are compared with
+            reached[partials.starts] = False  # the first row is only a reference
             rows = np.flatnonzero(reached)
             return Triggers(rows, ticks[rows], partials.key[rows])
         period = self.trigger_by

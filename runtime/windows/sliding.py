@@ -62,7 +62,7 @@ class Sliding(Spec):
 
 
 def above_zero(time: TimeColumn, value: Duration, argument: str) -> int:
-    """The ticks of a duration; DurationError unless there are some, and not too many."""
+    """The ticks of a duration; DurationError unless it is above zero and fits int64."""
     ticks = time.duration(value, argument)
     if ticks <= 0:
         raise DurationError(f"{argument} is {value!r}; expected a duration above zero")
@@ -129,7 +129,7 @@ def sliding(
         ``"end"`` (or ``"start"``) adds a column ``at`` with that end of the window: the result as a point in time.
         With ``"interval"`` it lives as long as the window.
     gaps
-        ``"allow"`` where gaps are meant: no warning is given.
+        ``"allow"`` for gaps without a warning.
 
     Raises
     ------
@@ -223,7 +223,7 @@ class TickSteps(Windows):
 
     @property
     def left_out(self) -> str | None:
-        """How much of time is in no window, in words; months differ in length, so without their share."""
+        """The time in no window, in words; without its share for months, which differ in length."""
         if self.steps.every <= self.steps.size:
             return None
         even = self.calendar is None or self.calendar.unit == "day"

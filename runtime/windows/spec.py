@@ -1,4 +1,4 @@
-"""What every kind of windows says: which frame an event is in, and which ranges of frames form windows."""
+"""The interface of every kind of windows: the frame of an event, and the ranges of frames that form windows."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WORDS: dict[str, Mapping[str, str] | tuple[str, ...]] = {
     "stamp": ("interval", "end", "start"),
     "gaps": ("warn", "allow"),
 }
-"""The words that arguments of several kinds of windows can be."""
+"""The values of arguments that several kinds of windows have."""
 BOUNDS = {
     "left": "for [since, end)",
     "right": "for (since, end]",
@@ -62,7 +62,7 @@ class Spec(ABC):
     intervals: ClassVar[Literal["never", "also", "only"]] = "never"
     """Whether windows are for events with an end."""
     drawer: ClassVar[Callable[[Spec, Any], Any]]
-    """What :meth:`draw` calls: set by the package that has engines, which this one does not know."""
+    """What :meth:`draw` calls; set by the package of engines, which imports this one."""
 
     columns: tuple[str, ...] = ()
     """The input columns that the windows themselves need, besides the time."""
@@ -117,7 +117,7 @@ class Windows(ABC):
         ``"start"`` or ``"end"`` give results a time ``at``: that end of their window. With ``"own"`` the windows give
         them one, with ``"interval"`` results have none.
     gaps
-        ``"warn"`` where it is to be said that windows leave something out.
+        ``"warn"`` for a warning where windows leave out times or rows.
     columns
         The input columns whose values are window inputs.
 
@@ -126,7 +126,7 @@ class Windows(ABC):
     unit
         What frames divide: ``"time"``, or ``"rows"``, the rows of each key in their order.
     window_inputs
-        What must be known of every partial: ``"rows"`` (how many events it has), ``"first"`` and ``"last"`` (their
+        What the windows need of every partial: ``"rows"`` (how many events it has), ``"first"`` and ``"last"`` (their
         least and greatest tick), ``"rank"`` (their least row number), or, where a frame is one row, the values of a
         column by its name.
     """
@@ -162,7 +162,7 @@ class Windows(ABC):
 
     @property
     def left_out(self) -> str | None:
-        """How much of time, or of the rows, is in no window, in words; None: nothing, or unknown before events."""
+        """The share of time, or of rows, in no window, in words; None: nothing, or it depends on the events."""
         return None
 
     @property
@@ -265,7 +265,7 @@ def check_words(**arguments: str) -> None:
 
 
 def whole(argument: str, value: object, least: int) -> int:
-    """An argument that counts something; QueryError unless it is an integer of ``least`` or more."""
+    """An argument; QueryError unless it is an integer of ``least`` or more."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise QueryError(f"{argument} is {value!r}; expected an integer of {least} or more")
     return int(value)
