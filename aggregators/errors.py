@@ -11,7 +11,7 @@ class FramefoldError(Exception):
 
 
 class QueryError(FramefoldError, ValueError):
-    """A query is put wrongly: the message names the argument, what was found and what was expected."""
+    """A query is invalid: the message names the argument, what was found and what was expected."""
 
 
 class ColumnError(QueryError):

@@ -222,7 +222,7 @@ class Windowed:
         Raises
         ------
         QueryError, OperationError
-            If the query is put wrongly: before anything runs.
+            If the query is invalid: before anything runs.
         NullTimeError, SumOverflowError
             If the events have no result.
         """

@@ -13,7 +13,7 @@ Path = str | os.PathLike[str]
 
 @dataclass(frozen=True)
 class SparkFiles:
-    """Files that a Spark session reads, past its JVM where it can; made by ``ff.parquet`` and ``ff.files``."""
+    """Files for a Spark session, which executors read where they can; made by ``ff.parquet`` and ``ff.files``."""
 
     files: Files
     spark: Any
@@ -38,7 +38,7 @@ def files(path: Path, *more: Path, format: str, spark: Any = None) -> Any:
         Where they are: paths, or URIs such as ``s3://bucket/folder`` (also ``gs://``, ``hdfs://``, ``abfs://``).
     format
         ``"parquet"``, ``"orc"``, ``"arrow"`` (Arrow IPC files, Feather), ``"csv"`` (with a line of names) or
-        ``"json"`` (an object a line); CSV and JSON may be packed (``.gz``).
+        ``"json"`` (an object a line); CSV and JSON may be compressed (``.gz``).
     spark
         A Spark session to read them with; the local engine reads them where None.
 
@@ -85,8 +85,8 @@ class ParquetFiles:
     def from_dataframe(self, df: Any) -> SparkFiles:
         """The files of a DataFrame that is nothing but these: ``spark.read.parquet(...)``, maybe with fewer columns.
 
-        Whether it is nothing but these is for Spark to say: its plan must mean the same
-        (``DataFrame.sameSemantics``) as that of the files, read anew.
+        Spark decides whether it is nothing but these: its plan must mean the same (``DataFrame.sameSemantics``) as that
+        of the files, read anew.
 
         Parameters
         ----------

@@ -1,4 +1,4 @@
-"""What windows need an engine for: to be made from another data set, and to be drawn."""
+"""Functions of windows that need an engine: windows from another data set, and pictures of windows."""
 
 from __future__ import annotations
 

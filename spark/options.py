@@ -17,20 +17,19 @@ class Options:
     Parameters
     ----------
     combine
-        ``"driver"``: the partials are collected and slid on the driver; the query runs at once and the rows of
-        the DataFrame come back in order; an EngineError where results take more than 1 GiB. ``"executors"``: the
-        partials are shuffled by key and slid where they land, a piece of the results at a time; lazy, nothing runs
-        before the DataFrame is used (but windows counted in rows have their events put in order and numbered at once,
-        and kept so on the executors until the DataFrame is no longer needed).
-        ``"auto"``: the partials go to the driver if there are few enough of them, and results come from there if they
-        take at most 256 MiB, and from tasks to which it sends the partials if those take less; else both are the
-        executors' work.
+        ``"driver"``: the partials are collected and slid on the driver; the query runs at once, and the rows of the
+        DataFrame are in order; an EngineError where results take more than 1 GiB. ``"executors"``: the partials are
+        shuffled by key and slid by tasks, in chunks of results; lazy, nothing runs before the DataFrame is used (but
+        for windows counted in rows events are sorted and numbered at once, and persisted until the DataFrame is no
+        longer needed). ``"auto"``: the partials go to the driver if there are few enough of them, and results come from
+        there if they take at most 256 MiB, and from tasks to which it sends the partials if those take less; else
+        executors do both.
     max_driver_partials
         The most partials, one for each (key, frame) and task, that ``"auto"`` takes to the driver.
     accumulate
-        ``"spark"``: Spark adds events up by itself, and only partials come to Python; an error where it cannot.
-        ``"python"``: tasks do it, in mapInArrow or where they read files. ``"auto"``: tasks that read files, and for
-        DataFrames Spark, where it knows how.
+        ``"spark"``: Spark SQL accumulates, and only partials come to Python; an error where it cannot. ``"python"``:
+        tasks accumulate, in mapInArrow or where they read files. ``"auto"``: tasks for files, and for DataFrames Spark
+        SQL where it can.
 
     Raises
     ------

@@ -151,9 +151,9 @@ class AggregateOperation(Operation):
     neither keep nor change what they are given. Nulls in the input columns are gone before ``accumulate``.
 
     Where ``combine`` is one numpy function for each field (``a["n"] + b["n"]``, ``np.maximum(a["x"], b["x"])``), a
-    subclass may say so: ``ufuncs = {"n": np.add, "x": np.maximum}``. Windows then slide without calling it, several
-    times as fast, if every field has such a function: ``np.add`` for integers, compensated and exact fields, and the
-    least, the greatest, "and" and "or" for any numpy type.
+    subclass may say so: ``ufuncs = {"n": np.add, "x": np.maximum}``. Windows then slide without calling it, which is
+    faster, if every field has such a function: ``np.add`` for integers, compensated and exact fields, and the least,
+    the greatest, "and" and "or" for any numpy type.
 
     Examples
     --------

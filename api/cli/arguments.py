@@ -64,7 +64,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "Literal": str,
     "Output": str,
 }
-"""How the text of an option becomes a value, by a word in the type of the operation's parameter."""
+"""The parsers of options, by a word in the type of the operation's parameter."""
 
 
 def is_column(parameter: Parameter) -> bool:
@@ -76,7 +76,7 @@ def is_column(parameter: Parameter) -> bool:
 
 
 def options_of(kind: type[Operation]) -> dict[str, Callable[[str], Any]]:
-    """The options of an operation that an argument can give, and how each is read."""
+    """The options of an operation that an argument can give, with the parser of each."""
     readers = {}
     for name, parameter in inspect.signature(kind).parameters.items():
         words = re.findall(r"\w+", str(parameter.annotation))
@@ -127,7 +127,7 @@ def split(names: str, known: list[str]) -> list[str]:
 
 
 def read_aggregates(texts: list[str], known: list[str]) -> dict[str, Operation]:
-    """The operations that ``--agg`` asks for.
+    """The operations of ``--agg``.
 
     Parameters
     ----------
@@ -139,7 +139,7 @@ def read_aggregates(texts: list[str], known: list[str]) -> dict[str, Operation]:
     Raises
     ------
     QueryError
-        If one is put wrongly.
+        If one is invalid.
 
     Examples
     --------

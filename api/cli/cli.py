@@ -31,7 +31,7 @@ _Usage = cast(type[Exception], next(each for each in typer.BadParameter.__mro__ 
 
 
 class _Interrupted(Exception):
-    """Ctrl-C, in a form that each version of typer lets through with all that is known of it."""
+    """Ctrl-C, as an exception that every version of typer passes on with its notes."""
 
 
 @contextmanager
@@ -196,7 +196,7 @@ def _say(message: str, code: int) -> int:
 
 
 def _with_notes(message: str, error: BaseException) -> str:
-    """A message and what else there is to know, such as what a failed write has left behind."""
+    """A message and the notes of its error, such as what a failed write has left behind."""
     return "; ".join([message, *getattr(error, "__notes__", ())])
 
 

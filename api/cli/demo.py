@@ -1,4 +1,4 @@
-"""``framefold demo``: a day of taxi trips in sliding windows, told in a terminal."""
+"""``framefold demo``: a day of taxi trips in sliding windows, in a terminal."""
 
 from __future__ import annotations
 
@@ -198,7 +198,7 @@ def _title(console: Console, text: str) -> None:
 
 @contextmanager
 def _timed(console: Console, what: str) -> Iterator[Any]:
-    """Time a step, with a spinner on a terminal; what it gives tells the seconds, up to the end of the step."""
+    """Time a step, with a spinner on a terminal; yields a function that gives its seconds."""
     began, ended = clock.perf_counter(), None
 
     def took() -> float:

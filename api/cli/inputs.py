@@ -24,7 +24,7 @@ EXTENSIONS = {
     ".arrow": "arrow",
     ".feather": "arrow",
 }
-"""What a file is, by the end of its name; ``.gz`` may follow that of text."""
+"""The formats by the extension of a file; ``.gz`` may follow those of text."""
 
 TEXT = ("csv", "json")
 """The formats whose columns have no types of their own."""
@@ -36,7 +36,7 @@ class FileError(FramefoldError):
 
 @dataclass(frozen=True)
 class Inputs:
-    """Files of one format with their common schema, and what each says about itself."""
+    """Files of one format with their common schema and the layout of each."""
 
     files: Files
     layouts: tuple[Layout, ...]
@@ -55,7 +55,7 @@ class Inputs:
                     raise QueryError(f"{path!r} has no column {column!r}, which other files have")
 
     def time_hint(self, time: str) -> str | None:
-        """A sentence about a time column that text files hold in no form that is taken for timestamps."""
+        """A sentence about a time column of text files that is not recognised as timestamps."""
         files = self.files
         is_text = time in self.schema.names and pa.types.is_string(self.schema.field(time).type)
         if files.format not in TEXT or not is_text:

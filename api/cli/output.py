@@ -33,7 +33,7 @@ BOUNDS = ("window_start", "window_end")
 
 
 def check_out(out: str, inputs: tuple[str, ...], columns: pa.Schema, *, spark: bool) -> str:
-    """The kind of file that an output path asks for.
+    """The kind of file of an output path.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ def check_out(out: str, inputs: tuple[str, ...], columns: pa.Schema, *, spark: b
     Raises
     ------
     QueryError
-        If nothing can be written there, a column cannot be held by such a file, or something would be lost.
+        If nothing can be written there, a column cannot be held by such a file, or other data would be overwritten.
     """
     try:
         kind = kind_of(out)

@@ -1,4 +1,4 @@
-"""Names as a session compares them: those that differ in case only are one name, unless it says otherwise."""
+"""Names as a session compares them: without regard to case, unless it is set to be case-sensitive."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ OR_SENSITIVE = "or spark.sql.caseSensitive=true"
 
 
 def case_sensitive(spark: SparkSession) -> bool:
-    """Whether a session tells names apart by case."""
+    """Whether names in a session are case-sensitive."""
     return str(spark.conf.get("spark.sql.caseSensitive", "false")).lower() == "true"
 
 
@@ -34,7 +34,7 @@ def alike(names: Iterable[str]) -> tuple[str, str] | None:
 
 
 def check_apart(spark: SparkSession, names: Iterable[str], kinds: Mapping[str, str] | None = None) -> None:
-    """QueryError unless a session tells some names apart.
+    """QueryError where two names are one to a session.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def check_apart(spark: SparkSession, names: Iterable[str], kinds: Mapping[str, s
         If two of them differ in case only, and the session is not case-sensitive.
     """
     pair = alike(names)
-    # The setting is asked for last: through Connect that is a call to the server.
+    # The setting is read last: through Connect that is a call to the server.
     if pair is not None and not case_sensitive(spark):
         one, other = (f"{(kinds or {}).get(name, 'the column')} {name!r}" for name in pair)
         raise QueryError(
@@ -61,7 +61,7 @@ def check_apart(spark: SparkSession, names: Iterable[str], kinds: Mapping[str, s
 
 
 def check_result(spark: SparkSession, plan: Plan) -> None:
-    """The same for the columns of a query's result: its keys, ``window``, ``at`` and outputs."""
+    """:func:`check_apart` for the columns of a query's result: its keys, ``window``, ``at`` and outputs."""
     kinds = dict.fromkeys(plan.outputs, "the output") | dict.fromkeys(plan.by, "the key")
     check_apart(spark, plan.result_schema.names, kinds)
 

@@ -19,16 +19,16 @@ BATCH_BYTES = 16 << 20
 class PartialsCodec:
     """How one query's partials are written for Spark.
 
-    Names are positions (``k0``, ``k1``, ..., ``frame``, ``batch_rank``, ``s0``, ...), so that no name of the user's can
-    meet another; times are int64, so that no session's time zone can touch them; types Spark does not have
-    (unsigned integers) travel as ones it has.
+    Names are positions (``k0``, ``k1``, ..., ``frame``, ``batch_rank``, ``s0``, ...), so that names cannot clash; times
+    are int64, so that no time zone of a session changes them; types that Spark lacks (unsigned integers) are stored as
+    ones it has.
 
     Parameters
     ----------
     partials
-        ``query.partials_schema``: the keys, ``frame``, ``batch_rank``, the states' fields.
+        ``Plan.partials_schema``: the keys, ``frame``, ``batch_rank``, the states' fields.
     keys
-        How many of the columns are keys.
+        The number of key columns.
     """
 
     partials: pa.Schema
@@ -36,7 +36,7 @@ class PartialsCodec:
 
     @property
     def key_names(self) -> list[str]:
-        """The names under which the key columns travel."""
+        """The names of the key columns in Spark."""
         return [f"k{position}" for position in range(self.keys)]
 
     @property
@@ -80,12 +80,12 @@ def _carrier(arrow: pa.DataType) -> t.DataType | None:
 
 
 def _as_bits(arrow: pa.DataType) -> bool:
-    """Whether a type travels as the int64 that has the same bits."""
+    """Whether a type is stored as the int64 with the same bits."""
     return bool(pa.types.is_timestamp(arrow) or pa.types.is_duration(arrow) or pa.types.is_uint64(arrow))
 
 
 def _recast(column: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
-    """Change a column's type without changing what it says."""
+    """A column as another type, with the same values or bits."""
     if column.type == target:
         return column
     if _as_bits(column.type) or _as_bits(target):

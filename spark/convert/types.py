@@ -12,8 +12,8 @@ from pyspark.sql import types as t
 from ...aggregators.errors import ColumnError, QueryError
 from .names import OR_SENSITIVE, case_sensitive, column
 
-# Instants travel as microseconds since the epoch; the zone is a label that nothing reads. It is always this one,
-# because the JVM labels columns with the session's zone and a cast between labels leaves the number alone.
+# Instants are microseconds since the epoch, labelled with this zone. The JVM labels columns with the session's zone; a
+# cast from one label to another does not change the number.
 ZONE = "UTC"
 
 _TO_ARROW: dict[type[t.DataType], pa.DataType] = {
@@ -115,8 +115,8 @@ def input_schema(df: DataFrame, used: Collection[str]) -> pa.Schema:
     df
         The events.
     used
-        The columns that the query names. Only these must have a type framefold can use; the others are there so
-        that a misspelt name can be answered with the nearest one.
+        The columns that the query names. Only these must have a type framefold can use; the others serve to suggest the
+        nearest name for a misspelt one.
 
     Returns
     -------
@@ -128,7 +128,7 @@ def input_schema(df: DataFrame, used: Collection[str]) -> pa.Schema:
     Raises
     ------
     ColumnError
-        If a used column has a type that cannot be used, or two columns go by its name.
+        If a used column has a type that cannot be used, or two columns have its name.
     """
     fields = {field.name: field for field in df.schema.fields}
     copies = Counter(field.name for field in df.schema.fields)
@@ -159,7 +159,7 @@ def output_schema(results: pa.Schema, keys: Sequence[t.DataType]) -> t.StructTyp
     Parameters
     ----------
     results
-        ``query.result_schema``: the keys, ``window``, the outputs.
+        ``Plan.result_schema``: the keys, ``window``, the outputs.
     keys
         The types the key columns have in the events, which they keep.
 
@@ -178,7 +178,7 @@ def output_schema(results: pa.Schema, keys: Sequence[t.DataType]) -> t.StructTyp
 
 
 def arrow_schema(spark: t.StructType) -> pa.Schema:
-    """The Arrow schema in which rows of a Spark schema are handed to the JVM.
+    """The Arrow schema in which rows of a Spark schema go to the JVM.
 
     Raises
     ------
@@ -204,7 +204,7 @@ def cast_to(rows: pa.Table | pa.RecordBatch, schema: pa.Schema, *, coded: bool =
     rows
         As many columns as the schema has.
     schema
-        What they are to be.
+        The schema of the result.
     coded
         Whether columns may keep their dictionaries.
     """
@@ -228,19 +228,19 @@ def collected(df: DataFrame, names: Sequence[str]) -> pa.Table:
     Raises
     ------
     ColumnError
-        If a column has a type that cannot be used, or two go by its name.
+        If a column has a type that cannot be used, or two have its name.
     """
     schema = input_schema(df, names)
     if not set(names) <= set(schema.names):
         return schema.empty_table()
     wanted = pa.schema([schema.field(name) for name in dict.fromkeys(names)])
-    # Under plain names, as events travel: a name may have a dot, or come twice among the others.
+    # Under plain names: a name may have a dot, or come twice among the others.
     rows = df.select([column(name).alias(f"c{at}") for at, name in enumerate(wanted.names)])
     return cast_to(rows.toArrow(), wanted)
 
 
 def ticks_sql(time: str, kind: t.DataType) -> str:
-    """A time as an integer: microseconds, days, or what it is, without a look at the session's zone; as SQL."""
+    """SQL of a time as an integer: microseconds, days, or itself, whatever the session's zone."""
     if isinstance(kind, t.TimestampType):
         return f"unix_micros({time})"
     if isinstance(kind, t.TimestampNTZType):

@@ -13,7 +13,7 @@ from ..options import Options
 
 
 class Choice(NamedTuple):
-    """What does something, and why, as words."""
+    """What does a step, and why, in words."""
 
     by: Literal["spark", "tasks"]
     why: str

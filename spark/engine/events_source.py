@@ -23,14 +23,14 @@ from .decision import Decision
 from .source import PartialRows
 
 BLOBS = t.StructType([t.StructField("rows", t.LongType()), t.StructField("ipc", t.BinaryType())])
-"""Partials on their way to the driver: how many, and themselves as an Arrow stream."""
+"""Partials sent to the driver: their number, and an Arrow IPC stream of them."""
 
 
 class EventsSource:
     """The events of a DataFrame; see `PartialsSource`."""
 
     def __init__(self, df: DataFrame, job: tasks.Job, decision: Decision) -> None:
-        # Under plain names: mapInArrow looks columns up by name, and stumbles over a dot in one.
+        # Under plain names: mapInArrow looks columns up by name, and fails at a dot in one.
         self.events = df.select([column(name).alias(f"c{at}") for at, name in enumerate(job.plan.columns)])
         self.job, self.sort = job, decision.sort
         self.blobs: DataFrame | None = None
@@ -40,8 +40,8 @@ class EventsSource:
         events = self._events(checkpoint=False)
         blobs = stage(events, tasks.accumulate_to_ipc, self.job, None, schema=BLOBS)
         if limit is not None:
-            # Persisted and not checkpointed: a local checkpoint forgets where it came from, so that a lost executor is
-            # a lost query, while a persisted partition is computed again.
+            # Persisted and not checkpointed: a local checkpoint drops its lineage, so that a lost executor fails the
+            # query, while a persisted partition is computed again.
             self.blobs = blobs = self._persist(blobs)
             if sum(blobs.select("rows").toArrow().column("rows").to_pylist()) > limit:
                 return None
@@ -70,8 +70,8 @@ class EventsSource:
     def _events(self, *, checkpoint: bool) -> DataFrame:
         """The events in the order in which tasks need them, with row numbers if windows are counted in rows.
 
-        These are right for the very partitions that were counted. A DataFrame derived from the result may be used when
-        the result, and all that is persisted with it, is gone; a checkpoint lives as long as what reads it.
+        Row numbers hold for the partitions that were counted, so these are kept. A DataFrame derived from the result
+        may be used after the result, and what it persists, are gone; a checkpoint is kept as long as anything reads it.
         """
         plan = self.job.plan
         (time,), keys, ties = map(self._names, ([plan.time], plan.by, plan.ties))

@@ -1,4 +1,4 @@
-"""Where the partials of a query come from: all that the driver knows of it."""
+"""The interface of sources of partials, as ``driver`` uses them."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class PartialsSource(Protocol):
         """All partials, in any order, on the driver; None where there are more than ``limit``. Runs at once."""
 
     def distribute(self) -> PartialRows:
-        """The same as rows that Spark can shuffle, lazily; after `collect` from what that has persisted, if it has."""
+        """The partials as rows that Spark can shuffle, lazily; after `collect`, from what that has persisted."""
 
     def release(self, result: DataFrame | None) -> None:
         """Unpersist what is persisted: now, or once nobody has the result any more that reads it."""

@@ -39,8 +39,8 @@ def aggregated(events: DataFrame, sql: SqlAccumulate) -> DataFrame:
     time = quoted(plan.time)
     if plan.null_time == "drop":
         events = events.where(f"{time} is not null")
-    # As few projections as there can be: Spark analyses each by itself, which takes as long as some 100,000 events.
-    # And all as text: a function called on a Column is several trips to the JVM.
+    # As few projections as possible: Spark analyses each by itself. And all as text: a function called on a Column
+    # takes several calls to the JVM.
     ticks = {TICKS: ticks_sql(time, type_in(events, plan.time))}
     first, *later = sql.steps or [{}]
     # What is last goes into one projection with the groups, which must not be made of it.
@@ -82,6 +82,6 @@ class SqlSource:
     def _collect(self, sql: SqlAccumulate, limit: int | None) -> Partials | None:
         groups = aggregated(self.df, sql)
         with conf_overrides(self.df.sparkSession, FASTER_GROUPING):
-            # Counting them first, persisted, would take a third longer.
+            # Counting them first, persisted, would take longer.
             found = groups.toArrow() if limit is None else groups.limit(limit + 1).toArrow()
         return sql.partials(found) if limit is None or len(found) <= limit else None

@@ -37,7 +37,7 @@ SLID_ROWS = 1 << 17
 
 @dataclass(frozen=True)
 class Job:
-    """What all tasks of a query know.
+    """What all tasks of a query need.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def accumulate(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBa
 
 
 def accumulate_to_ipc(job: Job, limit: int | None, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Events to partials in IPC blobs: Spark turns each row of a task into its own format and back.
+    """Events to partials in IPC blobs, which spare the conversion of each row to Spark's format and back.
 
     A task with more than ``limit`` partials ends with a null.
     """

@@ -39,7 +39,7 @@ class FileEngine(DataFrameEngine):
         self.scan = scan
 
     @cached_property
-    def df(self) -> DataFrame:  # type: ignore[override]  # made for what needs it
+    def df(self) -> DataFrame:  # type: ignore[override]  # made on first use
         """The files as a DataFrame."""
         return dataframe(self.scan)
 
@@ -95,7 +95,7 @@ def dataframe(scan: Scan, columns: Sequence[str] | None = None) -> DataFrame:
     names = as_spelt([*(usable if columns is None else columns), *scan.conditioned], whole.names)
     schema = input_schema(df, names)
     read_plan = ReadPlan("", None, pa.schema(map(schema.field, names)), tuple(names), scan.condition, (), "")
-    # Under plain names: mapInArrow looks columns up by name, and stumbles over a dot in one.
+    # Under plain names: mapInArrow looks columns up by name, and fails at a dot in one.
     plain = df.select([column(name).alias(f"c{at}") for at, name in enumerate(names)])
     return stage(plain, task_reader.keep, read_plan, schema=plain.schema).toDF(*names)
 

@@ -1,8 +1,8 @@
 """The types that Spark gives the columns of Parquet files, as far as that is certain.
 
-Spark tells the types of a data set by a job of its own, and not those of each file, without which tasks could read a
-file otherwise than Spark. So these are the cases of its ``ParquetSchemaConverter``, with default settings, that tasks
-read; all others are left to Spark.
+Spark infers the types of a data set by a job, and does not give those of each file, which tasks need to read a file as
+Spark does. So these are the cases of its ``ParquetSchemaConverter``, with default settings, that tasks read; Spark
+reads all others.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Files as Spark would read them, and the tasks in which executors read them without it."""
+"""Files as Spark would read them, and the tasks in which executors read them by themselves."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Part:
 
 @dataclass(frozen=True)
 class ReadPlan:
-    """All that executors must know to read events.
+    """What executors need to read events.
 
     Parameters
     ----------
@@ -50,7 +50,7 @@ class ReadPlan:
     schema
         The columns that are read, with the types that carry Spark's.
     columns
-        Those of them that are handed on.
+        Those of them that are passed on.
     condition
         What must be true of an event.
     tasks
@@ -110,14 +110,14 @@ class Scan:
             schema = input_schema(self.by_spark, [])
         added = checked(condition, schema, "of files")
         kept = Scan.__new__(Scan)
-        kept.__dict__.update(self.__dict__)  # what was read of the files need not be read again
+        kept.__dict__.update(self.__dict__)  # the layouts that were read serve again
         kept.__dict__.pop("conditioned", None)
         kept.condition = all_of([self.condition, added])
         return kept
 
     @cached_property
     def layouts(self) -> list[Layout]:
-        """What each file says about itself."""
+        """The layout of each file."""
         reader, (system, _) = READERS[self.files.format], self.files.places
         with ThreadPoolExecutor(min(FOOTER_THREADS, len(self.listed))) as threads:
             return list(threads.map(lambda file: reader.layout(system, file), self.listed))

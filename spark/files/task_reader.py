@@ -1,4 +1,4 @@
-"""The functions of tasks that read files; a task reads what the plan has under the number that Spark gives it."""
+"""The functions of tasks that read files; a task reads the part of the plan with its number."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def own_events(read_plan: ReadPlan) -> Iterator[pa.RecordBatch]:
 
 
 def check_numbers(read_plan: ReadPlan, rows: Iterator[pa.RecordBatch]) -> None:
-    """EngineError unless Spark gives a task its own number, which comes up to 40 ms after it has started (TCP)."""
+    """EngineError unless a task's row is its own number; checked last, since over TCP rows may come late."""
     number = partition_id()
     given = [each for batch in rows for each in batch.column(0).to_pylist()]
     if given != [number][: len(read_plan.tasks)]:

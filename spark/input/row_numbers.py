@@ -1,7 +1,7 @@
 """The row numbers of events in order over many tasks: each counts its rows, then numbers them from an offset.
 
-A prefix sum in two passes (G. Blelloch, "Prefix sums and their applications", 1990). What travels to the driver is two
-rows a task, however many keys and events there are.
+A prefix sum in two passes (G. Blelloch, "Prefix sums and their applications", 1990). Two rows a task go to the driver,
+for any number of keys and events.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def with_row_numbers(batches: Iterable[pa.RecordBatch], keys: Sequence[int], giv
     keys
         The positions of the key columns.
     given
-        What all tasks counted.
+        The offsets, from the counts of all tasks.
 
     Raises
     ------

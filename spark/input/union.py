@@ -18,7 +18,7 @@ def union(inputs: Mapping[str, DataFrame], roles: Mapping[str, Roles]) -> DataFr
     Raises
     ------
     QueryError
-        If times or keys have different types, or the session cannot tell two columns apart.
+        If times or keys have different types, or two columns have one name in the session.
     """
     common = check_roles(roles)
     made = [new for name, df in inputs.items() for new in roles[name].names(name, df.columns, common)]

@@ -1,4 +1,4 @@
-"""Settings of a session for the time of one step, and results as a DataFrame."""
+"""Temporary settings of a session, and results as a DataFrame."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from pyspark.sql import types as t
 LOCAL_RELATION_BYTES = 1 << 16
 """A table below this is a local relation: rows that are on the driver can be collected without a job."""
 
-# Up to THRESHOLD, 48 MB by default, createDataFrame makes each row a Java object. Beyond it batches go out as they are,
-# each a task, of BATCH_ROWS rows, 10,000 by default: too few for what a task costs.
+# Up to THRESHOLD, 48 MB by default, createDataFrame makes each row a Java object. Beyond it each Arrow batch is a task,
+# of BATCH_ROWS rows, 10,000 by default: too few for the cost of a task.
 THRESHOLD = "spark.sql.execution.arrow.localRelationThreshold"
 BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 TASK_ROWS, TASK_BYTES = 1 << 17, 16 << 20
 
 FASTER_GROUPING = {
-    # A task's groups go into a table of Java longs first, of 65,536 rows by default; the others take several times as
-    # long. 2^18 rows are 2 MB for each task.
+    # A task's groups go into a table of Java longs first, of 65,536 rows by default; further ones are slower. 2^18 rows
+    # are 2 MB for each task.
     "spark.sql.codegen.aggregate.fastHashMap.capacityBit": "18",
     # By default 200, for each of which a task opens a file. From 201 on it sorts and writes one; Spark joins
     # small ones.
@@ -31,7 +31,7 @@ FASTER_GROUPING = {
 }
 """Settings for groups that are collected."""
 
-# Sessions that share one in the JVM share its settings, and nothing public tells them apart: one lock for all.
+# Sessions that share one in the JVM share its settings, which no public API shows: one lock for all.
 _lock = threading.Lock()
 _users: Counter[tuple[int, str]] = Counter()
 """How many steps need each setting of a session, by its id."""
@@ -57,7 +57,7 @@ def to_dataframe(spark: SparkSession, table: pa.Table, schema: t.StructType) -> 
 
 
 def batches_to_dataframe(spark: SparkSession, table: pa.Table, schema: t.StructType, rows: int) -> DataFrame:
-    """The same in tasks of ``rows`` rows each; through Connect the server chooses."""
+    """A table as a DataFrame, in tasks of ``rows`` rows each; through Connect the server chooses."""
     if not isinstance(spark, SparkSession):
         return spark.createDataFrame(table, schema=schema)
     # Held for the call: two tables at a time would take each other's number of rows.
@@ -77,9 +77,9 @@ def batches_to_dataframe(spark: SparkSession, table: pa.Table, schema: t.StructT
 
 @contextmanager
 def conf_overrides(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
-    """While this is open, a session has some settings, but for those that its user has made.
+    """Set settings of a session temporarily, except those that its user has set.
 
-    They change how fast something is computed, never what.
+    They change the speed of a computation, never its result.
     """
     ours = []
     if isinstance(spark, SparkSession):

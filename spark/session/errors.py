@@ -51,7 +51,7 @@ def reraise(spark: SparkSession, events: Callable[[], DataFrame], plan: Plan) ->
 
 @contextmanager
 def causes_noted() -> Iterator[None]:
-    """In a task: Spark reports an error without what caused it, so a user's own traceback goes along as a note."""
+    """In a task, note the cause of an error on it: Spark reports errors without their causes."""
     try:
         yield
     except errors.FramefoldError as error:
@@ -61,7 +61,7 @@ def causes_noted() -> Iterator[None]:
 
 
 def translated(error: Exception, spark: SparkSession) -> errors.FramefoldError | None:
-    """What an exception of Spark's says, if framefold has words for it."""
+    """The framefold error for an exception of Spark's; None where there is none."""
     # Some come as py4j has them, which Connect does not need.
     if not isinstance(error, PySparkException) and not type(error).__module__.startswith("py4j."):
         return None

@@ -20,7 +20,7 @@ OLDEST = 17
 """The oldest Java that Spark 4 runs on."""
 
 PATIENCE = 30.0
-"""Seconds that ``java -version`` may take; it takes a tenth of one where it works."""
+"""Seconds that ``java -version`` may take."""
 
 # Spark's launcher puts this argument, in this form, before every JVM that it starts (SPARK-48021), and a JVM that
 # lacks the module refuses to start. It only speeds up Spark's linear algebra.
@@ -136,7 +136,7 @@ exec {shlex.quote(str(java))} "$@"
 
 
 def kept_file(name: str, text: str, *, executable: bool = False) -> Path:
-    """Keep a small file where a JVM can read it, in the cache of this user.
+    """Write a small file to the cache of this user, where a JVM can read it.
 
     Parameters
     ----------

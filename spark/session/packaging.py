@@ -44,7 +44,7 @@ _registering = threading.Lock()
 
 
 def ship(spark: SparkSession) -> None:
-    """Add this very framefold to what a session's executors can import, once per session.
+    """Add this installation of framefold to what a session's executors can import, once per session.
 
     It goes in front of any other framefold they have, so that both sides always run the same code. Works for
     classic sessions and for Connect, where the file is uploaded to the server.
@@ -102,8 +102,8 @@ def pack(job: object) -> bytes:
     """Pickle what a task needs so that executors can open it though they have none of the user's modules.
 
     This is cloudpickle itself and not PySpark's copy, because states of Python objects are pickled with it too, and
-    each copy keeps its own book of which class is which: a state's class that went out by value comes back as the
-    user's own class and not as one that only looks like it.
+    each copy keeps its own table of classes: a state whose class was pickled by value comes back as one of the user's
+    own class, not of a copy.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def task(function: Task, *arguments: object) -> Callable[[Batches], Batches]:
 
 @contextmanager
 def _by_value() -> Iterator[None]:
-    """While this is open, whatever the user's own modules define is pickled by value, not as a name to import."""
+    """Pickle what the user's own modules define by value, not as a name to import."""
     registered = []
     try:
         for module in list(sys.modules.values()):
@@ -185,9 +185,9 @@ def _is_users(module: Any) -> bool:
     if not isinstance(module, ModuleType):
         return False
     path = getattr(module, "__file__", None)
-    if path is not None and not _is_own(path):  # nearly all of a thousand
+    if path is not None and not _is_own(path):  # nearly all modules
         return False
-    # What is shipped as a zip may run from that zip here; __main__ goes by value without being asked to.
+    # What is shipped as a zip may run from that zip here; __main__ goes by value anyway.
     if sys.modules.get(module.__name__) is not module:
         return False
     if module.__name__.split(".")[0] in {*SHIPPED, "pyspark", "__main__"}:

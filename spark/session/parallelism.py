@@ -12,8 +12,8 @@ from pyspark.sql import functions as f
 
 from .session import cores
 
-# A task costs some hundredths of a second whatever it does. So one for each core, more only for more than TASK_BYTES
-# each (so that a core that is done early takes another), and fewer where there is next to nothing to read.
+# A task has a fixed cost. So one for each core, more only for more than TASK_BYTES each (so that a core that is done
+# early takes another), and fewer where there is little to read.
 TASK_BYTES = 64 << 20
 TASKS_A_CORE = 4
 MIN_TASK_BYTES = 1 << 20

@@ -58,7 +58,7 @@ def local_session(app: str, master: str = "local[*]", **conf: str) -> SparkSessi
     >>> from framefold.spark.session.session import local_session
     >>> session = local_session("trips", "local[2]", **{"spark.driver.memory": "2g"})  # doctest: +SKIP
     """
-    # framefold hands Arrow tables to Spark, never pandas: the advice is not for its users.
+    # framefold passes Arrow tables to Spark, never pandas: the advice is not for its users.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
@@ -107,7 +107,7 @@ def _settings(master: str) -> dict[str, str]:
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",
-        # Over TCP a task's first rows and its last come up to 40 ms late. Spark before 4.1 does not know this setting.
+        # Over TCP a task's first and last rows come late. Spark before 4.1 does not know this setting.
         "spark.python.unix.domain.socket.enabled": "true",
         # The defaults, not the extra options: those stay free for the user, and win.
         "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile={logging}",

@@ -1,4 +1,4 @@
-"""What a worker of Spark's does around a function of framefold's."""
+"""Call framefold's functions in Spark's workers."""
 
 from __future__ import annotations
 

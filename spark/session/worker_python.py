@@ -37,7 +37,7 @@ def trouble(spark: SparkSession, report: str) -> EngineError | None:
     Parameters
     ----------
     spark
-        The session, of any kind. Where a package is missing, a task of plain Python is asked what it runs on.
+        The session, of any kind. Where a package is missing, a task of plain Python reports its interpreter.
     report
         The message of Spark's exception.
     """
@@ -65,7 +65,7 @@ def trouble(spark: SparkSession, report: str) -> EngineError | None:
 def _lacking(spark: SparkSession, executable: str | None, package: str) -> str:
     if not executable and (answer := _asked(spark, list(dict.fromkeys([*_PACKAGES, package])))):
         asked, version, *lacking = answer
-        if package in lacking:  # workers may differ, and another one was asked
+        if package in lacking:  # workers may differ, and this may be another one
             return f"{THE_WORKERS} {asked} (Python {version}), which lacks {' and '.join(lacking)}"
     return f"{THE_WORKERS} {executable or 'a Python'} that lacks {package}"
 
@@ -83,7 +83,7 @@ def _asked(spark: SparkSession, packages: list[str]) -> list[str] | None:
 
     try:
         row = spark.range(1).select(f.udf(probe, "string", useArrow=False)("id").alias("said")).collect()[0]
-    except Exception:  # whatever it is, the first failure is what is to be reported
+    except Exception:  # the first failure is reported, not this one
         return None
     said: list[str] = row["said"].split("\n")
     return said
