@@ -1,4 +1,4 @@
-"""What framefold raises: one family, each error one sentence a user can act on."""
+"""The exceptions and warnings of framefold; each message is one sentence that a user can act on."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Iterable
 
 
 class FramefoldError(Exception):
-    """The base of every error that framefold raises by itself."""
+    """The base of all exceptions of framefold."""
 
 
 class QueryError(FramefoldError, ValueError):

@@ -1,4 +1,4 @@
-"""The two engines behind the front door, and which of them some data is for."""
+"""The interface of engines, and the engine for some data."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ class Engine(Protocol):
         """The results of a query."""
 
     def explain(self, query: Plan, options: Options) -> Explanation:
-        """What running the query would do."""
+        """The explanation of a query."""
 
     def where(self, condition: Any) -> Engine:
-        """The engine for those of the events for which a condition is true."""
+        """The engine for the events for which a condition is true."""
 
     def without_time(self, time: str) -> Any:
         """The events without a time."""

@@ -81,7 +81,7 @@ def events(
 
 
 def together(**inputs: Events) -> Events:
-    """Several inputs in the same windows: co-aggregation, as Hazelcast Jet's ``aggregateOperation2`` and ``3`` have it.
+    """Several inputs in the same windows: co-aggregation, as Hazelcast Jet's ``aggregateOperation2`` and ``3``.
 
     Each column goes by its input's name, a dot, and its own name; an aggregate over it sees that input's events.
     Time and keys go by the names that the first input has for them. ``Count()`` counts the events of all inputs.
@@ -132,7 +132,7 @@ class Events:
     run_options: Options
 
     def where(self, condition: Any) -> Events:
-        """Those of the events for which a condition is true, as SQL's ``WHERE`` has it.
+        """The events for which a condition is true, as in SQL's ``WHERE``.
 
         Parameters
         ----------
@@ -167,11 +167,11 @@ class Events:
         return self.window().aggregate(**outputs)
 
     def explain(self, /, **outputs: Operation) -> Explanation:
-        """What :meth:`aggregate` of the same outputs would do."""
+        """The explanation of :meth:`aggregate` with the same outputs."""
         return self.window().explain(**outputs)
 
     def options(self, **choices: Any) -> Events:
-        """The same with choices of how to run, which never change a result.
+        """The events with choices of how to run, which never change a result.
 
         Parameters
         ----------
@@ -204,7 +204,7 @@ class Windowed:
     windows: tuple[Spec, ...]
 
     def options(self, **choices: Any) -> Windowed:
-        """The same with choices of how to run; see :meth:`Events.options`."""
+        """The query with choices of how to run; see :meth:`Events.options`."""
         return replace(self, events=self.events.options(**choices))
 
     def aggregate(self, /, **outputs: Operation) -> Any:
@@ -276,7 +276,7 @@ def windows_in(windows: Sequence[Spec], outputs: Mapping[str, Operation]) -> lis
 
 
 def warn_of_gaps(windows: Windows) -> None:
-    """A GapsWarning that windows leave something out, at the user's line."""
+    """A GapsWarning, at the user's line, where windows leave out times or rows."""
     frame, level = sys._getframe(), 1
     while frame.f_back is not None and f"{frame.f_globals.get('__name__')}.".startswith(f"{__package__}."):
         frame, level = frame.f_back, level + 1

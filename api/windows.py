@@ -43,7 +43,7 @@ def windows_from(
 
 
 def draw(windows: Spec, of: Any) -> Any:
-    """What :meth:`Spec.draw` does."""
+    """The picture of :meth:`Spec.draw`."""
     if isinstance(of, (list, tuple, pa.Array, np.ndarray)):
         of = events(pa.table({"time": pa.array(of)}), time="time")
     if not isinstance(of, Events) or not isinstance(of.engine, LocalEngine):

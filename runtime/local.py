@@ -193,7 +193,7 @@ def in_order(function: Callable[[int, Item], Result], items: Iterable[Item], thr
     Parameters
     ----------
     threads
-        How many items are worked on at a time, at most; one more is held.
+        The most items that are worked on at a time; one more is held.
     """
     numbers = itertools.count()  # enumerate would hold an item while the next one is made
     if threads < 2:

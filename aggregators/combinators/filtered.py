@@ -106,7 +106,7 @@ class Filtered(Operation):
         return passing
 
     def booleans(self, given: Any, rows: int) -> Bools:
-        """What a predicate returned, null as False."""
+        """The booleans that a predicate returned; null is False."""
         if isinstance(given, (pa.Array, pa.ChunkedArray)) and pa.types.is_boolean(given.type):
             given = pc.fill_null(given, False).to_numpy(zero_copy_only=False)
         if isinstance(given, np.ma.MaskedArray):

@@ -23,7 +23,7 @@ Function = Callable[[Any, Any], Any]
 class Reducing(Operation):
     """The fold of a column's values in time order by an associative function; the identity where there are none.
 
-    Nulls are left out. Whether the function is commutative is found out by a trial.
+    Nulls are left out. Whether the function is commutative is inferred by a trial.
 
     Parameters
     ----------

@@ -1,1 +1,1 @@
-"""What an operation is, and what the engine makes of it."""
+"""The interface of operations, and operations bound to column types."""

@@ -126,7 +126,7 @@ class BoundAggregate:
 
     @property
     def ufuncs(self) -> Mapping[str, Any]:
-        """The numpy function that joins each field, where the operation says so and has no later ``combine``."""
+        """The numpy functions that join fields, if the operation names them and no subclass overrides ``combine``."""
         of = self.operation
         written = [{"ufuncs", "joins", "combine"} & vars(kind).keys() for kind in type(of).__mro__]
         names = vars(of).keys() | next(names for names in written if names)
@@ -186,7 +186,7 @@ class BoundAggregate:
         return {key: place(size, rows, states[key], self.identity[key]) for key in self.fields}
 
     def finished(self, a: State) -> Any:
-        """What the operation's own finish returns, of the right length."""
+        """The values that the operation's ``finish`` returns; OperationError where their number is wrong."""
         with np.errstate(all="ignore"):
             values = self._call("finish", self.operation.finish, self._locked(a))
         if isinstance(values, (Compensated, Exact)):
@@ -197,7 +197,7 @@ class BoundAggregate:
         return values
 
     def to_result(self, values: Any, type: pa.DataType | None) -> pa.Array:
-        """What finish returned as a column of a type, or of the type it has by itself."""
+        """Values that ``finish`` returned as a column of a type; of an inferred one where None."""
         try:
             column = to_column(values)
             return column if type is None or column.type == type else column.cast(type)
@@ -275,12 +275,12 @@ class BoundAggregate:
 
 
 def length(states: State) -> int:
-    """How many states there are."""
+    """The number of states."""
     return len(next(iter(states.values())))
 
 
 def to_column(values: Any) -> pa.Array:
-    """What a user's function returned for rows or states as an Arrow array: masked values are null."""
+    """Values that a user's function returned as an Arrow array; masked values are null."""
     if isinstance(values, pa.ChunkedArray):
         return values.combine_chunks()
     if isinstance(values, np.ma.MaskedArray):

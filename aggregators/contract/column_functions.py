@@ -131,7 +131,7 @@ def is_list(type: pa.DataType) -> bool:
 
 
 def unfold(spec: object, columns: Sequence[pa.Array]) -> tuple[Ints, list[pa.Array]]:
-    """How many items each row has, and the columns item by item: those without lists repeat their values."""
+    """The number of items of each row, and the columns item by item: those without lists repeat their values."""
     lengths: Ints | None = None
     for column in columns:
         if is_list(column.type):

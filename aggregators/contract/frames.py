@@ -54,7 +54,7 @@ class Frames:
     index
         Which frame each row is in: integers from 0 to ``size - 1``.
     size
-        How many frames there are.
+        The number of frames.
     ticks
         The time of each row, int64: microseconds since the epoch, days for dates, or the integer itself.
     order
@@ -103,7 +103,7 @@ class Frames:
         return Frames(index, self.size, ticks, order)
 
     def count(self, values: Values = None) -> Ints:
-        """How many rows each frame has."""
+        """The number of rows of each frame."""
         return self._count.copy()
 
     def know_count(self, counts: Ints) -> None:

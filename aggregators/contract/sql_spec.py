@@ -22,7 +22,7 @@ ROW_LIMIT = 1 << 30
 """The most rows of one key and frame whose sums are exact."""
 
 SMALL_ROW_LIMIT = 1 << 22
-"""The same for cheaper sums, of fewer parts."""
+"""The most rows of one key and frame whose cheaper sums, of fewer parts, are exact."""
 
 PLACEHOLDER = re.compile(r"\{(\w+)\}")
 

@@ -205,8 +205,8 @@ def check_laws(bound: Bound) -> None:
     try:
         said = law_trial(bound)
     except (FramefoldError, ValueError, OverflowError):
-        # What fails on made-up events may work on real ones, and is named where it does not. ValueError and
-        # OverflowError: a result that Python has no value for, such as a date beyond the year 9999.
+        # What fails on made-up events may work on real ones; if not, it raises there. ValueError and OverflowError: a
+        # result that Python has no value for, such as a date beyond the year 9999.
         return
     if said is not None:
         raise OperationError(

@@ -144,7 +144,7 @@ class FrequentItems(Sketch):
     column
         Values of any type that is not nested, or serialized sketches.
     n
-        The maximal number of items.
+        The most items of a result.
     precision
         The binary logarithm of the size of the table of values and counts: 3 to 26.
     output

@@ -35,9 +35,9 @@ class Lifetimes(Frames):
         As :class:`~framefold.aggregators.contract.frames.Frames` has them; a group is of one key, one first and one
         last frame.
     head
-        How long each event lives in the frame in which it starts, in ticks, int64: from 1 on.
+        The lifetime of each event in the frame in which it starts, in ticks, int64: 1 or more.
     tail
-        How long it lives in the frame in which it ends; 0 where that is the frame in which it starts.
+        Its lifetime in the frame in which it ends; 0 where that is the frame in which it starts.
 
     Examples
     --------

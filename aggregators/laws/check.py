@@ -41,7 +41,7 @@ def check_laws(operation: Operation, table: Any, *, examples: int = 100) -> None
     table
         Events, as any Arrow data, with typical values and edge cases.
     examples
-        How many examples to try.
+        The number of examples to try.
 
     Raises
     ------

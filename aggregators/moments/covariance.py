@@ -153,7 +153,7 @@ class LinearTrend(Paired):
 
     result = pa.struct([("slope", pa.float64()), ("intercept", pa.float64())])
     ticks = 1
-    """How many ticks of the ``x`` column make up 1."""
+    """The ticks of the ``x`` column in its unit of 1."""
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         x, y = self.columns

@@ -3,7 +3,7 @@
 Any value within the range of the others will do as a centre ``c``: their sum of squares about it is at most n + 1 times
 that about their mean, so that little is lost in ``S - s * s / n`` (T. Chan, G. Golub and R. LeVeque, "Algorithms for
 Computing the Sample Variance", 1983). Moving a centre by ``d`` adds ``n * d`` to ``s`` and ``d * (2 * s + n * d)`` to
-``S``: without a division, so that two floats each lose next to nothing.
+``S``: without a division, so that rounding errors of pairs of floats are tiny.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ class Deviations:
     Attributes
     ----------
     count
-        How many values.
+        The number of values.
     centre
         What they deviate from: finite, within their range.
     sum, sum_low

@@ -28,7 +28,7 @@ class Centre:
     Attributes
     ----------
     count
-        How many values a state has.
+        The number of values of a state.
     mean, low
         Half of their mean, and what rounding lost of it.
     exponent

@@ -46,7 +46,7 @@ def sql_spec(type: pa.DataType) -> SqlSpec:
 def of_rows(type: pa.DataType, rows: int) -> SqlSpec:
     """The spec for at most ``rows`` rows of a key and frame."""
     steps, sums = sql_floats.in_integers(type, rows)
-    # Nothing that may be null: for that Spark would look at each step of what follows. How many there are is counted.
+    # Nothing nullable: Spark would check each later step for null. The number of values is counted by itself.
     steps["shifted"] = f"coalesce({steps['shifted']}, 0D)"
     more = sql_floats.power(sql_floats.first_shift(SMALL_ROW_LIMIT) - sql_floats.first_shift(rows))
     square, lost = squared("{shifted}" if rows == SMALL_ROW_LIMIT else f"({{shifted}} * {more})")

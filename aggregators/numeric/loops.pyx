@@ -126,7 +126,7 @@ def join_deviations(left not None, right not None, made not None, double ordinar
     """Join deviations of level 0 about the left ones' centres, each step as ``Deviations`` does it; whether it can.
 
     The columns of each: counts; centres, sums and what they lack, sums of squares and what they lack. It cannot where
-    centres are so far apart, or so near to one another, that the square of that is no ordinary float.
+    the square of the distance of two centres would overflow or vanish.
     """
     cdef const int64_t[::1] a_count = left[0], b_count = right[0]
     cdef const double[::1] a_centre = left[1], a_sum = left[2], a_sum_low = left[3]

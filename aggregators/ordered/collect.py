@@ -45,7 +45,7 @@ class CollectList(OneColumn):
         return pa.list_(type)
 
     def keep(self, lists: Ragged) -> Ragged:
-        """What a state keeps of its items."""
+        """The items that states keep."""
         return lists
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:

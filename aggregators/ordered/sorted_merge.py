@@ -36,7 +36,7 @@ def rows_by_frame(frames: Frames, *keys: Ints) -> Rows:
 
 
 def distinct_rows(frames: Frames, ranks: Ints) -> tuple[Rows, Rows, Ints]:
-    """The rows of a batch by frame and rank, where among them each distinct pair begins, and how many rows have it."""
+    """The rows of a batch by frame and rank, and the start and the number of rows of each distinct pair."""
     rows = rows_by_frame(frames, ranks)
     index, ranks = frames.index[rows], ranks[rows]
     starts = np.flatnonzero(np.r_[True, (index[1:] != index[:-1]) | (ranks[1:] != ranks[:-1])])
@@ -60,7 +60,7 @@ def precedes(a: Ragged, i: Rows, b: Ragged, j: Rows, by: By, equal: bool) -> Boo
 
 
 def places(lists: Ragged, items: Ragged, by: By, equal: bool) -> Ints:
-    """How many items of its state's list each item comes after; those that are equal count if ``equal``."""
+    """The number of items of its state's list before each item; equal ones count if ``equal``."""
     owner = items.owner
     start = lists.offsets[:-1][owner]
     low, high = start.copy(), lists.offsets[1:][owner]
@@ -75,7 +75,7 @@ def places(lists: Ragged, items: Ragged, by: By, equal: bool) -> Ints:
 
 
 def find(lists: Ragged, others: Ragged) -> tuple[Ints, Ints, Bools]:
-    """Where items of ``others`` belong in lists sorted by value: after how many, before which, whether equal to it."""
+    """The places of ``others`` in lists sorted by value, the items there, and whether these are equal to them."""
     place = places(lists, others, VALUE, equal=False)
     owner = others.owner
     at = lists.offsets[:-1][owner] + place
@@ -86,7 +86,7 @@ def find(lists: Ragged, others: Ragged) -> tuple[Ints, Ints, Bools]:
 
 
 def insert(lists: Ragged, items: Ragged, places: Ints) -> Ragged:
-    """Lists with items put in, each after ``places`` of the list's own."""
+    """Lists with items inserted, each after ``places`` of the list's own."""
     here = np.arange(len(places)) + np.repeat(lists.offsets[:-1], items.lengths) + places
     there = np.ones(int(lists.offsets[-1]) + len(places), bool)
     there[here] = False

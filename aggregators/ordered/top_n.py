@@ -80,7 +80,7 @@ class TopN(AggregateOperation):
     column
         What is ranked. Events where it is null are left out.
     n
-        How many values at most.
+        The most values of a result.
     *companions
         Other columns. The result is then a list of structs of the ranked column and these, null where they are null.
 

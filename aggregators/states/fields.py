@@ -170,7 +170,7 @@ class Field(Protocol):
         """A column of one value."""
 
     def column(self, values: Any) -> Column:
-        """What an operation returned, as a column of this field; TypeError or ValueError where it cannot be one."""
+        """What an operation returned as a column of the field; TypeError or ValueError where it does not fit."""
 
     def to_arrow(self, column: Any) -> list[pa.Array]:
         """The planes of a column."""
@@ -271,12 +271,12 @@ def numpy_type(type: pa.DataType) -> np.dtype[Any] | None:
 
 
 def field(declared: Any) -> Field:
-    """The field that a declaration in ``state`` stands for.
+    """The field of a declaration in ``state``.
 
     Raises
     ------
     OperationError
-        If it stands for none.
+        If the declaration is not one of a field.
     """
     if declared == "compensated":
         return CompensatedField()

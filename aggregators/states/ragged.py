@@ -27,7 +27,7 @@ class Ragged:
     Parameters
     ----------
     lengths
-        How many items each state has, shape (states,).
+        The number of items of each state, shape (states,).
     planes
         The items' values, plane by plane, each of shape (items,); those of one state follow one another.
 
@@ -57,7 +57,7 @@ class Ragged:
 
     @property
     def lengths(self) -> Ints:
-        """How many items each state has."""
+        """The number of items of each state."""
         return np.diff(self.offsets)
 
     @property

@@ -37,7 +37,7 @@ def replace(states: State, rows: Index, other: State) -> State:
 
 
 def replace_in_place(states: State, rows: Index, other: State) -> State:
-    """The same for states that nothing else refers to: without a copy where all columns are arrays of numbers."""
+    """:func:`replace` for states that nothing else refers to: in place where all columns are arrays of numbers."""
     pairs = [(_arrays(column), _arrays(other[key])) for key, column in states.items()]
     if not all(len(mine) == len(theirs) > 0 for mine, theirs in pairs):
         return replace(states, rows, other)

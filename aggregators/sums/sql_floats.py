@@ -27,7 +27,7 @@ INTEGERS = {SMALL_ROW_LIMIT: 2, ROW_LIMIT: 3}
 """The number of integers that a value is cut into, by the limit of rows."""
 
 HUGE_EXPONENT = int(np.log2(HUGE)) + WIDTH - TOP
-"""What the least huge values are divided by, as an exponent. Lesser values have lesser exponents."""
+"""The exponent of the divisor of the least huge values; smaller values have smaller exponents."""
 NO_NUMBER = 1100
 """The exponents from here on stand for NaN, inf and -inf, in the order of ``Compensated.special_values``."""
 

@@ -26,7 +26,7 @@ NullTime = enum.StrEnum("NullTime", ["error", "drop"])
 
 MISTAKE, FAILURE, INTERRUPTED = 2, 1, 130
 
-# What click raises for a mistake in the arguments; newer versions of typer bring a click of their own.
+# Click's exception for wrong arguments; newer versions of typer bring a click of their own.
 _Usage = cast(type[Exception], next(each for each in typer.BadParameter.__mro__ if each.__name__ == "ClickException"))
 
 
@@ -180,7 +180,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _say(_with_notes("interrupted", error), INTERRUPTED)
     except (KeyboardInterrupt, typer.Abort):
         return _say("interrupted", INTERRUPTED)
-    except BrokenPipeError:  # whoever read the output has seen enough
+    except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
@@ -241,7 +241,7 @@ def _from_spark(error: Exception) -> bool:
 
 
 def _essence(report: str) -> str:
-    r"""What matters of a report by Spark: what it was doing, and the first cause.
+    r"""The essence of a report by Spark: the failed operation and the first cause.
 
     >>> _essence("Job aborted: [FAILED_READ] Error reading a.csv.  SQLSTATE: 1\nCaused by: a.B: it is torn")
     'Error reading a.csv: it is torn'

@@ -107,7 +107,7 @@ def open_files(events: Sequence[str]) -> Inputs:
 
 
 def kind_of(path: str | Path) -> str:
-    """What kind of file a path is for, by its extension.
+    """The format of a path, by its extension.
 
     >>> kind_of("trips.CSV.gz")
     'csv'

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 MASTER = re.compile(
     r"local(\[(\*|[1-9]\d*)(,\d+)?\])?|local-cluster\[\d+,\d+,\d+\]|(spark|k8s)://.+|yarn", re.ASCII | re.IGNORECASE
 )
-"""What Spark takes for a master; anything else makes its JVM print a traceback."""
+"""The master URLs of Spark; for others its JVM prints a traceback."""
 
 
 @dataclass(frozen=True)
@@ -169,7 +169,7 @@ class ShownSource(FileSource):
 
 
 def has_spark() -> bool:
-    """Whether pyspark is installed, found out without importing it."""
+    """Whether pyspark is installed; does not import it."""
     return importlib.util.find_spec("pyspark") is not None
 
 

@@ -157,7 +157,7 @@ class SqlAccumulate:
 
     @cached_property
     def groups(self) -> dict[str, str]:
-        """What to group by besides the keys, by name."""
+        """The expressions to group by besides the keys, by name."""
         number = " + ".join(f"({frame(by)})" for by in numberings(self.plan))
         for name in self.in_frame:
             number = f"({number}) * {1 << SUBGROUP_BITS} + ({name} + {1 << SUBGROUP_BITS - 1})"

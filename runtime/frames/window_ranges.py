@@ -247,17 +247,17 @@ class Steps:
 
     @property
     def steps(self) -> int:
-        """How many whole steps a window has."""
+        """The number of whole steps in a window."""
         return self.size // self.every
 
     @property
     def rest(self) -> int:
-        """What is left of a window after its whole steps."""
+        """The remainder of a window after its whole steps."""
         return self.size % self.every
 
     @property
     def frames_in_window(self) -> int:
-        """How many frames a window has."""
+        """The number of frames in a window."""
         return self.steps if not self.rest else 2 * self.steps + 1
 
     def frames(self, positions: Ints) -> tuple[Ints, Mask | None]:

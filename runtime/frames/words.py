@@ -8,7 +8,7 @@ from .window_ranges import Steps
 
 
 def describe_gaps(size: int, every: int, words: Callable[[int], str], *, even: bool = True) -> str | None:
-    """How much of the axis is in no window, with its share where units are all of a length; None where nothing is.
+    """The part of the axis in no window, with its share if units are all of one length; None without gaps.
 
     >>> describe_gaps(1, 60, "{} minutes".format), describe_gaps(2, 2, str), describe_gaps(1, 3, str, even=False)
     ('59 minutes of every 60 minutes (98 %)', None, '2 of every 3')
@@ -23,7 +23,7 @@ def describe_gaps(size: int, every: int, words: Callable[[int], str], *, even: b
 
 
 def describe_steps(steps: Steps, words: Callable[[int], str]) -> str:
-    """How windows cut the axis, with a function that says a length in words."""
+    """The frames that windows cut, in words; ``words`` is a function of a length."""
     every = words(steps.every)
     if not steps.rest:
         return f"one frame every {every}; {steps.frames_in_window} to a window"

@@ -81,7 +81,7 @@ def cover(
         The first and the last window of each row's run, both inclusive, shape (rows,); the first is above the last
         where a row is in no window. A run stays within its key.
     windows
-        How many windows there are: those of all keys in one list, sorted by key, then by window.
+        The number of windows: those of all keys in one list, sorted by key, then by window.
     way
         ``"deduct"`` (for commutative operations), ``"tree"`` (for commutative operations) or ``"copies"``; what
         :func:`way_of` says where None.
@@ -125,7 +125,7 @@ def over_frames(operation: OverLifetimes, states: State, first: Ints, last: Ints
         These frames, shape (rows,), by their numbers in one list of the frames of all keys, sorted by key, then by
         time. It has all frames in which any event lives.
     ticks
-        How long each frame is, int64 of shape (frames,).
+        The length of each frame, int64 of shape (frames,).
 
     Returns
     -------

@@ -89,7 +89,7 @@ class _Parts(NamedTuple):
 
 
 class _Moves(NamedTuple):
-    """What enters or leaves running states: a state each, its row at every step (-1: none); the rows it is made of."""
+    """States that enter or leave running states; which one at each step (-1: none); the rows that they are made of."""
 
     states: State
     at: Ints

@@ -137,7 +137,7 @@ class Axis:
 
 @dataclass(frozen=True)
 class Plan:
-    """What :func:`~framefold.runtime.plan.bind.bind` makes of a query; it can be pickled and sent to executors.
+    """The result of :func:`~framefold.runtime.plan.bind.bind`; it can be pickled and sent to executors.
 
     Attributes
     ----------

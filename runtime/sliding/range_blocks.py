@@ -122,7 +122,7 @@ def _block(low: Ints, high: Ints, first: int, last: int, by_a_row: bool) -> Bloc
 
 
 def _step(low: Ints, high: Ints) -> int:
-    """How many rows windows of one width are apart; 0 where they differ."""
+    """The step in rows of windows of one width; 0 where steps or widths differ."""
     for some in (slice(0, 64), slice(None)):  # differences are mostly among the first
         steps, widths = np.diff(low[some]), high[some] - low[some]
         if (steps != steps[:1]).any() or (widths != widths[0]).any():

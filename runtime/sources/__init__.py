@@ -1,1 +1,1 @@
-"""What the local engine reads, and the readers of files that tasks use too."""
+"""Sources of events of the local engine, and readers of files for it and for tasks."""

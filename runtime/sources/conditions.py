@@ -95,7 +95,7 @@ def possible(condition: pc.Expression, schema: pa.Schema, guarantees: Sequence[p
 
 
 def bounds(statistics: Any, field: pa.Field) -> pc.Expression | None:
-    """What a column chunk's statistics guarantee of its values; None where that is nothing.
+    """The condition that a column chunk's statistics guarantee; None without one.
 
     Parameters
     ----------

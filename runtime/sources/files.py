@@ -157,7 +157,7 @@ class Files:
 
 
 CSV: dict[str, Any] = {"null_values": [""], "strings_can_be_null": True, "quoted_strings_can_be_null": False}
-"""What is null in CSV, as Spark has it: an empty field that is not quoted, and nothing else."""
+"""Nulls in CSV, as in Spark: empty fields that are not quoted, and nothing else."""
 
 
 def dataset_format(format: str) -> Any:
@@ -194,6 +194,6 @@ def _hidden(name: str) -> bool:
 
 
 def _key(folder: str) -> tuple[str, str | None]:
-    # Byte by byte, as Spark has it, which does not escape other letters; UTF-8 that others escaped is not put together.
+    # Byte by byte, as in Spark, which does not escape other letters; escaped UTF-8 is not decoded.
     name, value = (unquote(part, encoding="latin-1") for part in folder.split("=", 1))
     return name, None if value == NULL else value

@@ -57,7 +57,7 @@ class Layout:
         return [sum(chunk.total_compressed_size for chunk, _ in group) for group in self._chunks(columns)]
 
     def guarantees(self, columns: pa.Schema) -> list[pc.Expression | None]:
-        """What is known of some columns in each row group."""
+        """The condition that some columns are known to meet in each row group."""
         if self.metadata is None:
             return [None] * len(self.sizes)
         return [
@@ -66,7 +66,7 @@ class Layout:
         ]
 
     def _chunks(self, columns: Sequence[str]) -> Iterator[list[tuple[Any, str]]]:
-        """What Parquet says of some columns in each row group, with their names."""
+        """The column chunks of some columns in each row group, with their names."""
         leaves = [self.metadata.schema.column(at).path for at in range(self.metadata.num_columns)]
         for group in map(self.metadata.row_group, range(self.metadata.num_row_groups)):
             yield [(group.column(at), leaf) for at, leaf in enumerate(leaves) if leaf in columns]
@@ -134,7 +134,7 @@ class Parquet(Format):
         import pyarrow.parquet as pq
         from pyarrow.fs import LocalFileSystem
 
-        far = not isinstance(system, LocalFileSystem)  # one wait for all columns; what is near comes without
+        far = not isinstance(system, LocalFileSystem)  # one request for all columns of remote files
         with _opened(system, file) as source:
             metadata = pq.read_metadata(source)
             leaves = map(metadata.schema.column, range(metadata.num_columns))

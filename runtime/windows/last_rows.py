@@ -60,7 +60,7 @@ def last_rows(
     Parameters
     ----------
     n
-        How many rows.
+        The number of rows.
     every
         The number of rows from one result to the next. Above ``n``, rows are left out, with a
         :class:`~framefold.GapsWarning`.

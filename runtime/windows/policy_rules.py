@@ -27,7 +27,7 @@ class Rule:
         return f"{self.kind}({self.column + ', ' if self.column else ''}{self.by})"
 
     def bind(self, time: TimeColumn, type_of: TypeOf) -> Any:
-        """What is counted: rows, ticks, or the column's own units."""
+        """The rule's amount in rows, ticks, or the column's own units."""
         if self.kind == "count":
             return self.by
         if self.kind == "time":

@@ -41,14 +41,14 @@ def session(
     Parameters
     ----------
     gap
-        How long without an event a session ends.
+        The time without an event after which a session ends.
     merge_touching
-        What becomes of two events exactly ``gap`` apart: two sessions that touch (False, as Hazelcast Jet has it), or
-        one (True, as Flink).
+        What becomes of two events exactly ``gap`` apart: two sessions that touch (False, as in Hazelcast Jet), or one
+        (True, as in Flink).
     longest
-        After how long a session ends although events keep coming; None for any length. It ends at a multiple of that,
-        counted from the epoch: the second one after its start (the first one, if it follows right on a session that
-        was ended like this, or starts at a multiple itself), as Trill has it.
+        The time after which a session ends although events keep coming; None for any length. It ends at a multiple of
+        that, counted from the epoch: the second one after its start (the first one, if it follows right on a session
+        that was ended like this, or starts at a multiple itself), as in Trill.
     stamp
         As for :func:`sliding`.
 

@@ -157,7 +157,7 @@ class Windows(ABC):
 
     @property
     def named(self) -> str:
-        """What kind of windows they are, in words."""
+        """The kind of windows, in words."""
         return self.describe()
 
     @property
@@ -177,7 +177,7 @@ class Windows(ABC):
 
     @property
     def frames_in_window(self) -> int | None:
-        """How many frames a window has, where it is always the same number."""
+        """The number of frames in a window, where it is constant."""
         return None
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
@@ -250,7 +250,7 @@ class Windows(ABC):
 
 
 def one_of(argument: str, value: object, choices: Mapping[str, str] | tuple[str, ...]) -> None:
-    """QueryError unless an argument is one of some words; a mapping says what each stands for."""
+    """QueryError unless an argument is one of some words; a mapping has the meaning of each."""
     if value not in tuple(choices):
         words = [
             f"{word!r} {choices[word]}".strip() if isinstance(choices, Mapping) else repr(word) for word in choices

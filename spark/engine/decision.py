@@ -1,4 +1,4 @@
-"""Who does what for a query on Spark, and why: chosen here, obeyed by `driver`, printed by `explain`."""
+"""Who does each step of a query on Spark, and why: decided here, followed by `driver`, printed by `explain`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..options import Options
 
 
 class Choice(NamedTuple):
-    """What does a step, and why, in words."""
+    """Who does a step, and why, in words."""
 
     by: Literal["spark", "tasks"]
     why: str
@@ -21,7 +21,7 @@ class Choice(NamedTuple):
 
 @dataclass(frozen=True)
 class Decision:
-    """Who does what for a query.
+    """Who does each step of a query.
 
     Parameters
     ----------
@@ -73,7 +73,7 @@ def reader(plan: Plan, options: Options, misfit: str | None) -> Choice:
         Why tasks cannot read the columns as Spark would; None where they can.
     """
     if options.accumulate == "spark":
-        return Choice("spark", "Spark is to add events up by itself, accumulate='spark'")
+        return Choice("spark", "Spark SQL is to accumulate the events (accumulate='spark')")
     if plan.in_rows:
         return Choice("spark", "the windows are counted in rows, and so need all events in their order")
     if plan.ordered:

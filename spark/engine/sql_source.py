@@ -43,7 +43,7 @@ def aggregated(events: DataFrame, sql: SqlAccumulate) -> DataFrame:
     # takes several calls to the JVM.
     ticks = {TICKS: ticks_sql(time, type_in(events, plan.time))}
     first, *later = sql.steps or [{}]
-    # What is last goes into one projection with the groups, which must not be made of it.
+    # The last steps go into one projection with the groups, which must not depend on them.
     last = later.pop() if later and not set(sql.subgroup_by) & set(later[-1]) else {}
     plain = {f"c{place}": quoted(name) for place, name in enumerate(plan.columns)}
     rows = events.selectExpr(*named(ticks | plain | first))

@@ -68,7 +68,7 @@ class ReadPlan:
     found: str
 
     def with_dictionaries(self, names: Sequence[str]) -> ReadPlan:
-        """The same with some columns, where they are text of Parquet, in the dictionaries that the files keep."""
+        """The plan with some columns in the dictionaries of the files, where they are text of Parquet."""
         if self.format != "parquet" or self.condition is not None:
             return self
         coded = pa.dictionary(pa.int32(), pa.string())
@@ -104,7 +104,7 @@ class Scan:
         """Whether Spark has a reader of its own for the format; the others only tasks read."""
 
     def where(self, condition: Any) -> Scan:
-        """The same with those events only for which a condition is true as well."""
+        """The scan with only the events for which a condition is true as well."""
         schema = self.schema
         if any(pa.types.is_null(field.type) for field in schema) and self.by_jvm:
             schema = input_schema(self.by_spark, [])

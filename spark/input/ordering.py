@@ -62,7 +62,7 @@ def in_row_order(events: DataFrame, time: str, by: Sequence[str], ties: Sequence
 
 
 def sortable(events: DataFrame, names: Sequence[str]) -> list[Column]:
-    """Columns that compare as framefold has it: nulls first, NaN last, and -0.0 equal to 0.0."""
+    """Columns that compare as in framefold: nulls first, NaN last, and -0.0 equal to 0.0."""
     columns = []
     for name in names:
         column, kind = f.col(name), events.schema[name].dataType

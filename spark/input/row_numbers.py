@@ -30,9 +30,9 @@ class Offsets:
     Parameters
     ----------
     before
-        How many rows of its first key are in earlier partitions.
+        The number of rows of its first key in earlier partitions.
     rows
-        How many rows it has.
+        The number of its rows.
     """
 
     before: Ints
@@ -51,7 +51,7 @@ def ends(keys: int, batches: Iterable[pa.RecordBatch]) -> Batches:
     Parameters
     ----------
     keys
-        How many columns are keys: the first ones.
+        The number of key columns, which come first.
     batches
         Sorted by key.
     """

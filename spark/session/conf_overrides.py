@@ -34,7 +34,7 @@ FASTER_GROUPING = {
 # Sessions that share one in the JVM share its settings, which no public API shows: one lock for all.
 _lock = threading.Lock()
 _users: Counter[tuple[int, str]] = Counter()
-"""How many steps need each setting of a session, by its id."""
+"""The number of steps that need each setting of a session, by its id."""
 
 
 def to_dataframe(spark: SparkSession, table: pa.Table, schema: t.StructType) -> DataFrame:

@@ -1,4 +1,4 @@
-"""How many tasks read files, and how much each reads."""
+"""The number of tasks that read files, and the share of each."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def runs(sizes: NDArray[np.int64], cores: int) -> list[slice]:
 
 
 def parallelism(spark: SparkSession) -> int:
-    """How many tasks a session of any kind runs at a time: those of a local master, else the default parallelism.
+    """The tasks that a session of any kind runs at a time: those of a local master, else the default parallelism.
 
     That is the number of partitions that Spark gives a range; counting them is a job, run once a session.
     """

@@ -1,4 +1,4 @@
-"""A quiet Spark session on this machine, for the command line, the tests and whoever has no session yet."""
+"""A quiet Spark session on this machine, for the command line, the tests and users without a session."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 # Spark reads its log level from a file only: what is set later comes after the first lines are out. The class that is
-# named is the JVM's side of pyspark, which says so at length where its level differs from the root's.
+# named is the JVM's side of pyspark, which prints a notice where its level differs from the root's.
 _LOGGING = """\
 status = error
 rootLogger.level = error
@@ -76,7 +76,7 @@ def local_session(app: str, master: str = "local[*]", **conf: str) -> SparkSessi
 
 
 def cores(master: str) -> int | None:
-    """How many tasks a local master runs at a time.
+    """The number of tasks that a local master runs at a time.
 
     Parameters
     ----------

@@ -23,7 +23,7 @@ def run(module: str, function: str, payload: bytes, batches: Iterator[pa.RecordB
 
 @lru_cache(maxsize=8)
 def _arguments(payload: bytes) -> Any:
-    """What is in a payload; a worker that runs many tasks opens it once."""
+    """The arguments in a payload; a worker that runs many tasks unpickles it once."""
     return unpack(payload)
 
 

@@ -32,7 +32,7 @@ _DIED = re.compile(r"Error from python worker:\s*\n(.*?)\n\s*(?:PYTHONPATH was:|
 
 
 def trouble(spark: SparkSession, report: str) -> EngineError | None:
-    """What is wrong with the workers' Python, by what Spark reports of a failure; None if that is not what failed.
+    """The fault of the workers' Python, found in Spark's report of a failure; None if the failure is another one.
 
     Parameters
     ----------

@@ -430,7 +430,7 @@ def test_windows_counted_in_rows_come_from_a_dataframe(spark: SparkSession, path
 def test_events_that_spark_is_to_add_up_come_from_a_dataframe(spark: SparkSession, path: Path) -> None:
     query = ff.events(ff.parquet(path, spark=spark), "ts", by="k").window(HOURS).options(accumulate="spark")
     text = str(query.explain(**OUTPUTS))
-    assert "by spark.read.parquet as a DataFrame: Spark is to add events up by itself, accumulate='spark'" in text
+    assert "by spark.read.parquet as a DataFrame: Spark SQL is to accumulate the events (accumulate='spark')" in text
     assert "by Spark itself, grouped by key and frame" in text
     assert rows(query.aggregate(**OUTPUTS)) == rows(ours(ff.parquet(path)))
     with pytest.raises(ff.QueryError, match=r"accumulate is 'spark', but x=Median\('x'\) is not made of SQL"):
