@@ -19,7 +19,8 @@ LAST = 2.0**-48
 """Floats may differ by the effect of a relative change of the input by this: its 48th of 53 bits."""
 
 NUDGE = 2.0**-44
-"""The change of inputs, relative to the largest, by which that is estimated: greater, lest rounding hide it."""
+"""The change of inputs, relative to the largest, by which that is estimated: greater, so that rounding does not hide
+it."""
 
 
 def close(a: Any, b: Any, size: float | None, nearby: Sequence[tuple[float, Any]] = ()) -> bool:

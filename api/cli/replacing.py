@@ -49,7 +49,7 @@ def new_file(out: str) -> Iterator[Path]:
 
 @contextmanager
 def new_folder(out: str) -> Iterator[Path]:
-    """A path to make a folder at, which takes the place of `out`, as :func:`new_file` has it for a file.
+    """A path to make a folder at, which takes the place of `out`, like :func:`new_file` for a file.
 
     A folder cannot replace another in one step: the old one is renamed, then the new one, then the old one removed.
 

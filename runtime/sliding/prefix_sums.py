@@ -1,6 +1,6 @@
 """Window sums as differences of running sums: of integers, and of floats split into integers.
 
-Why: less than half the time of two-stacks (:mod:`framefold.runtime.sliding.block_scan`), and each sum is exact.
+Why: faster than two-stacks (:mod:`framefold.runtime.sliding.block_scan`), and each sum is exact.
 
 Running sums of integers are exact modulo 2**64, and so are their differences. Floats are split into planes of fixed
 point, as in the long accumulator of U. Kulisch ("Very fast and exact accumulation of products", 2011). A block needs

@@ -41,7 +41,7 @@ def hand_over(read_plan: ReadPlan, rows: Iterator[pa.RecordBatch]) -> Iterator[p
             for number in batch.column(0).to_pylist():
                 for events in read(read_plan, read_plan.tasks[number]):
                     yield from batches(pa.Table.from_batches([events]))
-                    del events  # as in read
+                    del events  # or they would be held while the next ones are read
 
 
 def keep(read_plan: ReadPlan, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
