@@ -19,8 +19,7 @@ LAST = 2.0**-48
 """Floats may differ by the effect of a relative change of the input by this: its 48th of 53 bits."""
 
 NUDGE = 2.0**-44
-"""The change of inputs, relative to the largest, by which that is estimated: greater, so that rounding does not hide
-it."""
+"""The change of inputs, relative to the largest, by which that is estimated; above the errors of rounding."""
 
 
 def close(a: Any, b: Any, size: float | None, nearby: Sequence[tuple[float, Any]] = ()) -> bool:
