@@ -65,8 +65,12 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'framefold[spark]'")
     from framefold.spark.session.session import local_session
 
-    warehouse = {"spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse"))}
-    session = local_session("framefold tests", "local[2]", **warehouse)
+    settings = {
+        "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+        # Queries of tests are over before what the second compiler makes of them is of use.
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    }
+    session = local_session("framefold tests", "local[2]", **settings)
     yield session
     session.stop()
 

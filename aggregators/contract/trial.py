@@ -23,7 +23,7 @@ TRIALS = 64
 """Pairs of states on which an undeclared operation is tried for commutativity."""
 
 
-class Bound(Protocol):
+class TriedAggregate(Protocol):
     """What trials use of a :class:`~framefold.aggregators.contract.bound.BoundAggregate`."""
 
     name: str
@@ -93,7 +93,7 @@ def sample(type: pa.DataType, length: int, seed: int = 0) -> pa.Array | None:
         return None
 
 
-def states_of_samples(bound: Bound) -> State | None:
+def states_of_samples(bound: TriedAggregate) -> State | None:
     """States of made-up events, in time order; None where no events can be made up for its types."""
     rows = 4 * TRIALS
     columns = [sample(type, rows, seed) for seed, type in enumerate(bound.types)]
@@ -104,7 +104,7 @@ def states_of_samples(bound: Bound) -> State | None:
     return bound.accumulate(frames, [cast(pa.Array, column) for column in columns])
 
 
-def result_type(bound: Bound) -> pa.DataType:
+def result_type(bound: TriedAggregate) -> pa.DataType:
     """The type of an operation's results: the declared one, or that of a trial.
 
     Raises
@@ -156,13 +156,13 @@ def named_type(spec: Operation, declared: Any) -> pa.DataType | None:
         ) from error
 
 
-def commutes(bound: Bound) -> bool:
+def commutes(bound: TriedAggregate) -> bool:
     """Whether ``combine`` is commutative in all trials; False where unknown."""
     joined = joined_samples(bound)
     return joined is not None and all(same(joined[2][key], joined[3][key]) for key in bound.fields)
 
 
-def joined_samples(bound: Bound) -> tuple[State, State, State, State] | None:
+def joined_samples(bound: TriedAggregate) -> tuple[State, State, State, State] | None:
     """Two columns of states of made-up events, and these combined in both orders; None where that fails."""
     try:
         states = states_of_samples(bound)
@@ -174,7 +174,7 @@ def joined_samples(bound: Bound) -> tuple[State, State, State, State] | None:
         return None
 
 
-def check_ufuncs(bound: Bound) -> None:
+def check_ufuncs(bound: TriedAggregate) -> None:
     """OperationError where the functions of ``ufuncs`` are not what ``combine`` does, as far as trials can tell."""
     declared = ", ".join(map(repr, bound.fields))
     for key, function in bound.ufuncs.items():
@@ -198,7 +198,7 @@ def check_ufuncs(bound: Bound) -> None:
             )
 
 
-def check_laws(bound: Bound) -> None:
+def check_laws(bound: TriedAggregate) -> None:
     """OperationError where ``create`` is no identity or ``combine`` is not associative, as far as trials can tell."""
     if law_trial is None or not _tries_laws.get():
         return

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..states.arrays import Index, Ints
 from .native import loops
 
-Numbers = NDArray[Any]
+AnyArray = NDArray[Any]
 
 LOOPED = frozenset(map(np.dtype, (np.float64, np.float32, np.int64, np.int32)))
 
@@ -44,7 +44,7 @@ def greatest(values: Any, index: Index, size: int) -> Any:
     return found
 
 
-def by_numpy(values: Numbers, index: Index, size: int, choose: np.ufunc) -> Numbers:
+def by_numpy(values: AnyArray, index: Index, size: int, choose: np.ufunc) -> AnyArray:
     """The reduction of each group by a function that chooses one of two values."""
     found = np.zeros(size, values.dtype)
     found[index] = values  # any value of each group to begin with

@@ -64,7 +64,7 @@ def local_session(app: str, master: str = "local[*]", **conf: str) -> SparkSessi
     from pyspark.sql import SparkSession
 
     settings = conf
-    # Private, tried with PySpark 4.3.0: getActiveSession() is per thread, and getOrCreate() starts what is not there.
+    # Private, tried with PySpark 4.0.0 and 4.3.0: getActiveSession() is per thread, getOrCreate() starts a session.
     if SparkContext._active_spark_context is None:
         ensure_java()
         _set_environment(master)

@@ -107,7 +107,7 @@ def test_equal_to_sparks_own_window(df: DataFrame, time: str, by: list[str], way
     assert rows(mine) == rows(theirs)
 
 
-@pytest.mark.parametrize("zone", ZONES)
+@pytest.mark.parametrize("zone", [ZONES[0], *(pytest.param(zone, marks=pytest.mark.slow) for zone in ZONES[1:])])
 @pytest.mark.parametrize("way", WAYS)
 def test_any_session_zone_gives_the_same_instants(df: DataFrame, spark: SparkSession, zone: str, way: str) -> None:
     def instants() -> list[Any]:
@@ -278,7 +278,15 @@ def test_no_setting_is_changed(df: DataFrame, spark: SparkSession) -> None:
     assert dict(spark.conf.getAll) == before
 
 
-@pytest.mark.parametrize("way", ["driver", "executors", "driver python", "executors python"])
+@pytest.mark.parametrize(
+    "way",
+    [
+        "driver",
+        "executors python",
+        pytest.param("executors", marks=pytest.mark.slow),
+        pytest.param("driver python", marks=pytest.mark.slow),
+    ],
+)
 def test_settings_of_the_users_are_fine(df: DataFrame, spark: SparkSession, way: str) -> None:
     expected = rows(ours(df, "ts", ["text", "bytes"], ff.tumbling("1 hour"), "driver"))
     arrow = "spark.sql.execution.arrow"
