@@ -15,6 +15,13 @@ def add_parts(
     below: NDArray[np.float64],
     counts: NDArray[np.intp],
 ) -> None: ...
+def add_pairs(
+    high: NDArray[np.float64],
+    low: NDArray[np.float64],
+    index: NDArray[np.intp],
+    sums: NDArray[np.float64],
+    lows: NDArray[np.float64],
+) -> None: ...
 def add_deviations(
     values: NDArray[np.float64], index: NDArray[np.intp], cut: float, sums: NDArray[np.float64]
 ) -> None: ...

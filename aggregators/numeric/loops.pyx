@@ -49,6 +49,33 @@ def add_parts(
         raise IndexError(f"group {group} of a row is not among {size}")
 
 
+def add_pairs(
+    const double[::1] high not None,
+    const double[::1] low not None,
+    const Py_ssize_t[::1] index not None,
+    double[::1] sums not None,
+    double[::1] lows not None,
+):
+    """Add pairs of floats to those of their groups, in their order, as ``Compensated`` adds them."""
+    cdef Py_ssize_t row, group = 0, size = sums.shape[0]
+    cdef double total, virtual, lost
+    if high.shape[0] != index.shape[0] or low.shape[0] != index.shape[0] or lows.shape[0] != size:
+        raise ValueError("add_pairs: high, low and index, and sums and lows, must be of one length")
+    with nogil:
+        for row in range(index.shape[0]):
+            group = index[row]
+            if not 0 <= group < size:
+                break
+            total = sums[group] + high[row]
+            virtual = total - sums[group]
+            lost = (sums[group] - (total - virtual)) + (high[row] - virtual) + (lows[group] + low[row])
+            sums[group] = total + lost
+            virtual = sums[group] - total
+            lows[group] = (total - (sums[group] - virtual)) + (lost - virtual)
+    if index.shape[0] and not 0 <= group < size:
+        raise IndexError(f"group {group} of a row is not among {size}")
+
+
 def add_deviations(
     const double[::1] values not None, const Py_ssize_t[::1] index not None, double cut, double[:, ::1] sums not None
 ):

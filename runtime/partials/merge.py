@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -12,14 +12,19 @@ from numpy.typing import NDArray
 
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
-from ...aggregators.states.fields import CompensatedField, Field
+from ...aggregators.numeric.native import loops
+from ...aggregators.states.fields import Column, Compensated, CompensatedField, Field
+from ...aggregators.states.limbs import Exact
 from ...aggregators.states.rows import replace_in_place, take
 from ..columns.key_codes import Ints, key_codes, one_array, pack, span, stable_order
 from ..plan.plan import BATCH_RANK, FRAME, UNTIL, Plan, state_columns
 from ..windows.from_table import Anchored
 
-MERGED_GROUPS = 1 << 18
-"""(key, frame)s that are combined at a time: the memory of their states is used again for the next ones."""
+MAX_PLACES = 4
+"""Possible groups for each partial, at most, for which each has a place in an array; else partials are sorted."""
+
+EXTREMES = (np.minimum, np.maximum, np.fmin, np.fmax)
+"""Functions that numpy applies to places that repeat in some nanoseconds each; others take ten times as long."""
 
 
 @dataclass(frozen=True)
@@ -49,46 +54,59 @@ class Partials:
 def merge(plan: Plan, partials: Partials | Iterable[Partials]) -> Partials:
     """Partials sorted by key and frame with one row each, and the first row of each key; merged ones are unchanged.
 
-    Those of one (key, frame), and of interval events with one last frame, are combined pairwise in the order of their
-    batches, so that the result does not depend on the order in which tasks finish.
+    Those of one (key, frame), and of interval events with one last frame, are combined in the order of their batches,
+    so that the result does not depend on the order in which tasks finish.
     """
     partials = partials if isinstance(partials, Partials) else concat(partials)
     if partials.starts is not None:
         return partials
-    table = partials.table.select(plan.partials_schema.names)
-    codes, count = key_codes([one_array(table.column(name)) for name in plan.keys], len(table), ordered=True)
+    table = in_order_of_batches(partials.table.select(plan.partials_schema.names))
+    keys = [one_array(table.column(name)) for name in plan.keys]
+    codes, count = key_codes(keys, len(table), ordered=True)
     names = [FRAME, BATCH_RANK] if plan.until is None else [FRAME, BATCH_RANK, UNTIL]
-    frames, ranks, *until = numbers = [one_array(table.column(name)).to_numpy() for name in names]
-    packed, size = pack([(codes, count), *map(span, [frames, *until])], len(table))
-    if (ranks[1:] < ranks[:-1]).any():
-        by_rank = np.argsort(ranks, kind="stable")
-        order = by_rank[stable_order(packed[by_rank], size)]
+    numbers = [one_array(table.column(name)).to_numpy() for name in names]
+    group, first = groups_of(*pack([(codes, count), *map(span, [numbers[0], *numbers[2:]])], len(table)))
+    codes = codes[first]
+    numbers[1] = np.repeat(numbers[1][:1], len(table))  # one batch from now on, before all that come after it
+    if len(first) < len(table):
+        combined = {
+            name: combine_groups(bound, states_of(plan, Partials(table), name), group, len(first))
+            for name, bound in plan.states.items()
+        }
+        taken = [key.take(pa.array(first)) for key in keys]
+        table = of_states(plan, taken, [column[first] for column in numbers], combined).table
     else:
-        order = stable_order(packed, size)
-    packed, codes = packed[order], codes[order]
-    first = np.concatenate([[True], packed[1:] != packed[:-1]])[: len(table)]
-    if first.all():
-        if (order[1:] < order[:-1]).any():
-            table = table.take(pa.array(order))
-    else:
-        groups = np.flatnonzero(first)
-        ends = np.append(groups, len(order))
-        states = {name: states_of(plan, Partials(table), name) for name in plan.states}
-        keys = [one_array(table.column(name)) for name in plan.keys]
-        merged = []
-        for at in range(0, len(groups), MERGED_GROUPS):
-            starts = groups[at : at + MERGED_GROUPS] - groups[at]
-            some = order[groups[at] : ends[at + len(starts)]]
-            rows = some[starts]
-            combined = {name: combine_groups(bound, states[name], some, starts) for name, bound in plan.states.items()}
-            taken = [key.take(pa.array(rows)) for key in keys]
-            merged.append(of_states(plan, taken, [column[rows] for column in numbers], combined))
-        table, codes = concat(merged).table, codes[groups]
+        table = table.take(pa.array(first)) if (first[1:] < first[:-1]).any() else table
+        table = table.set_column(len(keys) + 1, table.schema.field(len(keys) + 1), pa.array(numbers[1]))
     return Partials(table, np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]])[: len(codes)]))
 
 
-def combine_groups(bound: BoundAggregate, states: State, order: NDArray[np.intp], starts: NDArray[np.intp]) -> State:
-    """One state for each group of rows: neighbours are combined, then neighbours of these, and so on.
+def in_order_of_batches(table: pa.Table) -> pa.Table:
+    """Partials in the order of their batches, those of one batch as they are."""
+    ranks = one_array(table.column(BATCH_RANK)).to_numpy()
+    return table.take(pa.array(np.argsort(ranks, kind="stable"))) if (ranks[1:] < ranks[:-1]).any() else table
+
+
+def groups_of(codes: Ints, size: int) -> tuple[Ints, Ints]:
+    """The group of each row, and the first row of each group: rows of one code, in the order of the codes."""
+    rows = np.arange(len(codes))
+    if size <= MAX_PLACES * len(codes):
+        seen = np.zeros(size, bool)
+        seen[codes] = True
+        group = (np.cumsum(seen) - 1)[codes]
+        first = np.empty(np.count_nonzero(seen), np.int64)
+        first[group[::-1]] = rows[::-1]  # where a group repeats, numpy keeps what is assigned last
+        return group, first
+    order = stable_order(codes, size)
+    ordered = codes[order]
+    new = np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(codes)]
+    group = np.empty(len(codes), np.int64)
+    group[order] = np.cumsum(new) - 1
+    return group, order[new]
+
+
+def combine_groups(bound: BoundAggregate, states: State, group: Ints, groups: int) -> State:
+    """The states of each group of rows combined, in the order of the rows.
 
     Parameters
     ----------
@@ -96,12 +114,47 @@ def combine_groups(bound: BoundAggregate, states: State, order: NDArray[np.intp]
         What combines.
     states
         One state a row.
-    order
-        The rows, group by group, shape (rows,).
-    starts
-        Where each group begins in ``order``, shape (groups,).
+    group
+        The group of each row, shape (rows,).
+    groups
+        How many there are; each has a row.
     """
-    sizes = np.diff(np.append(starts, len(order)))
+    functions, joined = bound.ufuncs, {}
+    for key in bound.fields if functions else ():
+        column = scatter(functions.get(key), states[key], group, bound.identity[key], groups)
+        if column is None:
+            break
+        joined[key] = column
+    return joined if len(joined) == len(bound.fields) else combine_pairwise(bound, states, group, groups)
+
+
+def scatter(function: Any, column: Column, group: Ints, identity: Column, groups: int) -> Column | None:
+    """A field of rows, joined in each group by a numpy function; None where that is not quick or not exact."""
+    if function is np.add and isinstance(column, Exact):
+        limbs = [np.zeros(groups, np.int64) for _ in column.limbs]
+        for limb, own in zip(limbs, column.limbs, strict=True):
+            np.add.at(limb, group, own)
+        return Exact(limbs)
+    if function is np.add and isinstance(column, Compensated) and loops is not None:
+        sums, lows = np.zeros((2, groups))
+        loops.add_pairs(*map(np.ascontiguousarray, (column.high, column.low, group)), sums, lows)
+        special = None
+        if column.special_values is not None:
+            special = np.zeros((groups, column.special_values.shape[1]))
+            np.add.at(special, group, column.special_values)
+        return Compensated(sums, lows, special)
+    if isinstance(column, np.ndarray) and (function in EXTREMES or (function is np.add and column.dtype.kind in "iu")):
+        joined = np.repeat(cast(NDArray[Any], identity), groups)
+        function.at(joined, group, column)
+        return joined
+    return None
+
+
+def combine_pairwise(bound: BoundAggregate, states: State, group: Ints, groups: int) -> State:
+    """As `combine_groups`: neighbours are combined, then neighbours of these, and so on."""
+    order = stable_order(group, groups)
+    sizes = np.bincount(group, minlength=groups)
+    starts = np.cumsum(sizes) - sizes
     result = take(states, order[starts])
     several = np.flatnonzero(sizes > 1)
     lengths = sizes[several]

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import itertools
+import math
 import random
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -133,23 +135,64 @@ def test_merging_twice_changes_nothing() -> None:
     assert stages.merge(asked, once.slice(0, 0)).num_rows == 0
 
 
-@pytest.mark.parametrize("piece", [1, 3])
-def test_merged_some_at_a_time(piece: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_have_places_or_are_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
     asked = query()
     made = pa.concat_tables([stages.accumulate(asked, part(number), number) for number in range(5)])
-    whole = stages.merge(asked, made)
-    monkeypatch.setattr(module, "MERGED_GROUPS", piece)
-    assert bits(stages.merge(asked, made).combine_chunks()) == bits(whole)
+    in_places = stages.merge(asked, made)
+    monkeypatch.setattr(module, "MAX_PLACES", 0)
+    assert bits(stages.merge(asked, made)) == bits(in_places)
 
 
-@given(st.lists(st.integers(1, 9), min_size=1, max_size=12))
-def test_combine_groups_keeps_order(sizes: list[int]) -> None:
+def test_what_is_merged_on_the_way_comes_before_what_follows() -> None:
+    asked = query()
+    made = [stages.accumulate(asked, part(number), number + 3) for number in range(6)]
+    early = stages.merge(asked, pa.concat_tables(made[:4]))
+    late = stages.merge(asked, pa.concat_tables(made[4:]))
+    columns = ["joined.state", "n.count", "first.value", "last.value"]
+    whole = stages.merge(asked, pa.concat_tables(made)).select(columns)
+    assert stages.merge(asked, pa.concat_tables([late, early])).select(columns).to_pydict() == whole.to_pydict()
+
+
+@given(st.lists(st.integers(1, 9), min_size=1, max_size=12), st.randoms())
+def test_groups_of_rows_are_combined_in_their_order(sizes: list[int], chance: random.Random) -> None:
     bound = BoundAggregate("s", Joined("x"), [pa.string()])
-    letters = [chr(65 + row) for row in range(sum(sizes))]
-    starts = np.cumsum([0, *sizes[:-1]])
-    reduced = combine_groups(bound, {"state": np.array(letters, object)}, np.arange(len(letters)), starts)
-    ends = np.cumsum(sizes)
-    assert reduced["state"].tolist() == ["".join(letters[a:b]) for a, b in zip(starts, ends, strict=True)]
+    group = [number for number, size in enumerate(sizes) for _ in range(size)]
+    chance.shuffle(group)
+    letters = [chr(65 + row) for row in range(len(group))]
+    calls = []
+    combine = bound.operation.combine
+    bound.operation.combine = lambda a, b: calls.append(1) or combine(a, b)  # type: ignore[method-assign, func-returns-value]
+    combined = combine_groups(bound, {"state": np.array(letters, object)}, np.array(group), len(sizes))
+    expected = [
+        "".join(letter for of, letter in zip(group, letters, strict=True) if of == n) for n in range(len(sizes))
+    ]
+    assert combined["state"].tolist() == expected
+    assert len(calls) == math.ceil(math.log2(max(sizes)))
+
+
+FLOATS = st.one_of(
+    st.floats(-1e280, 1e280), st.sampled_from([1e16, -1e16, 1.0, 1e300, -1e300, math.inf, -math.inf, math.nan])
+)
+
+
+@given(st.lists(st.tuples(st.integers(0, 4), FLOATS, st.integers(-(2**63), 2**63 - 1)), min_size=1, max_size=60))
+def test_states_of_built_in_operations_are_merged_exactly(rows: list[tuple[int, float, int]]) -> None:
+    schema = pa.schema({"t": pa.int64(), "x": pa.float64(), "i": pa.int64()})
+    outputs = {"sum": ff.Sum("x"), "least": ff.Min("i"), "most": ff.Max("i"), "mean": ff.Average("i"), "n": ff.Count()}
+    asked = bind(schema, time="t", by=[], window=ff.tumbling(1), outputs=outputs)
+    tables = [pa.Table.from_pylist([{"t": t, "x": x, "i": i}], schema) for t, x, i in rows]
+    made = pa.concat_tables([stages.accumulate(asked, table, rank) for rank, table in enumerate(tables)])
+    for found in stages.results(asked, made).to_pylist():
+        of = [row for row in rows if row[0] == found["window"]["start"]]
+        floats, integers = [x for _, x, _ in of], [i for *_, i in of]
+        assert (found["least"], found["most"], found["n"]) == (min(integers), max(integers), len(of))
+        assert found["mean"] == pytest.approx(float(Fraction(sum(integers), len(of))), rel=1e-15)
+        finite = all(map(math.isfinite, floats))
+        if finite:
+            expected = float(sum(map(Fraction, floats)))
+            assert found["sum"] == pytest.approx(expected, rel=1e-15, abs=1e-27 * max(map(abs, floats)))
+        else:
+            assert str(found["sum"]) == str(sum(x for x in floats if not math.isfinite(x)))
 
 
 def test_nulls_are_left_out_and_frames_without_values_have_the_identity() -> None:
