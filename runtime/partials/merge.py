@@ -145,7 +145,8 @@ def scatter(function: Any, column: Column, group: Ints, identity: Column, groups
         return Compensated(sums, lows, special)
     if isinstance(column, np.ndarray) and (function in EXTREMES or (function is np.add and column.dtype.kind in "iu")):
         joined = np.repeat(cast(NDArray[Any], identity), groups)
-        function.at(joined, group, column)
+        with np.errstate(all="ignore"):  # NaN is a value as any other
+            function.at(joined, group, column)
         return joined
     return None
 

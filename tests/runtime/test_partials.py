@@ -178,7 +178,14 @@ FLOATS = st.one_of(
 @given(st.lists(st.tuples(st.integers(0, 4), FLOATS, st.integers(-(2**63), 2**63 - 1)), min_size=1, max_size=60))
 def test_states_of_built_in_operations_are_merged_exactly(rows: list[tuple[int, float, int]]) -> None:
     schema = pa.schema({"t": pa.int64(), "x": pa.float64(), "i": pa.int64()})
-    outputs = {"sum": ff.Sum("x"), "least": ff.Min("i"), "most": ff.Max("i"), "mean": ff.Average("i"), "n": ff.Count()}
+    outputs = {
+        "sum": ff.Sum("x"),
+        "top": ff.Max("x"),
+        "least": ff.Min("i"),
+        "most": ff.Max("i"),
+        "mean": ff.Average("i"),
+        "n": ff.Count(),
+    }
     asked = bind(schema, time="t", by=[], window=ff.tumbling(1), outputs=outputs)
     tables = [pa.Table.from_pylist([{"t": t, "x": x, "i": i}], schema) for t, x, i in rows]
     made = pa.concat_tables([stages.accumulate(asked, table, rank) for rank, table in enumerate(tables)])
@@ -187,6 +194,8 @@ def test_states_of_built_in_operations_are_merged_exactly(rows: list[tuple[int, 
         floats, integers = [x for _, x, _ in of], [i for *_, i in of]
         assert (found["least"], found["most"], found["n"]) == (min(integers), max(integers), len(of))
         assert found["mean"] == pytest.approx(float(Fraction(sum(integers), len(of))), rel=1e-15)
+        top = math.nan if any(map(math.isnan, floats)) else max(floats)  # NaN is above all others
+        assert found["top"] == pytest.approx(top, rel=0, abs=0, nan_ok=True)
         finite = all(map(math.isfinite, floats))
         if finite:
             expected = float(sum(map(Fraction, floats)))
