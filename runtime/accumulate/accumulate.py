@@ -24,11 +24,11 @@ from ..columns.key_codes import (
     coded_or_plain,
     dictionary,
     edges,
+    groups_by_sorting,
     near,
     normalised,
     pack,
     plain,
-    stable_order,
 )
 from ..columns.malloc import raise_mmap_threshold
 from ..columns.ticks import drop_null_times, ends_of
@@ -247,17 +247,9 @@ def values_of(columns: Sequence[Coded], codes: Ints) -> list[Any]:
 def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
     """The groups of :func:`assign` by sorting, for any number of them."""
     codes, size = pack([(subtract(column.codes, column.least), column.count) for column in columns], rows)
-    order = stable_order(codes, size)
-    codes = codes[order]
-    new = np.empty(rows, bool)
-    new[:1] = True
-    np.not_equal(codes[1:], codes[:-1], out=new[1:])
-    index = np.empty(rows, np.intp)
-    index[order] = np.cumsum(new) - 1
-    starts = np.flatnonzero(new)
-    first = order[starts]
+    index, first, counts = groups_by_sorting(codes, size)
     values = [column.values(subtract(column.codes[first], column.least)) for column in columns]
-    return Groups(index, len(starts), np.diff(np.append(starts, rows)), values)
+    return Groups(index, len(first), counts, values)
 
 
 def code_numbers(codes: Ints, bounds: Sequence[int] | Ints | None = None) -> Coded:

@@ -195,3 +195,16 @@ def stable_order(codes: Ints, size: int) -> NDArray[np.intp]:
     both.sort(kind="stable" if runs * MIN_RUN <= len(codes) else None)
     both &= (1 << bits) - 1
     return both
+
+
+def groups_by_sorting(codes: Ints, size: int) -> tuple[Ints, Ints, Ints]:
+    """The group of each row, of equal codes below ``size``, and the first row and the number of rows of each group."""
+    order = stable_order(codes, size)
+    ordered = codes[order]
+    new = np.empty(len(codes), bool)
+    new[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    group = np.empty(len(codes), np.intp)
+    group[order] = np.cumsum(new) - 1
+    starts = np.flatnonzero(new)
+    return group, order[starts], np.diff(np.append(starts, len(codes)))

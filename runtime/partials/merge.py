@@ -13,18 +13,15 @@ from numpy.typing import NDArray
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
 from ...aggregators.numeric.native import loops
-from ...aggregators.states.fields import Column, Compensated, CompensatedField, Field
-from ...aggregators.states.limbs import Exact
+from ...aggregators.states.fields import Column, Compensated, CompensatedField, Field, Plain
+from ...aggregators.states.limbs import Exact, ExactField
 from ...aggregators.states.rows import replace_in_place, take
-from ..columns.key_codes import Ints, key_codes, one_array, pack, span, stable_order
+from ..columns.key_codes import Ints, groups_by_sorting, key_codes, one_array, pack, span, stable_order
 from ..plan.plan import BATCH_RANK, FRAME, UNTIL, Plan, state_columns
 from ..windows.from_table import Anchored
 
 MAX_PLACES = 4
 """Possible groups for each partial, at most, for which each has a place in an array; else partials are sorted."""
-
-EXTREMES = (np.minimum, np.maximum, np.fmin, np.fmax)
-"""Functions that numpy applies to places that repeat in some nanoseconds each; others take ten times as long."""
 
 
 @dataclass(frozen=True)
@@ -97,12 +94,8 @@ def groups_of(codes: Ints, size: int) -> tuple[Ints, Ints]:
         first = np.empty(np.count_nonzero(seen), np.int64)
         first[group[::-1]] = rows[::-1]  # where a group repeats, numpy keeps what is assigned last
         return group, first
-    order = stable_order(codes, size)
-    ordered = codes[order]
-    new = np.concatenate([[True], ordered[1:] != ordered[:-1]])[: len(codes)]
-    group = np.empty(len(codes), np.int64)
-    group[order] = np.cumsum(new) - 1
-    return group, order[new]
+    group, first, _ = groups_by_sorting(codes, size)
+    return group, first
 
 
 def combine_groups(bound: BoundAggregate, states: State, group: Ints, groups: int) -> State:
@@ -119,23 +112,25 @@ def combine_groups(bound: BoundAggregate, states: State, group: Ints, groups: in
     groups
         How many there are; each has a row.
     """
-    functions, joined = bound.ufuncs, {}
-    for key in bound.fields if functions else ():
-        column = scatter(functions.get(key), states[key], group, bound.identity[key], groups)
-        if column is None:
-            break
-        joined[key] = column
-    return joined if len(joined) == len(bound.fields) else combine_pairwise(bound, states, group, groups)
+    functions = bound.ufuncs
+    if not all(is_exact_sum(kind, functions.get(key)) for key, kind in bound.fields.items()):
+        return combine_pairwise(bound, states, group, groups)
+    if bound.compensated and loops is None:
+        return combine_pairwise(bound, states, group, groups)
+    return {key: sums_of_groups(column, group, groups) for key, column in states.items()}
 
 
-def scatter(function: Any, column: Column, group: Ints, identity: Column, groups: int) -> Column | None:
-    """A field of rows, joined in each group by a numpy function; None where that is not quick or not exact."""
-    if function is np.add and isinstance(column, Exact):
-        limbs = [np.zeros(groups, np.int64) for _ in column.limbs]
-        for limb, own in zip(limbs, column.limbs, strict=True):
-            np.add.at(limb, group, own)
-        return Exact(limbs)
-    if function is np.add and isinstance(column, Compensated) and loops is not None:
+def is_exact_sum(kind: Field, function: Any) -> bool:
+    """Whether a field is joined by a numpy function that sums it, and loses nothing."""
+    if isinstance(kind, Plain):
+        return function is np.add and kind.dtype.kind in "iu"
+    return function is np.add and isinstance(kind, (CompensatedField, ExactField))
+
+
+def sums_of_groups(column: Column, group: Ints, groups: int) -> Column:
+    """The sums of a field of :func:`is_exact_sum` in each group of rows, in the order of the rows."""
+    if isinstance(column, Compensated):
+        assert loops is not None
         sums, lows = np.zeros((2, groups))
         loops.add_pairs(*map(np.ascontiguousarray, (column.high, column.low, group)), sums, lows)
         special = None
@@ -143,12 +138,11 @@ def scatter(function: Any, column: Column, group: Ints, identity: Column, groups
             special = np.zeros((groups, column.special_values.shape[1]))
             np.add.at(special, group, column.special_values)
         return Compensated(sums, lows, special)
-    if isinstance(column, np.ndarray) and (function in EXTREMES or (function is np.add and column.dtype.kind in "iu")):
-        joined = np.repeat(cast(NDArray[Any], identity), groups)
-        with np.errstate(all="ignore"):  # NaN is a value as any other
-            function.at(joined, group, column)
-        return joined
-    return None
+    if isinstance(column, Exact):
+        return Exact([cast(Ints, sums_of_groups(limb, group, groups)) for limb in column.limbs])
+    summed = np.zeros(groups, cast(NDArray[Any], column).dtype)
+    np.add.at(summed, group, cast(NDArray[Any], column))
+    return summed
 
 
 def combine_pairwise(bound: BoundAggregate, states: State, group: Ints, groups: int) -> State:

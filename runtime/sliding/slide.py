@@ -22,9 +22,10 @@ from numpy.typing import NDArray
 
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
-from ...aggregators.states.fields import Column, Compensated, CompensatedField, Field, Plain
-from ...aggregators.states.limbs import Exact, ExactField
+from ...aggregators.states.fields import Column, Compensated, Field, Plain
+from ...aggregators.states.limbs import Exact
 from ...aggregators.states.rows import join, replace, take
+from ..partials.merge import is_exact_sum
 from ..plan.plan import Plan
 from .block_scan import MIN_WINDOWS, SideBySide, by_stacks_side_by_side, has_columns, side_by_side
 from .prefix_sums import float_sums, int_sums
@@ -151,9 +152,7 @@ def has_kernels(operation: BoundAggregate) -> bool:
 
 
 def _has_kernel(kind: Field, function: Any) -> bool:
-    if isinstance(kind, Plain):
-        return function in IDEMPOTENT or (function is np.add and kind.dtype.kind in "iu")
-    return function is np.add and isinstance(kind, (CompensatedField, ExactField))
+    return is_exact_sum(kind, function) or (isinstance(kind, Plain) and function in IDEMPOTENT)
 
 
 def by_kernels(
