@@ -28,14 +28,20 @@ test: $(VENV)/has-test
 	wait $$others; without=$$?; \
 	cat $(VENV)/tests-without-spark; exit $$((with || without))
 
+SIDE_BY_SIDE := -n 2 -p no:benchmark
 THOROUGH := tests/test_properties.py tests/test_windows_random.py tests/aggregators/test_every_operation.py tests/aggregators/test_laws.py
 
 # Spark on the Java of the extra is among the slow tests. Properties get more examples here than in `make test`, and
-# those that take longest all of theirs.
+# those that take longest all of theirs. What needs Spark is in one process, the rest in two beside it.
 slow: $(VENV)/has-test $(VENV)/has-java
-	@$(BIN)/pytest -m slow
-	@HYPOTHESIS_PROFILE=more $(BIN)/pytest -m "hypothesis and not slow" $(addprefix --ignore=,$(THOROUGH))
-	@HYPOTHESIS_PROFILE=thorough $(BIN)/pytest -m "not slow" $(THOROUGH)
+	@( ok=0; \
+	$(BIN)/pytest $(SIDE_BY_SIDE) -m "slow and not spark" || ok=1; \
+	HYPOTHESIS_PROFILE=more $(BIN)/pytest $(SIDE_BY_SIDE) -m "hypothesis and not slow and not spark" $(addprefix --ignore=,$(THOROUGH)) || ok=1; \
+	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow and not spark" $(THOROUGH) || ok=1; \
+	exit $$ok ) >$(VENV)/slow-without-spark 2>&1 & others=$$!; \
+	HYPOTHESIS_PROFILE=more $(BIN)/pytest -m "spark and (slow or hypothesis)"; with=$$?; \
+	wait $$others; without=$$?; \
+	cat $(VENV)/slow-without-spark; exit $$((with || without))
 
 # The oldest packages that pyproject.toml allows: all that needs no Spark, with few examples of each property, beside a
 # few tests that do.
@@ -43,7 +49,7 @@ minima: $(MINIMA)/made
 	@rm -rf build
 	@$(UV) pip install --quiet --python $(MINIMA)/bin/python --no-deps --reinstall-package framefold .
 	@rm -rf build
-	@HYPOTHESIS_PROFILE=few $(MINIMA)/bin/python -m pytest -m "not slow and not spark" >$(MINIMA)/tests 2>&1 & others=$$!; \
+	@HYPOTHESIS_PROFILE=few $(MINIMA)/bin/python -m pytest $(SIDE_BY_SIDE) -m "not slow and not spark" >$(MINIMA)/tests 2>&1 & others=$$!; \
 	$(MINIMA)/bin/python -m pytest -m minima; with=$$?; \
 	wait $$others; without=$$?; \
 	cat $(MINIMA)/tests; exit $$((with || without))
