@@ -29,7 +29,7 @@ for inherited in (
 # A slow machine is no failure. In CI examples are the same ones each time, so that a red run can be run again;
 # HYPOTHESIS_PROFILE asks for more of them, "more" or "thorough", or for "few".
 in_ci = bool(os.environ.get("CI"))
-hypothesis.settings.register_profile("dev", deadline=None, max_examples=60, derandomize=in_ci)
+hypothesis.settings.register_profile("dev", deadline=None, max_examples=40, derandomize=in_ci)
 hypothesis.settings.register_profile("few", deadline=None, max_examples=10, derandomize=in_ci)
 # CI has a fixed budget: the same examples would not find more each time, so a quarter of a thorough run is enough.
 hypothesis.settings.register_profile("more", deadline=None, max_examples=80 if in_ci else 100, derandomize=in_ci)

@@ -399,8 +399,16 @@ def test_mistakes_are_found_before_spark_starts(folder: Path) -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True).returncode == 2
 
 
-@pytest.mark.parametrize("events", ["e.parquet", "e.csv", "e.jsonl", "e.arrow"])
-@pytest.mark.parametrize("combine", ["driver", "executors"])
+@pytest.mark.parametrize(
+    ("events", "combine"),
+    [
+        ("e.parquet", "driver"),
+        ("e.parquet", "executors"),
+        ("e.csv", "driver"),
+        ("e.jsonl", "executors"),
+        ("e.arrow", "driver"),
+    ],
+)
 @pytest.mark.usefixtures("spark")
 def test_spark_gives_the_same_windows(
     events: str, combine: str, folder: Path, tmp_path: Path, expected: list[tuple[Any, ...]]

@@ -306,6 +306,7 @@ class Noted(ff.AggregateOperation):
         return a["x"]
 
 
+@pytest.mark.slow
 def test_no_task_holds_a_key(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """300,000 rows of one key, half of them of one time: nowhere are there more than an eighth of them."""
     monkeypatch.setattr(row_blocks, "WIDTH", 1 << 12)
