@@ -9,6 +9,7 @@ from __future__ import annotations
 import itertools
 import os
 import sys
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
@@ -22,7 +23,10 @@ if TYPE_CHECKING:
     import pyarrow.parquet as pq
 
 MIN_ROWS = 1 << 19
-"""The fewest rows of files that are worth the time of importing Polars."""
+"""The rows of files, one or several, that are worth the time of importing Polars."""
+
+rows_of_files: Counter[str] = Counter()
+"""The rows that this process has read so far, under ``"read"``: a task may read many small files."""
 
 NUMBERS = frozenset(
     map(str, [*(pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64())])
@@ -109,7 +113,10 @@ def _numbers(
     Polars cannot read pyarrow can, or says why it cannot.
     """
     metadata, schema = file.metadata, file.schema_arrow
-    if path is None or not portions or metadata.num_rows < MIN_ROWS or (pl := polars()) is None:
+    rows_of_files["read"] += sum(counts[number] for portion in portions for number in portion)
+    if path is None or not portions or max(metadata.num_rows, rows_of_files["read"]) < MIN_ROWS:
+        return
+    if (pl := polars()) is None:
         return
     leaves = {metadata.schema.column(at).path: at for at in range(metadata.num_columns)}
     chosen = []

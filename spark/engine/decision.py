@@ -33,6 +33,9 @@ class Decision:
         What events are shuffled and sorted by before tasks accumulate them; None where their order does not matter.
     combine, limit
         Where partials are merged and slid: ``"auto"`` is the driver up to ``limit`` partials, and else the executors.
+    in_rounds
+        Whether tasks may merge the partials of others before they come to the driver, where there are too many of them
+        for it. Not where order matters, nor where Spark SQL accumulates: there is one of each key and frame then.
     blocks
         The plan of partials in blocks of rows, by which executors slide; None where they slide by keys.
     """
@@ -42,6 +45,7 @@ class Decision:
     sort: Literal["rows", "time"] | None
     combine: str
     limit: int
+    in_rounds: bool
     blocks: Plan | None
 
 
@@ -54,12 +58,14 @@ def decide(plan: Plan, options: Options, read: Choice | None = None) -> Decision
         If Spark SQL is to accumulate, and cannot.
     """
     sort: Literal["rows", "time"] | None = "rows" if plan.in_rows else "time" if plan.ordered else None
+    accumulate = accumulator(plan, options, read)
     return Decision(
         read,
-        accumulator(plan, options, read),
+        accumulate,
         sort,
         options.combine,
         options.max_driver_partials,
+        sort is None and accumulate.by == "tasks",
         in_blocks(plan) if plan.in_rows else None,
     )
 

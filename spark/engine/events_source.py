@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import weakref
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
-from ...runtime.partials.merge import Partials
+from ...runtime.partials.merge import Partials, merge
+from ...runtime.plan.plan import Plan
 from ..convert.names import column
 from ..convert.partials_codec import from_ipc
 from ..input import row_numbers
@@ -22,8 +25,13 @@ from . import tasks
 from .decision import Decision
 from .source import PartialRows
 
-BLOBS = t.StructType([t.StructField("rows", t.LongType()), t.StructField("ipc", t.BinaryType())])
-"""Partials sent to the driver: their number, and an Arrow IPC stream of them."""
+BLOBS = t.StructType(
+    [t.StructField("task", t.IntegerType()), t.StructField("rows", t.LongType()), t.StructField("ipc", t.BinaryType())]
+)
+"""Partials of a task: its number, how many they are, and an Arrow IPC stream of them."""
+
+PENDING_BYTES = 128 << 20
+"""The partials that the driver unpacks before it merges them; those that are merged come on top."""
 
 
 class EventsSource:
@@ -32,7 +40,7 @@ class EventsSource:
     def __init__(self, df: DataFrame, job: tasks.Job, decision: Decision) -> None:
         # Under plain names: mapInArrow looks columns up by name, and fails at a dot in one.
         self.events = df.select([column(name).alias(f"c{at}") for at, name in enumerate(job.plan.columns)])
-        self.job, self.sort = job, decision.sort
+        self.job, self.sort, self.in_rounds = job, decision.sort, decision.in_rounds
         self.blobs: DataFrame | None = None
         self.persisted: list[DataFrame] = []
 
@@ -43,9 +51,7 @@ class EventsSource:
             # Persisted and not checkpointed: a local checkpoint drops its lineage, so that a lost executor fails the
             # query, while a persisted partition is computed again.
             self.blobs = blobs = self._persist(blobs)
-            if sum(blobs.select("rows").toArrow().column("rows").to_pylist()) > limit:
-                return None
-        return Partials(from_ipc(blobs.toArrow(), self.job.plan.partials_schema))
+        return collect(blobs, self.job, limit, self.in_rounds)
 
     def distribute(self) -> PartialRows:
         if self.blobs is None:
@@ -58,10 +64,7 @@ class EventsSource:
 
     def release(self, result: DataFrame | None) -> None:
         for df in self.persisted:
-            if result is None or self.sort == "rows":  # a checkpoint is read
-                df.unpersist()
-            else:
-                weakref.finalize(result, unpersist, df).atexit = False
+            release(df, None if self.sort == "rows" else result)  # of rows a checkpoint is read
 
     def _persist(self, df: DataFrame) -> DataFrame:
         self.persisted.append(df.persist())
@@ -89,6 +92,75 @@ class EventsSource:
 
     def _names(self, columns: Sequence[str]) -> list[str]:
         return [f"c{self.job.plan.columns.index(name)}" for name in columns]
+
+
+def collect(blobs: DataFrame, job: tasks.Job, limit: int | None, in_rounds: bool) -> Partials | None:
+    """The partials of tasks on the driver; None where there are more than ``limit``.
+
+    Parameters
+    ----------
+    blobs
+        Of :data:`BLOBS`; persisted, where there is a limit.
+    job
+        Of the tasks.
+    limit
+        The most partials that come to the driver.
+    in_rounds
+        Whether other tasks may merge partials of several tasks first, where there are more than ``limit``: their order
+        then does not matter.
+    """
+    if limit is None:
+        return merged(job.plan, blobs.toArrow())
+    counts = blobs.groupBy("task").agg(f.sum("rows").alias("rows")).toArrow().column("rows").to_pylist()
+    if sum(counts) <= limit:
+        return merged(job.plan, blobs.toArrow())
+    count = tasks_that_merge(len(counts), max(counts), limit) if in_rounds else 0
+    if not count:
+        return None
+    found = stage(blobs.coalesce(count), tasks.merge_blobs, job, limit // count, schema=BLOBS).toArrow()
+    return None if found.column("ipc").null_count else merged(job.plan, found)
+
+
+def tasks_that_merge(count: int, most: int, limit: int) -> int:
+    """The number of tasks that merge partials of others before the driver does; 0 where it would remain with too many.
+
+    The square root, so that the driver has about as many to merge as each of them; fewer where partials are many.
+
+    Parameters
+    ----------
+    count
+        The number of tasks that have partials.
+    most
+        The most partials of one of them. Merging leaves at least as many; twice as many where a task lacks half of all
+        keys and frames.
+    limit
+        The most partials that come to the driver.
+
+    Examples
+    --------
+    >>> tasks_that_merge(200, 144_000, 5_000_000), tasks_that_merge(200, 3_000_000, 5_000_000)
+    (15, 0)
+    """
+    return min(math.ceil(math.sqrt(count)), limit // (2 * most), count // 2)
+
+
+def merged(plan: Plan, blobs: pa.Table) -> Partials:
+    """The partials in blobs, merged as they are unpacked: as many bytes at a time as are merged already, or more."""
+    held, pending = [Partials(plan.partials_schema.empty_table())], 0
+    for batch in blobs.to_batches(max_chunksize=1):
+        held.append(Partials(from_ipc(batch, plan.partials_schema)))
+        pending += held[-1].table.nbytes
+        if pending > max(PENDING_BYTES, held[0].table.nbytes):
+            held, pending = [merge(plan, held)], 0
+    return merge(plan, held)
+
+
+def release(df: DataFrame, result: DataFrame | None) -> None:
+    """Unpersist a DataFrame: now, or once nobody has the result any more that reads it."""
+    if result is None:
+        df.unpersist()
+    else:
+        weakref.finalize(result, unpersist, df).atexit = False
 
 
 def unpersist(df: DataFrame) -> None:

@@ -10,7 +10,8 @@ from .decision import Decision
 def stages(plan: Plan, decision: Decision) -> list[tuple[str, str]]:
     """Pairs of a stage and who does it where, and why."""
     driver, executors = "on the driver, all keys at once", gathered(plan, decision)
-    few = f"if there are at most {decision.limit:,} partials"
+    rounds = ", or so few once tasks have merged those of several others" if decision.in_rounds else ""
+    few = f"if there are at most {decision.limit:,} partials{rounds}"
     combine = {
         "driver": f"{driver}: combine='driver'",
         "executors": f"{executors}, lazily: combine='executors'",

@@ -25,8 +25,12 @@ from ..convert.partials_codec import PartialsCodec, batches, from_ipc, to_ipc
 from ..convert.types import arrow_schema, cast_to
 from ..input.row_numbers import Offsets, begins, filled, partition_id, with_row_numbers
 
-HELD_ROWS, HELD_BYTES = 1 << 18, 64 << 20
-"""The partials that a task holds before it merges them, and emits them if many are left."""
+HELD_BYTES = 64 << 20
+"""The partials that a task holds before it merges them, and emits them if many are left. Bytes and not rows: partials
+of events in no order are many in each portion, and merging them with those of the next portions makes them few."""
+
+MERGED_ROWS = 1 << 18
+"""The sorted partials that are merged together after a shuffle."""
 
 BLOB_ROWS = 1 << 16
 """The partials in one IPC blob."""
@@ -77,26 +81,26 @@ def accumulate_to_ipc(job: Job, limit: int | None, rows: Iterator[pa.RecordBatch
 
     A task with more than ``limit`` partials ends with a null.
     """
-    count = 0
-    for partials in _accumulated(job, rows):
-        count += len(partials)
-        if limit is not None and count > limit:
-            yield pa.RecordBatch.from_pydict({"rows": [count], "ipc": pa.array([None], pa.binary())})
-            return
-        for start in range(0, len(partials), BLOB_ROWS):
-            some = partials.table.slice(start, BLOB_ROWS)
-            yield pa.RecordBatch.from_pydict({"rows": [len(some)], "ipc": [to_ipc(some)]})
+    yield from _blobs(_accumulated(job, rows), limit)
+
+
+def merge_blobs(job: Job, limit: int, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """IPC blobs of several tasks to fewer, with one partial for each (key, frame) in them, if these are not many.
+
+    A task with more than ``limit`` partials ends with a null.
+    """
+    yield from _blobs(_merged(job.plan, _unpacked(job, rows)), limit)
 
 
 def from_blobs(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """IPC blobs to rows that Spark can shuffle."""
-    yield from _rows(job, (Partials(from_ipc(batch, job.plan.partials_schema)) for batch in rows))
+    yield from _rows(job, _unpacked(job, rows))
 
 
 def merge(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Partials sorted by key, frame and batch rank to one for each (key, frame)."""
     codec = job.codec
-    for some in _cut(rows, columns=codec.keys + 1, enough=HELD_ROWS):
+    for some in _cut(rows, columns=codec.keys + 1, enough=MERGED_ROWS):
         yield from codec.encode(merge_partials(job.shuffled, Partials(codec.decode(some))).table)
 
 
@@ -113,9 +117,8 @@ def slide_sql(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
 
 def slide_blobs(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """IPC blobs, each of whole keys, to results."""
-    for batch in rows:
-        for start in range(len(batch)):
-            yield from _results(job, job.plan, Partials(from_ipc(batch.slice(start, 1), job.plan.partials_schema)))
+    for partials in _unpacked(job, rows):
+        yield from _results(job, job.plan, partials)
 
 
 def _slide(
@@ -146,6 +149,32 @@ def _accumulated(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[Partials]
     yield from _merged(plan, in_portions(accumulated, filled(rows)))
 
 
+def _unpacked(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[Partials]:
+    """The partials in IPC blobs, blob by blob."""
+    for batch in rows:
+        for start in range(len(batch)):
+            yield Partials(from_ipc(batch.slice(start, 1), job.plan.partials_schema))
+
+
+def _blobs(several: Iterable[Partials], limit: int | None) -> Iterator[pa.RecordBatch]:
+    """Partials in IPC blobs; beyond ``limit`` a null ends them."""
+    count, number = 0, pa.array([partition_id()], pa.int32())
+
+    def blob(rows: int, ipc: bytes | None) -> pa.RecordBatch:
+        return pa.RecordBatch.from_arrays(
+            [number, pa.array([rows]), pa.array([ipc], pa.binary())], ["task", "rows", "ipc"]
+        )
+
+    for partials in several:
+        count += len(partials)
+        if limit is not None and count > limit:
+            yield blob(count, None)
+            return
+        for start in range(0, len(partials), BLOB_ROWS):
+            some = partials.table.slice(start, BLOB_ROWS)
+            yield blob(len(some), to_ipc(some))
+
+
 def _rows(job: Job, several: Iterable[Partials]) -> Iterator[pa.RecordBatch]:
     """Partials as rows to shuffle, once for each block that needs them."""
     for partials in several:
@@ -157,20 +186,16 @@ def _merged(plan: Plan, several: Iterable[Partials]) -> Iterator[Partials]:
     held: list[Partials] = []
     for partials in several:
         held.append(partials)
-        if _beyond(held, HELD_ROWS, HELD_BYTES):
+        if sum(each.table.nbytes for each in held) > HELD_BYTES:
             merged = merge_partials(plan, held) if len(held) > 1 else partials
-            # Half, so that merging happens once for half the limit of new rows and not each time.
-            if _beyond([merged], HELD_ROWS // 2, HELD_BYTES // 2):
+            # Half, so that merging happens once for half the limit of new bytes and not each time.
+            if merged.table.nbytes > HELD_BYTES // 2:
                 yield merged
                 held = []
             else:
                 held = [merged]
     if held:
         yield merge_partials(plan, held) if len(held) > 1 else held[0]
-
-
-def _beyond(held: list[Partials], rows: int, size: int) -> bool:
-    return bool(sum(map(len, held)) > rows or sum(partials.table.nbytes for partials in held) > size)
 
 
 def _cut(rows: Iterable[pa.RecordBatch], columns: int, enough: int) -> Iterator[list[pa.RecordBatch]]:

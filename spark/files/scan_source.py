@@ -6,13 +6,15 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
 from ...runtime.partials.merge import Partials
-from ..convert.partials_codec import from_ipc
 from ..engine import tasks
-from ..engine.events_source import BLOBS
+from ..engine.events_source import BLOBS, collect, merged, release
 from ..engine.source import PartialRows
 from ..session.packaging import Task, stage
 from . import task_reader
 from .scan import ReadPlan, Scan
+
+MIN_SHARE = 1 << 17
+"""The partials that each task may send at least; where tasks are so many that they may not, all are counted first."""
 
 
 class ScanSource:
@@ -21,21 +23,31 @@ class ScanSource:
     def __init__(self, scan: Scan, job: tasks.Job) -> None:
         self.spark, self.job = scan.spark, job
         self.read_plan = scan.read_plan(job.plan.columns).with_dictionaries(job.plan.by)
+        self.blobs: DataFrame | None = None
 
     def collect(self, limit: int | None) -> Partials | None:
-        # Each task has its share, and sends a null if it has more: counting first would be another job.
+        # A few tasks have a share each, and send a null if they have more: counting first would be another job.
         share = None if limit is None else limit // max(1, len(self.read_plan.tasks))
-        function = task_reader.accumulate_to_ipc
-        found = read_by_tasks(self.spark, function, self.read_plan, self.job, share, schema=BLOBS).toArrow()
-        return None if found.column("ipc").null_count else Partials(from_ipc(found, self.job.plan.partials_schema))
+        function, many = task_reader.accumulate_to_ipc, share is not None and share < MIN_SHARE
+        share = None if many else share
+        blobs = read_by_tasks(self.spark, function, self.read_plan, self.job, share, schema=BLOBS)
+        if many:
+            self.blobs = blobs = blobs.persist()
+            return collect(blobs, self.job, limit, in_rounds=True)
+        found = blobs.toArrow()
+        return None if found.column("ipc").null_count else merged(self.job.plan, found)
 
     def distribute(self) -> PartialRows:
         schema = self.job.codec.spark_schema
-        df = read_by_tasks(self.spark, task_reader.accumulate, self.read_plan, self.job, schema=schema)
+        if self.blobs is None:
+            df = read_by_tasks(self.spark, task_reader.accumulate, self.read_plan, self.job, schema=schema)
+        else:
+            df = stage(self.blobs, tasks.from_blobs, self.job, schema=schema)
         return PartialRows(df, tasks.slide, ("frame", "batch_rank"))
 
     def release(self, result: DataFrame | None) -> None:
-        pass
+        if self.blobs is not None:
+            release(self.blobs, result)
 
 
 def read_by_tasks(

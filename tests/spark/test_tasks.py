@@ -58,7 +58,8 @@ def test_bounds_change_nothing(by: list[str], bound: int, monkeypatch: pytest.Mo
     for room, name in (
         (arrow, "PORTION_ROWS"),
         (arrow, "MAX_PORTION_ROWS"),
-        (tasks, "HELD_ROWS"),
+        (tasks, "HELD_BYTES"),
+        (tasks, "MERGED_ROWS"),
         (tasks, "SLID_ROWS"),
     ):
         monkeypatch.setattr(room, name, bound)
@@ -74,11 +75,24 @@ def test_parts_rise_with_the_input(monkeypatch: pytest.MonkeyPatch) -> None:
     table = events(100, 3)
     monkeypatch.setattr(arrow, "PORTION_ROWS", 10)
     monkeypatch.setattr(arrow, "MAX_PORTION_ROWS", 10)
-    monkeypatch.setattr(tasks, "HELD_ROWS", 1)
+    monkeypatch.setattr(tasks, "HELD_BYTES", 1)
     parts = [
         part for batch in tasks.accumulate(job(table.schema, ["k"]), sliced(table, 10)) for part in batch["batch_rank"]
     ]
     assert [part.as_py() for part in parts] == sorted(part.as_py() for part in parts)
+
+
+def test_partials_of_events_in_no_order_are_kept_and_added_to(monkeypatch: pytest.MonkeyPatch) -> None:
+    table = events(3_000, 20)
+    monkeypatch.setattr(arrow, "PORTION_ROWS", 300)
+    monkeypatch.setattr(arrow, "MAX_PORTION_ROWS", 300)
+    work = job(table.schema, ["k"])
+    different = len(stages.merge(work.plan, stages.accumulate(work.plan, table, 0)))
+    size = sum(batch.nbytes for batch in tasks.accumulate(work, sliced(table, 300)))
+    for bound, most in ((3 * size, different), (size // 10, 3_000)):
+        monkeypatch.setattr(tasks, "HELD_BYTES", bound)
+        found = sum(len(batch) for batch in tasks.accumulate(work, sliced(table, 300)))
+        assert found == different if bound > size else different < found <= most
 
 
 @pytest.mark.parametrize("condition", [None, pc.field("x") >= 0], ids=["all", "some"])
