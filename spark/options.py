@@ -25,7 +25,8 @@ class Options:
         there if they take at most 256 MiB, and from tasks to which it sends the partials if those take less; else
         executors do both.
     max_driver_partials
-        The most partials, one for each (key, frame) and task, that ``"auto"`` takes to the driver.
+        The most partials, one for each (key, frame) and task, that ``"auto"`` takes to the driver. Where there are
+        more, other tasks may merge those of several tasks first, and have at most as many left.
     accumulate
         ``"spark"``: Spark SQL accumulates, and only partials come to Python; an error where it cannot. ``"python"``:
         tasks accumulate, in mapInArrow or where they read files. ``"auto"``: tasks for files, and for DataFrames Spark

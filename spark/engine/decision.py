@@ -35,7 +35,8 @@ class Decision:
         Where partials are merged and slid: ``"auto"`` is the driver up to ``limit`` partials, and else the executors.
     in_rounds
         Whether tasks may merge the partials of others before they come to the driver, where there are too many of them
-        for it. Not where order matters, nor where Spark SQL accumulates: there is one of each key and frame then.
+        for it. Not where events are sorted first, so that few tasks have the same key and frame, nor where Spark SQL
+        accumulates, so that there is one of each.
     blocks
         The plan of partials in blocks of rows, by which executors slide; None where they slide by keys.
     """

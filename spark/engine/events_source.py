@@ -26,9 +26,10 @@ from .decision import Decision
 from .source import PartialRows
 
 BLOBS = t.StructType(
-    [t.StructField("task", t.IntegerType()), t.StructField("rows", t.LongType()), t.StructField("ipc", t.BinaryType())]
+    [t.StructField("place", t.LongType()), t.StructField("rows", t.LongType()), t.StructField("ipc", t.BinaryType())]
 )
-"""Partials of a task: its number, how many they are, and an Arrow IPC stream of them."""
+"""Partials of a task: its number in the upper half of a place that rises with their batch ranks, how many they are, and
+an Arrow IPC stream of them."""
 
 PENDING_BYTES = 128 << 20
 """The partials that the driver unpacks before it merges them; those that are merged come on top."""
@@ -106,18 +107,20 @@ def collect(blobs: DataFrame, job: tasks.Job, limit: int | None, in_rounds: bool
     limit
         The most partials that come to the driver.
     in_rounds
-        Whether other tasks may merge partials of several tasks first, where there are more than ``limit``: their order
-        then does not matter.
+        Whether other tasks may merge partials of several tasks first, where there are more than ``limit``.
     """
     if limit is None:
         return merged(job.plan, blobs.toArrow())
-    counts = blobs.groupBy("task").agg(f.sum("rows").alias("rows")).toArrow().column("rows").to_pylist()
+    counts = (
+        blobs.groupBy(f.shiftright("place", 32)).agg(f.sum("rows").alias("rows")).toArrow().column("rows").to_pylist()
+    )
     if sum(counts) <= limit:
         return merged(job.plan, blobs.toArrow())
     count = tasks_that_merge(len(counts), max(counts), limit) if in_rounds else 0
     if not count:
         return None
-    found = stage(blobs.coalesce(count), tasks.merge_blobs, job, limit // count, schema=BLOBS).toArrow()
+    ranges = blobs.repartitionByRange(count, "place").sortWithinPartitions("place")  # in the order of their batches
+    found = stage(ranges, tasks.merge_blobs, job, limit // count, schema=BLOBS).toArrow()
     return None if found.column("ipc").null_count else merged(job.plan, found)
 
 

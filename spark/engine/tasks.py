@@ -85,7 +85,7 @@ def accumulate_to_ipc(job: Job, limit: int | None, rows: Iterator[pa.RecordBatch
 
 
 def merge_blobs(job: Job, limit: int, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """IPC blobs of several tasks to fewer, with one partial for each (key, frame) in them, if these are not many.
+    """IPC blobs of several tasks, sorted by place, to fewer: those of one (key, frame) are merged.
 
     A task with more than ``limit`` partials ends with a null.
     """
@@ -158,12 +158,11 @@ def _unpacked(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[Partials]:
 
 def _blobs(several: Iterable[Partials], limit: int | None) -> Iterator[pa.RecordBatch]:
     """Partials in IPC blobs; beyond ``limit`` a null ends them."""
-    count, number = 0, pa.array([partition_id()], pa.int32())
+    count, places = 0, itertools.count(partition_id() << 32)
 
     def blob(rows: int, ipc: bytes | None) -> pa.RecordBatch:
-        return pa.RecordBatch.from_arrays(
-            [number, pa.array([rows]), pa.array([ipc], pa.binary())], ["task", "rows", "ipc"]
-        )
+        columns = [pa.array([next(places)]), pa.array([rows]), pa.array([ipc], pa.binary())]
+        return pa.RecordBatch.from_arrays(columns, ["place", "rows", "ipc"])
 
     for partials in several:
         count += len(partials)

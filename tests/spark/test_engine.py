@@ -22,7 +22,7 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 from framefold.runtime.partials.merge import Partials
-from framefold.spark.engine import driver
+from framefold.spark.engine import driver, events_source
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -222,6 +222,31 @@ def test_auto_goes_by_the_count(df: DataFrame, monkeypatch: pytest.MonkeyPatch) 
     with pytest.raises(ff.EngineError, match="take more than the 0 MiB that combine='driver' makes on the driver"):
         events.options(combine="driver").aggregate(n=ff.Count())
     assert results[0] == results[1] == results[2] == results[3]
+
+
+def test_tasks_merge_the_partials_of_many_others(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    taken: list[int] = []
+    real = events_source.tasks_that_merge
+    monkeypatch.setattr(events_source, "tasks_that_merge", lambda *of: (taken.append(real(*of)), taken[-1])[1])
+    odd = "case id % 97 when 0 then null when 1 then double('nan') when 2 then -0.0d when 3 then 1e300"
+    df = spark.range(0, 4_000, 1, 40).selectExpr(
+        "id % 20 as t", "id div 20 % 2 as k", f"{odd} when 4 then -1e299 else id / 7 end as x"
+    )
+    events = ff.events(df, time="t", by="k").window(ff.sliding(5, every=1))
+    outputs = {"x": ff.Sum("x"), "v": ff.Variance("x"), "most": ff.Max("x"), "d": ff.CountDistinct("x")}
+    outputs |= {"first": ff.First("x"), "last": ff.Last("x")}  # of events at one time: by the order of the tasks
+    expected = rows(events.options(combine="driver", accumulate="python").aggregate(**outputs))
+    for limit in (10, 200, 10_000):  # 40 partials are left of 1,600
+        choices = {"max_driver_partials": limit, "accumulate": "python"}
+        result = events.options(**choices).aggregate(**outputs)
+        assert (result in driver.COMPUTED, rows(result)) == (limit > 10, expected), limit
+    assert taken == [0, 2]
+    monkeypatch.setattr(events_source, "PENDING_BYTES", 100)
+    assert rows(events.options(combine="driver", accumulate="python").aggregate(**outputs)) == expected
+    assert real(40, 40, 1_600) == 7
+    last = ff.events(df, time="t", by="k").options(accumulate="python")
+    assert "merged those of several" in str(last.window(ff.tumbling(5)).explain(n=ff.Count()))
+    assert "merged those of several" not in str(last.window(ff.last_rows(2)).explain(n=ff.Count()))
 
 
 @pytest.mark.parametrize("accumulate", ["spark", "python"])
