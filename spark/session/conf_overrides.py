@@ -22,9 +22,9 @@ BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 TASK_ROWS, TASK_BYTES = 1 << 17, 16 << 20
 
 FASTER_GROUPING = {
-    # A task's groups go into a table of Java longs first, of 65,536 rows by default; further ones are slower. 2^18 rows
-    # are 2 MB for each task.
-    "spark.sql.codegen.aggregate.fastHashMap.capacityBit": "18",
+    # By default a task looks for each group in a table of 65,536 rows first, and in the one that has room for all only
+    # where that is full: two searches, and neither table stays in the cache.
+    "spark.sql.codegen.aggregate.map.twolevel.enabled": "false",
     # By default 200, for each of which a task opens a file. From 201 on it sorts and writes one; Spark joins
     # small ones.
     "spark.sql.shuffle.partitions": "201",

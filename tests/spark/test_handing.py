@@ -24,7 +24,7 @@ from framefold.spark.session.conf_overrides import (
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-NAME = "spark.sql.codegen.aggregate.fastHashMap.capacityBit"
+NAME = "spark.sql.codegen.aggregate.map.twolevel.enabled"
 TASKS = "spark.sql.shuffle.partitions"
 
 
@@ -40,11 +40,11 @@ def test_settings_last_as_long_as_the_last_query_that_needs_them(spark: SparkSes
 
 
 def test_what_a_user_has_set_stays(spark: SparkSession) -> None:
-    spark.conf.set(NAME, "17")
+    spark.conf.set(NAME, "true")
     try:
         with conf_overrides(spark, FASTER_GROUPING):
-            assert spark.conf.get(NAME) == "17"
-        assert spark.conf.get(NAME) == "17"
+            assert spark.conf.get(NAME) == "true"
+        assert spark.conf.get(NAME) == "true"
     finally:
         spark.conf.unset(NAME)
 
