@@ -157,6 +157,10 @@ class BoundAggregate:
         """States joined element by element, the left ones earlier."""
         return self._join("combine", self.operation.combine, a, b)
 
+    def combine_groups(self, states: State, group: Index, groups: int) -> State | None:
+        """The states of each group of rows combined, in the order of the rows; None where only ``combine`` can."""
+        return None if self.untrusted else self.operation.combine_groups(states, group, groups)
+
     def combine_locked(self, a: State, b: State) -> State:
         """:meth:`combine` of read-only columns within ``np.errstate``; the caller sees to both, once for many calls."""
         states: State = self._call("combine", self.operation.combine, a, b)

@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self, TypeAlias
 import pyarrow as pa
 
 from ..errors import OperationError, QueryError
+from ..states.arrays import Index
 from ..states.fields import field
 from .frames import Frames, Values
 from .sql_spec import PLACEHOLDER, SqlSpec, by_field
@@ -202,6 +203,10 @@ class AggregateOperation(Operation):
     def combine(self, a: State, b: State) -> State:
         """Two states to one; ``a`` is the earlier."""
         raise OperationError(f"{type(self).__name__} has no combine: write combine(self, a, b)")
+
+    def combine_groups(self, states: State, group: Index, groups: int) -> State | None:
+        """The states of each group of rows combined, in their order; None: by ``combine``. For built-in ones only."""
+        return None
 
     def deduct(self, a: State, b: State) -> State:
         """Remove ``b`` from the left end of ``a``. Optional."""

@@ -113,6 +113,17 @@ class Deviations:
                 return made
         return self._join(other)
 
+    def join_groups(self, group: Index, groups: int) -> Deviations | None:
+        """The deviations of each group of states joined, in their order; None where they are to be joined by pairs."""
+        if loops is None or self.level.any():
+            return None
+        room = np.zeros((5, groups))
+        level = np.zeros(groups, np.int8)
+        made = Deviations(np.zeros(groups, np.int64), room[0], room[1], room[2], room[3], room[4], level)
+        index = np.ascontiguousarray(group)
+        can = loops.join_groups_of_deviations(self._contiguous(), index, made._contiguous(), ORDINARY)
+        return made if can else None
+
     def _contiguous(self) -> list[NDArray[Any]]:
         """The columns without their levels, each contiguous."""
         return [np.ascontiguousarray(each) for each in (self.count, self.centre, *self._sums())]

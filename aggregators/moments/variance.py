@@ -13,7 +13,7 @@ from ..contract.numeric_columns import OfNumbers, floats, is_decimal
 from ..contract.operation import State
 from ..contract.sql_spec import SqlSpec
 from ..errors import QueryError
-from ..states.arrays import Floats
+from ..states.arrays import Floats, Index
 from ..states.double_double import root
 from . import sql_squares
 from .deviations import UNIT, Deviations
@@ -68,6 +68,10 @@ class Variance(OfNumbers):
 
     def combine(self, a: State, b: State) -> State:
         return Deviations(**a).join(Deviations(**b)).fields()
+
+    def combine_groups(self, states: State, group: Index, groups: int) -> State | None:
+        joined = Deviations(**states).join_groups(group, groups)
+        return None if joined is None else joined.fields()
 
     def finish(self, a: State) -> Any:
         states = Deviations(**a)

@@ -1,6 +1,7 @@
 # cython: language_level=3, boundscheck=False, wraparound=False, initializedcheck=False
 """Loops over rows that numpy takes several passes for; where they are not compiled, numpy does the same."""
 
+from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t
 
 ctypedef fused number:
@@ -76,6 +77,39 @@ def add_pairs(
         raise IndexError(f"group {group} of a row is not among {size}")
 
 
+def number_codes(const int64_t[::1] codes not None, int64_t[::1] places not None, Py_ssize_t[::1] group not None):
+    """Number the codes in use in ascending order and put that of each row into ``group``; how many there are.
+
+    ``places``, one for each possible code, are -1; their beginning becomes the first row of each code in use.
+    """
+    cdef Py_ssize_t row, rows = codes.shape[0], size = places.shape[0], count = 0
+    cdef int64_t code = 0
+    if group.shape[0] != rows:
+        raise ValueError("number_codes: codes and group must be of one length")
+    with nogil:
+        for row in range(rows - 1, -1, -1):
+            code = codes[row]
+            if not 0 <= code < size:
+                break
+            places[code] = row
+        else:
+            for code in range(size):
+                if places[code] >= 0:
+                    group[places[code]] = count
+                    count += 1
+            for row in range(rows):
+                group[row] = group[places[codes[row]]]
+            count = 0
+            for code in range(size):
+                if places[code] >= 0:
+                    places[count] = places[code]
+                    count += 1
+            code = 0
+    if rows and not 0 <= code < size:
+        raise IndexError(f"code {code} of a row is not among {size}")
+    return count
+
+
 def add_deviations(
     const double[::1] values not None, const Py_ssize_t[::1] index not None, double cut, double[:, ::1] sums not None
 ):
@@ -149,11 +183,52 @@ cdef inline double add(double a, double a_low, double b, double b_low, double* l
     return total
 
 
-def join_deviations(left not None, right not None, made not None, double ordinary):
-    """Join deviations of level 0 about the left ones' centres, each step as ``Deviations`` does it; whether it can.
+cdef struct Deviations:
+    int64_t count
+    double centre, sum, sum_low, squares, squares_low
 
-    The columns of each: counts; centres, sums and what they lack, sums of squares and what they lack. It cannot where
-    the square of the distance of two centres would overflow or vanish.
+
+cdef inline bint join(Deviations a, Deviations b, double least, double most, Deviations* made) noexcept nogil:
+    """Deviations of both about the left one's centre, each step as ``Deviations`` does it; whether it can be done.
+
+    It cannot where the square of the distance of the centres would overflow or vanish.
+    """
+    cdef double base, n, apart, low, virtual, upper, lower, shift, many, rest, splitter = 134217729.0
+    cdef double moved, moved_low, twice, twice_low, twice_upper, twice_lower, more, more_low, high
+    base = b.centre if a.count == 0 else a.centre
+    apart = b.centre - base
+    virtual = apart - b.centre
+    low = (b.centre - (apart - virtual)) - (virtual + base)
+    if apart != 0.0 and not least <= fabs(apart) < most:
+        return False
+    n = <double>b.count
+    upper = splitter * apart
+    upper -= upper - apart
+    lower = apart - upper + low
+    many = splitter * n
+    many -= many - n
+    rest = n - many
+    shift = n * apart
+    low = many * upper - shift + rest * upper + n * lower
+    moved = add(b.sum, b.sum_low, shift, low, &moved_low)
+    made.sum = add(a.sum, a.sum_low, moved, moved_low, &made.sum_low)
+    twice = add(moved, moved_low, b.sum, b.sum_low, &twice_low)
+    more = apart * twice
+    twice_upper = splitter * twice
+    twice_upper -= twice_upper - twice
+    twice_lower = twice - twice_upper + twice_low
+    more_low = upper * twice_upper - more + twice_lower * upper + lower * twice
+    high = add(b.squares, b.squares_low, more, more_low, &low)
+    made.squares = add(a.squares, a.squares_low, high, low, &made.squares_low)
+    made.centre = base
+    made.count = a.count + b.count
+    return True
+
+
+def join_deviations(left not None, right not None, made not None, double ordinary):
+    """Join deviations of level 0, row by row; whether all can be joined.
+
+    The columns of each: counts; centres, sums and what they lack, sums of squares and what they lack.
     """
     cdef const int64_t[::1] a_count = left[0], b_count = right[0]
     cdef const double[::1] a_centre = left[1], a_sum = left[2], a_sum_low = left[3]
@@ -164,44 +239,67 @@ def join_deviations(left not None, right not None, made not None, double ordinar
     cdef double[::1] centre = made[1], sums = made[2], sums_low = made[3]
     cdef double[::1] squares = made[4], squares_low = made[5]
     cdef Py_ssize_t row, rows = count.shape[0]
-    cdef double base, n, apart, low, virtual, upper, lower, shift, many, rest, splitter = 134217729.0
-    cdef double moved, moved_low, twice, twice_low, twice_upper, twice_lower, more, more_low, high
+    cdef Deviations a, b, both
+    cdef double least = 1.0 / ordinary
     for column in (*left, *right, *made):
         if len(column) != rows:
             raise ValueError("join_deviations: all columns must be of one length")
     with nogil:
         for row in range(rows):
-            base = b_centre[row] if a_count[row] == 0 else a_centre[row]
-            apart = b_centre[row] - base
-            virtual = apart - b_centre[row]
-            low = (b_centre[row] - (apart - virtual)) - (virtual + base)
-            if apart != 0.0 and not (1.0 / ordinary <= apart < ordinary or 1.0 / ordinary <= -apart < ordinary):
+            a = Deviations(
+                a_count[row], a_centre[row], a_sum[row], a_sum_low[row], a_squares[row], a_squares_low[row]
+            )
+            b = Deviations(
+                b_count[row], b_centre[row], b_sum[row], b_sum_low[row], b_squares[row], b_squares_low[row]
+            )
+            if not join(a, b, least, ordinary, &both):
                 break
-            n = <double>b_count[row]
-            upper = splitter * apart
-            upper -= upper - apart
-            lower = apart - upper + low
-            many = splitter * n
-            many -= many - n
-            rest = n - many
-            shift = n * apart
-            low = many * upper - shift + rest * upper + n * lower
-            moved = add(b_sum[row], b_sum_low[row], shift, low, &moved_low)
-            high = add(a_sum[row], a_sum_low[row], moved, moved_low, &low)
-            sums[row] = high
-            sums_low[row] = low
-            twice = add(moved, moved_low, b_sum[row], b_sum_low[row], &twice_low)
-            more = apart * twice
-            twice_upper = splitter * twice
-            twice_upper -= twice_upper - twice
-            twice_lower = twice - twice_upper + twice_low
-            more_low = upper * twice_upper - more + twice_lower * upper + lower * twice
-            high = add(b_squares[row], b_squares_low[row], more, more_low, &low)
-            high = add(a_squares[row], a_squares_low[row], high, low, &low)
-            squares[row] = high
-            squares_low[row] = low
-            centre[row] = base
-            count[row] = a_count[row] + b_count[row]
+            count[row] = both.count
+            centre[row], sums[row], sums_low[row] = both.centre, both.sum, both.sum_low
+            squares[row], squares_low[row] = both.squares, both.squares_low
         else:
             row = rows
     return row == rows
+
+
+def join_groups_of_deviations(columns not None, const Py_ssize_t[::1] index not None, made not None, double ordinary):
+    """Join deviations of level 0 to those of their groups, in their order; whether all can be joined.
+
+    The columns of each are those of ``join_deviations``; those of ``made`` are zeros.
+    """
+    cdef const int64_t[::1] b_count = columns[0]
+    cdef const double[::1] b_centre = columns[1], b_sum = columns[2], b_sum_low = columns[3]
+    cdef const double[::1] b_squares = columns[4], b_squares_low = columns[5]
+    cdef int64_t[::1] count = made[0]
+    cdef double[::1] centre = made[1], sums = made[2], sums_low = made[3]
+    cdef double[::1] squares = made[4], squares_low = made[5]
+    cdef Py_ssize_t row, group = 0, rows = index.shape[0], size = count.shape[0]
+    cdef bint can = True
+    cdef Deviations a, b, both
+    cdef double least = 1.0 / ordinary
+    for column in columns:
+        if len(column) != rows:
+            raise ValueError("join_groups_of_deviations: all columns must be of the length of index")
+    for column in made:
+        if len(column) != size:
+            raise ValueError("join_groups_of_deviations: all columns of groups must be of one length")
+    with nogil:
+        for row in range(rows):
+            group = index[row]
+            if not 0 <= group < size:
+                break
+            a = Deviations(
+                count[group], centre[group], sums[group], sums_low[group], squares[group], squares_low[group]
+            )
+            b = Deviations(
+                b_count[row], b_centre[row], b_sum[row], b_sum_low[row], b_squares[row], b_squares_low[row]
+            )
+            can = join(a, b, least, ordinary, &both)
+            if not can:
+                break
+            count[group] = both.count
+            centre[group], sums[group], sums_low[group] = both.centre, both.sum, both.sum_low
+            squares[group], squares_low[group] = both.squares, both.squares_low
+    if rows and not 0 <= group < size:
+        raise IndexError(f"group {group} of a row is not among {size}")
+    return can

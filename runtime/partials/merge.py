@@ -20,6 +20,17 @@ from ..columns.key_codes import Ints, groups_by_sorting, key_codes, one_array, p
 from ..plan.plan import BATCH_RANK, FRAME, UNTIL, Plan, state_columns
 from ..windows.from_table import Anchored
 
+IDEMPOTENT = (
+    np.minimum, np.maximum, np.fmin, np.fmax, np.logical_and, np.logical_or, np.bitwise_and, np.bitwise_or,
+)  # fmt: skip
+"""Functions that give a value joined with itself as it is."""
+
+AS_BYTES = {
+    np.logical_and: np.minimum, np.minimum: np.minimum, np.fmin: np.minimum, np.bitwise_and: np.minimum,
+    np.logical_or: np.maximum, np.maximum: np.maximum, np.fmax: np.maximum, np.bitwise_or: np.maximum,
+}  # fmt: skip
+"""What does to booleans as bytes what functions do to booleans: some ``ufunc.at`` is slow on booleans."""
+
 MAX_PLACES = 4
 """Possible groups for each partial, at most, for which each has a place in an array; else partials are sorted."""
 
@@ -67,13 +78,13 @@ def merge(plan: Plan, partials: Partials | Iterable[Partials]) -> Partials:
     numbers[1] = np.repeat(numbers[1][:1], len(table))  # one batch from now on, before all that come after it
     if len(first) < len(table):
         combined = {
-            name: combine_groups(bound, states_of(plan, Partials(table), name), group, len(first))
+            name: combine_groups(bound, states_of(plan, Partials(table), name), group, first)
             for name, bound in plan.states.items()
         }
         taken = [key.take(pa.array(first)) for key in keys]
         table = of_states(plan, taken, [column[first] for column in numbers], combined).table
     else:
-        table = table.take(pa.array(first)) if (first[1:] < first[:-1]).any() else table
+        table = take_rows(table, first) if (first[1:] < first[:-1]).any() else table
         table = table.set_column(len(keys) + 1, table.schema.field(len(keys) + 1), pa.array(numbers[1]))
     return Partials(table, np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]])[: len(codes)]))
 
@@ -81,13 +92,25 @@ def merge(plan: Plan, partials: Partials | Iterable[Partials]) -> Partials:
 def in_order_of_batches(table: pa.Table) -> pa.Table:
     """Partials in the order of their batches, those of one batch as they are."""
     ranks = one_array(table.column(BATCH_RANK)).to_numpy()
-    return table.take(pa.array(np.argsort(ranks, kind="stable"))) if (ranks[1:] < ranks[:-1]).any() else table
+    return take_rows(table, np.argsort(ranks, kind="stable")) if (ranks[1:] < ranks[:-1]).any() else table
+
+
+def take_rows(table: pa.Table, rows: Ints) -> pa.Table:
+    """All rows of a table in another order; planes without a value, of which there are many, as they are."""
+    index = pa.array(rows)
+    columns = [each if each.null_count == len(each) else each.take(index) for each in table.columns]
+    return pa.Table.from_arrays(columns, schema=table.schema)
 
 
 def groups_of(codes: Ints, size: int) -> tuple[Ints, Ints]:
     """The group of each row, and the first row of each group: rows of one code, in the order of the codes."""
     rows = np.arange(len(codes))
+    if (codes[1:] > codes[:-1]).all():
+        return rows, rows
     if size <= MAX_PLACES * len(codes):
+        if loops is not None:
+            places, group = np.full(size, -1), np.empty(len(codes), np.intp)
+            return group, places[: loops.number_codes(np.ascontiguousarray(codes), places, group)]
         seen = np.zeros(size, bool)
         seen[codes] = True
         group = (np.cumsum(seen) - 1)[codes]
@@ -98,7 +121,7 @@ def groups_of(codes: Ints, size: int) -> tuple[Ints, Ints]:
     return group, first
 
 
-def combine_groups(bound: BoundAggregate, states: State, group: Ints, groups: int) -> State:
+def combine_groups(bound: BoundAggregate, states: State, group: Ints, first: Ints) -> State:
     """The states of each group of rows combined, in the order of the rows.
 
     Parameters
@@ -109,26 +132,47 @@ def combine_groups(bound: BoundAggregate, states: State, group: Ints, groups: in
         One state a row.
     group
         The group of each row, shape (rows,).
-    groups
-        How many there are; each has a row.
+    first
+        The first row of each group, shape (groups,).
     """
+    groups = len(first)
+    if (found := bound.combine_groups(states, group, groups)) is not None:
+        return found
+    if not has_kernels(bound) or (bound.compensated and loops is None):
+        return combine_pairwise(bound, states, group, groups)
+    return {
+        key: extremes_of_groups(bound.ufuncs[key], cast(NDArray[Any], column), group, first)
+        if bound.ufuncs[key] in IDEMPOTENT
+        else sums_of_groups(column, group, groups)
+        for key, column in states.items()
+    }
+
+
+def has_kernels(bound: BoundAggregate) -> bool:
+    """Whether numpy functions join all fields of an operation, and lose nothing in whatever order."""
     functions = bound.ufuncs
-    if not all(is_exact_sum(kind, functions.get(key)) for key, kind in bound.fields.items()):
-        return combine_pairwise(bound, states, group, groups)
-    if bound.compensated and loops is None:
-        return combine_pairwise(bound, states, group, groups)
-    return {key: sums_of_groups(column, group, groups) for key, column in states.items()}
+    return bool(functions) and all(is_exact(kind, functions.get(key)) for key, kind in bound.fields.items())
 
 
-def is_exact_sum(kind: Field, function: Any) -> bool:
-    """Whether a field is joined by a numpy function that sums it, and loses nothing."""
+def is_exact(kind: Field, function: Any) -> bool:
+    """Whether a numpy function joins a field, and loses nothing."""
     if isinstance(kind, Plain):
-        return function is np.add and kind.dtype.kind in "iu"
+        return function in IDEMPOTENT or (function is np.add and kind.dtype.kind in "iu")
     return function is np.add and isinstance(kind, (CompensatedField, ExactField))
 
 
+def extremes_of_groups(function: np.ufunc, column: NDArray[Any], group: Ints, first: Ints) -> NDArray[Any]:
+    """The values of a field in each group of rows joined by an idempotent function, given each group's first row."""
+    if column.dtype == bool and function in AS_BYTES:
+        return extremes_of_groups(AS_BYTES[function], column.view(np.uint8), group, first).view(bool)
+    found = column[first]
+    with np.errstate(invalid="ignore"):
+        function.at(found, group, column)
+    return found
+
+
 def sums_of_groups(column: Column, group: Ints, groups: int) -> Column:
-    """The sums of a field of :func:`is_exact_sum` in each group of rows, in the order of the rows."""
+    """The sums of a field that is summed in each group of rows, in the order of the rows."""
     if isinstance(column, Compensated):
         assert loops is not None
         sums, lows = np.zeros((2, groups))

@@ -22,10 +22,10 @@ from numpy.typing import NDArray
 
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
-from ...aggregators.states.fields import Column, Compensated, Field, Plain
+from ...aggregators.states.fields import Column, Compensated
 from ...aggregators.states.limbs import Exact
 from ...aggregators.states.rows import join, replace, take
-from ..partials.merge import is_exact_sum
+from ..partials.merge import has_kernels
 from ..plan.plan import Plan
 from .block_scan import MIN_WINDOWS, SideBySide, by_stacks_side_by_side, has_columns, side_by_side
 from .prefix_sums import float_sums, int_sums
@@ -36,11 +36,6 @@ from .sparse_table import extremes
 
 Way = Literal["kernels", "deduct", "two-stacks", "deduct or two-stacks", "range tree"]
 Ways = TypeVar("Ways", bound=str)
-
-IDEMPOTENT = (
-    np.minimum, np.maximum, np.fmin, np.fmax, np.logical_and, np.logical_or, np.bitwise_and, np.bitwise_or,
-)  # fmt: skip
-"""Idempotent functions."""
 
 
 class Choice(NamedTuple, Generic[Ways]):
@@ -143,16 +138,6 @@ def slide(operation: BoundAggregate, states: State, low: Ints, high: Ints, way: 
     grown = by_growing(operation, states, low[growing], high[growing])
     slid = forward(operation, states, low[~growing], high[~growing])
     return take(join([grown, slid]), np.where(growing, np.cumsum(growing), np.cumsum(~growing) + growing.sum()) - 1)
-
-
-def has_kernels(operation: BoundAggregate) -> bool:
-    """Whether all fields of an operation have a kernel."""
-    functions = operation.ufuncs
-    return bool(functions) and all(_has_kernel(kind, functions.get(key)) for key, kind in operation.fields.items())
-
-
-def _has_kernel(kind: Field, function: Any) -> bool:
-    return is_exact_sum(kind, function) or (isinstance(kind, Plain) and function in IDEMPOTENT)
 
 
 def by_kernels(

@@ -88,6 +88,49 @@ def test_columns_of_several_lengths() -> None:
             COMPILED.join_deviations(columns, b._contiguous(), made, module.ORDINARY)
 
 
+def test_groups_are_joined_as_one_after_the_other() -> None:
+    if COMPILED is None:
+        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
+    parts = [states(50, seed) for seed in range(4)]
+    group = np.tile(np.arange(50)[::-1], 4)
+    whole = Deviations(*map(np.concatenate, zip(*(part.fields().values() for part in parts), strict=True)))
+    joined = whole.join_groups(group, 50)
+    assert joined is not None
+    expected = parts[0]
+    for part in parts[1:]:
+        expected = expected.join(part)
+    for name, column in expected.fields().items():
+        if name == "centre":  # that of no value at all is any
+            column, found = column[expected.count > 0], joined.fields()[name][::-1][expected.count > 0]
+            np.testing.assert_array_equal(column, found)
+        else:
+            np.testing.assert_array_equal(column, joined.fields()[name][::-1])
+
+
+@pytest.mark.parametrize(("field", "value"), [("centre", 1e200), ("centre", 1e-200), ("level", 1)])
+def test_groups_that_cannot_be_joined_at_once(field: str, value: float) -> None:
+    made = states(10, 1, empty=0.0)
+    made.centre[:] = 0.0
+    made.fields()[field][7] = value
+    assert made.join_groups(np.zeros(10, np.intp), 1) is None
+
+
+def test_groups_of_other_lengths() -> None:
+    if COMPILED is None:
+        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
+    columns, made = states(10, 1)._contiguous(), [np.zeros(2, np.int64), *np.zeros((5, 2))]
+    with pytest.raises(ValueError, match="the length of index"):
+        COMPILED.join_groups_of_deviations(columns, np.zeros(9, np.intp), made, 1.0)
+    with pytest.raises(ValueError, match="of one length"):
+        COMPILED.join_groups_of_deviations(columns, np.zeros(10, np.intp), [made[0][:1], *made[1:]], 1.0)
+    with pytest.raises(IndexError, match="group 2 of a row is not among 2"):
+        COMPILED.join_groups_of_deviations(columns, np.full(10, 2), made, module.ORDINARY)
+    with pytest.raises(ValueError, match="of one length"):
+        COMPILED.number_codes(np.zeros(3, np.int64), np.full(2, -1), np.zeros(2, np.intp))
+    with pytest.raises(IndexError, match="code 5 of a row is not among 2"):
+        COMPILED.number_codes(np.full(1, 5), np.full(2, -1), np.zeros(1, np.intp))
+
+
 VALUES = st.lists(st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-6), min_size=1, max_size=5)
 
 

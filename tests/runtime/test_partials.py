@@ -162,7 +162,8 @@ def test_groups_of_rows_are_combined_in_their_order(sizes: list[int], chance: ra
     calls = []
     combine = bound.operation.combine
     bound.operation.combine = lambda a, b: calls.append(1) or combine(a, b)  # type: ignore[method-assign, func-returns-value]
-    combined = combine_groups(bound, {"state": np.array(letters, object)}, np.array(group), len(sizes))
+    first = np.array([group.index(number) for number in range(len(sizes))])
+    combined = combine_groups(bound, {"state": np.array(letters, object)}, np.array(group), first)
     expected = [
         "".join(letter for of, letter in zip(group, letters, strict=True) if of == n) for n in range(len(sizes))
     ]
@@ -177,7 +178,7 @@ FLOATS = st.one_of(
 
 @given(st.lists(st.tuples(st.integers(0, 4), FLOATS, st.integers(-(2**63), 2**63 - 1)), min_size=1, max_size=60))
 def test_states_of_built_in_operations_are_merged_exactly(rows: list[tuple[int, float, int]]) -> None:
-    schema = pa.schema({"t": pa.int64(), "x": pa.float64(), "i": pa.int64()})
+    schema = pa.schema({"t": pa.int64(), "x": pa.float64(), "i": pa.int64(), "b": pa.bool_()})
     outputs = {
         "sum": ff.Sum("x"),
         "top": ff.Max("x"),
@@ -185,14 +186,21 @@ def test_states_of_built_in_operations_are_merged_exactly(rows: list[tuple[int, 
         "most": ff.Max("i"),
         "mean": ff.Average("i"),
         "n": ff.Count(),
+        "apart": ff.Variance("i", ddof=0),
+        "all": ff.Min("b"),
+        "any": ff.Max("b"),
     }
     asked = bind(schema, time="t", by=[], window=ff.tumbling(1), outputs=outputs)
-    tables = [pa.Table.from_pylist([{"t": t, "x": x, "i": i}], schema) for t, x, i in rows]
+    tables = [pa.Table.from_pylist([{"t": t, "x": x, "i": i, "b": i % 2 == 0}], schema) for t, x, i in rows]
     made = pa.concat_tables([stages.accumulate(asked, table, rank) for rank, table in enumerate(tables)])
     for found in stages.results(asked, made).to_pylist():
         of = [row for row in rows if row[0] == found["window"]["start"]]
         floats, integers = [x for _, x, _ in of], [i for *_, i in of]
         assert (found["least"], found["most"], found["n"]) == (min(integers), max(integers), len(of))
+        assert (found["all"], found["any"]) == (all(i % 2 == 0 for i in integers), any(i % 2 == 0 for i in integers))
+        near = [Fraction(float(i)) for i in integers]
+        apart = sum(i * i for i in near) / len(of) - (sum(near) / len(of)) ** 2
+        assert found["apart"] == pytest.approx(float(apart), rel=1e-15)
         assert found["mean"] == pytest.approx(float(Fraction(sum(integers), len(of))), rel=1e-15)
         top = math.nan if any(map(math.isnan, floats)) else max(floats)  # NaN is above all others
         assert found["top"] == pytest.approx(top, rel=0, abs=0, nan_ok=True)
@@ -202,6 +210,19 @@ def test_states_of_built_in_operations_are_merged_exactly(rows: list[tuple[int, 
             assert found["sum"] == pytest.approx(expected, rel=1e-15, abs=1e-27 * max(map(abs, floats)))
         else:
             assert str(found["sum"]) == str(sum(x for x in floats if not math.isfinite(x)))
+
+
+@given(st.lists(st.integers(0, 12), max_size=40))
+def test_groups_are_found_by_the_loop_by_numpy_and_by_sorting(codes: list[int]) -> None:
+    found = []
+    before = module.loops, module.MAX_PLACES
+    try:
+        for module.loops, module.MAX_PLACES in ((before[0], 99), (None, 99), (None, 0)):
+            found.append([each.tolist() for each in module.groups_of(np.array(codes, np.int64), 13)])
+    finally:
+        module.loops, module.MAX_PLACES = before
+    distinct = sorted(set(codes))
+    assert found == [[list(map(distinct.index, codes)), list(map(codes.index, distinct))]] * 3
 
 
 def test_nulls_are_left_out_and_frames_without_values_have_the_identity() -> None:
