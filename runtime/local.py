@@ -19,7 +19,7 @@ from ..aggregators.contract.bound import BoundAggregate
 from ..aggregators.contract.operation import Operation
 from ..aggregators.errors import DroppedEventsWarning, NullTimeError
 from .accumulate.accumulate import accumulate
-from .columns.key_codes import Ints, encode, key_codes, normalised, plain
+from .columns.key_codes import Ints, encode, key_codes, normalised, pack, plain, span, stable_order
 from .columns.ticks import drop_null_times, null_times
 from .explain import Explanation, explain
 from .partials.merge import Partials, empty_key_partials, merge
@@ -137,7 +137,7 @@ def readers_of(source: Source, plan: Plan) -> Readers:
 def batches_in_turn(source: Source, plan: Plan) -> Iterator[Reader]:
     """The events batch by batch, as they are read by this thread and those of pyarrow."""
     batches = source.batches(plan.columns)
-    for batch in in_time_order(batches, plan) if plan.ordered or plan.in_rows else of_one_size(batches):
+    for batch in by_key_and_time(batches, plan) if plan.ordered or plan.in_rows else of_one_size(batches):
         yield partial(list, [batch])
         del batch  # or it would be held while the next one is read
 
@@ -156,8 +156,8 @@ def of_one_size(source: Iterable[pa.RecordBatch]) -> Iterator[pa.Table]:
         yield pa.Table.from_batches(waiting)
 
 
-def in_time_order(source: pa.RecordBatchReader, plan: Plan) -> Iterator[pa.Table]:
-    """All events by time, then ties, then in input order; with row numbers where windows are counted in rows."""
+def by_key_and_time(source: pa.RecordBatchReader, plan: Plan) -> Iterator[pa.Table]:
+    """All events by key, then time, ties and input order; with row numbers where windows are counted in rows."""
     events = source.read_all().select(plan.columns)
     column = events.column(plan.time)
     if column.null_count:  # these come first: they are only counted
@@ -165,23 +165,27 @@ def in_time_order(source: pa.RecordBatchReader, plan: Plan) -> Iterator[pa.Table
         yield nulls.append_column(RANK, pa.array(np.zeros(len(nulls), np.int64))) if plan.in_rows else nulls
         events = drop_null_times(events, plan.time)
     types = plan.input_schema
-    columns = {name: plain(events.column(name), types.field(name).type) for name in (*plan.ties, *plan.by)}
-    times = plan.times.ticks(plain(events.column(plan.time), types.field(plan.time).type))
-    ties = [encode(normalised(columns[name]), ordered=True)[0] for name in plan.ties]
-    order = np.lexsort((*ties[::-1], times))  # stable
+    columns = {name: plain(events.column(name), types.field(name).type) for name in (plan.time, *plan.ties, *plan.by)}
+    ties = [encode(normalised(columns[name]), ordered=True) for name in plan.ties]
+    times = pack([span(plan.times.ticks(columns[plan.time])), *ties], len(events))
+    keys = key_codes([normalised(columns[name]) for name in plan.by], len(events), ordered=True)
+    order = ordered(*keys, *times)
+    if order is not None:
+        events = events.take(pa.array(order))
     if plan.in_rows:
-        codes, _ = key_codes([normalised(columns[name]) for name in plan.by], len(events), ordered=False)
-        events = events.append_column(RANK, pa.array(row_numbers(codes, order)))
-    yield from of_one_size(events.take(pa.array(order)).to_reader())
+        codes = keys[0] if order is None else keys[0][order]
+        first = np.flatnonzero(np.diff(codes, prepend=-1))
+        ranks = np.arange(len(codes)) - np.repeat(first, np.diff(np.append(first, len(codes))))
+        events = events.append_column(RANK, pa.array(ranks))
+    yield from of_one_size(events.to_reader())
 
 
-def row_numbers(codes: Ints, order: NDArray[np.intp]) -> Ints:
-    """The number of each row among those of its key, in an order of all rows."""
-    by_key = order[np.argsort(codes[order], kind="stable")]
-    sizes = np.bincount(codes) if len(codes) else np.empty(0, np.int64)
-    numbers = np.empty(len(codes), np.int64)
-    numbers[by_key] = np.arange(len(codes)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    return numbers
+def ordered(keys: Ints, key_size: int, times: Ints, time_size: int) -> NDArray[np.intp] | None:
+    """The stable order of rows by two columns of codes from 0 to below their sizes; None: as they are."""
+    if (times[1:] >= times[:-1]).all():
+        return None if (keys[1:] >= keys[:-1]).all() else stable_order(keys, key_size)
+    by_time = stable_order(times, time_size)
+    return by_time[stable_order(keys[by_time], key_size)]
 
 
 def in_order(function: Callable[[int, Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from typing import Any
 
@@ -92,12 +93,13 @@ class ObjectColumns(AggregateOperation):
         return {"state": self.scalar.create()}
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
-        states = []
-        for values in zip(*(frames.group(column) for column in columns), strict=True):
-            state = self.scalar.create()
-            for row in zip(*(value.tolist() for value in values), strict=True):
-                state = self.scalar.accumulate(state, *row)
-            states.append(state)
+        add, create = self.scalar.accumulate, self.scalar.create
+        if len(columns) == 1:  # reduce loops without Python's interpreter
+            states = [functools.reduce(add, values.tolist(), create()) for values in frames.group(columns[0])]
+        else:
+            groups = zip(*(frames.group(column) for column in columns), strict=True)
+            rows = (zip(*(values.tolist() for values in group), strict=True) for group in groups)
+            states = [functools.reduce(lambda state, row: add(state, *row), each, create()) for each in rows]
         return {"state": Objects().column(states)}
 
     def combine(self, a: State, b: State) -> State:

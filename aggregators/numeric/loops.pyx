@@ -110,6 +110,26 @@ def number_codes(const int64_t[::1] codes not None, int64_t[::1] places not None
     return count
 
 
+def reach(
+    const int64_t[::1] values not None, const int64_t[::1] starts not None, int64_t distance, int64_t[::1] found not None
+):
+    """For each value, the first of its run's that is not below it plus a distance, by its place; else the run's end.
+
+    Values ascend in each run. ``starts`` has where each begins, the first with 0.
+    """
+    cdef Py_ssize_t run, row, place, end, rows = values.shape[0], runs = starts.shape[0]
+    if found.shape[0] != rows:
+        raise ValueError("reach: values and found must be of one length")
+    with nogil:
+        for run in range(runs):
+            place = starts[run]
+            end = starts[run + 1] if run + 1 < runs else rows
+            for row in range(starts[run], end):
+                while place < end and values[place] - distance < values[row]:
+                    place += 1
+                found[row] = place
+
+
 def add_deviations(
     const double[::1] values not None, const Py_ssize_t[::1] index not None, double cut, double[:, ::1] sums not None
 ):

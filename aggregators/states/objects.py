@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -40,9 +41,23 @@ class Objects:
     def to_arrow(self, column: NDArray[Any]) -> list[pa.Array]:
         values = column.tolist()
         if self.type is None:
-            values = [cloudpickle.dumps(value) for value in values]
+            values = pickled(values)
         return [pa.array(values, type=self.planes[""])]
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> NDArray[Any]:
         values = planes[0].to_pylist()
         return self.column([cloudpickle.loads(value) for value in values] if self.type is None else values)
+
+
+def pickled(values: Sequence[Any]) -> list[bytes]:
+    """Each value by cloudpickle, which takes functions and classes of a script too; by one pickler for all."""
+    file = io.BytesIO()
+    pickler = cloudpickle.Pickler(file)
+    made = []
+    for value in values:
+        pickler.dump(value)
+        made.append(file.getvalue())
+        pickler.clear_memo()
+        file.seek(0)
+        file.truncate()
+    return made

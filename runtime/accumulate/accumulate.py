@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
@@ -125,7 +125,6 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int) -
         if not len(ticks):
             return Partials(plan.partials_schema.empty_table())
         frames, bounds = frames[inside], None
-    # Frame by frame and not key by key: events that follow one another in time then add to neighbouring states.
     numbers = [frames]
     codes = [code_numbers(frames, bounds)]
     if plan.until is not None:
@@ -137,7 +136,7 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int) -
         codes.append(code_numbers(numbers[1]))
     counting = plan.until is not None or not all(bound.takes_empty_frames for bound in plan.states.values())
     in_place = plan.until is None and not any(np.may_share_memory(frames, each) for each in (ticks, ranks))
-    groups = assign([*codes, *map(code_key, keys)], len(ticks), counting=counting, in_place=in_place)
+    groups = assign(codes, list(map(code_key, keys)), len(ticks), counting=counting, in_place=in_place)
     if plan.clips:
         rows: Frames = lifetimes(plan, groups, numbers, ticks, ends, ranks)
     else:
@@ -179,8 +178,13 @@ def lifetimes(
     return Lifetimes(groups.index, groups.size, ticks, head, tail, ranks)
 
 
-def assign(columns: Sequence[Coded], rows: int, *, counting: bool = True, in_place: bool = False) -> Groups:
-    """Group one row or more by equal values in all columns; groups are sorted by the columns' codes.
+def assign(
+    frames: Sequence[Coded], keys: Sequence[Coded], rows: int, *, counting: bool = True, in_place: bool = False
+) -> Groups:
+    """Group one row or more by equal values in all columns.
+
+    Groups are sorted by frame, then key: events that follow one another in time then add to neighbouring states. Where
+    they are so many that rows are sorted, it is by key, then frame, as merged partials are.
 
     Parameters
     ----------
@@ -189,9 +193,11 @@ def assign(columns: Sequence[Coded], rows: int, *, counting: bool = True, in_pla
     in_place
         Whether the codes of the first column, an array of int64, may be overwritten with the index.
     """
+    columns = [*frames, *keys]
     size = math.prod(column.count for column in columns)
     if size > max(MAX_SPARSE, rows):
-        return by_sorting(columns, rows)
+        found = by_sorting([*keys, *frames], rows)
+        return replace(found, values=found.values[len(keys) :] + found.values[: len(keys)])
     index = columns[0].codes if in_place else np.empty(rows, np.intp) if columns else np.zeros(rows, np.intp)
     return by_counting(index, columns, size, counting or size > rows // ROWS_PER_GROUP)
 
@@ -247,7 +253,11 @@ def values_of(columns: Sequence[Coded], codes: Ints) -> list[Any]:
 def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
     """The groups of :func:`assign` by sorting, for any number of them."""
     codes, size = pack([(subtract(column.codes, column.least), column.count) for column in columns], rows)
-    index, first, counts = groups_by_sorting(codes, size)
+    if (codes[1:] > codes[:-1]).all():  # each row is a group
+        index = first = np.arange(rows)
+        counts = np.ones(rows, np.int64)
+    else:
+        index, first, counts = groups_by_sorting(codes, size)
     values = [column.values(subtract(column.codes[first], column.least)) for column in columns]
     return Groups(index, len(first), counts, values)
 

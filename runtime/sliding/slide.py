@@ -158,6 +158,9 @@ def by_kernels(
     """
     rounded: bool = getattr(operation.operation, "rounds", False)
     slid = {key: empty_like(column, len(low), rounded) for key, column in states.items()}
+    for key in (same := [key for key, column in states.items() if all_true(column)]):
+        cast(Any, slid[key])[:] = True
+    states = {key: column for key, column in states.items() if key not in same}
     doubtful = [np.empty(0, np.intp)]
     work = Workspace()
     for block in blocks(low, high, first):
@@ -167,6 +170,11 @@ def by_kernels(
             if doubt is not None:
                 doubtful.append(np.flatnonzero(doubt) + block.first)
     return slid, np.unique(np.concatenate(doubtful))
+
+
+def all_true(column: Column) -> bool:
+    """Whether a column is of booleans, all of them true: so are those of windows, none of which is empty."""
+    return isinstance(column, np.ndarray) and column.dtype == bool and bool(column.all())
 
 
 def empty_like(column: Column, length: int, rounded: bool = False) -> Column:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...aggregators.errors import QueryError
+from ...aggregators.numeric.native import loops
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges
 from .spec import BOUNDS, Spec, TypeOf, Windows, check_words, one_of
@@ -148,9 +149,9 @@ class AroundTime(Windows):
     def ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials, as often as events share its time."""
         row = np.repeat(np.arange(len(partials.frames)), partials.window_inputs["rows"])
-        at, key = partials.frames, partials.key
-        low = partials.locate(key, at + self.start + (self.closed in ("right", "neither")))
-        high = partials.locate(key, at + self.end + (self.closed in ("right", "both")))
+        at = partials.frames
+        low = reach(partials, self.start + (self.closed in ("right", "neither")))
+        high = reach(partials, self.end + (self.closed in ("right", "both")))
         low, high = low[row], np.maximum(low, high)[row]
         return Ranges(low, high, row, (at + self.start)[row], (at + self.end)[row], at[row])
 
@@ -160,3 +161,12 @@ class AroundTime(Windows):
 
     def _word(self, ticks: int) -> str:
         return ("-" if ticks < 0 else "") + describe(abs(ticks), self.time.type)
+
+
+def reach(partials: PartialsView, distance: int) -> Ints:
+    """The first row of each row's key whose frame is not below its own plus a distance."""
+    if loops is None:
+        return partials.locate(partials.key, partials.frames + distance)
+    found = np.empty(len(partials.frames), np.int64)
+    loops.reach(np.ascontiguousarray(partials.frames), partials.starts.astype(np.int64), distance, found)
+    return found

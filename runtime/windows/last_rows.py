@@ -122,6 +122,8 @@ class RowSteps(Windows):
 
     def ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials that is complete at its end."""
+        if self.steps.every == 1:
+            return self._each_row(partials)
         found = self.steps.ranges_by_id(self.describe(), partials, "skip", "partial")
         start, end = self.steps.bounds(found.number)
         last = partials.ends - 1
@@ -132,6 +134,16 @@ class RowSteps(Windows):
         low, high, _, _ = found.where(kept)
         at = partials.window_inputs["last"][high - 1]
         return Ranges(low, high, high - 1, partials.window_inputs["first"][low], at, at)
+
+    def _each_row(self, partials: PartialsView) -> Ranges:
+        """The windows where one ends with each row, which is a frame."""
+        row = np.arange(len(partials.frames))
+        low = np.maximum(row - (self.steps.size - 1), np.repeat(partials.starts, partials.ends - partials.starts))
+        if self.min_fill == "full":
+            row = np.flatnonzero(partials.window_inputs["rank"] >= self.steps.size - 1)
+            low = low[row]
+        at = partials.window_inputs["last"][row]
+        return Ranges(low, row + 1, row, partials.window_inputs["first"][low], at, at)
 
     def describe(self) -> str:
         every = "" if self.steps.every == 1 else f" every {self.steps.every}"

@@ -45,7 +45,7 @@ def test_equal_rows_are_together(type: pa.DataType, few: int, data: st.DataObjec
     column = pa.array([value for _, value in rows], type)
     before, module.MAX_SPARSE, module.BLOCK = (module.MAX_SPARSE, module.BLOCK), few, 7
     try:
-        made = assign([code_numbers(numbers), code_key(column)], len(rows))
+        made = assign([code_numbers(numbers)], [code_key(column)], len(rows))
     finally:
         module.MAX_SPARSE, module.BLOCK = before
     expected = list(zip(numbers.tolist(), column.to_pylist(), strict=True))
@@ -53,20 +53,20 @@ def test_equal_rows_are_together(type: pa.DataType, few: int, data: st.DataObjec
     assert [found[group] for group in made.index] == expected
     assert len(set(found)) == len(found) == len(set(expected))
     assert made.counts.tolist() == [expected.count(each) for each in found]
-    assert made.values[0].tolist() == sorted(made.values[0].tolist())
+    assert not few or made.values[0].tolist() == sorted(made.values[0].tolist())
 
 
 def test_a_dictionary_with_a_value_twice_or_null() -> None:
     for values in (["b", "a", "b"], ["b", "a", None]):
         column = pa.DictionaryArray.from_arrays(pa.array([0, 1, 2, None, 0]), pa.array(values))
-        made = assign([code_key(column)], 5)
+        made = assign([], [code_key(column)], 5)
         assert [made.values[0][group].as_py() for group in made.index] == column.to_pylist()
         assert len(made.counts) == len(set(column.to_pylist()))
 
 
 def test_numbers_far_apart() -> None:
     numbers = np.array([2**62, -(2**62), 2**62])
-    made = assign([code_numbers(numbers)], 3)
+    made = assign([code_numbers(numbers)], [], 3)
     assert made.index.tolist() == [1, 0, 1]
     assert made.values[0].tolist() == [-(2**62), 2**62]
 
@@ -92,16 +92,16 @@ def test_groups_without_a_row(rows: list[tuple[int, str | None]], few: int) -> N
     """Where rows need not be counted, groups of all possible values come, unless there are too many of them."""
     numbers = np.array([number for number, _ in rows])
     column = pa.array([value for _, value in rows])
-    columns = [code_numbers(numbers), code_key(column)]
+    frames, keys = [code_numbers(numbers)], [code_key(column)]
     before, module.ROWS_PER_GROUP, module.BLOCK = (module.ROWS_PER_GROUP, module.BLOCK), few, 7
     try:
-        made = assign(columns, len(rows), counting=False)
+        made = assign(frames, keys, len(rows), counting=False)
     finally:
         module.ROWS_PER_GROUP, module.BLOCK = before
     found = list(zip(made.values[0].tolist(), made.values[1].to_pylist(), strict=True))
     assert len(set(found)) == len(found) == made.size
     assert [found[group] for group in made.index] == list(zip(numbers.tolist(), column.to_pylist(), strict=True))
-    possible = columns[0].count * columns[1].count
+    possible = frames[0].count * keys[0].count
     if possible * few > len(rows):
         assert made.counts is not None
         assert made.counts.min() > 0

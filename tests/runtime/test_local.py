@@ -8,12 +8,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import framefold as ff
 from framefold import DroppedEventsWarning, NullTimeError
 from framefold.runtime import local
-from framefold.runtime.local import in_time_order, of_one_size
+from framefold.runtime.local import by_key_and_time, of_one_size
 from framefold.runtime.plan.bind import bind
+from framefold.runtime.plan.window_inputs import RANK
 
 
 class Joined(ff.PythonOperation):
@@ -98,11 +101,25 @@ def test_of_one_size_puts_small_batches_together_and_cuts_large_ones(monkeypatch
     assert list(of_one_size(table.slice(0, 0).to_reader())) == []
 
 
-def test_in_time_order_keeps_ties_as_they_came() -> None:
-    table = pa.table({"t": [2, 1, 2, 1, 0], "s": list("abcde")})
-    query = bind(table.schema, time="t", by=[], window=ff.tumbling(1), outputs={"j": Joined("s")})
-    made = pa.concat_tables(list(in_time_order(table.to_reader(max_chunksize=2), query)))
-    assert made["s"].to_pylist() == ["e", "b", "d", "a", "c"]
+ROW = st.tuples(st.sampled_from(["b", "a", None]), st.integers(0, 4), st.integers(0, 2))
+
+
+@given(st.lists(ROW, min_size=1, max_size=30), st.booleans(), st.booleans())
+def test_events_by_key_and_time_keep_ties_as_they_came(rows: list[Any], sort: bool, numbered: bool) -> None:
+    rows = sorted(rows, key=lambda row: row[1]) if sort else rows
+    schema = pa.schema({"k": pa.string(), "t": pa.int64(), "tie": pa.int64(), "s": pa.string()})
+    table = pa.Table.from_pylist(
+        [{"k": k, "t": t, "tie": tie, "s": str(place)} for place, (k, t, tie) in enumerate(rows)], schema
+    )
+    windows = ff.last_rows(3) if numbered else ff.tumbling(1)
+    for ties in ([], ["tie"]):
+        query = bind(schema, time="t", by=["k"], ties=ties, window=windows, outputs={"j": Joined("s")})
+        made = pa.concat_tables(by_key_and_time(table.to_reader(max_chunksize=2), query))
+        order = sorted(range(len(rows)), key=lambda row: (rows[row][0] or "", rows[row][1], rows[row][2] * len(ties)))
+        assert made["s"].to_pylist() == list(map(str, order))
+        if numbered:
+            keys = [rows[row][0] for row in order]
+            assert made[RANK].to_pylist() == [keys[:place].count(key) for place, key in enumerate(keys)]
 
 
 @pytest.mark.parametrize("ordered", [False, True])

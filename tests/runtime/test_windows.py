@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tracemalloc
+from importlib import import_module
 from itertools import chain
 from typing import Any
 
@@ -18,6 +19,7 @@ from framefold.runtime.columns.ticks import TimeColumn
 from framefold.runtime.windows import PartialsView, Ranges, TickSteps
 
 TIME = TimeColumn("t", pa.int64())
+around = import_module("framefold.runtime.windows.around")  # its function has the same name
 
 
 def no_columns(name: str, argument: str) -> pa.DataType:
@@ -39,6 +41,24 @@ grids = st.builds(
 )
 sparse = st.one_of(st.integers(-40, 40), st.integers(-(2**12), 2**12))
 keyed = st.lists(st.lists(sparse, min_size=1, max_size=10).map(sorted), min_size=1, max_size=4)
+
+
+@given(keyed, st.integers(-60, 60))
+def test_how_far_a_distance_reaches(events: Events, distance: int) -> None:
+    """By the loop and by numpy."""
+    frames = np.array(list(chain(*events)), np.int64)
+    starts = np.cumsum([0, *map(len, events[:-1])])
+    expected = [
+        start + sum(other < time + distance for other in times)
+        for start, times in zip(starts.tolist(), events, strict=True)
+        for time in times
+    ]
+    before = around.loops
+    try:
+        for around.loops in (before, None):
+            assert around.reach(PartialsView(frames, starts), distance).tolist() == expected
+    finally:
+        around.loops = before
 
 
 def inside(spec: Any, number: int, time: int) -> bool:
