@@ -64,7 +64,7 @@ lint: $(VENV)/has-lint
 	@PYTHONPATH=$(VENV)/typed $(BIN)/lint-imports --no-cache
 	@MYPYPATH=$(VENV)/typed $(BIN)/mypy --strict --package framefold
 
-# A little more than an hour; the first time also as long as it takes to install the peers, each in an environment of
+# Nearly an hour and a half; the first time also as long as it takes to install the peers, each in an environment of
 # its own.
 bench: $(VENV)/has-bench
 	@$(BIN)/python -m benchmarks.run

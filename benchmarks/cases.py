@@ -112,6 +112,64 @@ def shapes(rows: int) -> Case:
     )
 
 
+def layouts(rows: int) -> Case:
+    """The reference job on events that lie otherwise in their files."""
+    points = (
+        Point(0, Data(rows=rows), {}, "1 file in time order"),
+        Point(1, Data(rows=rows, files=4, layout="day"), {}, "4 files, each of the whole day"),
+        Point(2, Data(rows=rows, files=16, layout="day"), {}, "16 such files"),
+        Point(3, Data(rows=rows, files=4, layout="random"), {}, "4 files in random order"),
+        Point(4, Data(rows=rows, files=1, layout="key"), {}, "1 file by key, then time"),
+        Point(5, Data(rows=rows, files=4, layout="late"), {}, "4 files, 1 % late by up to 1 h"),
+    )
+    return Case(
+        "layouts",
+        f"The reference job, events in other orders: {rows:,} events of 100 keys, an hour every minute",
+        "",
+        points,
+        (*OURS, *STAGES),
+        "Files that each span the whole time are what topics partitioned by a hash, and most writers, leave behind.",
+        box=330.0,
+        across=tuple(point.x for point in points),
+    )
+
+
+def data(rows: int) -> Case:
+    """The reference job with other keys, times and nulls."""
+    points = (
+        Point(0, Data(rows=rows), {}, "as it is"),
+        Point(1, Data("zipf", rows), {}, "keys by Zipf's law"),
+        Point(2, Data("texts", rows), {}, "strings as keys"),
+        Point(3, Data("pairs", rows), {"keys": ("k", "k2")}, "pairs as keys"),
+        Point(4, Data("naive", rows), {"time": "naive"}, "times without zone"),
+        Point(5, Data("integers", rows), {"time": "integer"}, "times as integers"),
+        Point(6, Data("nulls", rows), {"nulls": True}, "nulls in keys and values"),
+    )
+    return Case(
+        "data",
+        f"The reference job, other keys, times and nulls: {rows:,} events of 100 keys, an hour every minute",
+        "",
+        points,
+        (*OURS, *STAGES),
+        box=230.0,
+        across=tuple(point.x for point in points),
+    )
+
+
+def last_rows(rows: int) -> Case:
+    """The last rows of each key, ending with each row."""
+    events = Data("seconds", rows, keys=100)
+    outputs = (("total", "sum", "x"), ("least", "min", "x"), ("most", "max", "x"))
+    return Case(
+        "rows",
+        f"The last rows of each key: {rows:,} events of 100 keys, sum, min and max",
+        "rows",
+        tuple(Point(size, events, {"kind": "rows", "size": size, "outputs": outputs}) for size in (10, 100, 1000)),
+        (*OURS, "spark.range", "duckdb.range", "polars.rolling", "pandas.rolling"),
+        box=120.0,
+    )
+
+
 def around(rows: int) -> Case:
     """A window for each event."""
     data = Data("seconds", rows, keys=10)
@@ -169,6 +227,8 @@ def default(most: int, scale: float = 1.0) -> list[Case]:
         return int(rows * scale)
 
     return [
+        layouts(part(8_000_000)),
+        data(part(4_000_000)),
         reference(part(8_000_000)),
         overlap(part(2_000_000)),
         events(most),
@@ -176,6 +236,7 @@ def default(most: int, scale: float = 1.0) -> list[Case]:
         keys(part(2_000_000)),
         partitions(part(2_000_000)),
         around(part(100_000)),
+        last_rows(part(800_000)),
         hot_items(part(500_000)),
         *connections(part(10_000)),
         small(part(100_000)),
@@ -186,6 +247,9 @@ def default(most: int, scale: float = 1.0) -> list[Case]:
 def quick() -> list[Case]:
     """The same cases on so few events that they only show whether results are equal."""
     cases = [
+        layouts(20_000),
+        data(20_000),
+        last_rows(20_000),
         reference(20_000),
         overlap(5_000),
         keys(5_000),

@@ -59,6 +59,12 @@ def speed(cases: dict[str, Found]) -> Iterator[Claim]:
                 yield at_least(what, target, ratio(case, (WINDOW, minutes), (ours, minutes)))
         for point in case["points"]:
             yield from against_stages(case, point["x"], f"sum and count, {label(case, point['x'])} min")
+    if layouts := cases.get("layouts"):
+        for point in layouts["points"]:
+            yield from against_stages(layouts, point["x"], point["label"], 3.0 if point["x"] in (0, 1, 4) else 2.5)
+            for peer in ("duckdb.two_stages", "polars.two_stages"):
+                what = f"{TITLES[LOCAL]}, against {TITLES[peer]}, {point['label']}"
+                yield at_most(what, 1.0, ratio(layouts, (LOCAL, point["x"]), (peer, point["x"])))
     if shapes := cases.get("shapes"):
         for point in shapes["points"][1:]:
             yield from against_stages(shapes, point["x"], point["label"])
@@ -70,10 +76,10 @@ def speed(cases: dict[str, Found]) -> Iterator[Claim]:
                     yield at_most(what, 1.0, ratio(events, (LOCAL, point["x"]), (peer, point["x"])))
 
 
-def against_stages(case: Found, x: float, what: str) -> Iterator[Claim]:
+def against_stages(case: Found, x: float, what: str, times: float = 3.0) -> Iterator[Claim]:
     """Both ways on Spark against two stages in SQL."""
     yield at_most(f"{TITLES[FRAME]}, against {TITLES[STAGES]}, {what}", 1.0, ratio(case, (FRAME, x), (STAGES, x)))
-    yield at_least(f"{TITLES[FILES]}, against {TITLES[STAGES]}, {what}", 3.0, ratio(case, (STAGES, x), (FILES, x)))
+    yield at_least(f"{TITLES[FILES]}, against {TITLES[STAGES]}, {what}", times, ratio(case, (STAGES, x), (FILES, x)))
 
 
 def overlap(cases: dict[str, Found]) -> Iterator[Claim]:

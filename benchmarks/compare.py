@@ -79,7 +79,8 @@ def compare(ours: Path, theirs: Path, job: Job) -> Comparison:
     columns = ", ".join([*place[:-1], *(f"{name}::DOUBLE AS {name}" for name in job.names)])
     sides = [f"(SELECT {columns}, {turn}, true AS there FROM {source(path)} {some})" for path in (ours, theirs)]
     near = " AND ".join(map(alike, job.outputs))
-    joined = f"FROM {sides[0]} ours FULL JOIN {sides[1]} theirs USING ({', '.join(place)})"
+    same = " AND ".join(f"ours.{name} IS NOT DISTINCT FROM theirs.{name}" for name in place)
+    joined = f"FROM {sides[0]} ours FULL JOIN {sides[1]} theirs ON {same}"
     both = "ours.there AND theirs.there"
     found = connection.execute(
         f"SELECT count(*) FILTER ({both}), count(*) FILTER ({both} AND NOT ({near})), "

@@ -12,7 +12,8 @@ import pyarrow as pa
 import pyarrow.csv as text
 import pyarrow.parquet as pq
 
-from .events import ROW_GROUP, START, write_events
+from .events import ROW_GROUP, START, tables, write_events
+from .layouts import variant, write
 
 VERSION = 1
 """Raised whenever the same description means other events."""
@@ -26,7 +27,8 @@ class Data:
     ----------
     kind
         ``"events"``; ``"texts"``, the same with strings as keys; ``"seconds"``, whole seconds, none twice in a key;
-        ``"bids"``, of NEXMark; ``"connections"``, a trace like LBL-CONN-7.
+        ``"bids"``, of NEXMark; ``"connections"``, a trace like LBL-CONN-7; and those of
+        :func:`benchmarks.layouts.variant`.
     rows, keys
         How many events, of how many keys; bids and connections have keys of their own.
     files
@@ -35,6 +37,8 @@ class Data:
         Events a second, of connections.
     text
         Whether they are also written as CSV.
+    layout
+        How rows lie in files, see :func:`benchmarks.layouts.write`; in the order of time where empty.
     """
 
     kind: str = "events"
@@ -43,11 +47,12 @@ class Data:
     files: int = 0
     rate: int = 0
     text: bool = False
+    layout: str = ""
 
     @property
     def name(self) -> str:
         """The name of the file or folder."""
-        parts = (self.kind, self.rows, self.keys, self.files, self.rate, VERSION)
+        parts = (self.kind, self.rows, self.keys, self.files, self.rate, *[self.layout] * bool(self.layout), VERSION)
         return "-".join(map(str, parts)) + ("" if self.files else ".parquet")
 
     def path(self, folder: Path) -> Path:
@@ -76,19 +81,17 @@ class Data:
             whole = path.with_name(f"{path.name}-whole") if self.files else path
             write_events(whole, self.rows, self.keys, texts=self.kind == "texts")
             if self.files:
-                self._cut(pq.read_table(whole), path)
+                shutil.rmtree(path, ignore_errors=True)
+                write(self.layout or "time", pq.read_table(whole), self.files, path)
                 whole.unlink()
+            return
+        if self.kind in ("zipf", "pairs", "naive", "integers", "nulls"):
+            rng = np.random.default_rng(7)
+            events = pa.concat_tables(variant(self.kind, each, self.keys, rng) for each in tables(self.rows, self.keys))
+            pq.write_table(events, path, row_group_size=ROW_GROUP)
             return
         table = {"seconds": seconds, "bids": bids, "connections": connections}[self.kind](self)
         pq.write_table(table, path, row_group_size=ROW_GROUP)
-
-    def _cut(self, table: pa.Table, path: Path) -> None:
-        shutil.rmtree(path, ignore_errors=True)
-        path.mkdir()
-        edges = [len(table) * part // self.files for part in range(self.files + 1)]
-        for part in range(self.files):
-            piece = table.slice(edges[part], edges[part + 1] - edges[part])
-            pq.write_table(piece, path / f"{part:03d}.parquet", row_group_size=ROW_GROUP)
 
 
 def timestamps(microseconds: np.ndarray) -> pa.Array:

@@ -42,6 +42,11 @@ class Job:
         The same events as text, for whoever cannot read Parquet.
     partitions
         The number of tasks of a shuffle; 0 for one a core. The file has as many parts.
+    time
+        What ``t`` is: ``"utc"``, a timestamp of that zone; ``"naive"``, one without a zone; ``"integer"``,
+        microseconds.
+    nulls
+        Whether values may be null, and so sums of them.
     """
 
     path: str
@@ -53,6 +58,8 @@ class Job:
     ties: str = ""
     csv: str = ""
     partitions: int = 0
+    time: str = "utc"
+    nulls: bool = False
 
     @property
     def place(self) -> str:

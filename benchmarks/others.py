@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import accumulate, sliding
+from . import accumulate, merging, sliding
 
 
 def tables() -> dict[str, list[str]]:
@@ -11,5 +11,6 @@ def tables() -> dict[str, list[str]]:
         "Accumulating 8,000,000 rows of 100 keys and 1,440 frames, on one core": accumulate.table(
             accumulate.nanoseconds()
         ),
+        "Merging 2,000,000 partials into one a group, on one core": merging.table(merging.cells()),
         "Sliding over 10 million frames, on one core": sliding.table(sliding.cells()),
     }

@@ -51,7 +51,7 @@ APART = [
     "`python -m benchmarks.big_key`: 20 million rows of one key in windows of its last thousand rows. "
     "`python -m benchmarks.local`: the reference job alone, in one process, and the processor's time of it. "
     "`python -m benchmarks.parquet`: the same on one Spark. "
-    "`make bench-kernels`: accumulate, slide and the local engine by themselves. "
+    "`make bench-kernels`: accumulate, merge, slide and the local engine by themselves. "
     "[docs/exactness.md](../docs/exactness.md): what rounding does to everybody's results.",
     "",
 ]

@@ -24,6 +24,7 @@ def benchmarks() -> Iterator[ModuleType]:
     sys.path.insert(0, str(ROOT))
     import benchmarks.child
     import benchmarks.compare
+    import benchmarks.datasets
     import benchmarks.measure
     import benchmarks.report
 
@@ -346,3 +347,44 @@ def test_a_worker_says_what_went_wrong_and_is_ended_when_it_takes_too_long(
     with pytest.raises(benchmarks.child.Failure, match="stopped after 0 s"):
         child.ask(0, do="run", way="two_stages", job=job)
     assert not child.alive
+
+
+LAYOUTS = {
+    "time": lambda rows: rows == sorted(rows),
+    "day": lambda rows: rows != sorted(rows) and rows[:25] == sorted(rows[:25]),
+    "random": lambda rows: rows[:25] != sorted(rows[:25]),
+    "key": lambda rows: [key for _, key, _ in rows] == sorted(key for _, key, _ in rows),
+    "late": lambda rows: rows != sorted(rows),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_rows_in_other_orders_are_the_same_rows(benchmarks: ModuleType, layout: str, tmp_path: Path) -> None:
+    whole = benchmarks.datasets.Data(rows=1000, keys=3).path(tmp_path)
+    files = benchmarks.datasets.Data(rows=1000, keys=3, files=4, layout=layout).path(tmp_path)
+    assert len(list(files.iterdir())) == 4
+    rows, expected = (
+        [tuple(row[name] for name in ("t", "k", "x")) for row in pq.read_table(path).to_pylist()]
+        for path in (files, whole)
+    )
+    assert sorted(rows) == sorted(expected)
+    assert LAYOUTS[layout](rows)
+
+
+@pytest.mark.parametrize("kind", ["zipf", "pairs", "naive", "integers", "nulls"])
+def test_variants_of_the_events(benchmarks: ModuleType, kind: str, tmp_path: Path) -> None:
+    whole, found = (
+        pq.read_table(benchmarks.datasets.Data(each, 3000, 100).path(tmp_path)) for each in ("events", kind)
+    )
+    if kind == "zipf":
+        counts = sorted(found["k"].value_counts().to_pylist(), key=lambda each: each["values"])
+        assert counts[0]["counts"] > 5 * counts[9]["counts"] > 0
+        assert len(counts) > 90
+    elif kind == "pairs":
+        joined = [10 * row["k"] + row["k2"] for row in found.to_pylist()]
+        assert joined == whole["k"].to_pylist()
+    elif kind == "nulls":
+        assert 0 < found["k"].null_count < found["x"].null_count < 300
+    else:
+        assert str(found.schema.field("t").type) == ("int64" if kind == "integers" else "timestamp[us]")
+        assert found["t"].cast(pa.int64()).equals(whole["t"].cast(pa.int64()))

@@ -28,7 +28,7 @@ def hottest(counts: Statement, job: Job) -> Statement:
 
 def by_hand(job: Job) -> Statement:
     """Two stages."""
-    return two_stages(job, source(job), "epoch_us(t)", "//")
+    return two_stages(job, source(job), "t" if job.time == "integer" else "epoch_us(t)", "//")
 
 
 def all_windows(job: Job) -> Statement:

@@ -60,6 +60,8 @@ def windows(job: Job) -> Any:
         return ff.last_rows(job.size)
     if job.kind == "landmark":
         return ff.landmark(since="2026-01-01T00:00Z", every=duration(job.every))
+    if job.time == "integer":
+        return ff.sliding(job.size, every=job.every)
     return ff.sliding(duration(job.size), every=duration(job.every))
 
 

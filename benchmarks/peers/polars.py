@@ -50,11 +50,12 @@ def steps(job: Job) -> pl.LazyFrame:
     parts = {}
     for _, operation, column in job.outputs:
         x = pl.col(column) if column else pl.len()
-        for part in PARTS[operation]:
+        for part in [*PARTS[operation], *["count"] * job.nulls]:
             of = {"sum": x.sum, "square": (x * x).sum, "min": x.min, "max": x.max, "count": x.count}[part]
             parts[f"{column}_{part}"] = of() if column else pl.len().cast(pl.Int64)
     keys = list(job.keys)
-    step = (pl.col("t").dt.timestamp("us") // job.every).alias("step")
+    ticks = pl.col("t") if job.time == "integer" else pl.col("t").dt.timestamp("us")
+    step = (ticks // job.every).alias("step")
     return scan(job).group_by(*keys, step).agg(**parts).sort(*keys, "step")
 
 
@@ -65,7 +66,7 @@ def merged(job: Job) -> list[pl.Expr]:
         total, count = pl.col(f"{column}_sum").sum(), pl.col(f"{column}_count").sum()
         squares = pl.col(f"{column}_square").sum()
         of = {
-            "sum": total,
+            "sum": pl.when(count > 0).then(total) if job.nulls else total,  # of nothing it is 0 in Polars
             "count": count,
             "min": pl.col(f"{column}_min").min(),
             "max": pl.col(f"{column}_max").max(),

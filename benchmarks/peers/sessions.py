@@ -10,6 +10,9 @@ from pyspark.sql import DataFrame, SparkSession
 
 from ..jobs import Job
 
+MICROSECONDS = {"utc": "unix_micros({})", "naive": "unix_micros(cast({} AS timestamp))", "integer": "{}"}
+"""A time as an integer, as SQL."""
+
 SETTINGS = {
     "spark.driver.memory": "4g",
     "spark.driver.maxResultSize": "3g",
@@ -54,7 +57,8 @@ def save(result: DataFrame, job: Job, path: str) -> None:
     from pyspark.sql import functions as f
 
     if "window" in result.columns:
-        edge = f.unix_micros("window.end") - job.every if job.kind == "landmark" else f.unix_micros("window.start")
+        name = "window.end" if job.kind == "landmark" else "window.start"
+        edge = f.expr(MICROSECONDS[job.time].format(name)) - (job.every if job.kind == "landmark" else 0)
         result = result.withColumn("start", edge)
     if "at" in result.columns:
         result = result.withColumn("at", f.unix_micros("at"))

@@ -9,7 +9,7 @@ from pyspark.sql import functions as f
 from pyspark.sql.window import Window
 
 from ..jobs import Job
-from .sessions import consume, events, save, session, versions
+from .sessions import MICROSECONDS, consume, events, save, session, versions
 from .stages import copied, over, plain, two_stages
 
 __all__ = ["WAYS", "consume", "save", "versions"]
@@ -35,7 +35,7 @@ def window(job: Job) -> DataFrame:
 def by_hand(job: Job) -> DataFrame:
     """Two stages by hand."""
     events(job).createOrReplaceTempView("events")
-    return session().sql(two_stages(job, "events", "unix_micros(t)", "div"))
+    return session().sql(two_stages(job, "events", MICROSECONDS[job.time].format("t"), "div"))
 
 
 def by_copies(job: Job) -> DataFrame:

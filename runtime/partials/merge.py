@@ -194,12 +194,13 @@ def combine_pairwise(bound: BoundAggregate, states: State, group: Ints, groups: 
     order = stable_order(group, groups)
     sizes = np.bincount(group, minlength=groups)
     starts = np.cumsum(sizes) - sizes
-    result = take(states, order[starts])
     several = np.flatnonzero(sizes > 1)
+    single = None if len(several) == groups else take(states, order[starts])
     lengths = sizes[several]
     group_of = np.repeat(np.arange(len(several)), lengths)
     place = np.arange(len(group_of)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
     states = take(states, order[starts[several][group_of] + place])
+    del order, sizes, starts  # as large as the states of some operations
     while len(place) > len(several):
         kept = np.flatnonzero(place % 2 == 0)
         group_of, place = group_of[kept], place[kept]
@@ -209,7 +210,7 @@ def combine_pairwise(bound: BoundAggregate, states: State, group: Ints, groups: 
         states = combined if paired.all() else replace_in_place(take(states, kept), np.flatnonzero(paired), combined)
         place = place // 2
         lengths = (lengths + 1) // 2
-    return replace_in_place(result, several, states)
+    return states if single is None else replace_in_place(single, several, states)
 
 
 def concat(several: Iterable[Partials]) -> Partials:
