@@ -43,9 +43,9 @@ def engine_for(data: Any) -> Engine:
     """The engine for some data: Spark for its DataFrames, else the local one."""
     pyspark = sys.modules.get("pyspark.sql")  # a DataFrame cannot come from a module that was never imported
     if pyspark is not None and isinstance(data, pyspark.DataFrame):
-        from .spark.engine.engine import DataFrameEngine
+        from .spark.files.scanned_dataframe import ScannedDataFrameEngine
 
-        return DataFrameEngine(data)
+        return ScannedDataFrameEngine(data)
     if isinstance(data, SparkFiles):
         from .spark.files.file_engine import FileEngine
         from .spark.files.scan import Scan

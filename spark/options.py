@@ -8,6 +8,7 @@ from ..aggregators.errors import QueryError
 
 WAYS = ("auto", "driver", "executors")
 ACCUMULATORS = ("auto", "spark", "python")
+READERS = ("auto", "spark")
 
 
 @dataclass(frozen=True)
@@ -31,6 +32,9 @@ class Options:
         ``"spark"``: Spark SQL accumulates, and only partials come to Python; an error where it cannot. ``"python"``:
         tasks accumulate, in mapInArrow or where they read files. ``"auto"``: tasks for files, and for DataFrames Spark
         SQL where it can.
+    read
+        ``"spark"``: Spark reads files and DataFrames. ``"auto"``: tasks read files where they can, also those of a
+        DataFrame that is nothing but a scan of Parquet files; Spark reads any other.
 
     Raises
     ------
@@ -46,9 +50,10 @@ class Options:
     combine: str = "auto"
     max_driver_partials: int = 5_000_000
     accumulate: str = "auto"
+    read: str = "auto"
 
     def __post_init__(self) -> None:
-        for name, known in (("combine", WAYS), ("accumulate", ACCUMULATORS)):
+        for name, known in (("combine", WAYS), ("accumulate", ACCUMULATORS), ("read", READERS)):
             if getattr(self, name) not in known:
                 ways = ", ".join(repr(way) for way in known)
                 raise QueryError(f"{name} is {getattr(self, name)!r}, expected one of {ways}")

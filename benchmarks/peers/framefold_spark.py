@@ -19,7 +19,7 @@ def dataframe(combine: str = "auto", own: type = Vectorised) -> Callable[[Job], 
     """On a DataFrame of the file."""
 
     def way(job: Job) -> Any:
-        found = run(events(job), job, own, combine=combine)
+        found = run(events(job), job, own, combine=combine, read="spark")
         return hottest(found, job, "window") if job.kind == "hottest" else found
 
     return way

@@ -79,6 +79,8 @@ def reader(plan: Plan, options: Options, misfit: str | None) -> Choice:
     misfit
         Why tasks cannot read the columns as Spark would; None where they can.
     """
+    if options.read == "spark":
+        return Choice("spark", "read='spark'")
     if options.accumulate == "spark":
         return Choice("spark", "Spark SQL is to accumulate the events (accumulate='spark')")
     if plan.in_rows:

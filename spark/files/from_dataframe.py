@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import re
+import uuid
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
@@ -26,13 +28,16 @@ def paths_of(df: Any) -> list[str]:
     """
     if not isinstance(df, DataFrame):
         raise QueryError(f"from_dataframe() is given a {type(df).__module__}.{type(df).__name__}; expected a DataFrame")
+    roots = roots_of(df)
     files = df.inputFiles()
-    for paths in spellings(files) if files and is_parquet(files[0]) else ():
+    for paths in spellings(files) if roots is not None and files and is_parquet(files[0]) else ():
+        if roots and {path.rstrip("/") for path in map(address, paths)} != set(map(address, roots)):
+            continue
         try:
             plain = df.sparkSession.read.parquet(*paths)
-            if set(df.columns) < set(plain.columns):
+            if df.columns != plain.columns and set(df.columns) <= set(plain.columns):
                 plain = plain.select([column(name) for name in df.columns])
-            if df.sameSemantics(plain):
+            if df.sameSemantics(plain) and sorted(plain.inputFiles()) == sorted(files):
                 return paths
         except PySparkException:  # a way to write the path that Spark does not take
             continue
@@ -41,6 +46,41 @@ def paths_of(df: Any) -> list[str]:
         f"the DataFrame {found} and is more than Parquet files read as they are (it may be filtered, computed, joined, "
         "a table of a catalog, or read with options); expected spark.read.parquet(path), maybe with fewer columns"
     )
+
+
+PLAIN_SCAN = re.compile(r"== Optimized Logical Plan ==\n(Project \[[^\n]*\]\n\+- )?Relation \[[^\n]*\] parquet\n\n")
+LOCATION = re.compile(r"Location: InMemoryFileIndex\(\d+ paths\)\[([^\n]*?)\](?=, |\n)")
+
+
+def roots_of(df: DataFrame) -> list[str] | None:
+    """The paths that a scan of Parquet files was given, none where they are too long to be shown.
+
+    None where the plan of a DataFrame is no scan, or has more in it than names of columns.
+    """
+    session, view = df.sparkSession, f"framefold_{uuid.uuid4().hex}"
+    try:
+        df.createTempView(view)
+        try:
+            text = str(session.sql(f"EXPLAIN EXTENDED SELECT * FROM {view}").collect()[0][0])
+        finally:
+            session.catalog.dropTempView(view)
+    except PySparkException:
+        return None
+    if PLAIN_SCAN.search(text) is None:
+        return None
+    found = LOCATION.search(text)
+    return [] if found is None or "..." in found[1] else found[1].split(", ")
+
+
+def address(path: str) -> str:
+    """A path as plans spell it.
+
+    >>> address("/data/trips"), address("s3a://bucket/trips")
+    ('file:/data/trips', 's3a://bucket/trips')
+    """
+    if path.startswith("file:"):
+        path = unquote(path.removeprefix("file:").removeprefix("//"))
+    return path if "://" in path else f"file:{os.path.abspath(path)}"
 
 
 def is_parquet(file: str) -> bool:

@@ -23,6 +23,7 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 import framefold as ff
@@ -66,7 +67,8 @@ def rows(result: Any) -> list[str]:
 
 def ours(source: Any, way: str = "auto", time: str = "ts", by: Any = "k", window: Any = HOURS, **outputs: Any) -> Any:
     events = source if isinstance(source, ff.Events) else ff.events(source, time=time, by=by)
-    return events.window(window).options(combine=way).aggregate(**(outputs or OUTPUTS))
+    read = "spark" if isinstance(source, DataFrame) else "auto"
+    return events.window(window).options(combine=way, read=read).aggregate(**(outputs or OUTPUTS))
 
 
 def explained(source: Any, time: str = "ts", by: Any = "k", window: Any = HOURS, **outputs: Any) -> str:

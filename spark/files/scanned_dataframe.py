@@ -1,0 +1,67 @@
+"""The engine of DataFrames that may be nothing but Parquet files: then tasks read these, as Spark would."""
+
+from __future__ import annotations
+
+import logging
+from functools import cached_property
+
+from pyspark.sql import DataFrame
+
+from ...aggregators.errors import QueryError
+from ...runtime.explain import Explanation
+from ...runtime.plan.plan import Plan
+from ...runtime.sources.files import files_of
+from ..engine.decision import reader
+from ..engine.engine import DataFrameEngine
+from ..options import Options
+from .file_engine import FileEngine
+from .from_dataframe import paths_of
+from .scan import Scan
+
+LOGGER = logging.getLogger("framefold")
+
+
+class ScannedDataFrameEngine(DataFrameEngine):
+    """Queries over a DataFrame, whose files tasks read where it is nothing but these."""
+
+    def run(self, plan: Plan, options: Options) -> DataFrame:
+        files = self._files(plan, options)
+        return super().run(plan, options) if files is None else files.run(plan, options)
+
+    def explain(self, plan: Plan, options: Options) -> Explanation:
+        files = self._files(plan, options)
+        return super().explain(plan, options) if files is None else files.explain(plan, options)
+
+    def _files(self, plan: Plan, options: Options) -> FileEngine | None:
+        """The engine of the files; None where Spark reads the DataFrame."""
+        why = why_spark(plan, options, None)
+        if why is None:
+            scan = self._scan
+            why = scan if isinstance(scan, str) else why_spark(plan, options, scan)
+        if why is None and isinstance(scan, Scan):
+            LOGGER.info("tasks read the %d files that the DataFrame is made of", len(scan.listed))
+            return FileEngine(scan)
+        LOGGER.debug("Spark reads the DataFrame: %s", why)
+        return None
+
+    @cached_property
+    def _scan(self) -> Scan | str:
+        """The scan of the files that the DataFrame is; else why it is none."""
+        if self.df.isStreaming:
+            return "it is a stream"
+        try:
+            return Scan(self.df.sparkSession, files_of(paths_of(self.df), "parquet"))
+        except QueryError as error:
+            return str(error)
+
+
+def why_spark(plan: Plan, options: Options, scan: Scan | None) -> str | None:
+    """Why tasks do not read what a plan needs of a scan, or of any scan where None; None where they do."""
+    choice = reader(plan, options, None if scan is None else scan.why_not(plan.columns))
+    if choice.by == "spark":
+        return choice.why
+    if scan is None:
+        return None
+    types = plan.input_schema
+    other = [name for name in plan.columns if scan.schema.field(name).type != types.field(name).type]
+    return f"the column {other[0]!r} has another type in the files" if other else None

@@ -1,0 +1,156 @@
+"""DataFrames that are nothing but Parquet files: tasks read them, with the results that Spark would give."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pyspark.sql.types import DoubleType, LongType, StringType, StructField, StructType
+
+import framefold as ff
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Make = Callable[["SparkSession", Path], "DataFrame"]
+
+
+def write(folder: Path, *tables: pa.Table) -> str:
+    folder.mkdir(exist_ok=True)
+    for number, table in enumerate(tables):
+        pq.write_table(table, folder / f"{number}.parquet")
+    return str(folder)
+
+
+def events(first: int, more: bool = False) -> pa.Table:
+    columns: dict[str, Any] = {"t": pa.array(range(first, first + 40)), "k": ["a", None, "b", "a"] * 10}
+    columns["x"] = pa.array([i * 0.5 if i % 7 else None for i in range(40)], pa.float64())
+    return pa.table(columns | {"y": range(40)} if more else columns)
+
+
+def folder(spark: SparkSession, path: Path) -> DataFrame:
+    return spark.read.parquet(write(path / "plain", events(0), events(20)))
+
+
+def some_columns(spark: SparkSession, path: Path) -> DataFrame:
+    return folder(spark, path).select("x", "k", "t")
+
+
+def files(spark: SparkSession, path: Path) -> DataFrame:
+    write(path / "files", events(0), events(20))
+    return spark.read.parquet(*(str(path / "files" / f"{number}.parquet") for number in (1, 0)))
+
+
+def partitioned(spark: SparkSession, path: Path) -> DataFrame:
+    for key in ("a", "b"):
+        write(path / f"k={key}", events(0).drop_columns(["k"]))
+    return spark.read.parquet(str(path))
+
+
+def evolved(spark: SparkSession, path: Path) -> DataFrame:
+    return spark.read.option("mergeSchema", "true").parquet(write(path / "evolved", events(0), events(9, more=True)))
+
+
+def with_a_schema(spark: SparkSession, path: Path) -> DataFrame:
+    return spark.read.schema("t bigint, k string, x double, z int").parquet(write(path / "given", events(0)))
+
+
+def mapped(spark: SparkSession, path: Path) -> DataFrame:
+    """Columns known by their numbers, as tables whose columns were renamed have them."""
+    table = events(0)
+    fields = [field.with_metadata({"PARQUET:field_id": str(at)}) for at, field in enumerate(table.schema)]
+    write(path / "mapped", table.cast(pa.schema(fields)).rename_columns(["old_t", "old_k", "old_x"]))
+    columns = zip(("t", "k", "x"), (LongType(), StringType(), DoubleType()), strict=True)
+    schema = [StructField(name, of, True, {"parquet.field.id": at}) for at, (name, of) in enumerate(columns)]
+    spark.conf.set("spark.sql.parquet.fieldId.read.enabled", "true")
+    return spark.read.schema(StructType(schema)).parquet(str(path / "mapped"))
+
+
+def chosen_by_name(spark: SparkSession, path: Path) -> DataFrame:
+    return spark.read.option("pathGlobFilter", "0*").parquet(write(path / "chosen", events(0), events(20)))
+
+
+def filtered(spark: SparkSession, path: Path) -> DataFrame:
+    return folder(spark, path).where("x > 3")
+
+
+def renamed(spark: SparkSession, path: Path) -> DataFrame:
+    return folder(spark, path).selectExpr("t", "k", "x + 1 as x")
+
+
+def cached(spark: SparkSession, path: Path) -> DataFrame:
+    found = folder(spark, path).persist()
+    found.count()
+    return found
+
+
+def appended_to(spark: SparkSession, path: Path) -> DataFrame:
+    found = folder(spark, path)
+    pq.write_table(events(500), path / "plain" / "9.parquet")  # Spark has listed the files before
+    return found
+
+
+CASES: dict[Make, bool] = {
+    folder: True, some_columns: True, files: True, partitioned: True, evolved: False, with_a_schema: False,
+    mapped: False, chosen_by_name: False, filtered: False, renamed: False, cached: False, appended_to: False,
+}  # fmt: skip
+"""Whether tasks read the files of each."""
+
+
+def query(df: DataFrame, **options: Any) -> Any:
+    return ff.events(df, time="t", by="k").window(ff.sliding(10, every=3)).options(**options)
+
+
+@pytest.mark.parametrize("make", CASES, ids=lambda make: make.__name__)
+def test_results_are_those_of_spark(
+    spark: SparkSession, make: Make, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    df = make(spark, tmp_path)
+    outputs = {"x": ff.Sum("x"), "n": ff.Count()}
+    views = spark.catalog.listTables()
+    with caplog.at_level(logging.INFO, "framefold"):
+        asked = query(df)
+        found = asked.aggregate(**outputs).toArrow()
+        text = str(asked.explain(**outputs))
+    assert spark.catalog.listTables() == views
+    assert ("tasks read the" in caplog.text) is CASES[make]
+    assert ("on executors, with pyarrow" in text) is CASES[make]
+    theirs = query(df, read="spark")
+    assert found.equals(theirs.aggregate(**outputs).toArrow())
+    assert len(found) > 20
+    assert "pyarrow" not in str(theirs.explain(**outputs))
+    df.unpersist()
+    spark.conf.unset("spark.sql.parquet.fieldId.read.enabled")
+
+
+def test_what_spark_has_to_do_is_not_looked_at(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    df = folder(spark, tmp_path)
+    with caplog.at_level(logging.DEBUG, "framefold"):
+        ff.events(df, time="t", by="k").window(ff.last_rows(3)).aggregate(n=ff.Count()).collect()
+    assert caplog.messages == [
+        "Spark reads the DataFrame: the windows are counted in rows, and so need all events in their order"
+    ]
+
+
+def test_a_file_that_is_gone_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    df = folder(spark, tmp_path)
+    asked = query(df)
+    asked.explain(n=ff.Count())  # it has looked at the files
+    (tmp_path / "plain" / "1.parquet").unlink()
+    with pytest.raises(ff.EngineError, match=r"1\.parquet"):
+        asked.aggregate(n=ff.Count()).collect()
+
+
+def test_read_is_one_of_two_words(spark: SparkSession) -> None:
+    with pytest.raises(ff.QueryError, match="read is 'tasks', expected one of 'auto', 'spark'"):
+        query(spark.range(3).selectExpr("id as t", "id as k"), read="tasks")
