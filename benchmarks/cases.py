@@ -220,6 +220,20 @@ def own(rows: int) -> Case:
     )
 
 
+def billion(rows: int) -> Case:
+    """The reference job on more events than memory has room for."""
+    return Case(
+        "billion",
+        f"The reference job on {rows:,} events: 100 keys over a day, sum and count, an hour every minute",
+        "events",
+        (Point(rows, Data(rows=rows, layout="chunks")),),
+        (*OURS[:2], STAGES[1], "polars.streaming"),
+        "A file for each 8 million events. Polars reads all of them into memory unless it is asked to stream.",
+        box=1500.0,
+        memory=(rows,),
+    )
+
+
 def default(most: int, scale: float = 1.0) -> list[Case]:
     """All cases: up to ``most`` events where that is the axis, and all else at ``scale`` of its size."""
 

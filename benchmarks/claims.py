@@ -76,6 +76,20 @@ def speed(cases: dict[str, Found]) -> Iterator[Claim]:
                     yield at_most(what, 1.0, ratio(events, (LOCAL, point["x"]), (peer, point["x"])))
 
 
+def billion(cases: dict[str, Found]) -> Iterator[Claim]:
+    """More events than memory has room for."""
+    if case := cases.get("billion"):
+        x = case["points"][0]["x"]
+        for peer in ("duckdb.two_stages", "polars.streaming"):
+            what = f"{TITLES[LOCAL]}, against {TITLES[peer]}, {number(x)} events"
+            yield at_most(what, 1.0, ratio(case, (LOCAL, x), (peer, x)))
+        for ours in (LOCAL, FILES):
+            which, held = memory(case, ours)
+            if x in held:
+                what = f"{TITLES[ours]}, peak memory of {HELD[which]}, {number(x)} events"
+                yield Claim(what, "at most 1 GiB", f"{held[x] >> 20} MiB", held[x] <= 1 << 30)
+
+
 def against_stages(case: Found, x: float, what: str, times: float = 3.0) -> Iterator[Claim]:
     """Both ways on Spark against two stages in SQL."""
     yield at_most(f"{TITLES[FRAME]}, against {TITLES[STAGES]}, {what}", 1.0, ratio(case, (FRAME, x), (STAGES, x)))
@@ -144,4 +158,4 @@ def variety(cases: dict[str, Found]) -> Iterator[Claim]:
 def claims(cases: list[Found]) -> list[Claim]:
     """All of them."""
     named = {case["name"]: case for case in cases}
-    return [*speed(named), *overlap(named), *growth(named), *variety(named)]
+    return [*speed(named), *billion(named), *overlap(named), *growth(named), *variety(named)]

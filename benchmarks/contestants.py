@@ -58,6 +58,7 @@ TITLES = {
     "duckdb.range": "DuckDB, window function over events",
     "polars.dynamic": "Polars, group_by_dynamic",
     "polars.two_stages": "Polars, two stages by hand",
+    "polars.streaming": "Polars, two stages by hand, streaming",
     "polars.every": "Polars, two stages, every window",
     "polars.rolling": "Polars, rolling",
     "polars.python": "Polars, group_by_dynamic and Python function",
@@ -72,6 +73,7 @@ LEAVES_OUT = {
     "spark.two_stages": "windows that end in a step without an event",
     "duckdb.two_stages": "windows that end in a step without an event",
     "polars.two_stages": "windows that end in a step without an event",
+    "polars.streaming": "windows that end in a step without an event",
 }
 """What a way leaves out by its nature: such windows may be missing, and no other."""
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.csv as text
 import pyarrow.parquet as pq
 
-from .events import ROW_GROUP, START, tables, write_events
+from .events import ROW_GROUP, START, tables, write_chunks, write_events
 from .layouts import variant, write
 
 VERSION = 1
@@ -38,7 +38,8 @@ class Data:
     text
         Whether they are also written as CSV.
     layout
-        How rows lie in files, see :func:`benchmarks.layouts.write`; in the order of time where empty.
+        How rows lie in files, see :func:`benchmarks.layouts.write`; in the order of time where empty. ``"chunks"``: so
+        too, a file for some million rows each, however many there are.
     """
 
     kind: str = "events"
@@ -53,7 +54,7 @@ class Data:
     def name(self) -> str:
         """The name of the file or folder."""
         parts = (self.kind, self.rows, self.keys, self.files, self.rate, *[self.layout] * bool(self.layout), VERSION)
-        return "-".join(map(str, parts)) + ("" if self.files else ".parquet")
+        return "-".join(map(str, parts)) + ("" if self.files or self.layout else ".parquet")
 
     def path(self, folder: Path) -> Path:
         """Where the events are, which are made if they are not there."""
@@ -77,6 +78,10 @@ class Data:
         return str(path)
 
     def _write(self, path: Path) -> None:
+        if self.layout == "chunks":
+            shutil.rmtree(path, ignore_errors=True)
+            write_chunks(path, self.rows, self.keys)
+            return
         if self.kind in ("events", "texts"):
             whole = path.with_name(f"{path.name}-whole") if self.files else path
             write_events(whole, self.rows, self.keys, texts=self.kind == "texts")

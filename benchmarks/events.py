@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
 import numpy as np
@@ -60,3 +61,16 @@ def write_events(path: Path, rows: int, keys: int, seed: int = 7, texts: bool = 
         writer.write_table(table, row_group_size=ROW_GROUP)
     if writer:
         writer.close()
+
+
+def write_chunks(folder: Path, rows: int, keys: int) -> None:
+    """Write a file for each chunk of events as it is made: the next one is made meanwhile."""
+    folder.mkdir(parents=True)
+    writing: Future[None] | None = None
+    with ThreadPoolExecutor(1) as pool:
+        for number, table in enumerate(tables(rows, keys)):
+            if writing:
+                writing.result()
+            writing = pool.submit(pq.write_table, table, folder / f"{number:04d}.parquet", row_group_size=ROW_GROUP)
+        if writing:
+            writing.result()

@@ -371,6 +371,15 @@ def test_rows_in_other_orders_are_the_same_rows(benchmarks: ModuleType, layout: 
     assert LAYOUTS[layout](rows)
 
 
+def test_a_file_for_each_chunk_of_events(
+    benchmarks: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["benchmarks.events"], "CHUNK", 300)
+    whole, chunks = (benchmarks.datasets.Data(rows=1000, keys=3, layout=each).path(tmp_path) for each in ("", "chunks"))
+    assert sorted(file.name for file in chunks.iterdir()) == [f"{number:04d}.parquet" for number in range(4)]
+    assert pq.read_table(chunks).equals(pq.read_table(whole))
+
+
 @pytest.mark.parametrize("kind", ["zipf", "pairs", "naive", "integers", "nulls"])
 def test_variants_of_the_events(benchmarks: ModuleType, kind: str, tmp_path: Path) -> None:
     whole, found = (

@@ -77,11 +77,21 @@ def merged(job: Job) -> list[pl.Expr]:
     return made
 
 
-def two_stages(job: Job) -> pl.DataFrame:
+def ranges(job: Job) -> pl.LazyFrame:
     """A rolling range of steps, up to each: windows that end in a step without an event are missing."""
     windows = steps(job).rolling("step", period=f"{job.size // job.every}i", group_by=job.keys)
     start = (pl.col("step") * job.every - (job.size - job.every)).alias("start")
-    return windows.agg(merged(job)).select(*job.keys, start, *job.names).collect()
+    return windows.agg(merged(job)).select(*job.keys, start, *job.names)
+
+
+def two_stages(job: Job) -> pl.DataFrame:
+    """The ranges, all in memory."""
+    return ranges(job).collect()
+
+
+def streaming(job: Job) -> pl.DataFrame:
+    """The ranges, by the engine that needs not all in memory."""
+    return ranges(job).collect(engine="streaming")
 
 
 def every(job: Job) -> pl.DataFrame:
@@ -136,6 +146,7 @@ def versions() -> dict[str, str]:
 WAYS: dict[str, Callable[[Job], pl.DataFrame]] = {
     "dynamic": dynamic,
     "two_stages": two_stages,
+    "streaming": streaming,
     "every": every,
     "rolling": rolling,
     "python": own,
