@@ -110,6 +110,29 @@ def number_codes(const int64_t[::1] codes not None, int64_t[::1] places not None
     return count
 
 
+def order_codes(const int64_t[::1] codes not None, int64_t[::1] places not None, Py_ssize_t[::1] order not None):
+    """Put the stable order of codes into ``order``; ``places``, one more than there are possible codes, are zeros."""
+    cdef Py_ssize_t row, rows = codes.shape[0], size = places.shape[0] - 1
+    cdef int64_t code = 0
+    if order.shape[0] != rows:
+        raise ValueError("order_codes: codes and order must be of one length")
+    with nogil:
+        for row in range(rows):
+            code = codes[row]
+            if not 0 <= code < size:
+                break
+            places[code + 1] += 1
+        else:
+            for code in range(size):
+                places[code + 1] += places[code]
+            for row in range(rows):
+                order[places[codes[row]]] = row
+                places[codes[row]] += 1
+            code = 0
+    if rows and not 0 <= code < size:
+        raise IndexError(f"code {code} of a row is not among {size}")
+
+
 def reach(
     const int64_t[::1] values not None, const int64_t[::1] starts not None, int64_t distance, int64_t[::1] found not None
 ):

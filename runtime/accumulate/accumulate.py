@@ -136,7 +136,11 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int) -
         codes.append(code_numbers(numbers[1]))
     counting = plan.until is not None or not all(bound.takes_empty_frames for bound in plan.states.values())
     in_place = plan.until is None and not any(np.may_share_memory(frames, each) for each in (ticks, ranks))
-    groups = assign(codes, list(map(code_key, keys)), len(ticks), counting=counting, in_place=in_place)
+    coded = list(map(code_key, keys))
+    if plan.in_rows and plan.until is None:
+        groups = by_key(codes, coded, len(ticks))
+    else:
+        groups = assign(codes, coded, len(ticks), counting=counting, in_place=in_place)
     if plan.clips:
         rows: Frames = lifetimes(plan, groups, numbers, ticks, ends, ranks)
     else:
@@ -196,10 +200,15 @@ def assign(
     columns = [*frames, *keys]
     size = math.prod(column.count for column in columns)
     if size > max(MAX_SPARSE, rows):
-        found = by_sorting([*keys, *frames], rows)
-        return replace(found, values=found.values[len(keys) :] + found.values[: len(keys)])
+        return by_key(frames, keys, rows)
     index = columns[0].codes if in_place else np.empty(rows, np.intp) if columns else np.zeros(rows, np.intp)
     return by_counting(index, columns, size, counting or size > rows // ROWS_PER_GROUP)
+
+
+def by_key(frames: Sequence[Coded], keys: Sequence[Coded], rows: int) -> Groups:
+    """The groups of :func:`assign` by key, then frame: the order of events where windows are counted in rows."""
+    found = by_sorting([*keys, *frames], rows)
+    return replace(found, values=found.values[len(keys) :] + found.values[: len(keys)])
 
 
 def codes_of_block(index: NDArray[np.intp], columns: Sequence[Coded], start: int) -> NDArray[np.intp]:
@@ -256,6 +265,10 @@ def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
     if (codes[1:] > codes[:-1]).all():  # each row is a group
         index = first = np.arange(rows)
         counts = np.ones(rows, np.int64)
+    elif (codes[1:] >= codes[:-1]).all():
+        new = np.concatenate([[True], codes[1:] > codes[:-1]])
+        index, first = np.cumsum(new) - 1, np.flatnonzero(new)
+        counts = np.diff(first, append=rows)
     else:
         index, first, counts = groups_by_sorting(codes, size)
     values = [column.values(subtract(column.codes[first], column.least)) for column in columns]

@@ -214,8 +214,10 @@ def combine_pairwise(bound: BoundAggregate, states: State, group: Ints, groups: 
 
 
 def concat(several: Iterable[Partials]) -> Partials:
-    """Partials one after the other, not merged."""
-    return Partials(pa.concat_tables([each.table for each in several]))
+    """Partials one after the other, not merged; where only one has any rows, that one as it is."""
+    several = list(several)
+    filled = [each for each in several if len(each)]
+    return filled[0] if len(filled) == 1 else Partials(pa.concat_tables([each.table for each in several]))
 
 
 def of_states(plan: Plan, keys: Sequence[pa.Array], numbers: Sequence[Ints], states: Mapping[str, State]) -> Partials:

@@ -12,8 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from framefold.aggregators.numeric.native import loops
 from framefold.runtime.accumulate import accumulate as module
 from framefold.runtime.accumulate.accumulate import assign, code_key, code_numbers
+from framefold.runtime.columns import key_codes
 from framefold.runtime.columns.key_codes import stable_order
 
 DAY = datetime.date(2020, 2, 29)
@@ -71,17 +73,28 @@ def test_numbers_far_apart() -> None:
     assert made.values[0].tolist() == [-(2**62), 2**62]
 
 
-@given(st.lists(st.integers(0, 50), max_size=60), st.sampled_from([51, 1 << 62]))
+@given(st.lists(st.integers(0, 50), max_size=60), st.sampled_from([51, 52, 1 << 62]))
 def test_sorting_is_stable(codes: list[int], size: int) -> None:
     assert stable_order(np.array(codes, np.int64), size).tolist() == sorted(range(len(codes)), key=codes.__getitem__)
 
 
+@pytest.mark.parametrize("counted", [0, key_codes.MAX_COUNTED])
 @pytest.mark.parametrize("runs", [1, 2, 3, 7, 50, 20_000])
-def test_sorting_of_ascending_runs_is_stable(runs: int) -> None:
+def test_sorting_of_ascending_runs_is_stable(runs: int, counted: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(key_codes, "MAX_COUNTED", counted)
     codes = np.random.default_rng(runs).integers(0, 5_000, 20_000)
     for run in np.array_split(codes, runs):
         run.sort()
     assert stable_order(codes, 5_000).tolist() == sorted(range(len(codes)), key=codes.__getitem__)
+
+
+@pytest.mark.skipif(loops is None, reason="framefold is installed without its compiled loops: there was no compiler")
+def test_codes_that_cannot_be_counted() -> None:
+    assert loops is not None
+    with pytest.raises(ValueError, match="of one length"):
+        loops.order_codes(np.zeros(3, np.int64), np.zeros(3, np.int64), np.zeros(2, np.intp))
+    with pytest.raises(IndexError, match="code 2 of a row is not among 2"):
+        loops.order_codes(np.full(1, 2), np.zeros(3, np.int64), np.zeros(1, np.intp))
 
 
 @given(
