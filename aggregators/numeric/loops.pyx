@@ -133,6 +133,42 @@ def order_codes(const int64_t[::1] codes not None, int64_t[::1] places not None,
         raise IndexError(f"code {code} of a row is not among {size}")
 
 
+def ranges_of_windows(
+    const int64_t[::1] begin not None,
+    const int64_t[::1] brings not None,
+    const int64_t[::1] leaves not None,
+    int64_t[::1] low not None,
+    int64_t[::1] high not None,
+    int64_t[::1] row not None,
+    int64_t[::1] number not None,
+):
+    """The windows that each row brings, as many as are left by some row: numbered from ``begin``, over the rows from
+    the one that brings to the one that leaves each.
+    """
+    cdef Py_ssize_t at, place = 0, end = 0, rows = begin.shape[0], windows = low.shape[0]
+    cdef int64_t window
+    if brings.shape[0] != rows or leaves.shape[0] != rows:
+        raise ValueError("ranges_of_windows: begin, brings and leaves must be of one length")
+    if high.shape[0] != windows or row.shape[0] != windows or number.shape[0] != windows:
+        raise ValueError("ranges_of_windows: low, high, row and number must be of one length")
+    with nogil:
+        for at in range(rows):
+            for window in range(leaves[at]):
+                if end < windows:
+                    high[end] = at + 1
+                end += 1
+            for window in range(brings[at]):
+                if place < windows:
+                    row[place] = at
+                    number[place] = begin[at] + window
+                place += 1
+        if place == windows and end == windows:
+            for at in range(windows):
+                low[at] = row[at] if row[at] < high[at] else high[at]
+    if place != windows or end != windows:
+        raise ValueError(f"ranges_of_windows: {place} windows begin and {end} end; there is room for {windows}")
+
+
 def reach(
     const int64_t[::1] values not None, const int64_t[::1] starts not None, int64_t distance, int64_t[::1] found not None
 ):

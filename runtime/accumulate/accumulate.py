@@ -6,27 +6,25 @@ Groups are found by counting where few are possible, else by sorting, in blocks 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...aggregators.contract.frames import Frames
 from ...aggregators.intervals.time_weighted import Lifetimes
 from ..columns.key_codes import (
-    MAX_PACKED,
     MAX_SPARSE,
+    Coded,
     Ints,
+    code_key,
+    code_numbers,
     coded_or_plain,
-    dictionary,
     edges,
     groups_by_sorting,
-    near,
-    normalised,
     pack,
     plain,
 )
@@ -42,28 +40,6 @@ BLOCK = 1 << 15
 
 ROWS_PER_GROUP = 4
 """Groups may be empty where there are at least this many rows for each possible group: they cost little then."""
-
-
-@dataclass(frozen=True)
-class Coded:
-    """A column of rows as integers.
-
-    Parameters
-    ----------
-    codes
-        One integer for each row.
-    least
-        The least of them.
-    count
-        The greatest minus the least, plus one.
-    values
-        Function from codes minus ``least`` to the column's values.
-    """
-
-    codes: NDArray[Any]
-    least: int
-    count: int
-    values: Callable[[Ints], Any]
 
 
 @dataclass(frozen=True)
@@ -136,11 +112,14 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int) -
         codes.append(code_numbers(numbers[1]))
     counting = plan.until is not None or not all(bound.takes_empty_frames for bound in plan.states.values())
     in_place = plan.until is None and not any(np.may_share_memory(frames, each) for each in (ticks, ranks))
-    coded = list(map(code_key, keys))
-    if plan.in_rows and plan.until is None:
-        groups = by_key(codes, coded, len(ticks))
-    else:
-        groups = assign(codes, coded, len(ticks), counting=counting, in_place=in_place)
+    groups = assign(
+        codes,
+        list(map(code_key, keys)),
+        len(ticks),
+        counting=counting,
+        in_place=in_place,
+        by_key=plan.in_rows and plan.until is None,
+    )
     if plan.clips:
         rows: Frames = lifetimes(plan, groups, numbers, ticks, ends, ranks)
     else:
@@ -183,7 +162,13 @@ def lifetimes(
 
 
 def assign(
-    frames: Sequence[Coded], keys: Sequence[Coded], rows: int, *, counting: bool = True, in_place: bool = False
+    frames: Sequence[Coded],
+    keys: Sequence[Coded],
+    rows: int,
+    *,
+    counting: bool = True,
+    in_place: bool = False,
+    by_key: bool = False,
 ) -> Groups:
     """Group one row or more by equal values in all columns.
 
@@ -196,19 +181,16 @@ def assign(
         Whether every group must have a row. If not, groups may be all possible ones.
     in_place
         Whether the codes of the first column, an array of int64, may be overwritten with the index.
+    by_key
+        Whether to sort in any case: for events that are in the order of keys, then frames.
     """
     columns = [*frames, *keys]
     size = math.prod(column.count for column in columns)
-    if size > max(MAX_SPARSE, rows):
-        return by_key(frames, keys, rows)
+    if by_key or size > max(MAX_SPARSE, rows):
+        found = by_sorting([*keys, *frames], rows)
+        return replace(found, values=found.values[len(keys) :] + found.values[: len(keys)])
     index = columns[0].codes if in_place else np.empty(rows, np.intp) if columns else np.zeros(rows, np.intp)
     return by_counting(index, columns, size, counting or size > rows // ROWS_PER_GROUP)
-
-
-def by_key(frames: Sequence[Coded], keys: Sequence[Coded], rows: int) -> Groups:
-    """The groups of :func:`assign` by key, then frame: the order of events where windows are counted in rows."""
-    found = by_sorting([*keys, *frames], rows)
-    return replace(found, values=found.values[len(keys) :] + found.values[: len(keys)])
 
 
 def codes_of_block(index: NDArray[np.intp], columns: Sequence[Coded], start: int) -> NDArray[np.intp]:
@@ -273,34 +255,6 @@ def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
         index, first, counts = groups_by_sorting(codes, size)
     values = [column.values(subtract(column.codes[first], column.least)) for column in columns]
     return Groups(index, len(first), counts, values)
-
-
-def code_numbers(codes: Ints, bounds: Sequence[int] | Ints | None = None) -> Coded:
-    """A column of integers, at least one; ``bounds`` are the least and the greatest of them, where known."""
-    least, greatest = edges(codes) if bounds is None else map(int, bounds)
-    if greatest - least < MAX_PACKED >> 8:
-        return Coded(codes, least, greatest - least + 1, lambda own: own + least)
-    values, inverse = np.unique(codes, return_inverse=True)
-    return Coded(inverse, 0, len(values), values.__getitem__)
-
-
-def code_key(column: pa.Array) -> Coded:
-    """A key column: integers and times in a small range as they are, other values by their dictionary."""
-    if (close := near(column)) is not None:
-        numbers, least, count = close
-        kind = numbers.dtype
-        return Coded(numbers, least, count, lambda own: pa.array((own + least).astype(kind)).view(column.type))
-    if not isinstance(column, pa.DictionaryArray):
-        codes, values = dictionary(normalised(column))
-        return Coded(codes, 0, max(len(values), 1), lambda own: values.take(pa.array(own)))
-    values = column.dictionary
-    if values.null_count or len(values.unique()) < len(values):
-        return code_key(values.take(column.indices))
-    if not column.null_count:
-        return Coded(column.indices.to_numpy(), 0, max(len(values), 1), lambda own: values.take(pa.array(own)))
-    null = len(values)  # a null is a key as any other
-    codes = pc.fill_null(column.indices.cast(pa.int64()), null).to_numpy()
-    return Coded(codes, 0, null + 1, lambda own: values.take(pa.array(own, mask=own == null)))
 
 
 def subtract(codes: NDArray[Any], least: int) -> Ints:

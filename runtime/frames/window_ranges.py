@@ -12,6 +12,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...aggregators.errors import QueryError
+from ...aggregators.numeric.native import loops
 from ..columns.key_codes import pack, span
 
 Ints = NDArray[np.int64]
@@ -168,8 +169,8 @@ class RangesById(NamedTuple):
 def ranges_by_id(windows: str, partials: PartialsView, first: Ints, last: Ints, empty: str = "skip") -> RangesById:
     """The windows over partials, where each frame is in a run of windows of consecutive numbers.
 
-    Both ends of all ranges come from counting, without any search: a frame is the first one in the windows that
-    take it in but not the frame before it, and the last one in those that do not take in the next.
+    Both ends come from counting: a frame is the first one in the windows that take it in but not the one before it,
+    and the last one in those that do not take in the next.
 
     Parameters
     ----------
@@ -186,8 +187,7 @@ def ranges_by_id(windows: str, partials: PartialsView, first: Ints, last: Ints, 
     rows, starts, within = len(first), partials.starts, partials.within
     if not rows:
         return RangesById(first, first, first, first)
-    covered = np.flatnonzero(first <= last)
-    if len(covered) < rows:
+    if len(covered := np.flatnonzero(first <= last)) < rows:
         found = ranges_by_id(windows, partials.only(covered), first[covered], last[covered], empty)
         return RangesById(*_among(found.low, found.high, covered, rows), covered[found.row], found.number)
     begin = entering(WindowIds(first, last), starts, empty)
@@ -200,18 +200,19 @@ def ranges_by_id(windows: str, partials: PartialsView, first: Ints, last: Ints, 
     if within is not None:
         begin, first = np.maximum(begin, within[0]), np.maximum(first, within[0])
         last, stop = np.minimum(last, within[1]), np.minimum(stop, within[1] + 1)
-    total = float((last.astype(np.float64) + 1 - begin).clip(0).sum())  # int64 may wrap where it is far too much
-    if total > MAX_WINDOWS:
+    if (total := float((last.astype(np.float64) + 1 - begin).clip(0).sum())) > MAX_WINDOWS:  # int64 may wrap
         raise QueryError(
             f"{windows} are {total:.2g} over {rows} frames, more than one process can hold; expected a longer step, or "
             "empty='skip' where it is 'emit'"
         )
     count, leaving = np.maximum(last + 1 - begin, 0), np.maximum(stop - first, 0)
-    low = np.repeat(np.arange(rows), count)
-    high = np.repeat(np.arange(1, rows + 1), leaving)
-    before = np.cumsum(count) - count
-    number = np.arange(len(low)) - np.repeat(before - begin, count)
-    return RangesById(np.minimum(low, high), high, low, number)
+    if loops is not None:
+        found = RangesById(*np.empty((4, count.sum()), np.int64))
+        loops.ranges_of_windows(*map(np.ascontiguousarray, (begin, count, leaving)), *found)
+        return found
+    row, high = np.repeat(np.arange(rows), count), np.repeat(np.arange(1, rows + 1), leaving)
+    number = np.arange(len(row)) - np.repeat(np.cumsum(count) - count - begin, count)
+    return RangesById(np.minimum(row, high), high, row, number)
 
 
 def _among(low: Ints, high: Ints, rows: Ints, count: int) -> tuple[Ints, Ints]:

@@ -6,6 +6,7 @@ import tracemalloc
 from importlib import import_module
 from itertools import chain
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -16,10 +17,37 @@ from hypothesis import strategies as st
 import framefold as ff
 from framefold import DurationError, QueryError
 from framefold.runtime.columns.ticks import TimeColumn
+from framefold.runtime.frames import window_ranges
 from framefold.runtime.windows import PartialsView, Ranges, TickSteps
 
 TIME = TimeColumn("t", pa.int64())
 around = import_module("framefold.runtime.windows.around")  # its function has the same name
+
+
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 9), st.integers(0, 4)), min_size=1, max_size=6), max_size=4),
+    st.sampled_from(["skip", "emit"]),
+)
+def test_ranges_by_numpy_are_those_of_the_loop(keys: list[list[tuple[int, int]]], empty: str) -> None:
+    runs = [np.maximum.accumulate(np.sort(each, axis=0)) for each in map(np.array, keys)]
+    first, last = (np.concatenate([np.empty(0, np.int64), *(run[:, side] for run in runs)]) for side in (0, 1))
+    starts = np.cumsum([0, *map(len, runs)])[:-1]
+    view = PartialsView(first, starts)
+    found = [window_ranges.ranges_by_id("windows", view, first, first + last, empty)]
+    with patch.object(window_ranges, "loops", None):
+        found.append(window_ranges.ranges_by_id("windows", view, first, first + last, empty))
+    assert [column.tolist() for column in found[0]] == [column.tolist() for column in found[1]]
+
+
+def test_windows_that_do_not_end_as_many_as_begin() -> None:
+    if window_ranges.loops is None:
+        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
+    one, two = np.ones(1, np.int64), np.full(1, 2)
+    for brings, leaves, windows in ((one, two, one), (two, one, one), (one, np.ones(2, np.int64), one)):
+        with pytest.raises(ValueError, match="ranges_of_windows"):
+            window_ranges.loops.ranges_of_windows(one, brings, leaves, windows, windows, windows, windows)
+    with pytest.raises(ValueError, match="of one length"):
+        window_ranges.loops.ranges_of_windows(one, one, one, one, one, one, np.zeros(2, np.int64))
 
 
 def no_columns(name: str, argument: str) -> pa.DataType:
