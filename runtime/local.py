@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
@@ -13,13 +13,11 @@ from typing import Any, TypeVar
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from ..aggregators.contract.bound import BoundAggregate
-from ..aggregators.contract.operation import Operation
+from ..aggregators.contract.library_code import is_library_code
 from ..aggregators.errors import DroppedEventsWarning, NullTimeError
 from .accumulate.accumulate import accumulate
-from .columns.key_codes import Ints, encode, key_codes, normalised, pack, plain, span, stable_order
+from .accumulate.time_order import sorted_events
 from .columns.ticks import drop_null_times, null_times
 from .explain import Explanation, explain
 from .partials.merge import Partials, empty_key_partials, merge
@@ -164,28 +162,7 @@ def by_key_and_time(source: pa.RecordBatchReader, plan: Plan) -> Iterator[pa.Tab
         nulls = events.filter(pc.is_null(column))
         yield nulls.append_column(RANK, pa.array(np.zeros(len(nulls), np.int64))) if plan.in_rows else nulls
         events = drop_null_times(events, plan.time)
-    types = plan.input_schema
-    columns = {name: plain(events.column(name), types.field(name).type) for name in (plan.time, *plan.ties, *plan.by)}
-    ties = [encode(normalised(columns[name]), ordered=True) for name in plan.ties]
-    times = pack([span(plan.times.ticks(columns[plan.time])), *ties], len(events))
-    keys = key_codes([normalised(columns[name]) for name in plan.by], len(events), ordered=True)
-    order = ordered(*keys, *times)
-    if order is not None:
-        events = events.take(pa.array(order))
-    if plan.in_rows:
-        codes = keys[0] if order is None else keys[0][order]
-        first = np.flatnonzero(np.diff(codes, prepend=-1))
-        ranks = np.arange(len(codes)) - np.repeat(first, np.diff(np.append(first, len(codes))))
-        events = events.append_column(RANK, pa.array(ranks))
-    yield from of_one_size(events.to_reader())
-
-
-def ordered(keys: Ints, key_size: int, times: Ints, time_size: int) -> NDArray[np.intp] | None:
-    """The stable order of rows by two columns of codes from 0 to below their sizes; None: as they are."""
-    if (times[1:] >= times[:-1]).all():
-        return None if (keys[1:] >= keys[:-1]).all() else stable_order(keys, key_size)
-    by_time = stable_order(times, time_size)
-    return by_time[stable_order(keys[by_time], key_size)]
+    yield from of_one_size(sorted_events(plan, events).to_reader())
 
 
 def in_order(function: Callable[[int, Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
@@ -227,21 +204,3 @@ def in_order(function: Callable[[int, Item], Result], items: Iterable[Item], thr
         finally:
             for each in waiting:
                 each.cancel()
-
-
-def is_library_code(value: Any) -> bool:
-    """Whether an operation, or what it is made of, calls no function of a user's."""
-    if isinstance(value, BoundAggregate):
-        return is_library_code(value.operation)
-    if isinstance(value, Operation):
-        return _from_a_library(type(value)) and is_library_code(vars(value))
-    if isinstance(value, Mapping):
-        return all(map(is_library_code, value.values()))
-    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
-        return all(map(is_library_code, value))
-    return isinstance(value, type) or not callable(value) or _from_a_library(value)
-
-
-def _from_a_library(value: Any) -> bool:
-    module = getattr(value, "__module__", None) or type(value).__module__
-    return module.partition(".")[0] in (__package__.partition(".")[0], "numpy", "pyarrow")

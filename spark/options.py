@@ -27,7 +27,8 @@ class Options:
         executors do both.
     max_driver_partials
         The most partials, one for each (key, frame) and task, that ``"auto"`` takes to the driver. Where there are
-        more, other tasks may merge those of several tasks first, and have at most as many left.
+        more, other tasks may merge those of several tasks first, and have at most as many left. Where windows are
+        counted in rows, the most events.
     accumulate
         ``"spark"``: Spark SQL accumulates, and only partials come to Python; an error where it cannot. ``"python"``:
         tasks accumulate, in mapInArrow or where they read files. ``"auto"``: tasks for files, and for DataFrames Spark

@@ -182,6 +182,11 @@ class Plan:
         return [name for name in self.input_schema.names if name != RANK]
 
     @property
+    def events_schema(self) -> pa.Schema:
+        """The schema of these columns."""
+        return pa.schema([self.input_schema.field(name) for name in self.columns])
+
+    @property
     def keys(self) -> list[str]:
         """The names of the key columns in partials."""
         return list(self.partials_schema.names[: len(self.by)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
+from ...aggregators.contract.library_code import is_library_code
 from ...aggregators.errors import QueryError
 from ...runtime.accumulate.sql_accumulate import why_not
 from ...runtime.plan.plan import Plan
@@ -37,6 +38,9 @@ class Decision:
         Whether tasks may merge the partials of others before they come to the driver, where there are too many of them
         for it. Not where events are sorted first, so that few tasks have the same key and frame, nor where Spark SQL
         accumulates, so that there is one of each.
+    gathers
+        Whether the driver gets events and not partials, where it is to merge: windows are counted in rows, tasks are
+        not told to accumulate, and no operation has functions of a user's, which may be slow.
     blocks
         The plan of partials in blocks of rows, by which executors slide; None where they slide by keys.
     """
@@ -47,6 +51,7 @@ class Decision:
     combine: str
     limit: int
     in_rounds: bool
+    gathers: bool
     blocks: Plan | None
 
 
@@ -67,6 +72,7 @@ def decide(plan: Plan, options: Options, read: Choice | None = None) -> Decision
         options.combine,
         options.max_driver_partials,
         sort is None and accumulate.by == "tasks",
+        sort == "rows" and options.accumulate == "auto" and is_library_code(plan.outputs),
         in_blocks(plan) if plan.in_rows else None,
     )
 

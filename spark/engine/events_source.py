@@ -83,13 +83,17 @@ class EventsSource:
             return self.events
         if self.sort == "time":
             return in_time_order(self.events, time, keys, ties, plan.axis.block)
-        events = self.events.where(f.col(time).isNotNull()) if plan.null_time == "drop" else self.events
-        ordered = in_row_order(events, time, keys, ties)
+        ordered = in_row_order(self._with_times(self.events), time, keys, ties)
         ordered = ordered.localCheckpoint() if checkpoint else self._persist(ordered)
         schema = row_numbers.ends_schema([ordered.schema[name] for name in keys])
         counted = stage(ordered.select(keys or f.lit(0)), row_numbers.ends, len(keys), schema=schema)
         self.job = replace(self.job, offsets=row_numbers.offsets(counted.toArrow()))
         return ordered
+
+    def _with_times(self, events: DataFrame) -> DataFrame:
+        """The events that have a time, where others are dropped."""
+        (time,) = self._names([self.job.plan.time])
+        return events.where(f.col(time).isNotNull()) if self.job.plan.null_time == "drop" else events
 
     def _names(self, columns: Sequence[str]) -> list[str]:
         return [f"c{self.job.plan.columns.index(name)}" for name in columns]

@@ -17,8 +17,13 @@ def stages(plan: Plan, decision: Decision) -> list[tuple[str, str]]:
         "executors": f"{executors}, lazily: combine='executors'",
         "auto": f"{driver} {few}, else {executors}: combine='auto' counts them",
     }
-    rows = [("number rows", numbered(plan))] if decision.sort == "rows" else []
-    return [*rows, ("accumulate", accumulated(plan, decision)), ("merge, slide, finish", combine[decision.combine])]
+    steps = [("number rows", numbered(plan))] if decision.sort == "rows" else []
+    steps.append(("accumulate", accumulated(plan, decision)))
+    if decision.gathers and decision.combine != "executors":
+        few = "" if decision.combine == "driver" else f" if there are at most {decision.limit:,}; else "
+        here = f"on the driver, which gets the events as they are{few}"
+        steps = [(name, here + (how if few else "")) for name, how in steps]
+    return [*steps, ("merge, slide, finish", combine[decision.combine])]
 
 
 def numbered(plan: Plan) -> str:

@@ -11,6 +11,7 @@ from urllib.parse import unquote
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
+from pyspark.sql import functions as f
 
 from ...aggregators.errors import QueryError
 from ...runtime.sources.files import File, Files
@@ -59,7 +60,8 @@ def roots_of(df: DataFrame) -> list[str] | None:
     """
     session, view = df.sparkSession, f"framefold_{uuid.uuid4().hex}"
     try:
-        df.createTempView(view)
+        # Of a plan of its own: to drop a view is to drop what is cached of its plan.
+        df.withColumn(view, f.lit(0)).createTempView(view)
         try:
             text = str(session.sql(f"EXPLAIN EXTENDED SELECT * FROM {view}").collect()[0][0])
         finally:

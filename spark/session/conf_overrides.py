@@ -21,7 +21,10 @@ THRESHOLD = "spark.sql.execution.arrow.localRelationThreshold"
 BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
 TASK_ROWS, TASK_BYTES = 1 << 17, 16 << 20
 
-FASTER_GROUPING = {
+LARGE_BATCHES = {BATCH_ROWS: str(1 << 17)}
+"""Settings for rows that are collected: by default a batch has 10,000 of them, and each has costs of its own."""
+
+FASTER_GROUPING = LARGE_BATCHES | {
     # By default a task looks for each group in a table of 65,536 rows first, and in the one that has room for all only
     # where that is full: two searches, and neither table stays in the cache.
     "spark.sql.codegen.aggregate.map.twolevel.enabled": "false",

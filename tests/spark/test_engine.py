@@ -22,7 +22,7 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 from framefold.runtime.partials.merge import Partials
-from framefold.spark.engine import driver, events_source
+from framefold.spark.engine import driver, events_source, rows_source
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -204,6 +204,48 @@ def test_executors_are_lazy_and_read_events_once(spark: SparkSession, tmp_path: 
         assert len(list(tmp_path.iterdir())) == (0 if way == "executors" else 5)
         assert sum(row["n"] for row in result.collect()) == 10_000
         assert len(list(tmp_path.iterdir())) == 5, way
+
+
+class Seen(ff.PythonOperation):
+    def create(self) -> int:
+        return 0
+
+    def accumulate(self, state: int, x: Any) -> int:
+        return state + 1
+
+    def combine(self, a: int, b: int) -> int:
+        return a + b
+
+    def finish(self, a: int) -> int:
+        return a
+
+
+def test_few_rows_come_to_the_driver_as_they_are(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the order of the input, of which events of one time are in many tasks."""
+    taken: list[int] = []
+    real = rows_source.sorted_events
+    monkeypatch.setattr(
+        rows_source, "sorted_events", lambda plan, events: (taken.append(len(events)), real(plan, events))[1]
+    )
+    df = spark.range(0, 600, 1, 5).selectExpr("id % 4 as t", "id % 3 as k", "cast(id as double) as x")
+    events = ff.events(df, time="t", by="k").window(ff.last_rows(4))
+    own = Seen("x")
+    found = [
+        rows(events.options(**choice).aggregate(s=ff.Sum("x"), last=ff.Last("x"), **more))
+        for choice, more in [
+            ({}, {}), ({"max_driver_partials": 600}, {}), ({"combine": "driver"}, {}),
+            ({"max_driver_partials": 599}, {}), ({"combine": "executors"}, {}), ({"accumulate": "python"}, {}),
+            ({}, {"own": own}),
+        ]
+    ]  # fmt: skip
+    assert taken == [600] * 3
+    *found, with_own = found
+    assert all(each == found[0] for each in found)
+    assert len(found[0]) == len(with_own) == 600
+    text = str(events.explain(s=ff.Sum("x")))
+    assert text.count("on the driver, which gets the events as they are if there are at most 5,000,000; else") == 2
+    assert "as they are" not in str(events.explain(own=own))
+    assert "as they are" not in str(events.options(accumulate="python").explain(s=ff.Sum("x")))
 
 
 def test_auto_goes_by_the_count(df: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:

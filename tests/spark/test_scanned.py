@@ -121,6 +121,7 @@ def test_results_are_those_of_spark(
         found = asked.aggregate(**outputs).toArrow()
         text = str(asked.explain(**outputs))
     assert spark.catalog.listTables() == views
+    assert df.storageLevel.useMemory is (make is cached)
     assert ("tasks read the" in caplog.text) is CASES[make]
     assert ("on executors, with pyarrow" in text) is CASES[make]
     theirs = query(df, read="spark")

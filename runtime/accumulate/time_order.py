@@ -1,0 +1,45 @@
+"""Events in the order of their keys and times, numbered where windows are counted in rows."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from ..columns.key_codes import Ints, encode, key_codes, normalised, pack, plain, span, stable_order
+from ..plan.plan import Plan
+from ..plan.window_inputs import RANK
+
+
+def sorted_events(plan: Plan, events: pa.Table) -> pa.Table:
+    """Events by key, then time, ties and input order; with row numbers where windows are counted in rows.
+
+    Parameters
+    ----------
+    plan
+        What is computed.
+    events
+        With a time each.
+    """
+    types = plan.input_schema
+    columns = {name: plain(events.column(name), types.field(name).type) for name in (plan.time, *plan.ties, *plan.by)}
+    ties = [encode(normalised(columns[name]), ordered=True) for name in plan.ties]
+    times = pack([span(plan.times.ticks(columns[plan.time])), *ties], len(events))
+    keys = key_codes([normalised(columns[name]) for name in plan.by], len(events), ordered=True)
+    order = ordered(*keys, *times)
+    if order is not None:
+        events = events.take(pa.array(order))
+    if plan.in_rows:
+        codes = keys[0] if order is None else keys[0][order]
+        first = np.flatnonzero(np.diff(codes, prepend=-1))
+        ranks = np.arange(len(codes)) - np.repeat(first, np.diff(np.append(first, len(codes))))
+        events = events.append_column(RANK, pa.array(ranks))
+    return events
+
+
+def ordered(keys: Ints, key_size: int, times: Ints, time_size: int) -> NDArray[np.intp] | None:
+    """The stable order of rows by two columns of codes from 0 to below their sizes; None: as they are."""
+    if (times[1:] >= times[:-1]).all():
+        return None if (keys[1:] >= keys[:-1]).all() else stable_order(keys, key_size)
+    by_time = stable_order(times, time_size)
+    return by_time[stable_order(keys[by_time], key_size)]

@@ -1,0 +1,33 @@
+"""Partials of windows that are counted in rows: events come to the driver as they are, where they are not too many.
+
+Each event is a partial of its own then, which is larger; and the driver sorts in memory what Spark shuffles.
+"""
+
+from __future__ import annotations
+
+from pyspark.sql import functions as f
+
+from ...runtime.accumulate.accumulate import accumulate
+from ...runtime.accumulate.time_order import sorted_events
+from ...runtime.partials.merge import Partials, merge
+from ...runtime.sources.arrow import BATCH_ROWS
+from ..convert.types import cast_to
+from ..input.ordering import ARRIVAL
+from ..session.conf_overrides import LARGE_BATCHES, conf_overrides
+from .events_source import EventsSource
+
+
+class RowsSource(EventsSource):
+    """The events of a DataFrame in windows counted in rows; see `PartialsSource`."""
+
+    def collect(self, limit: int | None) -> Partials | None:
+        plan = self.job.plan
+        events = self._with_times(self.events).withColumn(ARRIVAL, f.monotonically_increasing_id())
+        with conf_overrides(events.sparkSession, LARGE_BATCHES):
+            found = (events if limit is None else events.limit(limit + 1)).toArrow()
+        if limit is not None and len(found) > limit:
+            return None
+        table = sorted_events(plan, cast_to(found.sort_by(ARRIVAL).drop_columns(ARRIVAL), plan.events_schema))
+        portions = (table.slice(start, BATCH_ROWS) for start in range(0, len(table), BATCH_ROWS))
+        partials = [accumulate(plan, portion, number) for number, portion in enumerate(portions)]
+        return merge(plan, [Partials(plan.partials_schema.empty_table()), *partials])
