@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..aggregators.contract.library_code import is_library_code
 from ..aggregators.errors import DroppedEventsWarning, NullTimeError
 from .accumulate.accumulate import accumulate
 from .accumulate.time_order import sorted_events
@@ -22,7 +21,7 @@ from .columns.ticks import drop_null_times, null_times
 from .explain import Explanation, explain
 from .partials.merge import Partials, empty_key_partials, merge
 from .plan.bind import type_of
-from .plan.plan import Plan
+from .plan.plan import Plan, is_library_code
 from .plan.window_inputs import RANK
 from .results.finish import CHUNK_WINDOWS, results
 from .sources.arrow import BATCH_ROWS, PORTION_ROWS, Reader, Readers, Source, in_portions

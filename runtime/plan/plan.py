@@ -8,11 +8,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ...aggregators.contract.bound import BoundAggregate
+from ...aggregators.contract.operation import Operation
 from ...aggregators.errors import ColumnError
 from ..columns.key_codes import edges
 from ..columns.ticks import TimeColumn
@@ -247,3 +249,21 @@ def partials_schema(keys: Sequence[pa.Field], states: Mapping[str, BoundAggregat
         taken.add(key.name)
     numbers = [pa.field(name, pa.int64(), False) for name in (FRAME, BATCH_RANK, *([UNTIL] if until else []))]
     return pa.schema([*renamed, *numbers, *planes])
+
+
+def is_library_code(value: Any) -> bool:
+    """Whether an operation, or what it is made of, calls no function of a user's."""
+    if isinstance(value, BoundAggregate):
+        return is_library_code(value.operation)
+    if isinstance(value, Operation):
+        return _from_a_library(type(value)) and is_library_code(vars(value))
+    if isinstance(value, Mapping):
+        return all(map(is_library_code, value.values()))
+    if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
+        return all(map(is_library_code, value))
+    return isinstance(value, type) or not callable(value) or _from_a_library(value)
+
+
+def _from_a_library(value: Any) -> bool:
+    module = getattr(value, "__module__", None) or type(value).__module__
+    return module.partition(".")[0] in (__package__.partition(".")[0], "numpy", "pyarrow")

@@ -5,10 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from ...aggregators.contract.library_code import is_library_code
 from ...aggregators.errors import QueryError
 from ...runtime.accumulate.sql_accumulate import why_not
-from ...runtime.plan.plan import Plan
+from ...runtime.plan.plan import Plan, is_library_code
 from ...runtime.results.row_blocks import in_blocks
 from ..options import Options
 

@@ -14,10 +14,10 @@ import pytest
 
 import framefold as ff
 from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.contract.library_code import is_library_code
 from framefold.runtime import local
 from framefold.runtime.local import accumulate_reader, in_order
 from framefold.runtime.plan.bind import bind
+from framefold.runtime.plan.plan import is_library_code
 from framefold.runtime.sources.arrow import Readers
 
 
