@@ -29,12 +29,12 @@ def paths_of(df: Any) -> list[str]:
     """
     if not isinstance(df, DataFrame):
         raise QueryError(f"from_dataframe() is given a {type(df).__module__}.{type(df).__name__}; expected a DataFrame")
-    roots = roots_of(df)
     try:
-        files = [] if roots is None else df.inputFiles()
+        files = df.inputFiles()
     except PySparkException:  # the plan cannot be made
         files = []
-    for paths in spellings(files) if files and is_parquet(files[0]) else ():
+    roots = roots_of(df) if files and is_parquet(files[0]) else None
+    for paths in spellings(files) if roots is not None else ():
         if roots and {path.rstrip("/") for path in map(address, paths)} != set(map(address, roots)):
             continue
         try:
