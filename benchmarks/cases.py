@@ -127,9 +127,9 @@ def layouts(rows: int) -> Case:
         f"The reference job, events in other orders: {rows:,} events of 100 keys, an hour every minute",
         "",
         points,
-        (*OURS, *STAGES),
+        (*OURS, "framefold_spark.dataframe_scanned", *STAGES),
         "Files that each span the whole time are what topics partitioned by a hash, and most writers, leave behind.",
-        box=330.0,
+        box=360.0,
         across=tuple(point.x for point in points),
     )
 

@@ -10,8 +10,10 @@ from .contestants import TITLES
 from .figures import Found, Ratio, curve, exponent, label, memory, number, ratio
 
 LOCAL, FILES, FRAME = "framefold_local.local", "framefold_spark.parquet", "framefold_spark.dataframe"
+SCANNED = "framefold_spark.dataframe_scanned"
 WINDOW, STAGES = "spark.window", "spark.two_stages"
 WHY = {
+    "scanned": "the plan of the DataFrame is compared with that of its files, which Spark lists once more",
     "strings as keys": "strings are decoded from the file and numbered by a dictionary",
     "sum, count, min, max": "four states are accumulated, merged and slid instead of two",
     "min and max": "extremes cannot be deducted: they slide by two stacks or by doubling",
@@ -62,6 +64,8 @@ def speed(cases: dict[str, Found]) -> Iterator[Claim]:
     if layouts := cases.get("layouts"):
         for point in layouts["points"]:
             yield from against_stages(layouts, point["x"], point["label"], 3.0 if point["x"] in (0, 1, 4) else 2.5)
+            what = f"{TITLES[SCANNED]}, against {TITLES[FILES]}, {point['label']}"
+            yield at_most(what, 1.1, ratio(layouts, (SCANNED, point["x"]), (FILES, point["x"])), WHY["scanned"])
             for peer in ("duckdb.two_stages", "polars.two_stages"):
                 what = f"{TITLES[LOCAL]}, against {TITLES[peer]}, {point['label']}"
                 yield at_most(what, 1.0, ratio(layouts, (LOCAL, point["x"]), (peer, point["x"])))

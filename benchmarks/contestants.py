@@ -37,6 +37,7 @@ TITLES = {
     "framefold_local.local": "framefold, local engine",
     "framefold_local.python": "framefold, local engine, PythonOperation",
     "framefold_spark.dataframe": "framefold, DataFrame",
+    "framefold_spark.dataframe_scanned": 'framefold, DataFrame of files, read="auto"',
     "framefold_spark.dataframe_driver": "framefold, DataFrame, driver",
     "framefold_spark.dataframe_executors": "framefold, DataFrame, executors",
     "framefold_spark.parquet": "framefold, Parquet on Spark",
@@ -77,7 +78,10 @@ LEAVES_OUT = {
 }
 """What a way leaves out by its nature: such windows may be missing, and no other."""
 
-ALSO = {"tempo.range_stats": "computes mean, count, min, max, sum, deviation and zscore, whatever is asked for"}
+ALSO = {
+    "framefold_spark.dataframe_scanned": "is given a DataFrame that is there already, as the others are given a path",
+    "tempo.range_stats": "computes mean, count, min, max, sum, deviation and zscore, whatever is asked for",
+}
 """What else is to be known of a way."""
 
 

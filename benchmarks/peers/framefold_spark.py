@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from typing import Any
 
@@ -25,6 +26,15 @@ def dataframe(combine: str = "auto", own: type = Vectorised) -> Callable[[Job], 
     return way
 
 
+made = functools.cache(events)
+"""The DataFrame of a job's events, made once."""
+
+
+def scanned(job: Job) -> Any:
+    """On a DataFrame that is there already, whose files tasks read."""
+    return run(made(job), job)
+
+
 def files(combine: str = "auto") -> Callable[[Job], Any]:
     """``ff.parquet(path, spark=)``: tasks read the files themselves."""
 
@@ -38,6 +48,7 @@ def files(combine: str = "auto") -> Callable[[Job], Any]:
 
 WAYS = {
     "dataframe": dataframe(),
+    "dataframe_scanned": scanned,
     "dataframe_driver": dataframe("driver"),
     "dataframe_executors": dataframe("executors"),
     "parquet": files(),

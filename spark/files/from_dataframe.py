@@ -12,11 +12,13 @@ from urllib.parse import unquote
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
+from pyspark.sql.types import StructField, StructType
 
 from ...aggregators.errors import QueryError
 from ...runtime.sources.files import File, Files
 from ...runtime.sources.formats import READERS
 from ..convert.names import column
+from .parquet_types import kinds
 
 
 def paths_of(df: Any) -> list[str]:
@@ -33,23 +35,53 @@ def paths_of(df: Any) -> list[str]:
         files = df.inputFiles()
     except PySparkException:  # the plan cannot be made
         files = []
-    roots = roots_of(df) if files and is_parquet(files[0]) else None
-    for paths in spellings(files) if roots is not None else ():
-        if roots and {path.rstrip("/") for path in map(address, paths)} != set(map(address, roots)):
-            continue
-        try:
-            plain = df.sparkSession.read.parquet(*paths)
-            if df.columns != plain.columns and set(df.columns) <= set(plain.columns):
-                plain = plain.select([column(name) for name in df.columns])
-            if df.sameSemantics(plain) and sorted(plain.inputFiles()) == sorted(files):
+    if footer := footer_of(files[0]) if files and not df.storageLevel.useMemory else None:
+        schema = schema_of(footer)
+        for paths in usual(files) if schema is not None else ():
+            if reads(df, paths, schema, files):
                 return paths
-        except PySparkException:  # a way to write the path that Spark does not take
-            continue
+        roots = roots_of(df)
+        ways = [] if roots is None else [paths for paths in spellings(files) if not roots or same_places(paths, roots)]
+        for columns in dict.fromkeys((schema, None)):
+            for paths in ways:
+                if reads(df, paths, columns, files):
+                    return paths
     found = f"reads {len(files)} files" if files else "reads no files"
     raise QueryError(
         f"the DataFrame {found} and is more than Parquet files read as they are (it may be filtered, computed, joined, "
         "a table of a catalog, or read with options); expected spark.read.parquet(path), maybe with fewer columns"
     )
+
+
+def reads(df: DataFrame, paths: list[str], schema: StructType | None, files: list[str]) -> bool:
+    """Whether a DataFrame is some paths of Parquet files read as they are.
+
+    ``schema`` is of the files: without it, Spark has a job of its own to find their columns.
+    """
+    reader = df.sparkSession.read
+    try:
+        plain = (reader if schema is None else reader.schema(schema)).parquet(*paths)
+        if df.columns != plain.columns and set(df.columns) <= set(plain.columns):
+            plain = plain.select([column(name) for name in df.columns])
+        return df.sameSemantics(plain) and sorted(plain.inputFiles()) == sorted(files)
+    except PySparkException:  # a way to write the path that Spark does not take
+        return False
+
+
+def footer_of(file: str) -> Any:
+    """The footer of a file of Parquet, None of any other."""
+    try:
+        system, (place,) = Files((file,)).places
+        return READERS["parquet"].layout(system, File(place, 0)).metadata
+    except (QueryError, ValueError):
+        return None
+
+
+def schema_of(footer: Any) -> StructType | None:
+    """The columns of a file by its footer, where it tells them all."""
+    found = kinds(footer)
+    fields = [StructField(name, kind) for name, kind in found.items() if kind is not None]
+    return StructType(fields) if len(fields) == len(found) else None
 
 
 PLAIN_SCAN = re.compile(r"== Optimized Logical Plan ==\n(Project \[[^\n]*\]\n\+- )?Relation \[[^\n]*\] parquet\n\n")
@@ -83,19 +115,39 @@ def address(path: str) -> str:
     >>> address("/data/trips"), address("s3a://bucket/trips")
     ('file:/data/trips', 's3a://bucket/trips')
     """
-    if path.startswith("file:"):
-        path = unquote(path.removeprefix("file:").removeprefix("//"))
+    path = as_typed(path)
     return path if "://" in path else f"file:{os.path.abspath(path)}"
 
 
-def is_parquet(file: str) -> bool:
-    """Whether a file is one of Parquet."""
-    try:
-        system, (place,) = Files((file,)).places
-        READERS["parquet"].layout(system, File(place, 0))
-    except (QueryError, ValueError):
-        return False
-    return True
+def as_typed(place: str) -> str:
+    """A place of this machine as a path, others as they are.
+
+    >>> as_typed("file:///data/my%20trips"), as_typed("s3a://bucket/trips")
+    ('/data/my trips', 's3a://bucket/trips')
+    """
+    return unquote(place.removeprefix("file:").removeprefix("//")) if place.startswith("file:") else place
+
+
+def same_places(paths: list[str], roots: list[str]) -> bool:
+    """Whether some paths are those that a plan names."""
+    return {path.rstrip("/") for path in map(address, paths)} == set(map(address, roots))
+
+
+def usual(files: list[str]) -> list[list[str]]:
+    """The paths that users most often give for some files: their folder, or that of hive folders, and each of them.
+
+    Below the working folder, relative ones too.
+
+    >>> usual(["file:///data/trips/day=1/a.parquet"])
+    [['/data/trips/day=1/a.parquet'], ['/data/trips']]
+    """
+    folders = {os.path.dirname(file) for file in files}
+    while all("=" in os.path.basename(folder) for folder in folders):
+        folders = {os.path.dirname(folder) for folder in folders}
+    places = (folders, files) if len(files) > 1 else (files, folders)
+    ways = [sorted(map(as_typed, each)) for each in places]
+    below = [[os.path.relpath(way[0])] for way in ways if len(way) == 1 and way[0].startswith(f"{os.getcwd()}/")]
+    return [*ways, *below]
 
 
 def spellings(files: list[str]) -> Iterator[list[str]]:
@@ -120,8 +172,7 @@ def spelt_otherwise(place: str) -> Iterator[str]:
     ['s3a://bucket/trips/']
     """
     ways = [place]
-    if place.startswith("file:"):
-        path = unquote(place.removeprefix("file:").removeprefix("//"))
+    if (path := as_typed(place)) != place:
         ways += [path, f"file:{path}", os.path.relpath(path), f"./{os.path.relpath(path)}"]
     yield from ways[1:]
     yield from (f"{way}/" for way in ways)
