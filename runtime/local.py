@@ -80,6 +80,22 @@ def run(source: Source, plan: Plan) -> pa.Table:
     NullTimeError
         If events have no time, with their number, unless the plan drops those (a DroppedEventsWarning then has it).
     """
+    partials, nulls, events = partials_of(source, plan)
+    if nulls:
+        warnings.warn(
+            f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning, 2
+        )
+    return pa.concat_tables(results(plan, merge(plan, [empty_key_partials(plan), *partials])))
+
+
+def partials_of(source: Source, plan: Plan) -> tuple[list[Partials], int, int]:
+    """The partials of events, in any order, the number of those without a time, and the number of all.
+
+    Raises
+    ------
+    NullTimeError
+        If events have no time, with their number, unless the plan drops those.
+    """
     partials = [Partials(plan.partials_schema.empty_table())]
     nulls = events = 0
     readers = readers_of(source, plan)
@@ -92,11 +108,7 @@ def run(source: Source, plan: Plan) -> pa.Table:
             partials = [merge(plan, partials)]
     if nulls and plan.null_time == "error":
         raise NullTimeError(null_times(plan.time, nulls, events))
-    if nulls:
-        warnings.warn(
-            f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning, 2
-        )
-    return pa.concat_tables(results(plan, merge(plan, [empty_key_partials(plan), *partials])))
+    return partials, nulls, events
 
 
 def accumulate_reader(plan: Plan, number: int, read: Reader) -> tuple[int, int, list[Partials]]:

@@ -11,6 +11,9 @@ from ...runtime.plan.plan import Plan, is_library_code
 from ...runtime.results.row_blocks import in_blocks
 from ..options import Options
 
+FEW_EVENTS = 1 << 21
+"""The most events that the driver gets rather than partials, by the footers of the files that they come from."""
+
 
 class Choice(NamedTuple):
     """Who does a step, and why, in words."""
@@ -38,8 +41,9 @@ class Decision:
         for it. Not where events are sorted first, so that few tasks have the same key and frame, nor where Spark SQL
         accumulates, so that there is one of each.
     gathers
-        Whether the driver gets events and not partials, where it is to merge: windows are counted in rows, tasks are
-        not told to accumulate, and no operation has functions of a user's, which may be slow.
+        Whether the driver gets events and not partials, where it is to merge and they are few: their order does not
+        matter to operations, nobody is told to accumulate, and no operation has functions of a user's, which may be
+        slow.
     blocks
         The plan of partials in blocks of rows, by which executors slide; None where they slide by keys.
     """
@@ -71,7 +75,7 @@ def decide(plan: Plan, options: Options, read: Choice | None = None) -> Decision
         options.combine,
         options.max_driver_partials,
         sort is None and accumulate.by == "tasks",
-        sort == "rows" and options.accumulate == "auto" and is_library_code(plan.outputs),
+        sort != "time" and read is None and options.accumulate == "auto" and is_library_code(plan.outputs),
         in_blocks(plan) if plan.in_rows else None,
     )
 

@@ -22,6 +22,7 @@ from . import driver
 from .decision import Decision, decide
 from .events_source import EventsSource
 from .explain import stages
+from .few_events import FewEventsSource
 from .rows_source import RowsSource
 from .source import PartialsSource
 from .sql_source import SqlSource
@@ -91,9 +92,12 @@ def run(df: DataFrame, plan: Plan, decision: Decision) -> DataFrame:
     schema = output_schema(plan.result_schema, [type_in(df, name) for name in plan.by])
     job = Job(plan, schema, decision.blocks)
     source: PartialsSource
-    if decision.accumulate.by == "spark":
-        source = SqlSource(df, job)
+    if decision.sort == "rows" and decision.gathers:
+        source = RowsSource(df, job, decision)
     else:
-        source = RowsSource(df, job, decision) if decision.gathers else EventsSource(df, job, decision)
+        by_spark = decision.accumulate.by == "spark"
+        source = SqlSource(df, job) if by_spark else EventsSource(df, job, decision)
+        if decision.gathers:
+            source = FewEventsSource(df, job, source)
     with reraise(df.sparkSession, lambda: df, plan):
         return driver.run(df.sparkSession, source, job, decision)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...runtime.plan.plan import Plan
 from ...runtime.results.row_blocks import Blocks
-from .decision import Decision
+from .decision import FEW_EVENTS, Decision
 
 
 def stages(plan: Plan, decision: Decision) -> list[tuple[str, str]]:
@@ -20,7 +20,10 @@ def stages(plan: Plan, decision: Decision) -> list[tuple[str, str]]:
     steps = [("number rows", numbered(plan))] if decision.sort == "rows" else []
     steps.append(("accumulate", accumulated(plan, decision)))
     if decision.gathers and decision.combine != "executors":
-        few = "" if decision.combine == "driver" else f" if there are at most {decision.limit:,}; else "
+        if decision.sort is None:
+            few = f" if those are at most {FEW_EVENTS:,} by the footers of their files; else "
+        else:
+            few = "" if decision.combine == "driver" else f" if there are at most {decision.limit:,}; else "
         here = f"on the driver, which gets the events as they are{few}"
         steps = [(name, here + (how if few else "")) for name, how in steps]
     return [*steps, ("merge, slide, finish", combine[decision.combine])]

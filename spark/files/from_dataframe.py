@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-import uuid
 from collections.abc import Iterator
 from typing import Any
 from urllib.parse import unquote
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
-from pyspark.sql import functions as f
 from pyspark.sql.types import StructField, StructType
 
 from ...aggregators.errors import QueryError
-from ...runtime.sources.files import File, Files
-from ...runtime.sources.formats import READERS
+from ...runtime.sources.files import Files
 from ..convert.names import column
+from ..input.scan_bounds import explained, footer_of
 from .parquet_types import kinds
 
 
@@ -68,15 +66,6 @@ def reads(df: DataFrame, paths: list[str], schema: StructType | None, files: lis
         return False
 
 
-def footer_of(file: str) -> Any:
-    """The footer of a file of Parquet, None of any other."""
-    try:
-        system, (place,) = Files((file,)).places
-        return READERS["parquet"].layout(system, File(place, 0)).metadata
-    except (QueryError, ValueError):
-        return None
-
-
 def schema_of(footer: Any) -> StructType | None:
     """The columns of a file by its footer, where it tells them all."""
     found = kinds(footer)
@@ -93,16 +82,7 @@ def roots_of(df: DataFrame) -> list[str] | None:
 
     None where the plan of a DataFrame is no scan, or has more in it than names of columns.
     """
-    session, view = df.sparkSession, f"framefold_{uuid.uuid4().hex}"
-    try:
-        # Of a plan of its own: to drop a view is to drop what is cached of its plan.
-        df.withColumn(view, f.lit(0)).createTempView(view)
-        try:
-            text = str(session.sql(f"EXPLAIN EXTENDED SELECT * FROM {view}").collect()[0][0])
-        finally:
-            session.catalog.dropTempView(view)
-    except PySparkException:
-        return None
+    text = explained(df) or ""
     if PLAIN_SCAN.search(text) is None:
         return None
     found = LOCATION.search(text)

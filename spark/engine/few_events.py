@@ -1,0 +1,53 @@
+"""Partials of few events: these come to the driver as they are, and are accumulated there as by the local engine.
+
+Where many events are alone with their key and frame, grouping them in Spark takes longer than collecting them; where
+they are not, it takes about as long. What few is was measured, see the benchmark report.
+"""
+
+from __future__ import annotations
+
+from pyspark.errors import PySparkException
+from pyspark.sql import DataFrame
+
+from ...runtime.local import partials_of
+from ...runtime.partials.merge import Partials, merge
+from ...runtime.sources.arrow import Source
+from ..convert.names import column
+from ..convert.types import cast_to
+from ..input.scan_bounds import most_rows
+from ..session.conf_overrides import LARGE_BATCHES, conf_overrides
+from .decision import FEW_EVENTS
+from .source import PartialRows, PartialsSource
+from .tasks import Job
+
+FEW_FILES = 16
+"""The most files whose footers are read to know it."""
+
+
+class FewEventsSource:
+    """The events of a DataFrame if they are known to be few, and of another source if not; see `PartialsSource`."""
+
+    def __init__(self, df: DataFrame, job: Job, otherwise: PartialsSource) -> None:
+        self.df, self.job, self.otherwise = df, job, otherwise
+
+    def collect(self, limit: int | None) -> Partials | None:
+        most = most_rows(self.df, FEW_FILES)
+        if most is not None and most <= FEW_EVENTS:
+            try:
+                return self._collect()
+            except PySparkException:  # more bytes than Spark lets the driver have, or what the other source says better
+                pass
+        return self.otherwise.collect(limit)
+
+    def distribute(self) -> PartialRows:
+        return self.otherwise.distribute()
+
+    def release(self, result: DataFrame | None) -> None:
+        self.otherwise.release(result)
+
+    def _collect(self) -> Partials:
+        plan, spark = self.job.plan, self.df.sparkSession
+        with conf_overrides(spark, LARGE_BATCHES):
+            found = self.df.select([column(name) for name in plan.columns]).toArrow()
+        partials, _, _ = partials_of(Source(cast_to(found, plan.events_schema)), plan)
+        return merge(plan, partials)

@@ -1,0 +1,166 @@
+"""DataFrames of few events in files: the driver gets the events, with the results that Spark SQL and tasks have."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pyspark.errors import PySparkException
+from pyspark.sql import functions as f
+
+import framefold as ff
+from framefold.spark.engine import few_events
+from framefold.spark.input.scan_bounds import most_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+ROWS = 600
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    rng = np.random.default_rng(3)
+    times = pa.array(rng.integers(0, 300, ROWS) * 1_000_000).cast(pa.timestamp("us", tz="UTC"))
+    columns: dict[str, Any] = {"t": times, "k": rng.choice(["a", "b", "c"], ROWS)}
+    columns["x"] = pa.array(rng.normal(0, 1e9, ROWS), mask=rng.random(ROWS) < 0.1)
+    pq.write_table(pa.table(columns | {"l": [[1, 2]] * ROWS}), tmp_path / "events.parquet")
+    return str(tmp_path / "events.parquet")
+
+
+@pytest.fixture
+def collected(monkeypatch: pytest.MonkeyPatch) -> list[int]:
+    """The numbers of events that came to the driver."""
+    seen: list[int] = []
+
+    def spied(source: Any, plan: Any) -> Any:
+        found = partials_of(source, plan)
+        seen.append(found[2])
+        return found
+
+    partials_of = few_events.partials_of
+    monkeypatch.setattr(few_events, "partials_of", spied)
+    return seen
+
+
+def query(df: Any, **options: Any) -> Any:
+    windows = ff.sliding("20 seconds", every="3 seconds")
+    return ff.events(df, time="t", by="k").window(windows).options(read="spark", **options)
+
+
+OUTPUTS: dict[str, Any] = {"n": ff.Count(), "s": ff.Sum("x"), "m": ff.Max("x"), "v": ff.Variance("x")}
+
+BOUNDED: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "as it is": lambda df: df,
+    "filtered": lambda df: df.where("x > 0"),
+    "computed": lambda df: df.withColumn("x", f.col("x") * 2).select("k", "x", "t"),
+    "both": lambda df: df.where("k <> 'b'").withColumn("x", f.abs("x")).where("x > 1e8"),
+}
+OTHER: dict[str, Callable[[DataFrame], DataFrame]] = {
+    "more rows": lambda df: df.withColumn("each", f.explode("l")),
+    "joined": lambda df: df.join(df.select("k").limit(9), "k"),
+    "a union": lambda df: df.union(df),
+    "cached": lambda df: df.persist(),
+    "no files": lambda df: df.sparkSession.createDataFrame(df.toArrow()),
+}
+
+
+@pytest.mark.parametrize("name", [*BOUNDED, *OTHER])
+def test_results_are_the_same(spark: SparkSession, path: str, collected: list[int], name: str) -> None:
+    df = (BOUNDED | OTHER)[name](spark.read.parquet(path))
+    found = query(df).aggregate(**OUTPUTS).toArrow()
+    assert collected == ([df.count()] if name in BOUNDED else [])
+    assert len(found) > 200
+    for options in ({"accumulate": "spark"}, {"accumulate": "python"}, {"combine": "executors"}):
+        assert query(df, **options).aggregate(**OUTPUTS).toArrow().equals(found), options
+    assert len(collected) == (name in BOUNDED)
+    df.unpersist()
+
+
+def test_results_are_those_of_duckdb(spark: SparkSession, path: str, collected: list[int]) -> None:
+    found = query(spark.read.parquet(path)).aggregate(n=ff.Count(), m=ff.Max("x")).toArrow()
+    events = f"SELECT epoch_us(t) // 1000000 AS second, k, x FROM '{path}'"
+    starts = f"SELECT unnest(generate_series(-18, 300, 3)) s, k FROM (SELECT DISTINCT k FROM '{path}')"
+    expected = duckdb.sql(
+        f"SELECT w.k, s, count(*) n, max(x) m FROM ({starts}) w JOIN ({events}) e ON e.k = w.k AND second >= s "
+        "AND second < s + 20 GROUP BY ALL ORDER BY ALL"
+    ).fetchall()
+    seconds = pc.divide(pc.struct_field(found["window"], "start").cast("int64"), 1_000_000)
+    rows = list(zip(*(column.to_pylist() for column in (found["k"], seconds, found["n"], found["m"])), strict=True))
+    assert rows == expected
+    assert collected == [ROWS]
+
+
+def test_more_events_are_left_to_spark(
+    spark: SparkSession, path: str, collected: list[int], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(few_events, "FEW_EVENTS", ROWS - 1)
+    query(spark.read.parquet(path)).aggregate(**OUTPUTS)
+    assert not collected
+    monkeypatch.setattr(few_events, "FEW_EVENTS", ROWS)
+    query(spark.read.parquet(path)).aggregate(**OUTPUTS)
+    assert collected == [ROWS]
+
+
+def test_what_spark_does_not_hand_over_is_grouped_by_it(
+    spark: SparkSession, path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*_: Any) -> Any:
+        raise PySparkException("the results are bigger than spark.driver.maxResultSize")
+
+    expected = query(spark.read.parquet(path)).aggregate(**OUTPUTS).toArrow()
+    monkeypatch.setattr(few_events.FewEventsSource, "_collect", refused)
+    assert query(spark.read.parquet(path)).aggregate(**OUTPUTS).toArrow().equals(expected)
+
+
+def test_users_functions_run_in_tasks(spark: SparkSession, path: str, collected: list[int]) -> None:
+    class Mine(ff.PythonOperation):
+        def create(self) -> int:
+            return 0
+
+        def accumulate(self, state: int, x: float) -> int:
+            return state + 1
+
+        def combine(self, a: int, b: int) -> int:
+            return a + b
+
+        def finish(self, state: int) -> int:
+            return state
+
+    query(spark.read.parquet(path)).aggregate(n=Mine("x"))
+    assert not collected
+
+
+def test_null_times(spark: SparkSession, tmp_path: Path, collected: list[int]) -> None:
+    times = pa.array([1, None, 3], pa.timestamp("us", tz="UTC"))
+    pq.write_table(pa.table({"t": times, "k": ["a", "a", "b"]}), tmp_path / "nulls.parquet")
+    df = spark.read.parquet(str(tmp_path / "nulls.parquet"))
+    with pytest.raises(ff.NullTimeError, match="the time 't' is null in 1 of 3 events"):
+        query(df).aggregate(n=ff.Count()).collect()
+    kept = ff.events(df, time="t", by="k", null_time="drop").window(ff.tumbling("1 hour")).options(read="spark")
+    assert [row["n"] for row in kept.aggregate(n=ff.Count()).collect()] == [1, 1]
+    assert collected == [3]
+
+
+def test_most_rows(spark: SparkSession, path: str) -> None:
+    df = spark.read.parquet(path)
+    assert most_rows(df.where("x > 0"), files=1) == ROWS
+    assert most_rows(df, files=0) is None
+    assert most_rows(df.union(df), files=1) is None
+    assert most_rows(spark.range(3), files=1) is None
+
+
+def test_explain_says_so(spark: SparkSession, path: str) -> None:
+    text = str(query(spark.read.parquet(path)).explain(n=ff.Count()))
+    assert "on the driver, which gets the events as they are if those are at most 2,097,152" in text
+    assert "else by Spark itself" in text
