@@ -43,6 +43,10 @@ def engine_for(data: Any) -> Engine:
     """The engine for some data: Spark for its DataFrames, else the local one."""
     pyspark = sys.modules.get("pyspark.sql")  # a DataFrame cannot come from a module that was never imported
     if pyspark is not None and isinstance(data, pyspark.DataFrame):
+        if data.isStreaming:
+            from .spark.streams.engine import StreamEngine
+
+            return StreamEngine(data)
         from .spark.files.scanned_dataframe import ScannedDataFrameEngine
 
         return ScannedDataFrameEngine(data)

@@ -36,6 +36,12 @@ class Options:
     read
         ``"spark"``: Spark reads files and DataFrames. ``"auto"``: tasks read files where they can, also those of a
         DataFrame that is nothing but a scan of Parquet files; Spark reads any other.
+    shards
+        Of a stream: into how many parts keys are dealt, each of which slides at once; None for as many as Spark's state
+        has partitions.
+    trust_checkpoint
+        Of a stream: whether states that are Python objects may be in the checkpoint, as pickles. Who can write there
+        can then run code in the query.
 
     Raises
     ------
@@ -52,6 +58,8 @@ class Options:
     max_driver_partials: int = 5_000_000
     accumulate: str = "auto"
     read: str = "auto"
+    shards: int | None = None
+    trust_checkpoint: bool = False
 
     def __post_init__(self) -> None:
         for name, known in (("combine", WAYS), ("accumulate", ACCUMULATORS), ("read", READERS)):
@@ -61,3 +69,6 @@ class Options:
         bound = self.max_driver_partials
         if isinstance(bound, bool) or not isinstance(bound, int) or bound < 0:
             raise QueryError(f"max_driver_partials is {bound!r}, expected a whole number of at least 0")
+        shards = self.shards
+        if shards is not None and (isinstance(shards, bool) or not isinstance(shards, int) or shards < 1):
+            raise QueryError(f"shards is {shards!r}, expected a whole number of at least 1")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
@@ -42,7 +43,9 @@ class Chunk(NamedTuple):
     views: list[PartialsView]
 
 
-def results(plan: Plan, merged: Partials, chunk_windows: int | None = None) -> Iterator[pa.Table]:
+def results(
+    plan: Plan, merged: Partials, chunk_windows: int | None = None, within: tuple[int, int] | None = None
+) -> Iterator[pa.Table]:
     """The results of merged partials of whole keys, sorted by key and window, in chunks of bounded size.
 
     Parameters
@@ -53,6 +56,8 @@ def results(plan: Plan, merged: Partials, chunk_windows: int | None = None) -> I
         From :func:`~framefold.runtime.partials.merge.merge`.
     chunk_windows
         About how many windows a chunk has, see :func:`chunks`; :data:`CHUNK_WINDOWS` where None.
+    within
+        The numbers of the first and the last window wanted, where windows are numbered; None: all.
 
     Yields
     ------
@@ -60,9 +65,19 @@ def results(plan: Plan, merged: Partials, chunk_windows: int | None = None) -> I
     """
     raise_mmap_threshold()
     for chunk in chunks(plan, merged, chunk_windows or CHUNK_WINDOWS):
-        windows = windows_of(plan, chunk)
+        windows = windows_of(plan, chunk if within is None else clipped(chunk, within))
         states = (states_of_windows(plan, chunk.partials, name, windows) for name in plan.outputs)
         yield finish(plan, chunk, windows, states)
+
+
+def clipped(chunk: Chunk, within: tuple[int, int]) -> Chunk:
+    """A chunk of which only some windows are wanted."""
+    low, high = within
+    both = [
+        (low, high) if view.within is None else (max(low, view.within[0]), min(high, view.within[1]))
+        for view in chunk.views
+    ]
+    return chunk._replace(views=[replace(view, within=each) for view, each in zip(chunk.views, both, strict=True)])
 
 
 def windows_of(plan: Plan, chunk: Chunk) -> list[Found]:

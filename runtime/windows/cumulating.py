@@ -108,6 +108,12 @@ class Cycles(Windows):
         steps = self.size // self.every
         return WindowIds(partials.frames, (partials.frames // steps + 1) * steps - 1)
 
+    def closed_by(self, tick: int) -> int:
+        return (tick - self.numberings[0].origin) // self.every - 1
+
+    def closes_at(self, number: int) -> int:
+        return (number + 1) * self.every + self.numberings[0].origin
+
     @property
     def chunkable(self) -> bool:
         return self.emit == "every"

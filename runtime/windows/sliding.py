@@ -6,6 +6,7 @@ import datetime
 from dataclasses import dataclass, field
 from functools import cached_property
 
+import numpy as np
 import pyarrow as pa
 
 from ...aggregators.errors import DurationError, QueryError
@@ -220,6 +221,15 @@ class TickSteps(Windows):
 
     def window_ids(self, partials: PartialsView) -> WindowIds:
         return self.steps.windows_of(partials.frames)
+
+    def closed_by(self, tick: int) -> int:
+        edge = tick - self._shift
+        edge = edge if self.calendar is None else int(self.calendar.units(np.array([edge]))[0])
+        return (edge - self.steps.offset - self.steps.size) // self.steps.every
+
+    def closes_at(self, number: int) -> int:
+        _, end = self._in_ticks(*self.steps.bounds(np.array([number])))
+        return int(end[0]) + self._shift
 
     @property
     def left_out(self) -> str | None:

@@ -73,7 +73,7 @@ class Job:
 
 def accumulate(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Events to partials, as rows that Spark can shuffle."""
-    yield from _rows(job, _accumulated(job, rows))
+    yield from _rows(job, accumulated_partials(job, rows))
 
 
 def accumulate_to_ipc(job: Job, limit: int | None, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -81,7 +81,7 @@ def accumulate_to_ipc(job: Job, limit: int | None, rows: Iterator[pa.RecordBatch
 
     A task with more than ``limit`` partials ends with a null.
     """
-    yield from _blobs(_accumulated(job, rows), limit)
+    yield from _blobs(accumulated_partials(job, rows), limit)
 
 
 def merge_blobs(job: Job, limit: int, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -136,7 +136,8 @@ def _results(job: Job, plan: Plan, partials: Partials) -> Iterator[pa.RecordBatc
         yield from batches(cast_to(table, schema))
 
 
-def _accumulated(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[Partials]:
+def accumulated_partials(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[Partials]:
+    """The partials of a task's events, each merged as far as memory allows."""
     plan, schema = job.plan, job.plan.input_schema
     if job.offsets is not None:
         rows = with_row_numbers(rows, [plan.columns.index(name) for name in plan.by], job.offsets)

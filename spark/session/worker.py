@@ -17,13 +17,13 @@ from .packaging import unpack
 def run(module: str, function: str, payload: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Call a module's function with the arguments in a payload and a task's batches; see ``packaging.stage``."""
     with causes_noted():
-        yield from getattr(import_module(module), function)(*_arguments(payload), batches)
+        yield from getattr(import_module(module), function)(*opened(payload), batches)
     freeze_gc()
 
 
 @lru_cache(maxsize=8)
-def _arguments(payload: bytes) -> Any:
-    """The arguments in a payload; a worker that runs many tasks unpickles it once."""
+def opened(payload: bytes) -> Any:
+    """What is in a payload; a worker that runs many tasks unpickles it once."""
     return unpack(payload)
 
 

@@ -1,0 +1,1 @@
+"""Structured Streaming: shards of keys whose partials live in Spark's state store."""

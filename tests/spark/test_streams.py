@@ -1,0 +1,203 @@
+"""Streams: the windows that a watermark closes are those of the batch, each once, whatever the shards and restarts."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+pytest.importorskip("pyspark")
+pytest.importorskip("google.protobuf")
+
+from pyspark.errors import StreamingQueryException
+
+import framefold as ff
+from framefold.spark.streams.engine import PROVIDER, ROCKSDB
+from framefold.spark.streams.labels import labels, murmur3
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.streaming import StreamingQuery
+
+MINUTE = 60_000_000
+DELAY = 10 * MINUTE
+SCHEMA = "time timestamp, key string, x double"
+OUTPUTS: dict[str, Any] = {"n": ff.Count(), "s": ff.Sum("x"), "m": ff.Median("x"), "v": ff.Variance("x")}
+WINDOWS = {
+    "sliding": ff.sliding("20 minutes", every="5 minutes"),
+    "sliding in two frames a step": ff.sliding("20 minutes", every="7 minutes", offset="3 minutes", closed="right"),
+    "cumulating": ff.cumulating("30 minutes", every="10 minutes"),
+    "days of a zone": ff.tumbling("1 day", timezone="Asia/Kathmandu"),
+    "sessions": ff.session("90 seconds"),
+}
+
+
+@pytest.fixture(autouse=True)
+def rocksdb(spark: SparkSession) -> Iterator[None]:
+    spark.conf.set(PROVIDER, ROCKSDB)
+    yield
+    spark.conf.unset(PROVIDER)
+
+
+def table(first: int, last: int, rows: int = 300, seed: int = 0) -> pa.Table:
+    """Events between two minutes, in any order."""
+    rng = np.random.default_rng(seed)
+    times = pa.array(rng.integers(first * MINUTE, last * MINUTE, rows)).cast(pa.timestamp("us", tz="UTC"))
+    return pa.table({"time": times, "key": rng.choice(["a", "b", "c", "d"], rows), "x": rng.normal(0, 1, rows)})
+
+
+def batches() -> list[pa.Table]:
+    """Three batches, each within ten minutes of what came before, and a last one that closes a day."""
+    return [*(table(30 * number, 30 * number + 38, seed=number) for number in range(3)), table(4000, 4001, 9)]
+
+
+class Source:
+    """A folder that a stream reads, a file a micro-batch."""
+
+    def __init__(self, spark: SparkSession, folder: Path) -> None:
+        self.spark, self.folder = spark, folder
+        self.count = 0
+        (folder / "in").mkdir()
+
+    def add(self, *tables: pa.Table) -> Source:
+        for each in tables:
+            path = self.folder / "in" / f"{self.count}.parquet"
+            pq.write_table(each, path)
+            self.count += 1
+            os.utime(path, (1_000_000_000 + self.count, 1_000_000_000 + self.count))
+        return self
+
+    @property
+    def plain(self) -> DataFrame:
+        return self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(self.folder / "in"))
+
+    def query(self, windows: Any = WINDOWS["sliding"], **options: Any) -> Any:
+        stream = self.plain.withWatermark("time", "10 minutes")
+        return ff.events(stream, time="time", by="key").window(windows).options(**options)
+
+    def start(self, result: DataFrame, name: str = "out") -> StreamingQuery:
+        writer = result.writeStream.format("parquet").option("path", str(self.folder / name))
+        writer = writer.option("checkpointLocation", str(self.folder / f"{name}-checkpoint"))
+        return writer.trigger(availableNow=True).start()
+
+    def found(self, name: str = "out") -> pa.Table:
+        found: pa.Table = self.spark.read.parquet(str(self.folder / name)).toArrow()
+        return found
+
+
+def rows(found: pa.Table) -> Counter[str]:
+    return Counter(repr(sorted(row.items())) for row in found.select(["key", "window", *OUTPUTS]).to_pylist())
+
+
+def expected(windows: Any, tables: list[pa.Table]) -> pa.Table:
+    """The batch's windows that end by the watermark."""
+    events = pa.concat_tables(tables)
+    watermark = (pc.max(events["time"]).value - DELAY) // 1000 * 1000
+    found = ff.events(events, time="time", by="key").window(windows).aggregate(**OUTPUTS)
+    reach = watermark - (getattr(windows, "closed", "left") == "right")
+    return found.filter(pc.less_equal(pc.struct_field(found["window"], "end").cast("int64"), reach))
+
+
+def late_events(query: StreamingQuery) -> int:
+    return sum(progress["observedMetrics"]["framefold"]["late_events"] for progress in query.recentProgress)
+
+
+def test_windows_are_those_of_the_batch(spark: SparkSession, tmp_path: Path) -> None:
+    source = Source(spark, tmp_path).add(*batches())
+    running = {name: source.start(source.query(each).aggregate(**OUTPUTS), name) for name, each in WINDOWS.items()}
+    for name, windows in WINDOWS.items():
+        assert running[name].awaitTermination(300)
+        same = rows(expected(windows, batches()))
+        assert rows(source.found(name)) == same, name
+        assert len(same) >= 4, name
+        assert late_events(running[name]) == 0
+
+
+def test_shards_and_restarts_do_not_show(spark: SparkSession, tmp_path: Path) -> None:
+    """A query that stops after each batch goes on where it was; with one shard and with seven, on two partitions."""
+    source, tables = Source(spark, tmp_path), batches()
+    same = rows(expected(WINDOWS["sliding"], tables))
+    for some in (tables[:2], tables[2:]):
+        source.add(*some)
+        for shards in (1, 7):
+            assert source.start(source.query(shards=shards).aggregate(**OUTPUTS), f"of {shards}").awaitTermination(300)
+    for shards in (1, 7):
+        assert rows(source.found(f"of {shards}")) == same
+
+
+def test_late_events_are_counted_and_enter_what_is_open(spark: SparkSession, tmp_path: Path) -> None:
+    """At 12:00 less ten minutes: an event of 11:45 is in two windows that are open, one of 11:25 in none."""
+    times = [720, 705, 685, 800]
+    tables = [
+        pa.table({"time": pa.array([at * MINUTE]).cast(pa.timestamp("us", tz="UTC")), "key": ["a"], "x": [float(at)]})
+        for at in times
+    ]
+    source = Source(spark, tmp_path).add(*tables)
+    query = source.start(source.query().aggregate(**OUTPUTS))
+    assert query.awaitTermination(300)
+    assert late_events(query) == 1
+    found = source.found()
+    ends = [end // MINUTE for end in pc.struct_field(found["window"], "end").cast("int64").to_pylist()]
+    assert sorted(zip(ends, found["s"].to_pylist(), strict=True)) == [
+        (715, 705.0), (720, 705.0), (725, 1425.0), (730, 720.0), (735, 720.0), (740, 720.0)
+    ]  # fmt: skip
+
+
+def test_a_changed_query_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
+    source = Source(spark, tmp_path).add(table(0, 30))
+    assert source.start(source.query().aggregate(**OUTPUTS)).awaitTermination(300)
+    source.add(table(30, 60))
+    query = source.start(source.query(ff.sliding("20 minutes", every="4 minutes")).aggregate(**OUTPUTS))
+    with pytest.raises(StreamingQueryException, match=r"the checkpoint is of another query: windows .*every 5 minutes"):
+        query.awaitTermination(300)
+
+
+class Mine(ff.PythonOperation):
+    def create(self) -> int:
+        return 0
+
+    def accumulate(self, state: int, x: float) -> int:
+        return state + 1
+
+    def combine(self, a: int, b: int) -> int:
+        return a + b
+
+    def finish(self, state: int) -> int:
+        return state
+
+
+def test_what_is_refused_at_once(spark: SparkSession, tmp_path: Path) -> None:
+    source = Source(spark, tmp_path)
+    with pytest.raises(ff.QueryError, match=r"no watermark on its time 'time'; expected .*withWatermark\('time'"):
+        ff.events(source.plain, time="time").window(ff.tumbling("1 hour")).aggregate(n=ff.Count())
+    with pytest.raises(ff.QueryError, match="a stream cannot answer this query: the windows are"):
+        source.query(ff.last_rows(3)).aggregate(n=ff.Count())
+    with pytest.raises(ff.QueryError, match=r"Python objects.*trust_checkpoint=True"):
+        source.query().aggregate(n=Mine("x"))
+    assert source.query(trust_checkpoint=True).aggregate(n=Mine("x")).isStreaming
+    with pytest.raises(ff.QueryError, match="shards is 0, expected a whole number of at least 1"):
+        source.query(shards=0)
+    spark.conf.unset(PROVIDER)
+    with pytest.raises(ff.EngineError, match=r"RocksDB; expected spark\.conf\.set"):
+        source.query().aggregate(n=ff.Count())
+
+
+def test_explain_says_where_it_runs(spark: SparkSession, tmp_path: Path) -> None:
+    text = str(Source(spark, tmp_path).query(shards=3).explain(n=ff.Count()))
+    assert "framefold on Spark, a stream" in text
+    assert "in 3 shards, whose partials Spark's state store keeps" in text
+
+
+def test_labels_are_dealt_as_spark_does(spark: SparkSession) -> None:
+    some = [0, 1, -1, 7, 2**31 - 1, -(2**31)]
+    theirs = spark.createDataFrame([(each,) for each in some], "label int").selectExpr("hash(label) as h").collect()
+    assert [murmur3(each) for each in some] == [row.h for row in theirs]
+    assert sorted(murmur3(each) % 5 for each in labels(13, 5)) == [0, 0, 0, 1, 1, 1, 2, 2, 2, 3, 3, 4, 4]
