@@ -91,4 +91,9 @@ def together(engines: Mapping[str, Engine], roles: Mapping[str, Roles]) -> Engin
     from .spark.engine.engine import DataFrameEngine
     from .spark.input.union import union
 
-    return DataFrameEngine(union(spark, roles))
+    df = union(spark, roles)
+    if df.isStreaming:
+        from .spark.streams.engine import StreamEngine
+
+        return StreamEngine(df)
+    return DataFrameEngine(df)

@@ -184,6 +184,13 @@ class Events:
             What accumulates on Spark: ``"spark"`` itself, ``"python"`` tasks, or ``"auto"``: tasks for files, and for
             DataFrames Spark SQL where it can: all outputs are sums, averages, counts, extremes and the like, and the
             windows a grid or sessions.
+        read
+            Who reads files on Spark: ``"spark"``, or ``"auto"``: tasks where they can, also those of a DataFrame that
+            is nothing but a scan of Parquet files.
+        shards
+            Of a stream: into how many parts keys are dealt.
+        trust_checkpoint
+            Of a stream: whether states that are Python objects may be pickled into the checkpoint.
         """
         known = [field.name for field in fields(Options)]
         for name in choices:

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame
 
-from ...aggregators.errors import EngineError, QueryError
+from ...aggregators.errors import QueryError
 from ...runtime.explain import Explanation, explain
 from ...runtime.plan.bind import type_of
 from ...runtime.plan.plan import Plan
@@ -49,8 +49,6 @@ class DataFrameEngine:
 
         Raises
         ------
-        EngineError
-            If the DataFrame is a stream.
         FramefoldError
             What the plan runs into (null times, overflow, a faulty operation), with ``combine`` ``"driver"`` and
             ``"auto"``; with ``"executors"`` its sentence is in the exception that Spark raises when the result is used.
@@ -87,8 +85,6 @@ class DataFrameEngine:
 
 def run(df: DataFrame, plan: Plan, decision: Decision) -> DataFrame:
     """The results of a plan over a DataFrame; see `DataFrameEngine.run`."""
-    if df.isStreaming:
-        raise EngineError("the DataFrame is a stream, and streams are not supported yet; expected a batch DataFrame")
     schema = output_schema(plan.result_schema, [type_in(df, name) for name in plan.by])
     job = Job(plan, schema, decision.blocks)
     source: PartialsSource

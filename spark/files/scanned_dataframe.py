@@ -47,8 +47,6 @@ class ScannedDataFrameEngine(DataFrameEngine):
     @cached_property
     def _scan(self) -> Scan | str:
         """The scan of the files that the DataFrame is; else why it is none."""
-        if self.df.isStreaming:
-            return "it is a stream"
         try:
             return Scan(self.df.sparkSession, files_of(paths_of(self.df), "parquet"))
         except QueryError as error:
