@@ -12,8 +12,9 @@ from .contestants import ALSO, LEAVES_OUT, TITLES, ours
 from .figures import Found, label, median, number, seconds, times
 from .measure import IDLE, SHORT, WAKE_UPS, WARM_UPS
 from .plot import draw
+from .reasons import reason_for
 from .rounds import CHEAP
-from .wins import losses, overall
+from .wins import Loss, losses, overall
 
 FEW = 5
 """The pairs that a median shall rest on."""
@@ -72,11 +73,24 @@ def wins(cases: list[Found]) -> Iterator[str]:
         yield ""
         head = ["case", "peer", "our way", "at", "ours takes, times as long", "pairs that the peer won"]
         yield from table(head, [loss.row() for loss in found], 4)
+        yield from why(found)
     else:
         yield "None of our ways takes longer than a peer that runs on the same (Spark, or one process)."
     yield ""
     yield from overall(cases)
     yield ""
+
+
+def why(found: list[Loss]) -> Iterator[str]:
+    """Why a peer wins every pair of some point, and what was tried."""
+    lines = []
+    for loss in found:
+        known = reason_for(loss.case, loss.ours, loss.peer) if loss.sure else None
+        if loss.sure:
+            said = f"{known.why}. Tried: {known.tried}" if known else "**not explained yet**"
+            lines.append(f"- {loss.case}, {TITLES[loss.ours]}, against {TITLES[loss.peer]}: {said}.")
+    if lines:
+        yield from ["", "Where a peer won every pair of a point:", "", *lines]
 
 
 def must_hold(cases: list[Found]) -> Iterator[str]:

@@ -147,6 +147,18 @@ def test_what_may_be_noise_comes_after_what_a_peer_wins_in_every_pair(benchmarks
     assert lines[1].endswith("| 2.00 | 2 of 3 |")
 
 
+def test_why_a_peer_wins_every_pair_is_said(benchmarks: ModuleType) -> None:
+    ways = {"framefold_spark__dataframe": {1: [1.2, 1.3]}, "spark__window": {1: [1.0, 1.0]}}
+    text = report(benchmarks, case("overlap", **ways), case("own", **ways))
+    known = benchmarks.reasons.reason_for("overlap", "framefold_spark.dataframe", "spark.window")
+    assert f"- overlap, framefold, DataFrame, against Spark window(): {known.why}. Tried: {known.tried}.\n" in text
+    assert "- own, framefold, DataFrame, against Spark window(): **not explained yet**.\n" in text
+    ways["spark__window"] = {1: [1.0, 1.25]}
+    assert "not explained" not in report(benchmarks, case("own", **ways))
+    titles = benchmarks.contestants.TITLES
+    assert all({each.ours, each.peer} <= set(titles) for each in benchmarks.reasons.REASONS)
+
+
 def test_only_runs_of_one_round_are_a_pair(benchmarks: ModuleType) -> None:
     found = case("reference", framefold_spark__dataframe={60: [1.0]}, spark__window={60: [30.0]})
     ours, theirs = (found["found"][way]["60"]["seconds"] for way in ("framefold_spark.dataframe", "spark.window"))
