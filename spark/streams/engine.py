@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib.util
 from typing import Any
 
-from pyspark.sql import DataFrame
+import pyspark
+from pyspark.sql import DataFrame, GroupedData
 from pyspark.sql import functions as f
 
 from ...aggregators.errors import EngineError, QueryError
@@ -39,7 +40,7 @@ class StreamEngine(DataFrameEngine):
         QueryError
             If the stream has no watermark on its time, or the plan cannot be answered on a stream.
         EngineError
-            If the session's state store is not RocksDB, or protobuf is not installed.
+            If the session's state store is not RocksDB, protobuf is not installed, or PySpark is older than 4.1.
         """
         self._check(plan, options)
         kept, df = counted(plan), self.df
@@ -90,6 +91,8 @@ class StreamEngine(DataFrameEngine):
                     f"the states of {pickled[0]!r} are Python objects, which a checkpoint has as pickles: who can "
                     "write there can run code here; expected .options(trust_checkpoint=True), or an AggregateOperation"
                 )
+        if not hasattr(GroupedData, "transformWithState"):
+            raise EngineError(f"streams need PySpark 4.1 or later; found {pyspark.__version__}")
         if "RocksDB" not in str(spark.conf.get(PROVIDER, "")):
             raise EngineError(
                 f"streams need the state store RocksDB; expected spark.conf.set({PROVIDER!r}, {ROCKSDB!r})"

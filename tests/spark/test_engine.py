@@ -419,12 +419,6 @@ def test_a_users_exception_shows_its_traceback(spark: SparkSession) -> None:
     assert "test_engine.py" in shown
 
 
-def test_streams_are_refused(spark: SparkSession) -> None:
-    stream = spark.readStream.format("rate").load()
-    with pytest.raises(ff.EngineError, match="stream"):
-        ff.events(stream, time="timestamp").window(ff.tumbling("1 hour")).aggregate(n=ff.Count())
-
-
 @pytest.mark.parametrize(
     "bad", [{"combine": "nowhere"}, {"accumulate": "java"}, {"max_driver_partials": -1}, {"max_driver_partials": True}]
 )
