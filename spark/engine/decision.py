@@ -75,7 +75,10 @@ def decide(plan: Plan, options: Options, read: Choice | None = None) -> Decision
         options.combine,
         options.max_driver_partials,
         sort is None and accumulate.by == "tasks",
-        sort != "time" and read is None and options.accumulate == "auto" and is_library_code(plan.outputs),
+        sort != "time"
+        and (read is None or read.by == "spark")
+        and options.accumulate == "auto"
+        and is_library_code(plan.outputs),
         in_blocks(plan) if plan.in_rows else None,
     )
 

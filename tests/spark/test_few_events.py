@@ -22,6 +22,8 @@ import framefold as ff
 from framefold.spark.engine import few_events
 from framefold.spark.input.scan_bounds import most_rows
 
+from ..operations import Ledger
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
@@ -127,20 +129,7 @@ def test_what_spark_does_not_hand_over_is_grouped_by_it(
 
 
 def test_users_functions_run_in_tasks(spark: SparkSession, path: str, collected: list[int]) -> None:
-    class Mine(ff.PythonOperation):
-        def create(self) -> int:
-            return 0
-
-        def accumulate(self, state: int, x: float) -> int:
-            return state + 1
-
-        def combine(self, a: int, b: int) -> int:
-            return a + b
-
-        def finish(self, state: int) -> int:
-            return state
-
-    query(spark.read.parquet(path)).aggregate(n=Mine("x"))
+    query(spark.read.parquet(path)).aggregate(n=Ledger("x"))
     assert not collected
 
 
@@ -161,6 +150,13 @@ def test_most_rows(spark: SparkSession, path: str) -> None:
     assert most_rows(df, files=0) is None
     assert most_rows(df.union(df), files=1) is None
     assert most_rows(spark.range(3), files=1) is None
+
+
+def test_files_that_spark_reads_are_few_events_too(spark: SparkSession, path: str) -> None:
+    files = ff.events(ff.parquet(path, spark=spark), time="t", by="k")
+    for of in (files.window(ff.last_rows(3)), files.options(read="spark").window(ff.tumbling("1 minute"))):
+        assert "on the driver, which gets the events as they are" in str(of.explain(n=ff.Count()))
+    assert "which gets the events" not in str(files.window(ff.tumbling("1 minute")).explain(n=ff.Count()))
 
 
 def test_explain_says_so(spark: SparkSession, path: str) -> None:

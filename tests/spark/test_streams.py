@@ -23,6 +23,7 @@ import framefold as ff
 from framefold.spark.streams.engine import PROVIDER, ROCKSDB
 from framefold.spark.streams.labels import labels, murmur3
 
+from ..operations import Ledger
 from ..test_docs import BLOCK, DOCS, run
 
 if TYPE_CHECKING:
@@ -162,20 +163,6 @@ def test_a_changed_query_is_an_error(spark: SparkSession, tmp_path: Path) -> Non
         query.awaitTermination(300)
 
 
-class Mine(ff.PythonOperation):
-    def create(self) -> int:
-        return 0
-
-    def accumulate(self, state: int, x: float) -> int:
-        return state + 1
-
-    def combine(self, a: int, b: int) -> int:
-        return a + b
-
-    def finish(self, state: int) -> int:
-        return state
-
-
 def test_what_is_refused_at_once(spark: SparkSession, tmp_path: Path) -> None:
     source = Source(spark, tmp_path)
     with pytest.raises(ff.QueryError, match=r"no watermark on its time 'time'; expected .*withWatermark\('time'"):
@@ -183,8 +170,8 @@ def test_what_is_refused_at_once(spark: SparkSession, tmp_path: Path) -> None:
     with pytest.raises(ff.QueryError, match="a stream cannot answer this query: the windows are"):
         source.query(ff.last_rows(3)).aggregate(n=ff.Count())
     with pytest.raises(ff.QueryError, match=r"Python objects.*trust_checkpoint=True"):
-        source.query().aggregate(n=Mine("x"))
-    assert source.query(trust_checkpoint=True).aggregate(n=Mine("x")).isStreaming
+        source.query().aggregate(n=Ledger("x"))
+    assert source.query(trust_checkpoint=True).aggregate(n=Ledger("x")).isStreaming
     with pytest.raises(ff.QueryError, match="shards is 0, expected a whole number of at least 1"):
         source.query(shards=0)
     spark.conf.unset(PROVIDER)
