@@ -14,7 +14,7 @@ from ..partials.merge import Partials, merge, window_inputs_of
 from ..plan.plan import Plan, partials_schema
 from ..plan.window_inputs import window_input
 from ..results.finish import results, views_of
-from ..windows import Ints, Windows
+from ..windows import Ints, PartialsView
 from ..windows.cumulating import Cycles
 from ..windows.session import Sessions
 from ..windows.sliding import TickSteps
@@ -94,9 +94,10 @@ class Shard:
     due: int | None = None
 
     @property
-    def windows(self) -> Windows:
-        """The one kind of windows."""
-        return self.plan.axis.windows[0]
+    def numbered(self) -> TickSteps | Cycles | None:
+        """The windows, if they are numbered; None where they are sessions."""
+        (windows,) = self.plan.axis.windows
+        return windows if isinstance(windows, (TickSteps, Cycles)) else None
 
     def advance(self, watermark: int) -> Iterator[pa.Table]:
         """The results of the windows that a watermark closes; what only they needed is forgotten.
@@ -110,11 +111,11 @@ class Shard:
             return
         held = self._merged(self.store.blocks())
         kept = self._open(held)
-        if isinstance(self.windows, Sessions):
+        if (windows := self.numbered) is None:
             yield from results(self.plan, self._where(held, ~kept))
         else:
-            first = FIRST if before == FIRST else self.windows.closed_by(before) + 1
-            yield from results(self.plan, held, within=(first, self.windows.closed_by(watermark)))
+            first = FIRST if before == FIRST else windows.closed_by(before) + 1
+            yield from results(self.plan, held, within=(first, windows.closed_by(watermark)))
         left = self._where(held, kept)
         self._write(left, blocks_of(held.frames()[~kept]))
         self.due = self._first_due(left)
@@ -125,7 +126,7 @@ class Shard:
         late = not self._open(new).all()
         touched = blocks_of(new.frames())
         # An event whose own session has closed may be in one that has not.
-        of_all = late and isinstance(self.windows, Sessions)
+        of_all = late and self.numbered is None
         before = self._merged({*self.store.blocks(), *touched} if of_all else touched)
         after = merge(self.plan, [before, replace(new, starts=None)])
         if late:
@@ -137,10 +138,9 @@ class Shard:
     def _open(self, merged: Partials) -> Mask:
         """Which partials are in a window that the watermark has not closed."""
         (view,) = views_of(self.plan, merged)
-        if view.ids is not None:
-            return view.ids.last > self.windows.closed_by(self.watermark)
-        sessions = self.windows.ranges(view)
-        assert isinstance(sessions, Ranges)
+        if (windows := self.numbered) is not None:
+            return windows.window_ids(view).last > windows.closed_by(self.watermark)
+        sessions = self._sessions(view)
         return np.repeat(sessions.end, sessions.high - sessions.low) > self.watermark
 
     def _first_due(self, merged: Partials) -> int | None:
@@ -148,9 +148,16 @@ class Shard:
         if not len(merged):
             return None
         (view,) = views_of(self.plan, merged)
-        if view.ids is not None:
-            return self.windows.closes_at(max(int(view.ids.first.min()), self.windows.closed_by(self.watermark) + 1))
-        return int(self.windows.ranges(view).end.min())
+        if (windows := self.numbered) is not None:
+            first = int(windows.window_ids(view).first.min())
+            return windows.closes_at(max(first, windows.closed_by(self.watermark) + 1))
+        return int(self._sessions(view).end.min())
+
+    def _sessions(self, view: PartialsView) -> Ranges:
+        """The sessions of partials, open or closed: each partial is in one."""
+        found = self.plan.axis.windows[0].ranges(view)
+        assert isinstance(found, Ranges)
+        return found
 
     def _where(self, merged: Partials, kept: Mask) -> Partials:
         """Some of merged partials."""

@@ -109,9 +109,11 @@ class Cycles(Windows):
         return WindowIds(partials.frames, (partials.frames // steps + 1) * steps - 1)
 
     def closed_by(self, tick: int) -> int:
+        """The number of the last window that no event from a tick on is in."""
         return (tick - self.numberings[0].origin) // self.every - 1
 
     def closes_at(self, number: int) -> int:
+        """The first tick from which on no event is in a window."""
         return (number + 1) * self.every + self.numberings[0].origin
 
     @property

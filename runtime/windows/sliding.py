@@ -223,11 +223,13 @@ class TickSteps(Windows):
         return self.steps.windows_of(partials.frames)
 
     def closed_by(self, tick: int) -> int:
+        """The number of the last window that no event from a tick on is in."""
         edge = tick - self._shift
         edge = edge if self.calendar is None else int(self.calendar.units(np.array([edge]))[0])
         return (edge - self.steps.offset - self.steps.size) // self.steps.every
 
     def closes_at(self, number: int) -> int:
+        """The first tick from which on no event is in a window."""
         _, end = self._in_ticks(*self.steps.bounds(np.array([number])))
         return int(end[0]) + self._shift
 

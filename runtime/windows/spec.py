@@ -202,14 +202,6 @@ class Windows(ABC):
         """The first and the last window of each row, where they have consecutive numbers; None: about one a row."""
         return None
 
-    def closed_by(self, tick: int) -> int:
-        """The number of the last window that no event from a tick on is in, where windows are numbered."""
-        raise NotImplementedError
-
-    def closes_at(self, number: int) -> int:
-        """The first tick from which on no event is in a window, where windows are numbered."""
-        raise NotImplementedError
-
     @property
     def chunkable(self) -> bool:
         """Whether windows depend only on the rows in them, so that a key's windows can be made in chunks."""

@@ -66,6 +66,11 @@ def check_result(spark: SparkSession, plan: Plan) -> None:
     check_apart(spark, plan.result_schema.names, kinds)
 
 
+def under_plain_names(df: DataFrame, names: Iterable[str]) -> DataFrame:
+    """Some columns as ``c0``, ``c1``, ...: mapInArrow looks columns up by name, and fails at a dot in one."""
+    return df.select([column(name).alias(f"c{at}") for at, name in enumerate(names)])
+
+
 def type_in(df: DataFrame, name: str) -> t.DataType:
     """The type of a column of a DataFrame that has it, maybe in another spelling."""
     kinds = {field.name: field.dataType for field in df.schema.fields}

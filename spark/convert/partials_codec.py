@@ -102,9 +102,14 @@ def to_ipc(table: pa.Table) -> bytes:
     return blob
 
 
+def opened(blob: bytes | pa.Buffer) -> pa.Table:
+    """The table in an Arrow IPC stream."""
+    return pa.ipc.open_stream(blob).read_all()
+
+
 def from_ipc(rows: pa.Table | pa.RecordBatch, schema: pa.Schema) -> pa.Table:
     """The tables in the column ``ipc`` of some rows as one table of a schema."""
-    tables = [pa.ipc.open_stream(blob.as_buffer()).read_all() for blob in rows.column("ipc")]
+    tables = [opened(blob.as_buffer()) for blob in rows.column("ipc")]
     return pa.concat_tables([schema.empty_table(), *tables])
 
 

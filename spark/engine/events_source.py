@@ -16,7 +16,7 @@ from pyspark.sql import types as t
 
 from ...runtime.partials.merge import Partials, merge
 from ...runtime.plan.plan import Plan
-from ..convert.names import column
+from ..convert.names import under_plain_names
 from ..convert.partials_codec import from_ipc
 from ..input import row_numbers
 from ..input.ordering import in_row_order, in_time_order
@@ -39,8 +39,7 @@ class EventsSource:
     """The events of a DataFrame; see `PartialsSource`."""
 
     def __init__(self, df: DataFrame, job: tasks.Job, decision: Decision) -> None:
-        # Under plain names: mapInArrow looks columns up by name, and fails at a dot in one.
-        self.events = df.select([column(name).alias(f"c{at}") for at, name in enumerate(job.plan.columns)])
+        self.events = under_plain_names(df, job.plan.columns)
         self.job, self.sort, self.in_rounds = job, decision.sort, decision.in_rounds
         self.blobs: DataFrame | None = None
         self.persisted: list[DataFrame] = []

@@ -12,7 +12,7 @@ from pyspark.sql import DataFrame
 from ...runtime.local import partials_of
 from ...runtime.partials.merge import Partials, merge
 from ...runtime.sources.arrow import Source
-from ..convert.names import column
+from ..convert.names import under_plain_names
 from ..convert.types import cast_to
 from ..input.scan_bounds import most_rows
 from ..session.conf_overrides import LARGE_BATCHES, conf_overrides
@@ -48,6 +48,6 @@ class FewEventsSource:
     def _collect(self) -> Partials:
         plan, spark = self.job.plan, self.df.sparkSession
         with conf_overrides(spark, LARGE_BATCHES):
-            found = self.df.select([column(name) for name in plan.columns]).toArrow()
+            found = under_plain_names(self.df, plan.columns).toArrow()
         partials, _, _ = partials_of(Source(cast_to(found, plan.events_schema)), plan)
         return merge(plan, partials)

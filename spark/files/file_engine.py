@@ -11,7 +11,7 @@ from pyspark.sql import types as t
 
 from ...runtime.explain import Explanation, explain
 from ...runtime.plan.plan import Plan
-from ..convert.names import check_result, column, spelt
+from ..convert.names import check_result, spelt, under_plain_names
 from ..convert.types import input_schema, output_schema
 from ..engine import driver
 from ..engine.decision import Decision, decide, reader
@@ -95,8 +95,7 @@ def dataframe(scan: Scan, columns: Sequence[str] | None = None) -> DataFrame:
     names = as_spelt([*(usable if columns is None else columns), *scan.conditioned], whole.names)
     schema = input_schema(df, names)
     read_plan = ReadPlan("", None, pa.schema(map(schema.field, names)), tuple(names), scan.condition, (), "")
-    # Under plain names: mapInArrow looks columns up by name, and fails at a dot in one.
-    plain = df.select([column(name).alias(f"c{at}") for at, name in enumerate(names)])
+    plain = under_plain_names(df, names)
     return stage(plain, task_reader.keep, read_plan, schema=plain.schema).toDF(*names)
 
 

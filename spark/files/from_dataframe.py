@@ -33,22 +33,32 @@ def paths_of(df: Any) -> list[str]:
         files = df.inputFiles()
     except PySparkException:  # the plan cannot be made
         files = []
-    if footer := footer_of(files[0]) if files and not df.storageLevel.useMemory else None:
-        schema = schema_of(footer)
-        for paths in usual(files) if schema is not None else ():
-            if reads(df, paths, schema, files):
-                return paths
-        roots = roots_of(df)
-        ways = [] if roots is None else [paths for paths in spellings(files) if not roots or same_places(paths, roots)]
-        for columns in dict.fromkeys((schema, None)):
-            for paths in ways:
-                if reads(df, paths, columns, files):
-                    return paths
+    for paths, schema in possible(df, files):
+        if reads(df, paths, schema, files):
+            return paths
     found = f"reads {len(files)} files" if files else "reads no files"
     raise QueryError(
         f"the DataFrame {found} and is more than Parquet files read as they are (it may be filtered, computed, joined, "
         "a table of a catalog, or read with options); expected spark.read.parquet(path), maybe with fewer columns"
     )
+
+
+def possible(df: DataFrame, files: list[str]) -> Iterator[tuple[list[str], StructType | None]]:
+    """The paths that a DataFrame may have been given, with the columns of the files; the quickest to try come first.
+
+    Without columns where Spark has to find them.
+    """
+    footer = footer_of(files[0]) if files and not df.storageLevel.useMemory else None
+    if footer is None:
+        return
+    schema = schema_of(footer)
+    if schema is not None:
+        yield from ((paths, schema) for paths in usual(files))
+    if (roots := roots_of(df)) is None:
+        return
+    ways = [paths for paths in spellings(files) if not roots or same_places(paths, roots)]
+    for columns in dict.fromkeys((schema, None)):
+        yield from ((paths, columns) for paths in ways)
 
 
 def reads(df: DataFrame, paths: list[str], schema: StructType | None, files: list[str]) -> bool:

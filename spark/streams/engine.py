@@ -14,12 +14,12 @@ from ...aggregators.states.objects import Objects
 from ...runtime.explain import Explanation, explain
 from ...runtime.plan.plan import Plan
 from ...runtime.streams.shard import counted, why_not
-from ..convert.names import check_result, column, spelt, type_in
+from ..convert.names import check_result, spelt, type_in, under_plain_names
 from ..convert.types import output_schema
 from ..engine.engine import DataFrameEngine
 from ..engine.tasks import Job
 from ..options import Options
-from ..session.packaging import ship, stage
+from ..session.packaging import stage
 from .labels import labels
 from .packets import PARTIALS, RESULTS, pack, unpack
 from .slider import slider
@@ -45,9 +45,7 @@ class StreamEngine(DataFrameEngine):
         self._check(plan, options)
         kept, df = counted(plan), self.df
         job = Job(kept, output_schema(plan.result_schema, [type_in(df, name) for name in plan.by]))
-        ship(df.sparkSession)
-        events = df.select([column(name).alias(f"c{at}") for at, name in enumerate(plan.columns)])
-        packets = stage(events, pack, job, self._labels(options), schema=PARTIALS)
+        packets = stage(under_plain_names(df, plan.columns), pack, job, self._labels(options), schema=PARTIALS)
         slid = packets.groupBy("shard").transformWithState(
             slider(job, fingerprint(plan)), RESULTS, "Append", "EventTime"
         )

@@ -14,7 +14,7 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from ...aggregators.errors import EngineError
 from ...runtime.partials.merge import Partials
 from ...runtime.streams.shard import FIRST, Shard
-from ..convert.partials_codec import to_ipc
+from ..convert import partials_codec
 from ..engine.tasks import Job
 from ..session.packaging import pack
 from ..session.worker import opened
@@ -42,9 +42,6 @@ def slider(job: Job, fingerprint: dict[str, Any]) -> StatefulProcessor:
         def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Any:
             yield from import_module(module).slide(payload, self, (), timerValues.getCurrentWatermarkInMs())
 
-        def close(self) -> None:
-            pass
-
     return Slider()
 
 
@@ -60,10 +57,10 @@ class StateStore:
     def get(self, block: int) -> pa.Table | None:
         if not self.state.containsKey((block,)):
             return None
-        return pa.ipc.open_stream(self.state.getValue((block,))[0]).read_all()
+        return partials_codec.opened(self.state.getValue((block,))[0])
 
     def put(self, block: int, table: pa.Table) -> None:
-        self.state.updateValue((block,), (to_ipc(table),))
+        self.state.updateValue((block,), (partials_codec.to_ipc(table),))
 
     def remove(self, block: int) -> None:
         self.state.removeKey((block,))
@@ -91,8 +88,8 @@ def slide(payload: bytes, of: Any, rows: Iterable[Row], watermark: int) -> Itera
     shard = Shard(job.plan, StateStore(of.partials), book.get("watermark", FIRST), book.get("due"))
     for table in shard.advance(watermark * 1000):
         if len(table):
-            yield Row(ipc=to_ipc(table), late=0)
-    tables = [pa.ipc.open_stream(row.ipc).read_all() for row in rows]
+            yield Row(ipc=partials_codec.to_ipc(table), late=0)
+    tables = [partials_codec.opened(row.ipc) for row in rows]
     if tables and (late := shard.add(Partials(pa.concat_tables(tables)))):
         yield Row(ipc=None, late=late)
     wanted = None if shard.due is None else -(-shard.due // 1000)
