@@ -28,6 +28,11 @@ class Lifespans(NamedTuple):
     ranges: Ranges
     alive: LiveFrames
 
+    def where(self, kept: Ints) -> Lifespans:
+        """Some of the windows."""
+        found = self.ranges.where(kept)
+        return Lifespans(*_runs(found, self.alive), found, self.alive)
+
 
 def lifespans(windows: Windows, partials: PartialsView) -> Lifespans:
     """The windows of one kind that interval events live in, from partials that each start in one frame and end in one.

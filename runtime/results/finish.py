@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 import pyarrow as pa
@@ -43,8 +43,18 @@ class Chunk(NamedTuple):
     views: list[PartialsView]
 
 
+class Wanted(Protocol):
+    """Which windows are wanted of all that there are over some partials."""
+
+    def numbers(self, windows: Windows) -> tuple[int, int] | None:
+        """The numbers of the first and the last one wanted, where that says it; None where `among` does."""
+
+    def among(self, windows: Windows, found: Ranges | Coverage, view: PartialsView) -> Ints:
+        """The places of the wanted ones among some windows."""
+
+
 def results(
-    plan: Plan, merged: Partials, chunk_windows: int | None = None, within: tuple[int, int] | None = None
+    plan: Plan, merged: Partials, chunk_windows: int | None = None, wanted: Wanted | None = None
 ) -> Iterator[pa.Table]:
     """The results of merged partials of whole keys, sorted by key and window, in chunks of bounded size.
 
@@ -56,8 +66,8 @@ def results(
         From :func:`~framefold.runtime.partials.merge.merge`.
     chunk_windows
         About how many windows a chunk has, see :func:`chunks`; :data:`CHUNK_WINDOWS` where None.
-    within
-        The numbers of the first and the last window wanted, where windows are numbered; None: all.
+    wanted
+        The windows that are wanted; None: all.
 
     Yields
     ------
@@ -65,19 +75,30 @@ def results(
     """
     raise_mmap_threshold()
     for chunk in chunks(plan, merged, chunk_windows or CHUNK_WINDOWS):
-        windows = windows_of(plan, chunk if within is None else clipped(chunk, within))
+        windows = windows_of(plan, chunk) if wanted is None else wanted_windows(plan, chunk, wanted)
         states = (states_of_windows(plan, chunk.partials, name, windows) for name in plan.outputs)
         yield finish(plan, chunk, windows, states)
 
 
-def clipped(chunk: Chunk, within: tuple[int, int]) -> Chunk:
-    """A chunk of which only some windows are wanted."""
-    low, high = within
-    both = [
-        (low, high) if view.within is None else (max(low, view.within[0]), min(high, view.within[1]))
-        for view in chunk.views
+def wanted_windows(plan: Plan, chunk: Chunk, wanted: Wanted) -> list[Found]:
+    """The windows of each kind over a chunk that are wanted."""
+    kinds, numbers = plan.axis.windows, [wanted.numbers(windows) for windows in plan.axis.windows]
+    views = [
+        view if within is None else replace(view, within=common(within, view.within))
+        for view, within in zip(chunk.views, numbers, strict=True)
     ]
-    return chunk._replace(views=[replace(view, within=each) for view, each in zip(chunk.views, both, strict=True)])
+    found = windows_of(plan, chunk._replace(views=views))
+    for at, (windows, view, within) in enumerate(zip(kinds, views, numbers, strict=True)):
+        if within is None:
+            each = found[at]
+            of = each.ranges if isinstance(each, Lifespans) else each
+            found[at] = each.where(wanted.among(windows, of, view))
+    return found
+
+
+def common(some: tuple[int, int], others: tuple[int, int] | None) -> tuple[int, int]:
+    """The first and the last number that are in both of two runs."""
+    return some if others is None else (max(some[0], others[0]), min(some[1], others[1]))
 
 
 def windows_of(plan: Plan, chunk: Chunk) -> list[Found]:

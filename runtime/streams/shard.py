@@ -4,72 +4,51 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 
-from ..frames.window_ranges import Mask, Ranges
+from ..accumulate.accumulate import accumulate
+from ..frames.window_ranges import Mask, PartialsView
 from ..partials.merge import Partials, merge, window_inputs_of
-from ..plan.plan import Plan, partials_schema
-from ..plan.window_inputs import window_input
-from ..results.finish import results, views_of
-from ..windows import Ints, PartialsView
+from ..plan.plan import FRAME, Plan
+from ..results.finish import Found, results, views_of
+from ..windows import Ints, Windows
 from ..windows.cumulating import Cycles
 from ..windows.session import Sessions
 from ..windows.sliding import TickSteps
+from .closing import closing_ticks
+from .held_events import HeldEvents, in_order
+from .key_life import forgotten, living_on
+from .retention import first_closing, needed, settled
+from .store import Store
 
 BLOCK = 16
 """The frames whose partials are stored together: what a batch touches is read and written in blocks."""
 
 FIRST = -(1 << 62)
-"""Below the number of any window."""
+"""A watermark before any event."""
 
 
-class Store(Protocol):
-    """Where a shard keeps its partials: tables by the number of their block."""
+@dataclass(frozen=True)
+class Closing:
+    """The windows that a watermark closes and the one before did not; see ``results.finish.Wanted``."""
 
-    def blocks(self) -> Iterable[int]:
-        """The numbers of all blocks."""
+    plan: Plan
+    before: int
+    watermark: int
 
-    def get(self, block: int) -> pa.Table | None:
-        """The partials of a block; None where there are none."""
+    def numbers(self, windows: Windows) -> tuple[int, int] | None:
+        if self.plan.until is not None or windows.emit != "every" or not isinstance(windows, (TickSteps, Cycles)):
+            return None
+        first = FIRST if self.before == FIRST else windows.closed_by(self.before) + 1
+        return first, windows.closed_by(self.watermark)
 
-    def put(self, block: int, table: pa.Table) -> None:
-        """Store the partials of a block, in place of those it has."""
-
-    def remove(self, block: int) -> None:
-        """Forget a block, if there is one of this number."""
-
-
-def counted(plan: Plan) -> Plan:
-    """A plan whose partials have the number of their events, so that dropped ones can be counted."""
-    inputs = plan.window_inputs | {"#rows": window_input("rows")}
-    keys = [plan.partials_schema.field(at) for at in range(len(plan.by))]
-    schema = partials_schema(keys, inputs | plan.outputs, plan.until is not None)
-    return replace(plan, window_inputs=inputs, partials_schema=schema)
-
-
-def why_not(plan: Plan) -> str | None:
-    """Why windows or operations cannot be kept by shards, in words; None where they can be."""
-    if len(plan.axis.windows) > 1:
-        return "there are several kinds of windows in one pass"
-    if plan.until is not None:
-        return "events have an end"
-    if plan.ordered:
-        return "the order of events matters to an operation, or ties= is given"
-    (windows,) = plan.axis.windows
-    if not isinstance(windows, (TickSteps, Cycles, Sessions)):
-        return f"the windows are {windows.describe()}"
-    if getattr(windows, "empty", "skip") != "skip":
-        return "empty='emit' asks for windows without an event"
-    if getattr(windows, "min_fill", "partial") != "partial":
-        return "min_fill='full' depends on the first event of each key, however long ago it was"
-    if windows.emit != "every":
-        return "emit='on_change' compares each window with the one before it"
-    if isinstance(windows, Sessions) and windows.longest is not None:
-        return "sessions with longest= depend on those before them"
-    return None
+    def among(self, windows: Windows, found: Found, view: PartialsView) -> Ints:
+        if not len(view.frames):
+            return np.empty(0, np.int64)
+        ticks = closing_ticks(windows, found, view)
+        return np.flatnonzero((ticks > self.before) & (ticks <= self.watermark))
 
 
 @dataclass
@@ -79,25 +58,29 @@ class Shard:
     Parameters
     ----------
     plan
-        What is computed: :func:`counted`, and :func:`why_not` has no reason against it.
+        What is computed: from :func:`~framefold.runtime.streams.scope.counted`, with nothing that ``why_not`` refuses.
     store
         Where its partials are.
+    held
+        The events that are held back until the watermark has passed them; None where partials come instead.
+    forget
+        How long after its last event a key is kept that no open window needs, in ticks; None: for ever, where the
+        windows to come depend on earlier ones.
     watermark
         The tick up to which windows are closed: no event from it on is in one of them.
     due
-        A tick at which no window has closed that is still open, as late as is known; None where no partials are held.
+        A tick at which no window has closed that is still open, as late as is known; None where nothing is held.
+    released
+        How often events were released, by which the order of their batches is known.
     """
 
     plan: Plan
     store: Store
+    held: HeldEvents | None = None
+    forget: int | None = None
     watermark: int = FIRST
     due: int | None = None
-
-    @property
-    def numbered(self) -> TickSteps | Cycles | None:
-        """The windows, if they are numbered; None where they are sessions."""
-        (windows,) = self.plan.axis.windows
-        return windows if isinstance(windows, (TickSteps, Cycles)) else None
+    released: int = 0
 
     def advance(self, watermark: int) -> Iterator[pa.Table]:
         """The results of the windows that a watermark closes; what only they needed is forgotten.
@@ -109,55 +92,76 @@ class Shard:
         before, self.watermark = self.watermark, watermark
         if self.due is None or watermark < self.due:
             return
-        held = self._merged(self.store.blocks())
-        kept = self._open(held)
-        if (windows := self.numbered) is None:
-            yield from results(self.plan, self._where(held, ~kept))
-        else:
-            first = FIRST if before == FIRST else windows.closed_by(before) + 1
-            yield from results(self.plan, held, within=(first, windows.closed_by(watermark)))
-        left = self._where(held, kept)
-        self._write(left, blocks_of(held.frames()[~kept]))
-        self.due = self._first_due(left)
+        blocks = set(self.store.blocks())
+        stored = self._merged(blocks)
+        if self.held is not None:
+            stored = self._with_events(stored, self.held.released(watermark))
+        lives = living_on(self.plan, stored, watermark, self.forget)
+        yield from results(self.plan, lives, wanted=Closing(self.plan, before, watermark))
+        left = self._left(stored)
+        self._write(left, blocks | self._blocks_of(left))
+        self.due = None if self.held is None else self.held.due
+        self._wake_for(left)
 
     def add(self, partials: Partials) -> int:
         """Keep the partials of new events, but for those whose windows are all closed; how many events those have."""
         new = merge(self.plan, partials)
-        late = not self._open(new).all()
-        touched = blocks_of(new.frames())
-        # An event whose own session has closed may be in one that has not.
-        of_all = late and self.numbered is None
-        before = self._merged({*self.store.blocks(), *touched} if of_all else touched)
-        after = merge(self.plan, [before, replace(new, starts=None)])
-        if late:
-            after = self._where(after, self._open(after))
+        fresh = self._open(new)
+        if isinstance(self.plan.axis.windows[0], Sessions) and not fresh.all():
+            return self._add_to_sessions(new)
+        late = self._where(new, ~fresh)
+        touched = self._blocks_of(new)
+        kept = [self._merged(touched), replace(self._where(new, fresh), starts=None)]
+        after = merge(self.plan, kept)
         self._write(after, touched)
-        self.due = min((due for due in (self.due, self._first_due(after)) if due is not None), default=None)
+        self._wake_for(after)
+        return self._events(late)
+
+    def _add_to_sessions(self, new: Partials) -> int:
+        """As `add`, where some events are in a session that has closed, unless it goes on in one that has not."""
+        touched = {*self.store.blocks(), *self._blocks_of(new)}
+        before = self._merged(touched)
+        after = merge(self.plan, [before, replace(new, starts=None)])
+        after = self._where(after, self._open(after))
+        self._write(after, touched)
+        self._wake_for(after)
         return self._events(before) + self._events(new) - self._events(after)
+
+    def hold(self, events: pa.Table) -> int:
+        """Hold new events back, but for those that the watermark has passed; how many those are."""
+        assert self.held is not None
+        late = self.held.add(events, self.watermark)
+        self.due = earliest(self.due, self.held.due)
+        return late
+
+    def _with_events(self, stored: Partials, events: pa.Table | None) -> Partials:
+        """Stored partials, and after them those of events that were held back."""
+        if events is None:
+            return stored
+        self.released += 1
+        found = accumulate(self.plan, in_order(self.plan, events, stored), self.released)
+        return merge(self.plan, [replace(stored, starts=None), found])
 
     def _open(self, merged: Partials) -> Mask:
         """Which partials are in a window that the watermark has not closed."""
-        (view,) = views_of(self.plan, merged)
-        if (windows := self.numbered) is not None:
-            return windows.window_ids(view).last > windows.closed_by(self.watermark)
-        sessions = self._sessions(view)
-        return np.repeat(sessions.end, sessions.high - sessions.low) > self.watermark
+        return needed(self.plan, views_of(self.plan, merged), self.watermark, opened=True)
 
-    def _first_due(self, merged: Partials) -> int | None:
-        """The tick at which the first window of some partials closes that has not; None where there are none."""
-        if not len(merged):
-            return None
-        (view,) = views_of(self.plan, merged)
-        if (windows := self.numbered) is not None:
-            first = int(windows.window_ids(view).first.min())
-            return windows.closes_at(max(first, windows.closed_by(self.watermark) + 1))
-        return int(self._sessions(view).end.min())
+    def _left(self, stored: Partials) -> Partials:
+        """What is left of partials once the windows that the watermark closes are given."""
+        views = views_of(self.plan, stored)
+        kept = needed(self.plan, views, self.watermark)
+        if self.held is not None and len(kept):  # whatever windows count, they count from the first that is kept
+            kept = np.arange(len(kept)) >= first_of_keys(kept, views[0])[views[0].key]
+        kept &= ~forgotten(self.plan, views, self.watermark, self.forget)
+        frames = settled(self.plan, views[0], self.watermark)
+        if frames is not None:
+            table = stored.table.set_column(len(self.plan.by), stored.table.schema.field(FRAME), pa.array(frames))
+            return merge(self.plan, Partials(table.filter(pa.array(kept))))
+        return self._where(stored, kept)
 
-    def _sessions(self, view: PartialsView) -> Ranges:
-        """The sessions of partials, open or closed: each partial is in one."""
-        found = self.plan.axis.windows[0].ranges(view)
-        assert isinstance(found, Ranges)
-        return found
+    def _wake_for(self, merged: Partials) -> None:
+        """Be due where the first window of some partials closes."""
+        self.due = earliest(self.due, first_closing(self.plan, views_of(self.plan, merged), self.watermark))
 
     def _where(self, merged: Partials, kept: Mask) -> Partials:
         """Some of merged partials."""
@@ -174,7 +178,7 @@ class Shard:
 
     def _write(self, merged: Partials, blocks: Iterable[int]) -> None:
         """Store what merged partials have of some blocks."""
-        of = merged.frames() // BLOCK
+        of = self._block(merged.frames())
         for block in blocks:
             table = merged.table.filter(pa.array(of == block))
             if len(table):
@@ -182,8 +186,21 @@ class Shard:
             else:
                 self.store.remove(block)
 
+    def _block(self, frames: Ints) -> Ints:
+        """The block of each frame: a single one where frames are rows, of which every key has its own."""
+        return np.zeros_like(frames) if self.plan.in_rows else frames // BLOCK
 
-def blocks_of(frames: Ints) -> list[int]:
-    """The blocks that some frames are in."""
-    found: list[int] = np.unique(frames // BLOCK).tolist()
-    return found
+    def _blocks_of(self, merged: Partials) -> set[int]:
+        """The blocks that some partials are in."""
+        return set(np.unique(self._block(merged.frames())).tolist())
+
+
+def earliest(*ticks: int | None) -> int | None:
+    """The least of some ticks, of which some may be None."""
+    return min((tick for tick in ticks if tick is not None), default=None)
+
+
+def first_of_keys(kept: Mask, view: PartialsView) -> Ints:
+    """The first row of each key that is kept; the row after its last one where none is."""
+    rows = np.where(kept, np.arange(len(kept)), np.iinfo(np.int64).max)
+    return np.minimum(np.minimum.reduceat(rows, view.starts), view.ends)

@@ -159,6 +159,17 @@ class LandmarkEvery(Bounded):
         return WindowIds(partials.frames, partials.frames[partials.ends - 1][partials.key])
 
     def ranges(self, partials: PartialsView) -> Ranges:
+        return self._numbered(partials)[0]
+
+    def step_ends(self, steps: Ints) -> Ints:
+        """The first tick from which on no event is in some steps."""
+        return self.origin + (steps + 1) * self.every + self._shift
+
+    def numbers(self, partials: PartialsView) -> tuple[Ints, Ints]:
+        """The step at which each of the windows ends, and the step of each row."""
+        return self._numbered(partials)[1:]
+
+    def _numbered(self, partials: PartialsView) -> tuple[Ranges, Ints, Ints]:
         steps, frozen = partials.frames, np.zeros(len(partials.frames), bool)
         if self.beyond is not None:
             frozen = steps > (self.beyond - 1 - self.origin - self._shift) // self.every
@@ -171,7 +182,8 @@ class LandmarkEvery(Bounded):
         end = self.origin + (number + 1) * self.every
         stop = end if self.until is None else np.minimum(end, self.until)
         found = Ranges(low, high, row, self.starts_of(partials, row), stop, end if self.stamp == "end" else None)
-        return found.where(high > low)
+        kept = high > low
+        return found.where(kept), number[kept], steps
 
     def describe_frames(self) -> str:
         return f"one frame every {describe(self.every, self.time.type)}"

@@ -188,7 +188,7 @@ class Triggered(Windows):
             rows = rows[(rows - partials.starts[partials.key] + 1) % self.trigger_by == 0]
             return Triggers(rows + 1, ticks[rows], partials.key[rows])
         if self.trigger.kind == "delta":
-            following = first_above(self._values(partials, self.trigger), partials.starts, self.trigger_by)
+            following = first_above(self.values(partials, self.trigger), partials.starts, self.trigger_by)
             reached = chain(following, partials.starts)
             reached[partials.starts] = False  # the first row is only a reference
             rows = np.flatnonzero(reached)
@@ -206,7 +206,8 @@ class Triggered(Windows):
         at = (first[key] + np.arange(len(key)) - np.repeat(np.cumsum(count) - count, count)) * period
         return Triggers(partials.locate(key, at + 1, ticks), at, key)
 
-    def _values(self, partials: PartialsView, rule: Rule) -> NDArray[Any]:
+    def values(self, partials: PartialsView, rule: Rule) -> NDArray[Any]:
+        """The values of the column of a rule by delta, one a row."""
         assert rule.column is not None
         return partials.window_inputs[rule.column]
 
@@ -230,7 +231,7 @@ class DeltaEvicted(Triggered):
 
     def ranges(self, partials: PartialsView) -> Ranges | Coverage:
         triggers = self._triggers(partials)
-        until = first_above(self._values(partials, self.evict), partials.starts, self.evict_by)
+        until = first_above(self.values(partials, self.evict), partials.starts, self.evict_by)
         if self.min_fill == "full" and len(partials.starts):
             full = np.minimum.reduceat(until, partials.starts)
             triggers = triggers.where(triggers.row > full[triggers.key])

@@ -9,7 +9,6 @@ from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -17,7 +16,8 @@ import framefold as ff
 from framefold.runtime.accumulate.accumulate import accumulate
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.plan.plan import Plan
-from framefold.runtime.streams.shard import BLOCK, Shard, counted, why_not
+from framefold.runtime.streams.scope import counted, why_not
+from framefold.runtime.streams.shard import BLOCK, Shard
 
 SCHEMA = pa.schema([("t", pa.timestamp("us", tz="UTC")), ("k", pa.string()), ("x", pa.int64())])
 DAY = 86_400_000_000
@@ -193,24 +193,3 @@ def test_nothing_is_kept_that_no_window_needs() -> None:
     assert not list(shard.store.blocks())
     assert shard.due is None
     assert len(found) > 1000
-
-
-REASONS = {
-    "empty='emit'": ff.sliding(4, every=2, empty="emit"),
-    "min_fill='full'": ff.sliding(4, every=2, min_fill="full"),
-    "emit='on_change'": ff.sliding(4, every=2, emit="on_change"),
-    "longest=": ff.session(4, longest=20),
-    "the windows are": ff.last_rows(3),
-}
-
-
-@pytest.mark.parametrize("reason", REASONS)
-def test_what_shards_cannot_keep(reason: str) -> None:
-    schema = pa.schema([("t", pa.int64()), ("k", pa.string())])
-    made = {"until": None, "longest": None, "ties": (), "null_time": "error"}
-    plan = bind(schema, time="t", by=("k",), window=(REASONS[reason],), outputs={"n": ff.Count()}, **made)
-    assert reason in str(why_not(plan))
-    assert why_not(plan_of(ff.tumbling("1 hour"))) is None
-    made |= {"ties": ("x",)}
-    tied = bind(SCHEMA, time="t", by=("k",), window=(ff.tumbling("1 hour"),), outputs={"n": ff.Count()}, **made)
-    assert "order" in str(why_not(tied))

@@ -1,0 +1,107 @@
+"""Events that are held back until the watermark has passed them, where the order of single events matters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ..accumulate.time_order import sorted_events
+from ..columns.key_codes import key_codes, normalised, one_array, plain
+from ..partials.merge import Partials, window_inputs_of
+from ..plan.plan import Plan
+from ..plan.window_inputs import RANK
+from ..windows import Ints
+from .store import Store
+
+SERIES = 1 << 24
+"""Blocks of events of one time are numbered in a row, this many at the most."""
+
+
+@dataclass
+class HeldEvents:
+    """The events of a shard that have yet to be put in their order.
+
+    Parameters
+    ----------
+    plan
+        What is computed.
+    store
+        Where they are, as they came: a block for each micro-batch and each ``width`` of time.
+    width
+        How much time a block has, in ticks.
+    series
+        The number of the last micro-batch that had events.
+    due
+        A tick up to which all of them come later; None where there are none.
+    """
+
+    plan: Plan
+    store: Store
+    width: int
+    series: int = 0
+    due: int | None = None
+
+    def add(self, events: pa.Table, watermark: int) -> int:
+        """Hold events, but for those that a watermark has passed; how many those are."""
+        ticks = self._ticks(events)
+        early = ticks >= watermark
+        if not early.all():
+            events, ticks = events.filter(pa.array(early)), ticks[early]
+        if len(ticks):
+            self.series = (self.series + 1) % SERIES
+            of = ticks // self.width
+            for number in np.unique(of).tolist():
+                self.store.put(number * SERIES + self.series, events.filter(pa.array(of == number)))
+            first = int(ticks.min()) + 1
+            self.due = first if self.due is None else min(self.due, first)
+        return int(np.count_nonzero(~early))
+
+    def released(self, watermark: int) -> pa.Table | None:
+        """The events that a watermark has passed, in the order in which they came, no longer held; None: there are none."""
+        found, waiting = [], []
+        for block in sorted(self.store.blocks()):
+            begin = block // SERIES * self.width
+            if begin >= watermark:
+                waiting.append(begin + 1)
+                continue
+            events = self.store.get(block)
+            assert events is not None
+            ticks = self._ticks(events)
+            past = ticks < watermark
+            found.append(events.filter(pa.array(past)))
+            if past.all():
+                self.store.remove(block)
+            else:
+                self.store.put(block, events.filter(pa.array(~past)))
+                waiting.append(int(ticks[~past].min()) + 1)
+        self.due = min(waiting, default=None)
+        some = [each for each in found if len(each)]
+        return pa.concat_tables(some) if some else None
+
+    def _ticks(self, events: pa.Table) -> Ints:
+        time = self.plan.times
+        return time.ticks(plain(events.column(time.name), time.type))
+
+
+def in_order(plan: Plan, events: pa.Table, before: Partials) -> pa.Table:
+    """Events by key, time, ties and arrival, numbered from the last row of their key on in partials of earlier ones."""
+    found = sorted_events(plan, events)
+    assert before.starts is not None
+    if not plan.in_rows or not len(before.starts):
+        return found
+    first = pa.array(before.starts)
+    pairs = [
+        (one_array(before.table.column(mine)).take(first), found.column(name), plan.input_schema.field(name).type)
+        for mine, name in zip(plan.keys, plan.by, strict=True)
+    ]
+    columns = [pa.concat_arrays([mine, normalised(plain(theirs, kind))]) for mine, theirs, kind in pairs]
+    codes, size = key_codes(columns, len(first) + len(found), ordered=False)
+    inputs = window_inputs_of(plan, before)
+    last = np.append(before.starts[1:], len(before)) - 1
+    count = np.zeros(max(size, 1), np.int64)
+    count[codes[: len(first)]] = (inputs["rank"] + inputs["rows"])[last]
+    ranks = one_array(found.column(RANK)).to_numpy() + count[codes[len(first) :]]
+    return found.set_column(found.column_names.index(RANK), RANK, pa.array(ranks))

@@ -1,0 +1,78 @@
+"""How long a stream knows a key: windows without an event go on after its last one, until it is forgotten."""
+
+from __future__ import annotations
+
+import numpy as np
+import pyarrow as pa
+
+from ..columns.key_codes import one_array
+from ..frames.window_ranges import Mask, PartialsView
+from ..partials.merge import Partials, merge, of_states, window_inputs_of
+from ..plan.plan import Plan
+from ..windows import Ints
+from ..windows.cumulating import Cycles
+from ..windows.sliding import TickSteps
+from .closing import NEVER, closing_ticks
+
+
+def emits_empty(plan: Plan) -> bool:
+    """Whether windows without an event are asked for, of keys that have had one."""
+    return any(isinstance(each, (TickSteps, Cycles)) and each.empty == "emit" for each in plan.axis.windows)
+
+
+def last_ticks(view: PartialsView) -> Ints:
+    """The time of the last event of each key."""
+    found = np.full(len(view.starts), np.iinfo(np.int64).min)
+    np.maximum.at(found, view.key, view.window_inputs["last"])
+    return found
+
+
+def living_on(plan: Plan, stored: Partials, watermark: int, forget: int | None) -> Partials:
+    """Partials, and for keys whose windows go on one without an event, at the watermark or where they are forgotten."""
+    if not emits_empty(plan) or not len(stored):
+        return stored
+    assert forget is not None
+    assert stored.starts is not None
+    (windows,) = plan.axis.windows
+    view = PartialsView(stored.frames(), stored.starts, window_inputs_of(plan, stored))
+    ticks = np.minimum(last_ticks(view) + forget, watermark)
+    frames = windows.frames(ticks)[0]
+    later = frames > view.frames[view.ends - 1]
+    if not later.any():
+        return stored
+    first = pa.array(stored.starts[later])
+    keys = [one_array(stored.table.column(name)).take(first) for name in plan.keys]
+    none, rows = np.empty(0, np.intp), len(first)
+    states = {
+        name: bound.scatter(rows, none, {key: column[:0] for key, column in bound.identity.items()})
+        for name, bound in plan.states.items()
+    }
+    numbers = [frames[later], np.full(rows, np.iinfo(np.int64).max)]
+    return merge(plan, [stored_again(stored), of_states(plan, keys, numbers, states)])
+
+
+def stored_again(merged: Partials) -> Partials:
+    """Merged partials as some to be merged with others."""
+    return Partials(merged.table)
+
+
+def forgotten(plan: Plan, views: list[PartialsView], watermark: int, forget: int | None) -> Mask:
+    """The partials of keys whose last event is longer ago than ``forget`` and that have no open window."""
+    view = views[0]
+    if forget is None or "last" not in view.window_inputs or not len(view.frames):
+        return np.zeros(len(view.frames), bool)
+    last = last_ticks(view) + forget
+    gone = last < watermark
+    for number, (windows, own) in enumerate(zip(plan.axis.windows, views, strict=True)):
+        if isinstance(windows, (TickSteps, Cycles)):
+            if windows.empty == "emit":
+                ends = windows.window_ids(PartialsView(windows.frames(last)[0], np.arange(len(last)))).last
+                gone &= ends <= windows.closed_by(watermark)
+            still = windows.window_ids(own).last > windows.closed_by(watermark)
+            gone[own.key[still]] = False
+            continue
+        found = plan.axis.ranges(number, own)
+        ticks = closing_ticks(windows, found, own)
+        gone[own.key[found.row[(ticks > watermark) & (ticks < NEVER)]]] = False
+    mask: Mask = gone[view.key]
+    return mask

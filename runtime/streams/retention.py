@@ -1,0 +1,227 @@
+"""What a stream keeps: the partials that a window needs which has not closed, or which is still to come."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from functools import singledispatch
+
+import numpy as np
+
+from ..frames.next_greater import chain, first_above
+from ..frames.window_ranges import Ints, Mask, PartialsView
+from ..intervals.lifespans import lifespans
+from ..plan.plan import Plan
+from ..windows import Windows
+from ..windows.around import AroundRows, AroundTime
+from ..windows.cumulating import Cycles
+from ..windows.from_table import Anchored
+from ..windows.landmark import Bounded, LandmarkEvery
+from ..windows.last_rows import RowSteps, TimeCounts
+from ..windows.policy import DeltaEvicted, Triggered
+from ..windows.session import Sessions
+from ..windows.sliding import TickSteps
+from ..windows.snapshot import Snapshots
+from .closing import NEVER, closing_ticks
+
+
+@singledispatch
+def open_rows(windows: Windows, view: PartialsView, watermark: int) -> Mask:
+    """Which partials are in a window that a watermark has not closed: new ones that are in none are late."""
+    raise NotImplementedError(windows.describe())
+
+
+@open_rows.register
+def _(windows: TickSteps | Cycles, view: PartialsView, watermark: int) -> Mask:
+    ids = windows.window_ids(view)
+    last = ids.last
+    if "until" in view.window_inputs:  # events that live on
+        frames = windows.frames(view.window_inputs["until"])[0]
+        last = windows.window_ids(PartialsView(frames, view.starts)).last
+    # A step with no window of its own has the number of the window before: no event there is in any.
+    found: Mask = last > windows.closed_by(watermark)
+    return found
+
+
+@open_rows.register
+def _(windows: Snapshots, view: PartialsView, watermark: int) -> Mask:
+    return view.window_inputs["until"] + 1 >= watermark  # that one ends is a change, too
+
+
+@open_rows.register
+def _(windows: Sessions, view: PartialsView, watermark: int) -> Mask:
+    # Those that longest= ends follow one another: what one begins with depends on where the one before it ended.
+    found = replace(windows, longest=None).ranges(view)
+    closed = closing_ticks(windows, found, view) <= watermark
+    return np.repeat(~closed, found.high - found.low)
+
+
+@open_rows.register
+def _(windows: Bounded, view: PartialsView, watermark: int) -> Mask:
+    return np.ones(len(view.frames), bool)
+
+
+@open_rows.register
+def _(windows: Anchored, view: PartialsView, watermark: int) -> Mask:
+    found = windows.ranges(view)
+    some = np.flatnonzero((closing_ticks(windows, found, view) > watermark) & (found.high > found.low))
+    edges = np.zeros(len(view.frames) + 1, np.int64)
+    np.add.at(edges, found.low[some], 1)
+    np.add.at(edges, found.high[some], -1)
+    covered = np.zeros(len(view.frames) + 1, np.int64)
+    np.add.at(covered, found.low, 1)
+    np.add.at(covered, found.high, -1)
+    return (np.cumsum(edges)[:-1] > 0) | (np.cumsum(covered)[:-1] == 0)  # what is in no window is not late
+
+
+@singledispatch
+def needed_rows(windows: Windows, view: PartialsView, watermark: int) -> Mask:
+    """Which partials have to be kept once the windows that a watermark closes are given."""
+    return open_rows(windows, view, watermark)
+
+
+@needed_rows.register
+def _(windows: TickSteps | Cycles, view: PartialsView, watermark: int) -> Mask:
+    kept = open_rows(windows, view, watermark).copy()
+    if windows.emit == "on_change":  # the window before the next one, which is compared with it
+        closed = windows.closed_by(watermark)
+        kept |= open_rows(windows, view, windows.closes_at(closed - 1))
+    if getattr(windows, "min_fill", "partial") == "full":
+        kept[view.starts] = True
+    if windows.empty == "emit":
+        kept[view.ends - 1] = True
+    return kept
+
+
+@needed_rows.register
+def _(windows: Snapshots, view: PartialsView, watermark: int) -> Mask:
+    """Those that live, and those that ended where the last window of their key that has not closed begins."""
+    first, until = view.window_inputs["first"], view.window_inputs["until"]
+    change = np.full(len(view.starts), np.iinfo(np.int64).min)
+    for ticks in (first, until + 1):
+        past = np.flatnonzero(ticks < watermark)
+        np.maximum.at(change, view.key[past], ticks[past])
+    lives = open_rows(windows, view, watermark)
+    living = np.zeros(len(view.starts), bool)
+    living[view.key[lives]] = True
+    return lives | (living[view.key] & (until + 1 >= change[view.key]))
+
+
+@needed_rows.register
+def _(windows: Anchored, view: PartialsView, watermark: int) -> Mask:
+    kept = open_rows(windows, view, watermark)
+    if not windows.keys and len(windows.end) and windows.end.max() >= watermark:
+        kept = kept.copy()
+        kept[view.starts] = True  # windows to come are those of this key, too
+    return kept
+
+
+@needed_rows.register
+def _(windows: RowSteps, view: PartialsView, watermark: int) -> Mask:
+    rank, rows = view.window_inputs["rank"], view.window_inputs["rows"]
+    total = (rank + rows)[view.ends - 1][view.key]
+    return rank + rows > total - windows.steps.size - windows.steps.every
+
+
+@needed_rows.register
+def _(windows: TimeCounts, view: PartialsView, watermark: int) -> Mask:
+    times = view.ends - view.starts
+    gone = (times - windows.n - 1).clip(0)
+    return from_place(view, gone // windows.every * windows.every)
+
+
+@needed_rows.register
+def _(windows: AroundRows, view: PartialsView, watermark: int) -> Mask:
+    return from_place(view, view.ends - view.starts - max(windows.last, 0) + min(windows.first, 0))
+
+
+@needed_rows.register
+def _(windows: AroundTime, view: PartialsView, watermark: int) -> Mask:
+    """Those in reach of events to come, and of events whose windows have not closed."""
+    found = windows.ranges(view)
+    wanted = np.flatnonzero(closing_ticks(windows, found, view) > watermark)
+    keys = np.arange(len(view.starts))
+    cut = view.locate(keys, np.full(len(keys), watermark + windows.start))
+    np.minimum.at(cut, view.key[found.row[wanted]], np.minimum(found.low, found.row)[wanted])
+    return from_place(view, cut - view.starts)
+
+
+@needed_rows.register
+def _(windows: Triggered, view: PartialsView, watermark: int) -> Mask:
+    """From where all are gone that could be in a window to come, in whole runs from one trigger to the next."""
+    keys, ticks = np.arange(len(view.starts)), view.window_inputs["first"]
+    if windows.evict.kind == "count":
+        cut = view.ends - windows.evict_by
+    elif windows.evict.kind == "time":
+        # A time trigger after the last row comes if a later row does, and then it is of that time.
+        late = windows.trigger.kind == "time" and windows.until is None
+        next_trigger = ticks[view.ends - 1] if late else np.full(len(keys), watermark)
+        cut = view.locate(keys, next_trigger - windows.evict_by, ticks)
+    else:
+        assert isinstance(windows, DeltaEvicted)
+        until = first_above(windows.values(view, windows.evict), view.starts, windows.evict_by)
+        kept = np.flatnonzero(until == view.ends[view.key])
+        cut = kept[np.searchsorted(kept, view.starts)]  # nothing is above the last one, so that there is one
+    place = np.minimum(cut, view.ends - 1) - view.starts
+    place = place.clip(0)
+    if windows.trigger.kind == "count":
+        place = place // windows.trigger_by * windows.trigger_by
+    elif windows.trigger.kind == "delta":
+        reached = np.flatnonzero(
+            chain(first_above(windows.values(view, windows.trigger), view.starts, windows.trigger_by), view.starts)
+        )
+        place = reached[np.searchsorted(reached, view.starts + place, side="right") - 1] - view.starts
+    return from_place(view, place)
+
+
+def from_place(view: PartialsView, place: Ints) -> Mask:
+    """The partials of each key from one of its places on; always its last one, after which rows are numbered on."""
+    first = np.minimum(view.starts + place.clip(0), view.ends - 1)
+    found: Mask = np.arange(len(view.frames)) >= first[view.key]
+    return found
+
+
+def needed(plan: Plan, views: list[PartialsView], watermark: int, *, opened: bool = False) -> Mask:
+    """Which partials any kind of windows needs; with ``opened`` those that are in a window that has not closed."""
+    rows = len(views[0].frames)
+    found = np.zeros(rows, bool)
+    if not rows:
+        return found
+    for windows, view in zip(plan.axis.windows, views, strict=True):
+        inside = np.arange(rows) if view.inside is None else np.flatnonzero(view.inside)
+        some = view if view.inside is None else view.only(inside)
+        found[inside] |= (open_rows if opened else needed_rows)(windows, some, watermark)
+    return found
+
+
+def first_closing(plan: Plan, views: list[PartialsView], watermark: int) -> int | None:
+    """The tick at which the first window closes that has not closed; None where there is none."""
+    ticks = []
+    for number, (windows, view) in enumerate(zip(plan.axis.windows, views, strict=True)):
+        if not len(view.frames):
+            continue
+        if plan.until is None and isinstance(windows, (TickSteps, Cycles)):
+            first = int(windows.window_ids(view).first.min())
+            ticks.append(windows.closes_at(max(first, windows.closed_by(watermark) + 1)))
+            continue
+        found = plan.axis.ranges(number, view) if plan.until is None else lifespans(windows, view).ranges
+        closing = closing_ticks(windows, found, view)
+        ticks.append(int(closing[closing > watermark].min(initial=NEVER)))
+    return min((tick for tick in ticks if tick < NEVER), default=None)
+
+
+def settled(plan: Plan, view: PartialsView, watermark: int) -> Ints | None:
+    """Frames for partials that landmark windows have in common from now on, one a key; None: they are as they are."""
+    (windows, *others) = plan.axis.windows
+    if others or not isinstance(windows, Bounded) or not len(view.frames):
+        return None
+    frames = view.frames.copy()
+    past = np.ones(len(frames), bool)
+    if isinstance(windows, LandmarkEvery):
+        past = windows.step_ends(frames) <= watermark
+    # What comes after until= is in no window, and only says up to when there are windows.
+    beyond = 0 if windows.beyond is None else view.window_inputs["first"] >= windows.beyond
+    group = (2 * view.key + beyond)[past]
+    last = np.full(2 * len(view.starts), np.iinfo(np.int64).min)
+    np.maximum.at(last, group, frames[past])
+    frames[past] = last[group]
+    return frames

@@ -1,0 +1,196 @@
+"""Shards of streams with every kind of windows: each window of the batch once, however the stream is cut."""
+
+from __future__ import annotations
+
+import datetime
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import framefold as ff
+from framefold.runtime.accumulate.accumulate import accumulate
+from framefold.runtime.plan.bind import bind
+from framefold.runtime.plan.plan import Plan
+from framefold.runtime.streams.held_events import HeldEvents
+from framefold.runtime.streams.scope import counted, holds, why_not
+from framefold.runtime.streams.shard import FIRST, Shard
+
+TIME = pa.timestamp("us", tz="UTC")
+SCHEMA = pa.schema([("t", TIME), ("u", TIME), ("k", pa.string()), ("x", pa.int64())])
+Batch = tuple[int, list[tuple[int, int, str, int]]]
+LATEST = 10_000
+
+
+def us(*ticks: int) -> Any:
+    found = [datetime.timedelta(microseconds=tick) for tick in ticks]
+    return found if len(found) > 1 else found[0]
+
+
+def at(tick: int) -> datetime.datetime:
+    return datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC) + us(tick)
+
+
+def given_windows(keys: bool) -> Any:
+    starts = [-20, 5, 12, 40, 41, 90]
+    table = pa.table({
+        "from": pa.array(starts).cast(TIME),
+        "to": pa.array([start + size for start, size in zip(starts, [30, 5, 60, 0, 1, 25], strict=True)]).cast(TIME),
+        "key": ["a", "b", "a", "b", "c", "b"],
+    })  # fmt: skip
+    more = {"by": "key", "empty": "skip"} if keys else {"closed": "both"}
+    return ff.windows_from(table, start="from", end="to", **more)
+
+
+EVENTS = {
+    "sliding": ff.sliding(us(9), every=us(4)),
+    "sliding, on change": ff.sliding(us(9), every=us(2), emit="on_change"),
+    "sliding, full": ff.sliding(us(12), every=us(5), min_fill="full"),
+    "cumulating, on change": ff.cumulating(us(12), every=us(3), emit="on_change"),
+    "sessions that end": ff.session(us(7), longest=us(20)),
+    "sessions that touch": ff.session(us(7), merge_touching=True),
+    "last rows": ff.last_rows(3),
+    "last rows, every second": ff.last_rows(5, every=2),
+    "last rows, full": ff.last_rows(4, every=3, min_fill="full"),
+    "last rows, gaps": ff.last_rows(2, every=5, gaps="allow"),
+    "last times": ff.last_rows(3, ties="distinct_time", every=2),
+    "last whole times": ff.last_rows(3, ties="strict"),
+    "rows around": ff.around(rows=(-2, 1)),
+    "rows before": ff.around(rows=(-4, -2)),
+    "rows after": ff.around(rows=(1, 3)),
+    "time around": ff.around(time=us(-6, 4)),
+    "time before": ff.around(time=us(-9, -3), closed="left"),
+    "landmark": ff.landmark(),
+    "landmark since and until": ff.landmark(since=at(10), until=at(60), closed="both"),
+    "landmark with a step": ff.landmark(every=us(7)),
+    "landmark with a step, between": ff.landmark(since=at(3), until=at(50), every=us(7), closed="right"),
+    "landmark with a step, on change": ff.landmark(until=at(50), every=us(3), emit="on_change"),
+    "given windows": given_windows(keys=False),
+    "given windows by key": given_windows(keys=True),
+    "count, count": ff.policy(ff.by_count(4), ff.by_count(3)),
+    "count, count, full": ff.policy(ff.by_count(4), ff.by_count(1), min_fill="full"),
+    "count, time": ff.policy(ff.by_count(4), ff.by_time(us(6))),
+    "count, delta": ff.policy(ff.by_count(3), ff.by_delta("x", 3)),
+    "time, count": ff.policy(ff.by_time(us(9)), ff.by_count(2)),
+    "time, time": ff.policy(ff.by_time(us(9)), ff.by_time(us(5)), empty="emit"),
+    "time, time, until": ff.policy(ff.by_time(us(9)), ff.by_time(us(5)), until=at(200), empty="emit"),
+    "time, delta": ff.policy(ff.by_time(us(15)), ff.by_delta("x", 3)),
+    "delta, count": ff.policy(ff.by_delta("x", 4), ff.by_count(2)),
+    "delta, time": ff.policy(ff.by_delta("t", us(9)), ff.by_time(us(5))),
+    "delta, delta": ff.policy(ff.by_delta("x", 4), ff.by_delta("x", 2)),
+    "several": (ff.sliding(us(9), every=us(4)), ff.cumulating(us(12), every=us(3)), ff.tumbling(us(5), closed="right")),
+    "several with sessions": (ff.sliding(us(9), every=us(4)), ff.session(us(6))),
+    "several with rows": (ff.last_rows(3), ff.sliding(us(9), every=us(4)), ff.around(time=us(-5, 2))),
+}
+INTERVALS = {
+    "sliding": ff.sliding(us(9), every=us(4)),
+    "tumbling": ff.tumbling(us(6), closed="right"),
+    "snapshots": ff.snapshot(),
+    "several": (ff.sliding(us(9), every=us(4)), ff.tumbling(us(15))),
+}
+OUTPUTS: dict[str, Any] = {"n": ff.Count(), "s": ff.Sum("x"), "m": ff.Max("x")}
+ORDERED: dict[str, Any] = {"xs": ff.CollectList("x"), "first": ff.First("x"), "v": ff.Variance("x")}
+
+
+class Dict:
+    """A store in memory."""
+
+    def __init__(self) -> None:
+        self.tables: dict[int, pa.Table] = {}
+        self.get = self.tables.get
+        self.put = self.tables.__setitem__
+
+    def blocks(self) -> list[int]:
+        return list(self.tables)
+
+    def remove(self, block: int) -> None:
+        self.tables.pop(block, None)
+
+
+def plan_of(windows: Any, outputs: dict[str, Any], until: str | None = None, ties: tuple[str, ...] = ()) -> Plan:
+    several = windows if isinstance(windows, tuple) else (windows,)
+    made = {"until": until, "longest": None, "ties": ties, "null_time": "error"}
+    return bind(SCHEMA, time="t", by=("k",), window=several, outputs=outputs, **made)
+
+
+def table(events: list[tuple[int, int, str, int]]) -> pa.Table:
+    columns = [list(column) for column in zip(*events, strict=True)] or [[], [], [], []]
+    times = [pa.array(ticks, pa.int64()).cast(TIME) for ticks in columns[:2]]
+    return pa.table([*times, *columns[2:]], schema=SCHEMA)
+
+
+def streamed(plan: Plan, batches: list[Batch], width: int, forget: int | None = None) -> tuple[Counter[str], int, Shard]:
+    """What a shard gives, each row with how often it is given; the events it dropped; the shard."""
+    plan = counted(plan)
+    held, rows, dropped, last = Dict() if holds(plan) else None, Counter[str](), 0, -(10**9)
+    shard = Shard(plan, Dict(), None if held is None else HeldEvents(plan, held, width), forget)
+    for number, (watermark, events) in enumerate(batches):
+        rows += of_tables(shard.advance(watermark))
+        assert shard.due is None or shard.due > watermark
+        if shard.held is None:
+            dropped += shard.add(accumulate(plan, table(events), number))
+        else:
+            dropped += shard.hold(table(events))
+        last = watermark
+    assert last < LATEST
+    return rows + of_tables(shard.advance(LATEST)), dropped, shard
+
+
+def of_tables(tables: Iterator[pa.Table]) -> Counter[str]:
+    return Counter(repr(sorted(row.items())) for each in tables for row in each.to_pylist())
+
+
+@st.composite
+def streams(draw: st.DrawFn) -> list[Batch]:
+    """Batches of events that are not late, in any order."""
+    batches, watermark = [], draw(st.integers(-20, 20))
+    for _ in range(draw(st.integers(1, 7))):
+        times = st.integers(watermark, watermark + draw(st.sampled_from([5, 20, 60])))
+        events = st.tuples(times, st.integers(1, 40), st.sampled_from("aab"), st.integers(-9, 9))
+        some = draw(st.lists(events, max_size=8))
+        batches.append((watermark, [(time, time + life, key, x) for time, life, key, x in some]))
+        watermark += draw(st.integers(0, 40))
+    return batches
+
+
+def all_of(batches: list[Batch]) -> pa.Table:
+    return table([event for _, events in batches for event in events])
+
+
+def batch(windows: Any, outputs: dict[str, Any], events: pa.Table, **of: Any) -> Counter[str]:
+    several = windows if isinstance(windows, tuple) else (windows,)
+    return of_tables(iter([ff.events(events, time="t", by="k", **of).window(*several).aggregate(**outputs)]))
+
+
+@pytest.mark.parametrize("kind", EVENTS)
+@given(batches=streams(), width=st.sampled_from([1, 7, 1000]))
+def test_every_window_of_the_batch_once(kind: str, batches: list[Batch], width: int) -> None:
+    windows = EVENTS[kind]
+    plan = plan_of(windows, OUTPUTS)
+    assert why_not(plan) is None
+    found, dropped, _ = streamed(plan, batches, width)
+    assert dropped == 0
+    assert found == batch(windows, OUTPUTS, all_of(batches))
+
+
+@pytest.mark.parametrize("kind", EVENTS)
+@given(batches=streams(), ties=st.sampled_from([(), ("x",)]))
+def test_operations_that_depend_on_the_order(kind: str, batches: list[Batch], ties: tuple[str, ...]) -> None:
+    windows = EVENTS[kind]
+    found, _, _ = streamed(plan_of(windows, ORDERED, ties=ties), batches, 10)
+    assert found == batch(windows, ORDERED, all_of(batches), ties=list(ties))
+
+
+@pytest.mark.parametrize("kind", INTERVALS)
+@given(batches=streams())
+def test_interval_events(kind: str, batches: list[Batch]) -> None:
+    windows, outputs = INTERVALS[kind], dict(OUTPUTS)
+    if not isinstance(windows, tuple):
+        outputs["w"] = ff.TimeWeightedAverage("x")
+    found, dropped, _ = streamed(plan_of(windows, outputs, until="u"), batches, 10)
+    assert dropped == 0
+    assert found == batch(windows, outputs, all_of(batches), until="u")
