@@ -191,6 +191,9 @@ class Events:
             Of a stream: into how many parts keys are dealt.
         trust_checkpoint
             Of a stream: whether states that are Python objects may be pickled into the checkpoint.
+        forget
+            Of a stream: how long after its last event a key is kept that later windows depend on, such as ``"1 day"``,
+            and is given windows without an event (``empty="emit"``); None for ever.
         """
         known = [field.name for field in fields(Options)]
         for name in choices:

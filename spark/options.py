@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..aggregators.errors import QueryError
+from ..runtime.columns.ticks import Duration
 
 WAYS = ("auto", "driver", "executors")
 ACCUMULATORS = ("auto", "spark", "python")
@@ -42,6 +43,9 @@ class Options:
     trust_checkpoint
         Of a stream: whether states that are Python objects may be in the checkpoint, as pickles. Who can write there
         can then run code in the query.
+    forget
+        Of a stream: how long after its last event a key is kept that later windows depend on, such as ``"1 day"``, and
+        is given windows without an event (``empty="emit"``). None: for ever.
 
     Raises
     ------
@@ -60,6 +64,7 @@ class Options:
     read: str = "auto"
     shards: int | None = None
     trust_checkpoint: bool = False
+    forget: Duration | None = None
 
     def __post_init__(self) -> None:
         for name, known in (("combine", WAYS), ("accumulate", ACCUMULATORS), ("read", READERS)):

@@ -88,8 +88,8 @@ def above(later: Values, earlier: Values, margin: float) -> NDArray[np.bool_]:
     return (later > earlier) & (by > np.uint64(floor(margin)))
 
 
-def chain(following: Ints, starts: Ints) -> NDArray[np.bool_]:
-    """The rows reached from the first row of each key by going on to the following row, and on from there.
+def chain(following: Ints, starts: Ints, begin: Ints | None = None) -> NDArray[np.bool_]:
+    """The rows reached from some rows by going on to the following row, and on from there.
 
     By pointer doubling (J. C. Wyllie, "The complexity of parallel computations", 1979): O(n log n) work in O(log n)
     whole-array steps.
@@ -100,10 +100,12 @@ def chain(following: Ints, starts: Ints) -> NDArray[np.bool_]:
         For each row a later row of its key, or the row past the key's last where none follows, shape (rows,).
     starts
         The first row of each key, ascending from 0, shape (keys,).
+    begin
+        The rows where it begins; the first one of each key where None.
 
     Returns
     -------
-    Whether each row is reached, shape (rows,); the first row of a key always is.
+    Whether each row is reached, shape (rows,); those where it begins always are.
 
     Examples
     --------
@@ -114,7 +116,7 @@ def chain(following: Ints, starts: Ints) -> NDArray[np.bool_]:
     ends = ends_of(starts, count)
     reached = np.zeros(count, bool)
     jump = np.append(np.where(following < ends, following, count), count)
-    rows = np.asarray(starts)
+    rows = np.asarray(starts if begin is None else begin)
     while len(rows):
         reached[rows] = True
         # After k steps jump leads 2**k rows on, and the first 2**k rows of each chain are reached.

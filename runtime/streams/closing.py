@@ -84,7 +84,8 @@ def _(windows: Triggered, found: Found, view: PartialsView) -> Ints:
         return found.at + 1
     # A time trigger comes if a later row does, whenever.
     ticks = view.window_inputs["first"]
-    return ticks[view.locate(view.key[found.row], found.at, ticks)] + 1
+    after: Ints = ticks[view.locate(view.key[found.row], found.at, ticks)] + 1
+    return after
 
 
 @closing_ticks.register

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from ..accumulate.time_order import sorted_events
 from ..columns.key_codes import key_codes, normalised, one_array, plain
@@ -60,7 +59,7 @@ class HeldEvents:
         return int(np.count_nonzero(~early))
 
     def released(self, watermark: int) -> pa.Table | None:
-        """The events that a watermark has passed, in the order in which they came, no longer held; None: there are none."""
+        """The events that a watermark has passed, as they came, which are no longer held; None where there are none."""
         found, waiting = [], []
         for block in sorted(self.store.blocks()):
             begin = block // SERIES * self.width

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pyarrow as pa
 
@@ -48,12 +50,7 @@ def living_on(plan: Plan, stored: Partials, watermark: int, forget: int | None) 
         for name, bound in plan.states.items()
     }
     numbers = [frames[later], np.full(rows, np.iinfo(np.int64).max)]
-    return merge(plan, [stored_again(stored), of_states(plan, keys, numbers, states)])
-
-
-def stored_again(merged: Partials) -> Partials:
-    """Merged partials as some to be merged with others."""
-    return Partials(merged.table)
+    return merge(plan, [replace(stored, starts=None), of_states(plan, keys, numbers, states)])
 
 
 def forgotten(plan: Plan, views: list[PartialsView], watermark: int, forget: int | None) -> Mask:
@@ -76,3 +73,11 @@ def forgotten(plan: Plan, views: list[PartialsView], watermark: int, forget: int
         gone[own.key[found.row[(ticks > watermark) & (ticks < NEVER)]]] = False
     mask: Mask = gone[view.key]
     return mask
+
+
+def first_forgotten(view: PartialsView, watermark: int, forget: int | None) -> int | None:
+    """The tick from which on the first key is forgotten; None where none is."""
+    if forget is None or "last" not in view.window_inputs:
+        return None
+    ticks = last_ticks(view) + forget + 1
+    return min(ticks[ticks > watermark].tolist(), default=None)

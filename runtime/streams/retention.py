@@ -17,7 +17,7 @@ from ..windows.cumulating import Cycles
 from ..windows.from_table import Anchored
 from ..windows.landmark import Bounded, LandmarkEvery
 from ..windows.last_rows import RowSteps, TimeCounts
-from ..windows.policy import DeltaEvicted, Triggered
+from ..windows.policy import Triggered
 from ..windows.session import Sessions
 from ..windows.sliding import TickSteps
 from ..windows.snapshot import Snapshots
@@ -44,7 +44,8 @@ def _(windows: TickSteps | Cycles, view: PartialsView, watermark: int) -> Mask:
 
 @open_rows.register
 def _(windows: Snapshots, view: PartialsView, watermark: int) -> Mask:
-    return view.window_inputs["until"] + 1 >= watermark  # that one ends is a change, too
+    lives: Mask = view.window_inputs["until"] + 1 >= watermark  # that one ends is a change, too
+    return lives
 
 
 @open_rows.register
@@ -70,7 +71,8 @@ def _(windows: Anchored, view: PartialsView, watermark: int) -> Mask:
     covered = np.zeros(len(view.frames) + 1, np.int64)
     np.add.at(covered, found.low, 1)
     np.add.at(covered, found.high, -1)
-    return (np.cumsum(edges)[:-1] > 0) | (np.cumsum(covered)[:-1] == 0)  # what is in no window is not late
+    kept: Mask = (np.cumsum(edges)[:-1] > 0) | (np.cumsum(covered)[:-1] == 0)  # what is in no window is not late
+    return kept
 
 
 @singledispatch
@@ -109,9 +111,8 @@ def _(windows: Snapshots, view: PartialsView, watermark: int) -> Mask:
 @needed_rows.register
 def _(windows: Anchored, view: PartialsView, watermark: int) -> Mask:
     kept = open_rows(windows, view, watermark)
-    if not windows.keys and len(windows.end) and windows.end.max() >= watermark:
-        kept = kept.copy()
-        kept[view.starts] = True  # windows to come are those of this key, too
+    if not windows.keys:
+        kept[view.starts] = True  # all windows are those of this key, too, and it has had those that have closed
     return kept
 
 
@@ -119,7 +120,8 @@ def _(windows: Anchored, view: PartialsView, watermark: int) -> Mask:
 def _(windows: RowSteps, view: PartialsView, watermark: int) -> Mask:
     rank, rows = view.window_inputs["rank"], view.window_inputs["rows"]
     total = (rank + rows)[view.ends - 1][view.key]
-    return rank + rows > total - windows.steps.size - windows.steps.every
+    kept: Mask = rank + rows > total - windows.steps.size - windows.steps.every
+    return kept
 
 
 @needed_rows.register
@@ -147,30 +149,37 @@ def _(windows: AroundTime, view: PartialsView, watermark: int) -> Mask:
 
 @needed_rows.register
 def _(windows: Triggered, view: PartialsView, watermark: int) -> Mask:
-    """From where all are gone that could be in a window to come, in whole runs from one trigger to the next."""
+    """Those that could be in a window to come, the last of each key, and those that triggered by delta from there on."""
     keys, ticks = np.arange(len(view.starts)), view.window_inputs["first"]
+    until = None
     if windows.evict.kind == "count":
-        cut = view.ends - windows.evict_by
+        kept = from_place(view, view.ends - windows.evict_by - view.starts)
     elif windows.evict.kind == "time":
         # A time trigger after the last row comes if a later row does, and then it is of that time.
         late = windows.trigger.kind == "time" and windows.until is None
         next_trigger = ticks[view.ends - 1] if late else np.full(len(keys), watermark)
-        cut = view.locate(keys, next_trigger - windows.evict_by, ticks)
+        kept = from_place(view, view.locate(keys, next_trigger - windows.evict_by, ticks) - view.starts)
     else:
-        assert isinstance(windows, DeltaEvicted)
         until = first_above(windows.values(view, windows.evict), view.starts, windows.evict_by)
-        kept = np.flatnonzero(until == view.ends[view.key])
-        cut = kept[np.searchsorted(kept, view.starts)]  # nothing is above the last one, so that there is one
-    place = np.minimum(cut, view.ends - 1) - view.starts
-    place = place.clip(0)
-    if windows.trigger.kind == "count":
-        place = place // windows.trigger_by * windows.trigger_by
-    elif windows.trigger.kind == "delta":
-        reached = np.flatnonzero(
-            chain(first_above(windows.values(view, windows.trigger), view.starts, windows.trigger_by), view.starts)
-        )
-        place = reached[np.searchsorted(reached, view.starts + place, side="right") - 1] - view.starts
-    return from_place(view, place)
+        kept = until == view.ends[view.key]
+    kept[view.ends - 1] = True
+    if windows.trigger.kind == "delta":
+        following = first_above(windows.values(view, windows.trigger), view.starts, windows.trigger_by)
+        reached = chain(following, view.starts)
+        rows = np.flatnonzero(reached)
+        # From the last one before any row that is needed: the next ones are found from there.
+        first = first_of_keys(kept, view)
+        begin = rows[np.searchsorted(rows, first, side="right") - 1]
+        kept |= reached & (np.arange(len(kept)) >= begin[view.key])
+        if until is not None:  # and what evicts them
+            kept |= chain(until, view.starts, np.flatnonzero(kept))
+    return kept
+
+
+def first_of_keys(kept: Mask, view: PartialsView) -> Ints:
+    """The first row of each key that is kept; the row after its last one where none is."""
+    rows = np.where(kept, np.arange(len(kept)), np.iinfo(np.int64).max)
+    return np.minimum(np.minimum.reduceat(rows, view.starts), view.ends)
 
 
 def from_place(view: PartialsView, place: Ints) -> Mask:

@@ -7,9 +7,11 @@ from dataclasses import replace
 from ..plan.plan import Plan, partials_schema
 from ..plan.window_inputs import window_input
 from ..windows import Windows
+from ..windows.around import AroundRows, AroundTime
 from ..windows.cumulating import Cycles
 from ..windows.from_table import Anchored
-from ..windows.last_rows import TimeCounts
+from ..windows.landmark import Bounded
+from ..windows.last_rows import RowSteps, TimeCounts
 from ..windows.policy import Triggered
 from ..windows.session import Sessions
 from ..windows.sliding import TickSteps
@@ -54,6 +56,11 @@ def depends_on_others(windows: Windows, kinds: int) -> bool:
     return not isinstance(windows, Snapshots)
 
 
+def in_sequence(plan: Plan) -> bool:
+    """Whether some windows count partials, so that all of them must be there from the first one that is needed."""
+    return any(isinstance(each, (RowSteps, TimeCounts, AroundRows, AroundTime)) for each in plan.axis.windows)
+
+
 def why_not(plan: Plan) -> str | None:
     """Why a stream cannot answer a query, in words; None where it can."""
     windows = plan.axis.windows
@@ -69,9 +76,9 @@ def why_not(plan: Plan) -> str | None:
             return "min_fill='full' depends on the first eviction of each key, however long ago it was"
         if len(windows) == 1:
             continue
-        if isinstance(each, Triggered) or (isinstance(each, TimeCounts) and each.every > 1) or each.forward is None:
+        if isinstance(each, Triggered) or (isinstance(each, TimeCounts) and each.every > 1):
             return f"there are several kinds of windows in one pass, among them {each.named}"
-        if type(each).__name__.startswith("Landmark"):
+        if isinstance(each, Bounded):
             return f"there are several kinds of windows in one pass, among them {each.named}"
         if getattr(each, "empty", "skip") == "emit" and not isinstance(each, Anchored):
             return "there are several kinds of windows in one pass, and empty='emit' asks for those without an event"

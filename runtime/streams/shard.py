@@ -12,15 +12,16 @@ from ..accumulate.accumulate import accumulate
 from ..frames.window_ranges import Mask, PartialsView
 from ..partials.merge import Partials, merge, window_inputs_of
 from ..plan.plan import FRAME, Plan
-from ..results.finish import Found, results, views_of
-from ..windows import Ints, Windows
+from ..results.finish import results, views_of
+from ..windows import Coverage, Ints, Ranges, Windows
 from ..windows.cumulating import Cycles
 from ..windows.session import Sessions
 from ..windows.sliding import TickSteps
 from .closing import closing_ticks
 from .held_events import HeldEvents, in_order
-from .key_life import forgotten, living_on
-from .retention import first_closing, needed, settled
+from .key_life import first_forgotten, forgotten, living_on
+from .retention import first_closing, first_of_keys, needed, settled
+from .scope import in_sequence
 from .store import Store
 
 BLOCK = 16
@@ -44,7 +45,7 @@ class Closing:
         first = FIRST if self.before == FIRST else windows.closed_by(self.before) + 1
         return first, windows.closed_by(self.watermark)
 
-    def among(self, windows: Windows, found: Found, view: PartialsView) -> Ints:
+    def among(self, windows: Windows, found: Ranges | Coverage, view: PartialsView) -> Ints:
         if not len(view.frames):
             return np.empty(0, np.int64)
         ticks = closing_ticks(windows, found, view)
@@ -150,7 +151,7 @@ class Shard:
         """What is left of partials once the windows that the watermark closes are given."""
         views = views_of(self.plan, stored)
         kept = needed(self.plan, views, self.watermark)
-        if self.held is not None and len(kept):  # whatever windows count, they count from the first that is kept
+        if in_sequence(self.plan) and len(kept):
             kept = np.arange(len(kept)) >= first_of_keys(kept, views[0])[views[0].key]
         kept &= ~forgotten(self.plan, views, self.watermark, self.forget)
         frames = settled(self.plan, views[0], self.watermark)
@@ -161,7 +162,9 @@ class Shard:
 
     def _wake_for(self, merged: Partials) -> None:
         """Be due where the first window of some partials closes."""
-        self.due = earliest(self.due, first_closing(self.plan, views_of(self.plan, merged), self.watermark))
+        views = views_of(self.plan, merged)
+        closing = first_closing(self.plan, views, self.watermark)
+        self.due = earliest(self.due, closing, first_forgotten(views[0], self.watermark, self.forget))
 
     def _where(self, merged: Partials, kept: Mask) -> Partials:
         """Some of merged partials."""
@@ -198,9 +201,3 @@ class Shard:
 def earliest(*ticks: int | None) -> int | None:
     """The least of some ticks, of which some may be None."""
     return min((tick for tick in ticks if tick is not None), default=None)
-
-
-def first_of_keys(kept: Mask, view: PartialsView) -> Ints:
-    """The first row of each key that is kept; the row after its last one where none is."""
-    rows = np.where(kept, np.arange(len(kept)), np.iinfo(np.int64).max)
-    return np.minimum(np.minimum.reduceat(rows, view.starts), view.ends)

@@ -185,7 +185,9 @@ class Triggered(Windows):
         ticks = partials.window_inputs["first"]
         rows = np.arange(len(ticks))
         if self.trigger.kind == "count":
-            rows = rows[(rows - partials.starts[partials.key] + 1) % self.trigger_by == 0]
+            # Of a stream, the first rows may be forgotten: it knows their numbers.
+            number = partials.window_inputs.get("rank", rows - partials.starts[partials.key])
+            rows = rows[(number + 1) % self.trigger_by == 0]
             return Triggers(rows + 1, ticks[rows], partials.key[rows])
         if self.trigger.kind == "delta":
             following = first_above(self.values(partials, self.trigger), partials.starts, self.trigger_by)

@@ -11,9 +11,12 @@ from pyspark.sql import functions as f
 
 from ...aggregators.errors import EngineError, QueryError
 from ...aggregators.states.objects import Objects
+from ...runtime.columns.ticks import Duration
 from ...runtime.explain import Explanation, explain
 from ...runtime.plan.plan import Plan
-from ...runtime.streams.shard import counted, why_not
+from ...runtime.streams.key_life import emits_empty
+from ...runtime.streams.scope import counted, holds, why_not
+from ...runtime.windows.sliding import above_zero
 from ..convert.names import check_result, spelt, type_in, under_plain_names
 from ..convert.types import output_schema
 from ..engine.engine import DataFrameEngine
@@ -21,8 +24,8 @@ from ..engine.tasks import Job
 from ..options import Options
 from ..session.packaging import stage
 from .labels import labels
-from .packets import PARTIALS, RESULTS, pack, unpack
-from .slider import slider
+from .packets import PACKETS, RESULTS, pack_events, pack_partials, unpack
+from .slider import Shards, slider
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -43,23 +46,30 @@ class StreamEngine(DataFrameEngine):
             If the session's state store is not RocksDB, protobuf is not installed, or PySpark is older than 4.1.
         """
         self._check(plan, options)
-        kept, df = counted(plan), self.df
-        job = Job(kept, output_schema(plan.result_schema, [type_in(df, name) for name in plan.by]))
-        packets = stage(under_plain_names(df, plan.columns), pack, job, self._labels(options), schema=PARTIALS)
-        slid = packets.groupBy("shard").transformWithState(
-            slider(job, fingerprint(plan)), RESULTS, "Append", "EventTime"
-        )
+        df = self.df
+        job = Job(counted(plan), output_schema(plan.result_schema, [type_in(df, name) for name in plan.by]))
+        pack = pack_events if holds(plan) else pack_partials
+        packets = stage(under_plain_names(df, plan.columns), pack, job, self._labels(options), schema=PACKETS)
+        shards = Shards(job, fingerprint(plan), self._width(plan), ticks_of(plan, options.forget))
+        slid = packets.groupBy("shard").transformWithState(slider(shards), RESULTS, "Append", "EventTime")
         seen = slid.observe("framefold", f.coalesce(f.sum("late"), f.lit(0)).alias("late_events"))
         return stage(seen, unpack, job, schema=job.schema)
 
     def explain(self, plan: Plan, options: Options) -> Explanation:
         self._check(plan, options)
-        count = len(self._labels(options))
-        return explain(plan, "Spark, a stream", [
+        shards = f"in {len(self._labels(options))} shards"
+        kept = "whose partials Spark's state store keeps until no window needs them"
+        stages = [
             ("accumulate", "in mapInArrow, each micro-batch: partials per task, dealt to shards by a hash of the key"),
-            ("merge", f"in {count} shards, whose partials Spark's state store keeps until no open window needs them"),
-            ("slide, finish", "in each shard, all its keys at once, when the watermark closes windows"),
-        ])  # fmt: skip
+            ("merge", f"{shards}, {kept}"),
+        ]
+        if holds(plan):
+            stages = [
+                ("hold", f"{shards}, dealt by a hash of the key: events are held back until the watermark has passed"),
+                ("accumulate, merge", f"in each shard, in the order of the events, {kept}"),
+            ]
+        slid = ("slide, finish", "in each shard, all its keys at once, when the watermark closes windows")
+        return explain(plan, "Spark, a stream", [*stages, slid])
 
     def where(self, condition: Any) -> StreamEngine:
         return StreamEngine(super().where(condition).df)
@@ -68,11 +78,22 @@ class StreamEngine(DataFrameEngine):
         partitions = int(self.df.sparkSession.conf.get("spark.sql.shuffle.partitions", "200") or 200)
         return labels(options.shards or partitions, partitions)
 
+    def _width(self, plan: Plan) -> int:
+        """The ticks in a block of events that are held back: an eighth of the watermark's delay, or more."""
+        fields = {field.name: field for field in self.df.schema.fields}
+        return max(int(fields[spelt(plan.time, fields)].metadata[WATERMARK]) * 1000 // 8, 1_000_000)
+
     def _check(self, plan: Plan, options: Options) -> None:
         spark = self.df.sparkSession
         check_result(spark, plan)
         if (reason := why_not(plan)) is not None:
             raise QueryError(f"a stream cannot answer this query: {reason}")
+        if emits_empty(plan) and options.forget is None:
+            raise QueryError(
+                "empty='emit' on a stream gives a key windows until it is forgotten; expected "
+                ".options(forget='1 day'), or how long it may be without an event"
+            )
+        ticks_of(plan, options.forget)
         fields = {field.name: field for field in self.df.schema.fields}
         if WATERMARK not in fields[spelt(plan.time, fields)].metadata:
             raise QueryError(
@@ -97,6 +118,11 @@ class StreamEngine(DataFrameEngine):
             )
         if importlib.util.find_spec("google.protobuf") is None:
             raise EngineError("Spark's state in Python needs protobuf; expected pip install 'framefold[spark]'")
+
+
+def ticks_of(plan: Plan, forget: Duration | None) -> int | None:
+    """How long a key is kept, in ticks."""
+    return None if forget is None else above_zero(plan.times, forget, "forget")
 
 
 def fingerprint(plan: Plan) -> dict[str, Any]:

@@ -1,28 +1,36 @@
-"""The tasks around the shards of a stream: events to packets of partials, and packets of results to rows."""
+"""The tasks around the shards of a stream: events to packets for shards, and packets of results to rows."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import itertools
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from pyspark.sql import types as t
 
+from ...aggregators.errors import NullTimeError
 from ...runtime.columns.key_codes import one_array
+from ...runtime.columns.ticks import null_times
 from ...runtime.partials.merge import merge
 from ...runtime.streams.key_hash import shard_numbers
+from ...runtime.windows import Ints
 from ..convert.partials_codec import batches, from_ipc, to_ipc
 from ..convert.types import arrow_schema, cast_to
 from ..engine.tasks import Job, accumulated_partials
+from ..input.row_numbers import partition_id
 
-PARTIALS = t.StructType([t.StructField("shard", t.IntegerType()), t.StructField("ipc", t.BinaryType())])
-"""Partials of one shard's keys, as an Arrow IPC stream."""
+PACKETS = t.StructType([
+    t.StructField("shard", t.IntegerType()), t.StructField("place", t.LongType()), t.StructField("ipc", t.BinaryType())
+])  # fmt: skip
+"""Partials, or events, of one shard's keys, as an Arrow IPC stream; ``place`` says in which order they came."""
 
 RESULTS = t.StructType([t.StructField("ipc", t.BinaryType()), t.StructField("late", t.LongType())])
 """Results as an Arrow IPC stream, or null; and how many events were dropped."""
 
 
-def pack(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def pack_partials(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Events to packets of partials, at most one for each shard and each time that a task emits partials.
 
     Parameters
@@ -34,19 +42,55 @@ def pack(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBatch]) -> I
     rows
         The events.
     """
-    for partials in accumulated_partials(job, rows):
-        merged = merge(job.plan, partials)
-        if merged.starts is None or not len(merged):
-            continue
-        first = pa.array(merged.starts)
-        keys = [one_array(merged.table.column(name).take(first)) for name in job.plan.keys]
-        sizes = np.diff(np.append(merged.starts, len(merged)))
-        shards = np.repeat(shard_numbers(keys, len(merged.starts), len(labels)), sizes)
+
+    def dealt() -> Iterator[tuple[pa.Table, Ints]]:
+        for partials in accumulated_partials(job, rows):
+            merged = merge(job.plan, partials)
+            if merged.starts is not None and len(merged):
+                first = pa.array(merged.starts)
+                keys = [one_array(merged.table.column(name).take(first)) for name in job.plan.keys]
+                sizes = np.diff(np.append(merged.starts, len(merged)))
+                yield merged.table, np.repeat(shard_numbers(keys, len(merged.starts), len(labels)), sizes)
+
+    yield from packets(dealt(), labels)
+
+
+def pack_events(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Events to packets of events, one for each shard and batch; see `pack_partials`.
+
+    Raises
+    ------
+    NullTimeError
+        If an event has no time, unless the plan drops those.
+    """
+    plan = job.plan
+
+    def dealt() -> Iterator[tuple[pa.Table, Ints]]:
+        for batch in rows:
+            events = cast_to(pa.Table.from_batches([batch]), plan.events_schema)
+            time = events.column(plan.time)
+            if time.null_count:
+                if plan.null_time == "error":
+                    raise NullTimeError(null_times(plan.time, time.null_count, len(events)))
+                events = events.filter(pc.is_valid(time))
+            keys = [one_array(events.column(name)) for name in plan.by]
+            yield events, shard_numbers(keys, len(events), len(labels))
+
+    yield from packets(dealt(), labels)
+
+
+def packets(dealt: Iterable[tuple[pa.Table, Ints]], labels: tuple[int, ...]) -> Iterator[pa.RecordBatch]:
+    """Tables whose rows are dealt to shards, as packets."""
+    places = itertools.count(partition_id() << 32)
+    for table, shards in dealt:
         found = np.unique(shards).tolist()
-        blobs = [to_ipc(merged.table.filter(pa.array(shards == shard))) for shard in found]
-        yield pa.RecordBatch.from_arrays(
-            [pa.array([labels[shard] for shard in found], pa.int32()), pa.array(blobs, pa.binary())], ["shard", "ipc"]
-        )
+        blobs = [to_ipc(table.filter(pa.array(shards == shard))) for shard in found]
+        columns = [
+            pa.array([labels[shard] for shard in found], pa.int32()),
+            pa.array([next(places) for _ in found], pa.int64()),
+            pa.array(blobs, pa.binary()),
+        ]
+        yield pa.RecordBatch.from_arrays(columns, PACKETS.names)
 
 
 def unpack(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

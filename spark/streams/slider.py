@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from importlib import import_module
+from operator import attrgetter
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +15,8 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from ...aggregators.errors import EngineError
 from ...runtime.partials.merge import Partials
+from ...runtime.streams.held_events import HeldEvents
+from ...runtime.streams.scope import holds
 from ...runtime.streams.shard import FIRST, Shard
 from ..convert import partials_codec
 from ..engine.tasks import Job
@@ -23,17 +27,40 @@ VERSION = 1
 """Of what is in the state; a later release reads this one."""
 
 
-def slider(job: Job, fingerprint: dict[str, Any]) -> StatefulProcessor:
+@dataclass(frozen=True)
+class Shards:
+    """What the shards of a query need.
+
+    Parameters
+    ----------
+    job
+        Of the query.
+    fingerprint
+        What must not change while a checkpoint is used.
+    width
+        How much time a block of events has that are held back, in ticks.
+    forget
+        How long a key is kept, in ticks; see ``runtime.streams.shard.Shard``.
+    """
+
+    job: Job
+    fingerprint: dict[str, Any]
+    width: int
+    forget: int | None
+
+
+def slider(shards: Shards) -> StatefulProcessor:
     """The processor of a query's shards.
 
     It is of a class that is pickled whole: a worker opens it before framefold is on its path.
     """
-    module, payload = __name__, pack((job, fingerprint))
+    module, payload, held = __name__, pack(shards), holds(shards.job.plan)
 
     class Slider(StatefulProcessor):
         def init(self, handle: Any) -> None:
             self.handle = handle
             self.partials = handle.getMapState("partials", "block bigint", "ipc binary")
+            self.events = handle.getMapState("events", "block bigint", "ipc binary") if held else None
             self.book = handle.getValueState("book", "book string")
 
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # Spark's names
@@ -72,33 +99,56 @@ def slide(payload: bytes, of: Any, rows: Iterable[Row], watermark: int) -> Itera
     Parameters
     ----------
     payload
-        The job and the fingerprint.
+        The `Shards`.
     of
         The processor, with the shard's state.
     rows
-        Packets of partials; none where a timer has expired.
+        Packets of partials, or of events; none where a timer has expired.
     watermark
         In milliseconds.
     """
-    job, fingerprint = opened(payload)
+    shards: Shards = opened(payload)
     found = of.book.get()
-    book = json.loads(found[0]) if found is not None else {"version": VERSION, "query": fingerprint}
-    check(book, fingerprint)
-    timer = book.get("timer")
-    shard = Shard(job.plan, StateStore(of.partials), book.get("watermark", FIRST), book.get("due"))
+    book: dict[str, Any] = {"version": VERSION, "query": shards.fingerprint}
+    book = book if found is None else json.loads(found[0])
+    check(book, shards.fingerprint)
+    shard = restored(shards, of, book)
     for table in shard.advance(watermark * 1000):
         if len(table):
             yield Row(ipc=partials_codec.to_ipc(table), late=0)
-    tables = [partials_codec.opened(row.ipc) for row in rows]
-    if tables and (late := shard.add(Partials(pa.concat_tables(tables)))):
-        yield Row(ipc=None, late=late)
-    wanted = None if shard.due is None else -(-shard.due // 1000)
+    tables = [partials_codec.opened(row.ipc) for row in sorted(rows, key=attrgetter("place"))]
+    if tables:
+        new = pa.concat_tables(tables)
+        late = shard.add(Partials(new)) if shard.held is None else shard.hold(new)
+        if late:
+            yield Row(ipc=None, late=late)
+    timer, wanted = book.get("timer"), None if shard.due is None else -(-shard.due // 1000)
     if wanted != timer:
         if timer is not None and timer > watermark:
             of.handle.deleteTimer(timer)
         if wanted is not None:
             of.handle.registerTimer(wanted)
-    of.book.update((json.dumps(book | {"watermark": shard.watermark, "due": shard.due, "timer": wanted}),))
+    of.book.update((json.dumps(book | kept(shard) | {"timer": wanted}),))
+
+
+def restored(shards: Shards, of: Any, book: dict[str, Any]) -> Shard:
+    """A shard as its state has it."""
+    plan, held = shards.job.plan, None
+    if of.events is not None:
+        width = book.setdefault("width", shards.width)  # that of the blocks in the checkpoint
+        held = HeldEvents(plan, StateStore(of.events), width, book.get("series", 0), book.get("first_held"))
+    store = StateStore(of.partials)
+    return Shard(
+        plan, store, held, shards.forget, book.get("watermark", FIRST), book.get("due"), book.get("released", 0)
+    )
+
+
+def kept(shard: Shard) -> dict[str, int | None]:
+    """What a shard knows beside its partials and events."""
+    found = {"watermark": shard.watermark, "due": shard.due}
+    if shard.held is not None:
+        found |= {"released": shard.released, "series": shard.held.series, "first_held": shard.held.due}
+    return found
 
 
 def check(book: dict[str, Any], fingerprint: dict[str, Any]) -> None:

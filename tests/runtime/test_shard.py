@@ -16,7 +16,7 @@ import framefold as ff
 from framefold.runtime.accumulate.accumulate import accumulate
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.plan.plan import Plan
-from framefold.runtime.streams.scope import counted, why_not
+from framefold.runtime.streams.scope import counted
 from framefold.runtime.streams.shard import BLOCK, Shard
 
 SCHEMA = pa.schema([("t", pa.timestamp("us", tz="UTC")), ("k", pa.string()), ("x", pa.int64())])

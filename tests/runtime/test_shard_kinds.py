@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from collections import Counter
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +19,7 @@ from framefold.runtime.plan.bind import bind
 from framefold.runtime.plan.plan import Plan
 from framefold.runtime.streams.held_events import HeldEvents
 from framefold.runtime.streams.scope import counted, holds, why_not
-from framefold.runtime.streams.shard import FIRST, Shard
+from framefold.runtime.streams.shard import Shard
 
 TIME = pa.timestamp("us", tz="UTC")
 SCHEMA = pa.schema([("t", TIME), ("u", TIME), ("k", pa.string()), ("x", pa.int64())])
@@ -123,21 +124,26 @@ def table(events: list[tuple[int, int, str, int]]) -> pa.Table:
     return pa.table([*times, *columns[2:]], schema=SCHEMA)
 
 
-def streamed(plan: Plan, batches: list[Batch], width: int, forget: int | None = None) -> tuple[Counter[str], int, Shard]:
-    """What a shard gives, each row with how often it is given; the events it dropped; the shard."""
+def shard_of(plan: Plan, width: int = 10, forget: int | None = None) -> Shard:
     plan = counted(plan)
-    held, rows, dropped, last = Dict() if holds(plan) else None, Counter[str](), 0, -(10**9)
-    shard = Shard(plan, Dict(), None if held is None else HeldEvents(plan, held, width), forget)
+    return Shard(plan, Dict(), HeldEvents(plan, Dict(), width) if holds(plan) else None, forget)
+
+
+def fed(shard: Shard, batches: list[Batch]) -> tuple[Counter[str], int]:
+    """What a shard gives, each row with how often it is given, and how many events it dropped."""
+    rows, dropped = Counter[str](), 0
     for number, (watermark, events) in enumerate(batches):
         rows += of_tables(shard.advance(watermark))
         assert shard.due is None or shard.due > watermark
         if shard.held is None:
-            dropped += shard.add(accumulate(plan, table(events), number))
+            dropped += shard.add(accumulate(shard.plan, table(events), number))
         else:
             dropped += shard.hold(table(events))
-        last = watermark
-    assert last < LATEST
-    return rows + of_tables(shard.advance(LATEST)), dropped, shard
+    return rows, dropped
+
+
+def streamed(plan: Plan, batches: list[Batch], width: int = 10, forget: int | None = None) -> tuple[Counter[str], int]:
+    return fed(shard_of(plan, width, forget), [*batches, (LATEST, [])])
 
 
 def of_tables(tables: Iterator[pa.Table]) -> Counter[str]:
@@ -172,7 +178,7 @@ def test_every_window_of_the_batch_once(kind: str, batches: list[Batch], width: 
     windows = EVENTS[kind]
     plan = plan_of(windows, OUTPUTS)
     assert why_not(plan) is None
-    found, dropped, _ = streamed(plan, batches, width)
+    found, dropped = streamed(plan, batches, width)
     assert dropped == 0
     assert found == batch(windows, OUTPUTS, all_of(batches))
 
@@ -181,7 +187,7 @@ def test_every_window_of_the_batch_once(kind: str, batches: list[Batch], width: 
 @given(batches=streams(), ties=st.sampled_from([(), ("x",)]))
 def test_operations_that_depend_on_the_order(kind: str, batches: list[Batch], ties: tuple[str, ...]) -> None:
     windows = EVENTS[kind]
-    found, _, _ = streamed(plan_of(windows, ORDERED, ties=ties), batches, 10)
+    found, _ = streamed(plan_of(windows, ORDERED, ties=ties), batches)
     assert found == batch(windows, ORDERED, all_of(batches), ties=list(ties))
 
 
@@ -191,6 +197,77 @@ def test_interval_events(kind: str, batches: list[Batch]) -> None:
     windows, outputs = INTERVALS[kind], dict(OUTPUTS)
     if not isinstance(windows, tuple):
         outputs["w"] = ff.TimeWeightedAverage("x")
-    found, dropped, _ = streamed(plan_of(windows, outputs, until="u"), batches, 10)
+    found, dropped = streamed(plan_of(windows, outputs, until="u"), batches)
     assert dropped == 0
     assert found == batch(windows, outputs, all_of(batches), until="u")
+
+
+@pytest.mark.parametrize("kind", EVENTS)
+def test_state_does_not_grow(kind: str) -> None:
+    """Five hundred micro-batches leave no more behind than a hundred do."""
+    shard, sizes = shard_of(plan_of(EVENTS[kind], OUTPUTS), width=10), {}
+    for number in range(500):
+        x = number if kind.startswith("delta") else (number % 7) ** 2  # nothing evicts the greatest value
+        events = [(20 * number + place, 0, "ab"[place % 2], x + place % 5) for place in range(0, 10, 3)]
+        fed(shard, [(20 * number - 10, events)])
+        held = [] if shard.held is None else shard.held.store.tables.values()
+        sizes[number] = sum(map(len, [*shard.store.tables.values(), *held]))
+    assert max(list(sizes.values())[100:]) <= max(list(sizes.values())[:100]) + 1
+
+
+def test_keys_are_forgotten() -> None:
+    for windows in (ff.last_rows(3), ff.sliding(us(12), every=us(5), min_fill="full"), ff.landmark()):
+        shard = shard_of(plan_of(windows, OUTPUTS), forget=50)
+        fed(shard, [(0, [(1, 0, "a", 1), (30, 0, "b", 1)]), (40, []), (70, [(75, 0, "b", 2)]), (81, [])])
+        keys = [key for each in shard.store.tables.values() for key in each["k"].to_pylist()]
+        assert set(keys) == {"b"}, windows
+        fed(shard, [(200, [])])
+        assert not shard.store.tables
+        assert shard.due is None
+
+
+@pytest.mark.parametrize("cut", [1, 3, 50])
+def test_windows_without_an_event_go_on_until_a_key_is_forgotten(cut: int) -> None:
+    """Tumbling by tens: an event at 5 and one at 47, forgotten after 30: up to the windows that begin by then."""
+    for windows in (ff.tumbling(us(10), empty="emit"), ff.cumulating(us(20), every=us(10), empty="emit")):
+        shard = shard_of(plan_of(windows, {"n": ff.Count()}), forget=30)
+        rows = Counter[str]()
+        for watermark in range(0, 200, cut):
+            events = [event for event in [(5, 0, "a", 1), (36, 0, "a", 1)] if watermark <= event[0] < watermark + cut]
+            rows += fed(shard, [(watermark, events)])[0]
+        rows += fed(shard, [(300, [])])[0]
+        assert set(rows.values()) == {1}
+        assert len(rows) == (7 if isinstance(windows, type(ff.tumbling(1))) else 8), "those that end at 10, 20, ..."
+        assert not shard.store.tables
+
+
+@pytest.mark.parametrize(
+    ("windows", "dropped"),
+    [(ff.sliding(us(20), every=us(10)), 1), (ff.last_rows(2), 2), (ff.snapshot(), 1), (given_windows(keys=True), 1)],
+)
+def test_late_events(windows: Any, dropped: int) -> None:
+    """At 30: an event of 18 is in the window from 10 to 30, which has closed, and one of 25 in one that has not."""
+    until = "u" if isinstance(windows, type(ff.snapshot())) else None
+    events = [(25, 40, "a", 1), (18, 19, "a", 5)]
+    if windows == ff.sliding(us(20), every=us(10)):
+        events = [(25, 40, "a", 1), (8, 9, "a", 5)]
+    if until is None and "another data set" in str(windows):
+        events = [(25, 40, "a", 1), (6, 9, "b", 5)]
+    shard = shard_of(plan_of(windows, OUTPUTS, until=until))
+    assert fed(shard, [(30, events)])[1] == dropped
+
+
+REASONS = {
+    "given keys": (given_windows(keys=True).__class__(**vars(given_windows(keys=True)) | {"empty": "emit"}), None),
+    "first eviction": (ff.policy(ff.by_delta("x", 4), ff.by_count(1), min_fill="full"), None),
+    "events have an end, and windows": (ff.sliding(us(9), every=us(4), emit="on_change"), "u"),
+    "several kinds of windows.*evict count": ((ff.policy(ff.by_count(4)), ff.last_rows(3)), None),
+    "several kinds of windows.*everything so far": ((ff.landmark(every=us(4)), ff.tumbling(us(3))), None),
+    "several kinds of windows.*empty='emit'": ((ff.tumbling(us(3), empty="emit"), ff.tumbling(us(4))), None),
+}
+
+
+@pytest.mark.parametrize("reason", REASONS)
+def test_what_shards_cannot_keep(reason: str) -> None:
+    windows, until = REASONS[reason]
+    assert re.search(reason, str(why_not(plan_of(windows, OUTPUTS, until=until))))
