@@ -149,7 +149,7 @@ def _(windows: AroundTime, view: PartialsView, watermark: int) -> Mask:
 
 @needed_rows.register
 def _(windows: Triggered, view: PartialsView, watermark: int) -> Mask:
-    """Those that could be in a window to come, the last of each key, and those that triggered by delta from there on."""
+    """Those that could be in a window to come, the last of each key, and what triggered by delta from there on."""
     keys, ticks = np.arange(len(view.starts)), view.window_inputs["first"]
     until = None
     if windows.evict.kind == "count":

@@ -42,6 +42,15 @@ WINDOWS = {
     "sessions": ff.session("90 seconds"),
 }
 
+IN_ORDER = {
+    "last rows": ff.last_rows(3),
+    "time around": ff.around(time=("-5 minutes", "0 minutes")),
+    "policies": ff.policy(ff.by_count(4), ff.by_delta("x", 1.0)),
+    "landmark with a step": ff.landmark(every="10 minutes"),
+    "several": (ff.sliding("20 minutes", every="10 minutes"), ff.session("90 seconds")),
+}
+"""Windows for which events are held back: with an operation that depends on their order."""
+
 
 @pytest.fixture(autouse=True)
 def rocksdb(spark: SparkSession) -> Iterator[None]:
@@ -68,7 +77,7 @@ class Source:
     def __init__(self, spark: SparkSession, folder: Path) -> None:
         self.spark, self.folder = spark, folder
         self.count = 0
-        (folder / "in").mkdir()
+        (folder / "in").mkdir(parents=True)
 
     def add(self, *tables: pa.Table) -> Source:
         for each in tables:
@@ -84,7 +93,8 @@ class Source:
 
     def query(self, windows: Any = WINDOWS["sliding"], **options: Any) -> Any:
         stream = self.plain.withWatermark("time", "10 minutes")
-        return ff.events(stream, time="time", by="key").window(windows).options(**options)
+        several = windows if isinstance(windows, tuple) else (windows,)
+        return ff.events(stream, time="time", by="key").window(*several).options(**options)
 
     def start(self, result: DataFrame, name: str = "out") -> StreamingQuery:
         writer = result.writeStream.format("parquet").option("path", str(self.folder / name))
@@ -98,6 +108,10 @@ class Source:
 
 def rows(found: pa.Table) -> Counter[str]:
     return Counter(repr(sorted(row.items())) for row in found.select(["key", "window", *OUTPUTS]).to_pylist())
+
+
+def every_row(found: pa.Table) -> Counter[str]:
+    return Counter(repr(sorted(row.items())) for row in found.to_pylist())
 
 
 def expected(windows: Any, tables: list[pa.Table]) -> pa.Table:
@@ -122,6 +136,79 @@ def test_windows_are_those_of_the_batch(spark: SparkSession, tmp_path: Path) -> 
         assert rows(source.found(name)) == same, name
         assert len(same) >= 4, name
         assert late_events(running[name]) == 0
+
+
+def test_windows_that_depend_on_the_order_of_events(spark: SparkSession, tmp_path: Path) -> None:
+    """Started once for the first batches and once more for the rest, on other numbers of shards."""
+    outputs: dict[str, Any] = {"n": ff.Count(), "xs": ff.CollectList("x")}
+    source, tables = Source(spark, tmp_path), batches()
+    for some in (tables[:2], tables[2:]):
+        source.add(*some)
+        running = {
+            name: source.start(source.query(each, shards=3).aggregate(**outputs), name)
+            for name, each in IN_ORDER.items()
+        }
+        for query in running.values():
+            assert query.awaitTermination(300)
+            assert late_events(query) == 0
+    reach = 3990 * MINUTE  # the last batch, of a few events, has not been passed
+    for name, windows in IN_ORDER.items():
+        several = windows if isinstance(windows, tuple) else (windows,)
+        events = pa.concat_tables(tables[:-1])
+        found = source.found(name)
+        batch = ff.events(events, time="time", by="key").window(*several).aggregate(**outputs)
+        if name == "landmark with a step":  # goes on to each key's last event
+            found = found.filter(pc.less(pc.struct_field(found["window"], "end").cast("int64"), 120 * MINUTE))
+            batch = batch.filter(pc.less(pc.struct_field(batch["window"], "end").cast("int64"), 120 * MINUTE))
+        assert pc.max(pc.struct_field(found["window"], "end")).cast("int64").as_py() < reach
+        assert every_row(found) == every_row(batch), name
+        assert len(found) > 20, name
+
+
+def test_interval_events_and_given_windows(spark: SparkSession, tmp_path: Path) -> None:
+    source = Source(spark, tmp_path).add(*batches())
+    stream = source.plain.withWatermark("time", "10 minutes").selectExpr("*", "time + interval 3 minutes as until")
+    lives = ff.events(stream, time="time", by="key", until="until").window(ff.snapshot()).aggregate(n=ff.Count())
+    bounds = pa.array([at * MINUTE for at in (0, 20, 40, 60)]).cast(pa.timestamp("us", tz="UTC"))
+    given = ff.windows_from(pa.table({"from": bounds[:3], "to": bounds[1:]}), start="from", end="to")
+    queries = [source.start(lives, "lives"), source.start(source.query(given).aggregate(**OUTPUTS), "given")]
+    assert all(query.awaitTermination(300) for query in queries)
+    events = pa.concat_tables(batches()[:-1])
+    until = pc.add(events["time"], pa.scalar(3 * MINUTE, pa.duration("us")))
+    batch = ff.events(events.append_column("until", until), time="time", by="key", until="until")
+    assert every_row(source.found("lives")) == every_row(batch.window(ff.snapshot()).aggregate(n=ff.Count()))
+    expected_given = ff.events(events, time="time", by="key").window(given).aggregate(**OUTPUTS)
+    assert every_row(source.found("given")) == every_row(expected_given)
+
+
+def test_several_streams_together(spark: SparkSession, tmp_path: Path) -> None:
+    """Two streams in the same windows: Spark's watermark is the least of theirs."""
+    source = Source(spark, tmp_path).add(*batches())
+    stream = source.plain.withWatermark("time", "10 minutes")
+    some, rest = (
+        ff.events(data, time="time", by="key")
+        for data in (stream.where("x < 0"), stream.where("x >= 0").withColumnRenamed("x", "y"))
+    )
+    outputs = {"n": ff.Count(), "s": ff.Sum("low.x"), "t": ff.Sum("high.y")}
+    both = ff.together(low=some, high=rest).window(WINDOWS["sliding"]).aggregate(**outputs)
+    assert source.start(both).awaitTermination(300)
+    events = pa.concat_tables(batches()[:-1])
+    low, high = events.filter(pc.field("x") < 0), events.filter(pc.field("x") >= 0).rename_columns(["time", "key", "y"])
+    inputs = {"low": ff.events(low, time="time", by="key"), "high": ff.events(high, time="time", by="key")}
+    assert every_row(source.found()) == every_row(ff.together(**inputs).window(WINDOWS["sliding"]).aggregate(**outputs))
+
+
+def test_windows_without_an_event(spark: SparkSession, tmp_path: Path) -> None:
+    source = Source(spark, tmp_path).add(table(0, 9), table(100, 101), table(300, 301))
+    windows = ff.tumbling("10 minutes", empty="emit")
+    with pytest.raises(ff.QueryError, match=r"until it is forgotten; expected \.options\(forget='1 day'\)"):
+        source.query(windows).aggregate(n=ff.Count())
+    assert source.start(source.query(windows, forget="2 hours").aggregate(n=ff.Count())).awaitTermination(300)
+    found = source.found().sort_by([("key", "ascending")])
+    counts = Counter(found["key"].to_pylist())
+    # From 0 to the one from 220 on, which begins within two hours of the last event before it.
+    assert counts == dict.fromkeys("abcd", 23)
+    assert sum(found["n"].to_pylist()) == 600
 
 
 def test_shards_and_restarts_do_not_show(spark: SparkSession, tmp_path: Path) -> None:
@@ -167,8 +254,8 @@ def test_what_is_refused_at_once(spark: SparkSession, tmp_path: Path) -> None:
     source = Source(spark, tmp_path)
     with pytest.raises(ff.QueryError, match=r"no watermark on its time 'time'; expected .*withWatermark\('time'"):
         ff.events(source.plain, time="time").window(ff.tumbling("1 hour")).aggregate(n=ff.Count())
-    with pytest.raises(ff.QueryError, match="a stream cannot answer this query: the windows are"):
-        source.query(ff.last_rows(3)).aggregate(n=ff.Count())
+    with pytest.raises(ff.QueryError, match="a stream cannot answer this query: min_fill='full' depends on the first"):
+        source.query(ff.policy(ff.by_delta("x", 1.0), min_fill="full")).aggregate(n=ff.Count())
     with pytest.raises(ff.QueryError, match=r"Python objects.*trust_checkpoint=True"):
         source.query().aggregate(n=Ledger("x"))
     assert source.query(trust_checkpoint=True).aggregate(n=Ledger("x")).isStreaming
@@ -183,6 +270,8 @@ def test_explain_says_where_it_runs(spark: SparkSession, tmp_path: Path) -> None
     text = str(Source(spark, tmp_path).query(shards=3).explain(n=ff.Count()))
     assert "framefold on Spark, a stream" in text
     assert "in 3 shards, whose partials Spark's state store keeps" in text
+    text = str(Source(spark, tmp_path / "held").query(ff.last_rows(3)).explain(n=ff.Count()))
+    assert "events are held back until the watermark has passed" in text
 
 
 def test_the_page_of_streams(spark: SparkSession) -> None:
