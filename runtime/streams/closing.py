@@ -95,11 +95,13 @@ def _(windows: LandmarkEvery, found: Found, view: PartialsView) -> Ints:
         number = -(-(found.end - windows.origin) // windows.every) - 1
     # There are windows up to a key's last event.
     row = view.locate(view.key[found.row], number, steps)
-    return np.maximum(windows.step_ends(number), view.window_inputs["first"][row] + 1)
+    closed: Ints = np.maximum(windows.step_ends(number), view.window_inputs["first"][row] + 1)
+    return closed
 
 
 @closing_ticks.register
 def _(windows: Anchored, found: Found, view: PartialsView) -> Ints:
     # Windows of every key are those of a key that has not come yet, too.
     first = view.window_inputs["first"][view.starts[view.key[found.row]]]
-    return np.maximum(found.end + (windows.closed in ("right", "both")), first + 1)
+    closed: Ints = np.maximum(found.end + (windows.closed in ("right", "both")), first + 1)
+    return closed
