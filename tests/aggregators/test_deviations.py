@@ -88,23 +88,32 @@ def test_columns_of_several_lengths() -> None:
             COMPILED.join_deviations(columns, b._contiguous(), made, module.ORDINARY)
 
 
-def test_groups_are_joined_as_one_after_the_other() -> None:
+@pytest.mark.parametrize("size", [5, 50, 64, 200])
+@pytest.mark.parametrize("order", ["rising", "falling", "any", "in runs"])
+def test_groups_are_joined_as_one_after_the_other(size: int, order: str) -> None:
     if COMPILED is None:
         pytest.skip("framefold is installed without its compiled loops: there was no compiler")
-    parts = [states(50, seed) for seed in range(4)]
-    group = np.tile(np.arange(50)[::-1], 4)
+    parts = [states(size, seed) for seed in range(4)]
+    rng = np.random.default_rng(size)
+    places = {
+        "rising": np.arange(size),
+        "falling": np.arange(size)[::-1],
+        "any": rng.permutation(size),
+        "in runs": np.argsort(rng.integers(0, 3, size), kind="stable"),
+    }[order]
+    group = np.tile(places, 4)
     whole = Deviations(*map(np.concatenate, zip(*(part.fields().values() for part in parts), strict=True)))
-    joined = whole.join_groups(group, 50)
+    joined = whole.join_groups(group, size)
     assert joined is not None
     expected = parts[0]
     for part in parts[1:]:
         expected = expected.join(part)
     for name, column in expected.fields().items():
         if name == "centre":  # that of no value at all is any
-            column, found = column[expected.count > 0], joined.fields()[name][::-1][expected.count > 0]
+            column, found = column[expected.count > 0], joined.fields()[name][places][expected.count > 0]
             np.testing.assert_array_equal(column, found)
         else:
-            np.testing.assert_array_equal(column, joined.fields()[name][::-1])
+            np.testing.assert_array_equal(column, joined.fields()[name][places])
 
 
 @pytest.mark.parametrize(("field", "value"), [("centre", 1e200), ("centre", 1e-200), ("level", 1)])
