@@ -315,8 +315,7 @@ cdef extern from *:
     }
     """
     enum: FRAMEFOLD_BLOCK
-    ctypedef double Block[64]
-    int framefold_join_block(Block* v, double least, double most) noexcept nogil
+    int framefold_join_block(double (*v)[64], double least, double most) noexcept nogil
 
 
 cdef inline double add(double a, double a_low, double b, double b_low, double* low) noexcept nogil:
@@ -432,13 +431,13 @@ def join_groups_of_deviations(columns not None, const Py_ssize_t[::1] index not 
     for column in made:
         if len(column) != size:
             raise ValueError("join_groups_of_deviations: all columns of groups must be of one length")
-    cdef Block v[11]
+    cdef double[11][64] v
     memset(v, 0, sizeof(v))
     with nogil:
         row = 0
         while row < rows:
             # Groups that rise are all different ones: they are joined together, where there are some in a row.
-            filled, before = 0, -1
+            filled, before, group = 0, -1, index[row]
             while filled < FRAMEFOLD_BLOCK and row + filled < rows and before < index[row + filled] < size:
                 before = index[row + filled]
                 filled += 1
@@ -481,7 +480,6 @@ def join_groups_of_deviations(columns not None, const Py_ssize_t[::1] index not 
             if not can:
                 break
             row += filled
-            group = index[row] if row < rows else 0
     if rows and not 0 <= group < size:
         raise IndexError(f"group {group} of a row is not among {size}")
     return can
