@@ -23,7 +23,7 @@ from .partials.merge import Partials, empty_key_partials, merge
 from .plan.bind import type_of
 from .plan.plan import Plan, is_library_code
 from .plan.window_inputs import RANK
-from .results.finish import CHUNK_WINDOWS, results
+from .results.finish import CHUNK_WINDOWS, chunks, results_of
 from .sources.arrow import BATCH_ROWS, PORTION_ROWS, Reader, Readers, Source, in_portions
 
 PENDING_PARTIALS = 1 << 19
@@ -85,7 +85,10 @@ def run(source: Source, plan: Plan) -> pa.Table:
         warnings.warn(
             f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning, 2
         )
-    return pa.concat_tables(results(plan, merge(plan, [empty_key_partials(plan), *partials])))
+    merged = merge(plan, [empty_key_partials(plan), *partials])
+    threads = pa.cpu_count() if only_library_code(plan) else 1
+    parts = chunks(plan, merged, CHUNK_WINDOWS)
+    return pa.concat_tables(in_order(lambda number, chunk: results_of(plan, chunk), parts, threads))
 
 
 def partials_of(source: Source, plan: Plan) -> tuple[list[Partials], int, int]:
@@ -135,12 +138,17 @@ def accumulate_reader(plan: Plan, number: int, read: Reader) -> tuple[int, int, 
 def readers_of(source: Source, plan: Plan) -> Readers:
     """The readers of the events, and the number of threads that call them."""
     in_turn = partial(batches_in_turn, source, plan)
-    if not all(is_library_code(bound.operation) for bound in plan.outputs.values()):
+    if not only_library_code(plan):
         return Readers(in_turn(), 1)
     if not (plan.ordered or plan.in_rows) and (readers := source.readers(plan.columns, plan.by)) is not None:
         return readers
     # One more than there are cores: numpy holds the GIL in some loops, and the others wait for it.
     return Readers(in_turn(), pa.cpu_count() + 1)
+
+
+def only_library_code(plan: Plan) -> bool:
+    """Whether no function of a user's is called, which may not be fit for several threads."""
+    return all(is_library_code(bound.operation) for bound in plan.outputs.values())
 
 
 def batches_in_turn(source: Source, plan: Plan) -> Iterator[Reader]:

@@ -47,10 +47,10 @@ class Wanted(Protocol):
     """Which windows are wanted of all that there are over some partials."""
 
     def numbers(self, windows: Windows) -> tuple[int, int] | None:
-        """The numbers of the first and the last one wanted, where that says it; None where `among` does."""
+        """The numbers of the first and the last one wanted, so that no others are made; None: all are to be."""
 
-    def among(self, windows: Windows, found: Ranges | Coverage, view: PartialsView) -> Ints:
-        """The places of the wanted ones among some windows."""
+    def among(self, windows: Windows, found: Ranges | Coverage, view: PartialsView) -> Ints | None:
+        """The places of the wanted ones among those that are made; None: all of them."""
 
 
 def results(
@@ -73,11 +73,16 @@ def results(
     ------
     At least one table of the plan's ``result_schema``, maybe empty.
     """
-    raise_mmap_threshold()
     for chunk in chunks(plan, merged, chunk_windows or CHUNK_WINDOWS):
-        windows = windows_of(plan, chunk) if wanted is None else wanted_windows(plan, chunk, wanted)
-        states = (states_of_windows(plan, chunk.partials, name, windows) for name in plan.outputs)
-        yield finish(plan, chunk, windows, states)
+        yield results_of(plan, chunk, wanted)
+
+
+def results_of(plan: Plan, chunk: Chunk, wanted: Wanted | None = None) -> pa.Table:
+    """The results of one of the :func:`chunks`, whatever thread works on it; see :func:`results`."""
+    raise_mmap_threshold()
+    windows = windows_of(plan, chunk) if wanted is None else wanted_windows(plan, chunk, wanted)
+    states = (states_of_windows(plan, chunk.partials, name, windows) for name in plan.outputs)
+    return finish(plan, chunk, windows, states)
 
 
 def wanted_windows(plan: Plan, chunk: Chunk, wanted: Wanted) -> list[Found]:
@@ -88,11 +93,10 @@ def wanted_windows(plan: Plan, chunk: Chunk, wanted: Wanted) -> list[Found]:
         for view, within in zip(chunk.views, numbers, strict=True)
     ]
     found = windows_of(plan, chunk._replace(views=views))
-    for at, (windows, view, within) in enumerate(zip(kinds, views, numbers, strict=True)):
-        if within is None:
-            each = found[at]
-            of = each.ranges if isinstance(each, Lifespans) else each
-            found[at] = each.where(wanted.among(windows, of, view))
+    for at, (windows, view) in enumerate(zip(kinds, views, strict=True)):
+        each = found[at]
+        kept = wanted.among(windows, each.ranges if isinstance(each, Lifespans) else each, view)
+        found[at] = each if kept is None else each.where(kept)
     return found
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..columns.key_codes import one_array
-from ..frames.window_ranges import Mask, PartialsView
+from ..frames.window_ranges import Mask, PartialsView, Ranges
 from ..partials.merge import Partials, merge, of_states, window_inputs_of
 from ..plan.plan import Plan
 from ..windows import Ints
@@ -51,6 +51,13 @@ def living_on(plan: Plan, stored: Partials, watermark: int, forget: int | None) 
     }
     numbers = [frames[later], np.full(rows, np.iinfo(np.int64).max)]
     return merge(plan, [replace(stored, starts=None), of_states(plan, keys, numbers, states)])
+
+
+def known(found: Ranges, view: PartialsView, forget: int) -> Mask:
+    """Which windows have an event, or begin while their key is known after the last event before them."""
+    before = np.maximum(found.low - 1, 0)
+    kept: Mask = (found.high > found.low) | (found.start <= view.window_inputs["last"][before] + forget)
+    return kept
 
 
 def forgotten(plan: Plan, views: list[PartialsView], watermark: int, forget: int | None) -> Mask:

@@ -19,7 +19,7 @@ from ..windows.session import Sessions
 from ..windows.sliding import TickSteps
 from .closing import closing_ticks
 from .held_events import HeldEvents, in_order
-from .key_life import first_forgotten, forgotten, living_on
+from .key_life import emits_empty, first_forgotten, forgotten, known, living_on
 from .retention import first_closing, first_of_keys, needed, settled
 from .scope import in_sequence
 from .store import Store
@@ -38,6 +38,7 @@ class Closing:
     plan: Plan
     before: int
     watermark: int
+    forget: int | None
 
     def numbers(self, windows: Windows) -> tuple[int, int] | None:
         if self.plan.until is not None or windows.emit != "every" or not isinstance(windows, (TickSteps, Cycles)):
@@ -45,9 +46,15 @@ class Closing:
         first = FIRST if self.before == FIRST else windows.closed_by(self.before) + 1
         return first, windows.closed_by(self.watermark)
 
-    def among(self, windows: Windows, found: Ranges | Coverage, view: PartialsView) -> Ints:
+    def among(self, windows: Windows, found: Ranges | Coverage, view: PartialsView) -> Ints | None:
         if not len(view.frames):
             return np.empty(0, np.int64)
+        if emits_empty(self.plan):
+            assert isinstance(found, Ranges)
+            assert self.forget is not None
+            return np.flatnonzero(known(found, view, self.forget))
+        if self.numbers(windows) is not None:
+            return None
         ticks = closing_ticks(windows, found, view)
         return np.flatnonzero((ticks > self.before) & (ticks <= self.watermark))
 
@@ -98,7 +105,7 @@ class Shard:
         if self.held is not None:
             stored = self._with_events(stored, self.held.released(watermark))
         lives = living_on(self.plan, stored, watermark, self.forget)
-        yield from results(self.plan, lives, wanted=Closing(self.plan, before, watermark))
+        yield from results(self.plan, lives, wanted=Closing(self.plan, before, watermark, self.forget))
         left = self._left(stored)
         self._write(left, blocks | self._blocks_of(left))
         self.due = None if self.held is None else self.held.due
