@@ -89,8 +89,10 @@ def _(windows: TickSteps | Cycles, view: PartialsView, watermark: int) -> Mask:
         kept |= open_rows(windows, view, windows.closes_at(closed - 1))
     if getattr(windows, "min_fill", "partial") == "full":
         kept[view.starts] = True
-    if windows.empty == "emit":
-        kept[view.ends - 1] = True
+    if windows.empty == "emit":  # the last event before the windows to come
+        rows = np.where(kept, -1, np.arange(len(kept)))
+        before = np.maximum.reduceat(rows, view.starts)
+        kept[before[before >= 0]] = True
     return kept
 
 
