@@ -227,17 +227,15 @@ def test_keys_are_forgotten() -> None:
 
 
 @pytest.mark.parametrize("cut", [1, 3, 50])
-def test_windows_without_an_event_go_on_until_a_key_is_forgotten(cut: int) -> None:
+@pytest.mark.parametrize("early", [0, 60])
+def test_windows_without_an_event_go_on_until_a_key_is_forgotten(cut: int, early: int) -> None:
     """By tens, forgotten after 30: the windows that begin by then after an event, however the stream is cut."""
     for windows in (ff.tumbling(us(10), empty="emit"), ff.cumulating(us(20), every=us(10), empty="emit")):
         shard = shard_of(plan_of(windows, {"n": ff.Count()}), forget=30)
         rows = Counter[str]()
-        for watermark in range(0, 200, cut):
-            events = [
-                event
-                for event in [(5, 0, "a", 1), (36, 0, "a", 1), (104, 0, "a", 1)]
-                if watermark <= event[0] < watermark + cut
-            ]
+        for watermark in range(-60, 200, cut):
+            come = [(5, 0, "a", 1), (36, 0, "a", 1), (104, 0, "a", 1)]
+            events = [event for event in come if watermark <= event[0] - early < watermark + cut]
             rows += fed(shard, [(watermark, events)])[0]
         rows += fed(shard, [(300, [])])[0]
         assert set(rows.values()) == {1}
