@@ -19,7 +19,7 @@ from .accumulate.accumulate import accumulate
 from .accumulate.time_order import sorted_events
 from .columns.ticks import drop_null_times, null_times
 from .explain import Explanation, explain
-from .partials.merge import Partials, empty_key_partials, merge
+from .partials.merge import Partials, add_aligned, empty_key_partials, merge
 from .plan.bind import type_of
 from .plan.plan import Plan, is_library_code
 from .plan.window_inputs import RANK
@@ -105,7 +105,9 @@ def partials_of(source: Source, plan: Plan) -> tuple[list[Partials], int, int]:
     for count, without, found in in_order(partial(accumulate_reader, plan), readers.readers, readers.threads):
         events += count
         nulls += without
-        partials += found
+        for each in found:
+            together = add_aligned(plan, partials[-1], each)
+            partials = [*partials, each] if together is None else [*partials[:-1], together]
         # As many new ones as there are merged ones: each is merged a few times only.
         if sum(map(len, partials[1:])) > max(PENDING_PARTIALS, len(partials[0])):
             partials = [merge(plan, partials)]
@@ -131,7 +133,7 @@ def accumulate_reader(plan: Plan, number: int, read: Reader) -> tuple[int, int, 
             del batch  # or it would be held while the next one is read
 
     ranks = itertools.count(number << 24)
-    partials = list(in_portions(lambda portion: accumulate(plan, portion, next(ranks)), counted()))
+    partials = list(in_portions(lambda portion: accumulate(plan, portion, next(ranks), with_empty=True), counted()))
     return events, nulls, partials
 
 

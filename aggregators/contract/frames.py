@@ -25,7 +25,7 @@ Values = Any
 CHUNK = 1 << 21
 """The number of 32-bit integers that float64 sums without rounding."""
 
-SPAN_PER_FRAME, MIN_SPAN, MAX_SPAN, SPAN_STEP = 16, 1 << 16, 1 << 18, 1 << 15
+SPAN_PER_FRAME, MIN_SPAN, MAX_SPAN, SPAN_STEP = 16, 1 << 16, 1 << 20, 1 << 15
 """Rows of a subtotal of floats: per frame, the fewest, the most, the unit. Subtotals lose less of low parts."""
 
 

@@ -42,6 +42,10 @@ ROWS_PER_GROUP = 4
 """Groups may be empty where there are at least this many rows for each possible group: they cost little then."""
 
 
+MOSTLY = 8
+"""Partials without an event are left among the others where they are less than one in this many."""
+
+
 @dataclass(frozen=True)
 class Groups:
     """Rows in groups.
@@ -64,7 +68,7 @@ class Groups:
     values: list[Any]
 
 
-def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int) -> Partials:
+def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *, with_empty: bool = False) -> Partials:
     """The partials of a batch of events: one for each (key, frame) in it.
 
     Parameters
@@ -75,6 +79,8 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int) -
         Events with at least the plan's columns, and :data:`RANK` where windows are counted in rows.
     batch_rank
         The rank of the batch in input order.
+    with_empty
+        Whether partials without an event may be among them, which are then known by ``Partials.events``.
 
     Raises
     ------
@@ -132,7 +138,8 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int) -
     made = of_states(plan, groups.values[len(numbers) :], [first, np.full(len(first), batch_rank), *last], states)
     if groups.counts is not None or (counts := rows.count()).all():
         return made
-    return Partials(made.table.filter(pa.array(counts > 0)))
+    made = Partials(made.table, events=counts)
+    return made if with_empty and np.count_nonzero(counts) > len(counts) - len(counts) // MOSTLY else made.filled()
 
 
 def frames_of(plan: Plan, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Ints | None, Mask | None]:

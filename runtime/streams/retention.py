@@ -216,6 +216,8 @@ def first_closing(plan: Plan, views: list[PartialsView], watermark: int) -> int 
             continue
         found = plan.axis.ranges(number, view) if plan.until is None else lifespans(windows, view).ranges
         closing = closing_ticks(windows, found, view)
+        if isinstance(windows, Snapshots):  # an event ends a window of others, which need not be among these
+            closing = np.append(closing, view.window_inputs["first"] + 1)
         ticks.append(int(closing[closing > watermark].min(initial=NEVER)))
     return min((tick for tick in ticks if tick < NEVER), default=None)
 

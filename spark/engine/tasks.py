@@ -15,7 +15,7 @@ from pyspark.sql import types as t
 
 from ...runtime.accumulate.accumulate import accumulate as accumulate_events
 from ...runtime.accumulate.sql_accumulate import SqlAccumulate
-from ...runtime.partials.merge import Partials
+from ...runtime.partials.merge import Partials, add_aligned
 from ...runtime.partials.merge import merge as merge_partials
 from ...runtime.plan.plan import Plan
 from ...runtime.results.finish import results
@@ -145,7 +145,7 @@ def accumulated_partials(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[P
     ranks = itertools.count(partition_id() << 32)
 
     def accumulated(events: pa.Table) -> Partials:
-        return accumulate_events(plan, cast_to(events, schema, coded=True), next(ranks))
+        return accumulate_events(plan, cast_to(events, schema, coded=True), next(ranks), with_empty=True)
 
     yield from _merged(plan, in_portions(accumulated, filled(rows)))
 
@@ -185,9 +185,10 @@ def _merged(plan: Plan, several: Iterable[Partials]) -> Iterator[Partials]:
     """Merge a task's partials as they grow; emit them when merging leaves many."""
     held: list[Partials] = []
     for partials in several:
-        held.append(partials)
+        together = add_aligned(plan, held[-1], partials) if held else None
+        held = [*held, partials] if together is None else [*held[:-1], together]
         if sum(each.table.nbytes for each in held) > HELD_BYTES:
-            merged = merge_partials(plan, held) if len(held) > 1 else partials
+            merged = _whole(plan, held)
             # Half, so that merging happens once for half the limit of new bytes and not each time.
             if merged.table.nbytes > HELD_BYTES // 2:
                 yield merged
@@ -195,7 +196,12 @@ def _merged(plan: Plan, several: Iterable[Partials]) -> Iterator[Partials]:
             else:
                 held = [merged]
     if held:
-        yield merge_partials(plan, held) if len(held) > 1 else held[0]
+        yield _whole(plan, held)
+
+
+def _whole(plan: Plan, held: list[Partials]) -> Partials:
+    """All that is held, merged where it is of several batches."""
+    return merge_partials(plan, held) if len(held) > 1 else held[0].filled()
 
 
 def _cut(rows: Iterable[pa.RecordBatch], columns: int, enough: int) -> Iterator[list[pa.RecordBatch]]:
