@@ -78,7 +78,7 @@ from .aggregators.errors import (
     SumOverflowError,
 )
 from .aggregators.laws.check import check_laws
-from .events import Events, Windowed, events, together
+from .events import Events, Windowed, events
 from .reading import files, parquet
 from .runtime.explain import Explanation
 from .runtime.windows import (
@@ -95,6 +95,7 @@ from .runtime.windows import (
     snapshot,
     tumbling,
 )
+from .together import together
 from .windows import windows_from
 
 __version__ = "0.1.0"

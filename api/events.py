@@ -8,7 +8,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
-from . import engines
 from .aggregators.contract.operation import Operation
 from .aggregators.errors import GapsWarning, QueryError, nearest
 from .engines import Engine, engine_for
@@ -16,7 +15,6 @@ from .runtime.columns.ticks import Duration
 from .runtime.explain import Explanation
 from .runtime.plan.bind import A_WINDOW, bind
 from .runtime.plan.plan import Plan
-from .runtime.sources.co_inputs import Roles, check_roles
 from .runtime.windows import Spec, Windows
 from .spark.options import Options
 
@@ -78,44 +76,6 @@ def events(
         raise QueryError(f"null_time is {null_time!r}; expected 'error' or 'drop'")
     order = (ties,) if isinstance(ties, str) else tuple(ties)
     return Events(engine_for(data), time, tuple(keys), until, longest, order, null_time, Options())
-
-
-def together(**inputs: Events) -> Events:
-    """Several inputs in the same windows: co-aggregation, as Hazelcast Jet's ``aggregateOperation2`` and ``3``.
-
-    Each column goes by its input's name, a dot, and its own name; an aggregate over it sees that input's events.
-    Time and keys go by the names that the first input has for them. ``Count()`` counts the events of all inputs.
-
-    Parameters
-    ----------
-    **inputs
-        Events with equal numbers and types of keys, under the names they go by.
-
-    Raises
-    ------
-    QueryError
-        If they do not fit together.
-
-    Examples
-    --------
-    >>> import pyarrow as pa, framefold as ff
-    >>> orders = ff.events(pa.table({"at": [1, 2, 9], "shop": ["a", "b", "a"], "sum": [10, 20, 30]}), "at", by="shop")
-    >>> visits = ff.events(pa.table({"seen": [0, 3, 4], "place": ["a", "a", "b"]}), "seen", by="place")
-    >>> both = ff.together(orders=orders, visits=visits).window(ff.tumbling(10))
-    >>> result = both.aggregate(sold=ff.Sum("orders.sum"), visits=ff.Count("visits.seen"))
-    >>> result.select(["shop", "sold", "visits"]).to_pydict()
-    {'shop': ['a', 'b'], 'sold': [40, 20], 'visits': [2, 1]}
-    """
-    roles = {name: Roles(events.time, events.by, events.until) for name, events in inputs.items()}
-    common = check_roles(roles)
-    first = next(iter(inputs.values()))
-    for name, events in inputs.items():
-        for option in ("null_time", "longest"):
-            if (found := getattr(events, option)) != getattr(first, option):
-                raise QueryError(f"{option} of the input {name!r} is {found!r}; expected one for all inputs")
-    engine = engines.together({name: events.engine for name, events in inputs.items()}, roles)
-    ties = tuple(f"{name}.{column}" for name, events in inputs.items() for column in events.ties)
-    return replace(first, engine=engine, time=common.time, by=common.by, until=common.until, ties=ties)
 
 
 @dataclass(frozen=True)
@@ -194,6 +154,11 @@ class Events:
         forget
             Of a stream: how long after its last event a key is kept that later windows depend on, such as ``"1 day"``,
             and is given windows without an event (``empty="emit"``); None for ever.
+        watermark
+            Of a stream that has none on its time: how long late events are waited for, such as ``"10 minutes"``.
+        ahead
+            Of a stream with ``watermark``: how far beyond the cluster's clock times may be, such as ``"1 hour"``.
+            Events of later times are dropped, and counted, before they can close the windows of all others.
         """
         known = [field.name for field in fields(Options)]
         for name in choices:
@@ -255,6 +220,22 @@ class Windowed:
           slide, finish      in this process, about 524,288 windows at a time
         """
         return self.events.engine.explain(self._query(outputs), self.events.run_options)
+
+    def late(self, /, **outputs: Operation) -> Any:
+        """The events that :meth:`aggregate` of the same outputs drops on a stream, with all their columns.
+
+        They are a stream of its own, since a query has one sink; which are late is decided by the watermark of their
+        micro-batch, so that it drops the same ones where both read the same micro-batches.
+
+        Raises
+        ------
+        QueryError
+            If the events are no stream: then none is late.
+        """
+        engine: Any = self.events.engine
+        if not hasattr(engine, "late"):
+            raise QueryError("late() is asked for events that are no stream, of which none is late; expected a stream")
+        return engine.late(self._query(outputs), self.events.run_options)
 
     def _query(self, outputs: dict[str, Operation]) -> Plan:
         of = self.events

@@ -19,7 +19,8 @@ from .accumulate.accumulate import accumulate
 from .accumulate.time_order import sorted_events
 from .columns.ticks import drop_null_times, null_times
 from .explain import Explanation, explain
-from .partials.merge import Partials, add_aligned, empty_key_partials, merge
+from .partials.add_aligned import add_aligned
+from .partials.merge import Partials, empty_key_partials, merge
 from .plan.bind import type_of
 from .plan.plan import Plan, is_library_code
 from .plan.window_inputs import RANK

@@ -47,6 +47,12 @@ class Options:
         Of a stream: how long after its last event a key is kept that later windows depend on, such as ``"1 day"``, and
         is given windows without an event (``empty="emit"``). None: for ever.
 
+    watermark
+        Of a stream that has none on its time: how long late events are waited for, as ``withWatermark`` takes it.
+    ahead
+        Of a stream with ``watermark``: how far beyond the clock of the cluster times may be, such as ``"1 hour"``.
+        Events of later times are dropped, and counted, before they can close the windows of all others.
+
     Raises
     ------
     QueryError
@@ -65,6 +71,8 @@ class Options:
     shards: int | None = None
     trust_checkpoint: bool = False
     forget: Duration | None = None
+    watermark: str | None = None
+    ahead: Duration | None = None
 
     def __post_init__(self) -> None:
         for name, known in (("combine", WAYS), ("accumulate", ACCUMULATORS), ("read", READERS)):
@@ -74,6 +82,11 @@ class Options:
         bound = self.max_driver_partials
         if isinstance(bound, bool) or not isinstance(bound, int) or bound < 0:
             raise QueryError(f"max_driver_partials is {bound!r}, expected a whole number of at least 0")
+        if self.ahead is not None and self.watermark is None:
+            raise QueryError(
+                f"ahead is {self.ahead!r}, but the watermark is not framefold's, and has seen such times; expected "
+                "watermark='10 minutes', or how long late events are waited for, and a stream without withWatermark"
+            )
         shards = self.shards
         if shards is not None and (isinstance(shards, bool) or not isinstance(shards, int) or shards < 1):
             raise QueryError(f"shards is {shards!r}, expected a whole number of at least 1")

@@ -45,7 +45,7 @@ class HeldEvents:
 
     def add(self, events: pa.Table, watermark: int) -> int:
         """Hold events, but for those that a watermark has passed; how many those are."""
-        ticks = self._ticks(events)
+        ticks = ticks_of(self.plan, events)
         early = ticks >= watermark
         if not early.all():
             events, ticks = events.filter(pa.array(early)), ticks[early]
@@ -68,7 +68,7 @@ class HeldEvents:
                 continue
             events = self.store.get(block)
             assert events is not None
-            ticks = self._ticks(events)
+            ticks = ticks_of(self.plan, events)
             past = ticks < watermark
             found.append(events.filter(pa.array(past)))
             if past.all():
@@ -80,9 +80,10 @@ class HeldEvents:
         some = [each for each in found if len(each)]
         return pa.concat_tables(some) if some else None
 
-    def _ticks(self, events: pa.Table) -> Ints:
-        time = self.plan.times
-        return time.ticks(plain(events.column(time.name), time.type))
+
+def ticks_of(plan: Plan, events: pa.Table) -> Ints:
+    """The times of events in ticks."""
+    return plan.times.ticks(plain(events.column(plan.time), plan.times.type))
 
 
 def in_order(plan: Plan, events: pa.Table, before: Partials) -> pa.Table:

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ..accumulate.accumulate import accumulate
 from ..frames.window_ranges import Mask, PartialsView
 from ..partials.merge import Partials, merge, window_inputs_of
-from ..plan.plan import FRAME, Plan
+from ..plan.plan import BATCH_RANK, FRAME, Plan
 from ..results.finish import results, views_of
 from ..windows import Coverage, Ints, Ranges, Windows
 from ..windows.cumulating import Cycles
@@ -20,6 +20,7 @@ from ..windows.sliding import TickSteps
 from .closing import closing_ticks
 from .held_events import HeldEvents, in_order
 from .key_life import emits_empty, first_forgotten, forgotten, known, living_on
+from .late_events import among
 from .retention import first_closing, first_of_keys, needed, settled
 from .scope import in_sequence
 from .store import Store
@@ -90,8 +91,8 @@ class Shard:
     due: int | None = None
     released: int = 0
 
-    def advance(self, watermark: int) -> Iterator[pa.Table]:
-        """The results of the windows that a watermark closes; what only they needed is forgotten.
+    def advance(self, watermark: int, *, silent: bool = False) -> Iterator[pa.Table]:
+        """The results of the windows that a watermark closes, unless ``silent``; what only they needed is forgotten.
 
         A watermark that is not beyond the one before changes nothing.
         """
@@ -104,36 +105,38 @@ class Shard:
         stored = self._merged(blocks)
         if self.held is not None:
             stored = self._with_events(stored, self.held.released(watermark))
-        lives = living_on(self.plan, stored, watermark, self.forget)
-        yield from results(self.plan, lives, wanted=Closing(self.plan, before, watermark, self.forget))
+        if not silent:
+            lives = living_on(self.plan, stored, watermark, self.forget)
+            yield from results(self.plan, lives, wanted=Closing(self.plan, before, watermark, self.forget))
         left = self._left(stored)
         self._write(left, blocks | self._blocks_of(left))
         self.due = None if self.held is None else self.held.due
         self._wake_for(left)
 
-    def add(self, partials: Partials) -> int:
-        """Keep the partials of new events, but for those whose windows are all closed; how many events those have."""
+    def add(self, partials: Partials) -> Partials:
+        """Keep the partials of new events, but for those whose windows are all closed: these are returned."""
         new = merge(self.plan, partials)
         fresh = self._open(new)
-        if isinstance(self.plan.axis.windows[0], Sessions) and not fresh.all():
-            return self._add_to_sessions(new)
-        late = self._where(new, ~fresh)
         touched = self._blocks_of(new)
-        kept = [self._merged(touched), replace(self._where(new, fresh), starts=None)]
-        after = merge(self.plan, kept)
+        if not isinstance(self.plan.axis.windows[0], Sessions) or fresh.all():
+            after = self._both(self._merged(touched), self._where(new, fresh))
+            late = ~fresh
+        else:  # an event whose own session has closed may be in one that has not
+            touched |= set(self.store.blocks())
+            after = self._both(self._merged(touched), new)
+            kept = self._open(after)
+            late = among(self.plan, new, self._where(after, ~kept))
+            after = self._where(after, kept)
         self._write(after, touched)
         self._wake_for(after)
-        return self._events(late)
+        return self._where(new, late)
 
-    def _add_to_sessions(self, new: Partials) -> int:
-        """As `add`, where some events are in a session that has closed, unless it goes on in one that has not."""
-        touched = {*self.store.blocks(), *self._blocks_of(new)}
-        before = self._merged(touched)
-        after = merge(self.plan, [before, replace(new, starts=None)])
-        after = self._where(after, self._open(after))
-        self._write(after, touched)
-        self._wake_for(after)
-        return self._events(before) + self._events(new) - self._events(after)
+    def _both(self, stored: Partials, new: Partials) -> Partials:
+        """Stored partials and new ones, which come after them whatever the rank of their batch in its micro-batch."""
+        at = stored.table.column_names.index(BATCH_RANK)
+        field = stored.table.schema.field(at)
+        tables = [each.table.set_column(at, field, pa.array(np.zeros(len(each), np.int64))) for each in (stored, new)]
+        return merge(self.plan, map(Partials, tables))
 
     def hold(self, events: pa.Table) -> int:
         """Hold new events back, but for those that the watermark has passed; how many those are."""
@@ -177,10 +180,6 @@ class Shard:
         """Some of merged partials."""
         return merged if kept.all() else merge(self.plan, Partials(merged.table.filter(pa.array(kept))))
 
-    def _events(self, merged: Partials) -> int:
-        """The number of events in some partials."""
-        return int(window_inputs_of(self.plan, merged)["rows"].sum())
-
     def _merged(self, blocks: Iterable[int]) -> Partials:
         """The partials of some blocks."""
         tables = [table for block in sorted(blocks) if (table := self.store.get(block)) is not None]
@@ -203,6 +202,11 @@ class Shard:
     def _blocks_of(self, merged: Partials) -> set[int]:
         """The blocks that some partials are in."""
         return set(np.unique(self._block(merged.frames())).tolist())
+
+
+def events_in(plan: Plan, merged: Partials) -> int:
+    """The number of events in some partials."""
+    return int(window_inputs_of(plan, merged)["rows"].sum())
 
 
 def earliest(*ticks: int | None) -> int | None:

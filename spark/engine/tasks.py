@@ -15,7 +15,8 @@ from pyspark.sql import types as t
 
 from ...runtime.accumulate.accumulate import accumulate as accumulate_events
 from ...runtime.accumulate.sql_accumulate import SqlAccumulate
-from ...runtime.partials.merge import Partials, add_aligned
+from ...runtime.partials.add_aligned import add_aligned
+from ...runtime.partials.merge import Partials
 from ...runtime.partials.merge import merge as merge_partials
 from ...runtime.plan.plan import Plan
 from ...runtime.results.finish import results

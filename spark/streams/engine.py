@@ -17,14 +17,14 @@ from ...runtime.plan.plan import Plan
 from ...runtime.streams.key_life import emits_empty
 from ...runtime.streams.scope import counted, holds, why_not
 from ...runtime.windows.sliding import above_zero
-from ..convert.names import check_result, spelt, type_in, under_plain_names
+from ..convert.names import check_result, column, spelt, type_in, under_plain_names
 from ..convert.types import output_schema
 from ..engine.engine import DataFrameEngine
 from ..engine.tasks import Job
 from ..options import Options
 from ..session.packaging import stage
 from .labels import labels
-from .packets import PACKETS, RESULTS, pack_events, pack_partials, unpack
+from .packets import PACKETS, RESULTS, pack_events, pack_partials, pack_whole, unpack, unpack_events
 from .slider import Shards, slider
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -45,18 +45,26 @@ class StreamEngine(DataFrameEngine):
         EngineError
             If the session's state store is not RocksDB, protobuf is not installed, or PySpark is older than 4.1.
         """
-        self._check(plan, options)
-        df = self.df
+        df = self._checked(plan, options)
         job = Job(counted(plan), output_schema(plan.result_schema, [type_in(df, name) for name in plan.by]))
         pack = pack_events if holds(plan) else pack_partials
         packets = stage(under_plain_names(df, plan.columns), pack, job, self._labels(options), schema=PACKETS)
-        shards = Shards(job, fingerprint(plan), self._width(plan), ticks_of(plan, options.forget))
+        shards = Shards(job, fingerprint(plan), width_of(df, plan), ticks_of(plan, options.forget))
         slid = packets.groupBy("shard").transformWithState(slider(shards), RESULTS, "Append", "EventTime")
         seen = slid.observe("framefold", f.coalesce(f.sum("late"), f.lit(0)).alias("late_events"))
         return stage(seen, unpack, job, schema=job.schema)
 
+    def late(self, plan: Plan, options: Options) -> DataFrame:
+        """The events that `run` drops, with all their columns, as a stream of its own."""
+        df, job = self._checked(plan, options), Job(counted(plan), self.df.schema)
+        rows = under_plain_names(df, [*plan.columns, *df.columns])
+        packets = stage(rows, pack_whole, job, self._labels(options), schema=PACKETS)
+        shards = Shards(job, fingerprint(plan), width_of(df, plan), ticks_of(plan, options.forget), late=True)
+        found = packets.groupBy("shard").transformWithState(slider(shards), RESULTS, "Append", "EventTime")
+        return stage(found, unpack_events, df.schema, schema=df.schema)
+
     def explain(self, plan: Plan, options: Options) -> Explanation:
-        self._check(plan, options)
+        self._checked(plan, options)
         shards = f"in {len(self._labels(options))} shards"
         kept = "whose partials Spark's state store keeps until no window needs them"
         stages = [
@@ -78,13 +86,9 @@ class StreamEngine(DataFrameEngine):
         partitions = int(self.df.sparkSession.conf.get("spark.sql.shuffle.partitions", "200") or 200)
         return labels(options.shards or partitions, partitions)
 
-    def _width(self, plan: Plan) -> int:
-        """The ticks in a block of events that are held back: an eighth of the watermark's delay, or more."""
-        fields = {field.name: field for field in self.df.schema.fields}
-        return max(int(fields[spelt(plan.time, fields)].metadata[WATERMARK]) * 1000 // 8, 1_000_000)
-
-    def _check(self, plan: Plan, options: Options) -> None:
-        spark = self.df.sparkSession
+    def _checked(self, plan: Plan, options: Options) -> DataFrame:
+        """The stream with a watermark, if nothing stands against the query."""
+        spark, df = self.df.sparkSession, self._with_watermark(plan, options)
         check_result(spark, plan)
         if (reason := why_not(plan)) is not None:
             raise QueryError(f"a stream cannot answer this query: {reason}")
@@ -94,11 +98,10 @@ class StreamEngine(DataFrameEngine):
                 ".options(forget='1 day'), or how long it may be without an event"
             )
         ticks_of(plan, options.forget)
-        fields = {field.name: field for field in self.df.schema.fields}
-        if WATERMARK not in fields[spelt(plan.time, fields)].metadata:
+        if delay_of(df, plan) is None:
             raise QueryError(
                 f"the stream has no watermark on its time {plan.time!r}; expected one before ff.events, such as "
-                f"stream.withWatermark({plan.time!r}, '10 minutes')"
+                f"stream.withWatermark({plan.time!r}, '10 minutes'), or .options(watermark='10 minutes')"
             )
         if not options.trust_checkpoint:
             pickled = [
@@ -118,6 +121,36 @@ class StreamEngine(DataFrameEngine):
             )
         if importlib.util.find_spec("google.protobuf") is None:
             raise EngineError("Spark's state in Python needs protobuf; expected pip install 'framefold[spark]'")
+        return df
+
+    def _with_watermark(self, plan: Plan, options: Options) -> DataFrame:
+        """The stream with the watermark that the options set, if any, and without the times that it is not to see."""
+        df = self.df
+        if options.watermark is None:
+            return df
+        if delay_of(df, plan) is not None:
+            raise QueryError(
+                f"watermark is {options.watermark!r}, but the stream has one on its time {plan.time!r}; expected one"
+            )
+        time = spelt(plan.time, df.columns)
+        if options.ahead is not None:
+            latest = f.unix_micros(f.current_timestamp()) + above_zero(plan.times, options.ahead, "ahead")
+            ahead = f.unix_micros(column(time).cast("timestamp")) > latest
+            df = df.observe("framefold_ahead", f.count_if(ahead).alias("events_ahead"))
+            df = df.where(~f.coalesce(ahead, f.lit(False)))
+        return df.withWatermark(time, options.watermark)
+
+
+def delay_of(df: DataFrame, plan: Plan) -> int | None:
+    """The delay of the watermark on a stream's time, in milliseconds; None where there is none."""
+    fields = {field.name: field for field in df.schema.fields}
+    delay = fields[spelt(plan.time, fields)].metadata.get(WATERMARK)
+    return None if delay is None else int(delay)
+
+
+def width_of(df: DataFrame, plan: Plan) -> int:
+    """The ticks in a block of events that are held back: an eighth of the watermark's delay, or more."""
+    return max((delay_of(df, plan) or 0) * 1000 // 8, 1_000_000)
 
 
 def ticks_of(plan: Plan, forget: Duration | None) -> int | None:

@@ -16,7 +16,7 @@ from ...runtime.columns.ticks import null_times
 from ...runtime.partials.merge import merge
 from ...runtime.streams.key_hash import shard_numbers
 from ...runtime.windows import Ints
-from ..convert.partials_codec import batches, from_ipc, to_ipc
+from ..convert.partials_codec import batches, from_ipc, opened, to_ipc
 from ..convert.types import arrow_schema, cast_to
 from ..engine.tasks import Job, accumulated_partials
 from ..input.row_numbers import partition_id
@@ -63,20 +63,41 @@ def pack_events(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBatch
     NullTimeError
         If an event has no time, unless the plan drops those.
     """
-    plan = job.plan
 
     def dealt() -> Iterator[tuple[pa.Table, Ints]]:
         for batch in rows:
-            events = cast_to(pa.Table.from_batches([batch]), plan.events_schema)
-            time = events.column(plan.time)
-            if time.null_count:
-                if plan.null_time == "error":
-                    raise NullTimeError(null_times(plan.time, time.null_count, len(events)))
-                events = events.filter(pc.is_valid(time))
-            keys = [one_array(events.column(name)) for name in plan.by]
-            yield events, shard_numbers(keys, len(events), len(labels))
+            _, events = timed(job, batch)
+            yield events, shards_of(job, events, len(labels))
 
     yield from packets(dealt(), labels)
+
+
+def pack_whole(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """As `pack_events`, of events that have all their columns after those that the query reads."""
+
+    def dealt() -> Iterator[tuple[pa.Table, Ints]]:
+        for batch in rows:
+            whole, events = timed(job, batch)
+            yield whole, shards_of(job, events, len(labels))
+
+    yield from packets(dealt(), labels)
+
+
+def timed(job: Job, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
+    """The events of a batch that have a time: all their columns, and those that the query reads."""
+    plan, whole = job.plan, pa.Table.from_batches([batch])
+    events = cast_to(whole.select(range(len(plan.columns))), plan.events_schema)
+    time = events.column(plan.time)
+    if not time.null_count:
+        return whole, events
+    if plan.null_time == "error":
+        raise NullTimeError(null_times(plan.time, time.null_count, len(events)))
+    return whole.filter(pc.is_valid(time)), events.filter(pc.is_valid(time))
+
+
+def shards_of(job: Job, events: pa.Table, shards: int) -> Ints:
+    """The shard of each event."""
+    return shard_numbers([one_array(events.column(name)) for name in job.plan.by], len(events), shards)
 
 
 def packets(dealt: Iterable[tuple[pa.Table, Ints]], labels: tuple[int, ...]) -> Iterator[pa.RecordBatch]:
@@ -99,3 +120,10 @@ def unpack(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
     for batch in rows:
         filled = batch.filter(batch.column("ipc").is_valid())
         yield from batches(cast_to(from_ipc(filled, job.plan.result_schema), schema))
+
+
+def unpack_events(schema: t.StructType, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Packets of whole events to rows."""
+    for batch in rows:
+        for blob in batch.column("ipc").drop_null():
+            yield from batches(cast_to(opened(blob.as_buffer()), arrow_schema(schema)))

@@ -14,11 +14,14 @@ from pyspark.sql import Row
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from ...aggregators.errors import EngineError
+from ...runtime.accumulate.accumulate import accumulate
 from ...runtime.partials.merge import Partials
-from ...runtime.streams.held_events import HeldEvents
+from ...runtime.streams.held_events import HeldEvents, ticks_of
+from ...runtime.streams.late_events import late_events
 from ...runtime.streams.scope import holds
-from ...runtime.streams.shard import FIRST, Shard
+from ...runtime.streams.shard import FIRST, Shard, events_in
 from ..convert import partials_codec
+from ..convert.types import cast_to
 from ..engine.tasks import Job
 from ..session.packaging import pack
 from ..session.worker import opened
@@ -41,12 +44,15 @@ class Shards:
         How much time a block of events has that are held back, in ticks.
     forget
         How long a key is kept, in ticks; see ``runtime.streams.shard.Shard``.
+    late
+        Whether late events are wanted, and not results: packets are whole events then, see :func:`.packets.pack_whole`.
     """
 
     job: Job
     fingerprint: dict[str, Any]
     width: int
     forget: int | None
+    late: bool = False
 
 
 def slider(shards: Shards) -> StatefulProcessor:
@@ -113,15 +119,12 @@ def slide(payload: bytes, of: Any, rows: Iterable[Row], watermark: int) -> Itera
     book = book if found is None else json.loads(found[0])
     check(book, shards.fingerprint)
     shard = restored(shards, of, book)
-    for table in shard.advance(watermark * 1000):
+    for table in shard.advance(watermark * 1000, silent=shards.late):
         if len(table):
             yield Row(ipc=partials_codec.to_ipc(table), late=0)
     tables = [partials_codec.opened(row.ipc) for row in sorted(rows, key=attrgetter("place"))]
     if tables:
-        new = pa.concat_tables(tables)
-        late = shard.add(Partials(new)) if shard.held is None else shard.hold(new)
-        if late:
-            yield Row(ipc=None, late=late)
+        yield from (late_of if shards.late else taken)(shard, pa.concat_tables(tables))
     timer, wanted = book.get("timer"), None if shard.due is None else -(-shard.due // 1000)
     if wanted != timer:
         if timer is not None and timer > watermark:
@@ -131,10 +134,30 @@ def slide(payload: bytes, of: Any, rows: Iterable[Row], watermark: int) -> Itera
     of.book.update((json.dumps(book | kept(shard) | {"timer": wanted}),))
 
 
+def taken(shard: Shard, new: pa.Table) -> Iterator[Row]:
+    """How many of new partials' events, or of new events, were late; the others are kept."""
+    late = shard.hold(new) if shard.held is not None else events_in(shard.plan, shard.add(Partials(new)))
+    if late:
+        yield Row(ipc=None, late=late)
+
+
+def late_of(shard: Shard, new: pa.Table) -> Iterator[Row]:
+    """The late ones of whole events; the others are kept as partials, where what is late depends on them."""
+    plan = shard.plan
+    events = cast_to(new.select(range(len(plan.columns))), plan.events_schema)
+    if holds(plan):
+        late = ticks_of(plan, events) < shard.watermark
+    else:
+        late = late_events(plan, events, shard.add(accumulate(plan, events, 0)))
+    if late.any():
+        found = new.select(range(len(plan.columns), new.num_columns)).filter(pa.array(late))
+        yield Row(ipc=partials_codec.to_ipc(found), late=len(found))
+
+
 def restored(shards: Shards, of: Any, book: dict[str, Any]) -> Shard:
     """A shard as its state has it."""
     plan, held = shards.job.plan, None
-    if of.events is not None:
+    if of.events is not None and not shards.late:
         width = book.setdefault("width", shards.width)  # that of the blocks in the checkpoint
         held = HeldEvents(plan, StateStore(of.events), width, book.get("series", 0), book.get("first_held"))
     store = StateStore(of.partials)

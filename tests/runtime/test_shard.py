@@ -17,7 +17,7 @@ from framefold.runtime.accumulate.accumulate import accumulate
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.plan.plan import Plan
 from framefold.runtime.streams.scope import counted
-from framefold.runtime.streams.shard import BLOCK, Shard
+from framefold.runtime.streams.shard import BLOCK, Shard, events_in
 
 SCHEMA = pa.schema([("t", pa.timestamp("us", tz="UTC")), ("k", pa.string()), ("x", pa.int64())])
 DAY = 86_400_000_000
@@ -63,7 +63,7 @@ def streamed(windows: Any, batches: list[Batch]) -> tuple[list[tuple[Any, ...]],
             found += rows(table)
         columns = list(zip(*events, strict=True)) or [[], [], []]
         table = pa.table([pa.array(columns[0], pa.int64()).cast(SCHEMA.field("t").type), *columns[1:]], schema=SCHEMA)
-        dropped += shard.add(accumulate(plan, table, number))
+        dropped += events_in(plan, shard.add(accumulate(plan, table, number)))
     return found, dropped, shard
 
 
@@ -193,3 +193,13 @@ def test_nothing_is_kept_that_no_window_needs() -> None:
     assert not list(shard.store.blocks())
     assert shard.due is None
     assert len(found) > 1000
+
+
+def test_events_of_one_time_are_in_the_order_of_their_batches() -> None:
+    """Ranks of batches begin anew with each micro-batch: what came before is first all the same."""
+    plan = counted(plan_of(ff.tumbling(microseconds(10)), n=ff.CollectList("x")))
+    shard = Shard(plan, Dict())
+    for rank, x in ((9, 1), (0, 2), (3, 3)):
+        table = pa.table([pa.array([5], pa.int64()).cast(SCHEMA.field("t").type), ["a"], [x]], schema=SCHEMA)
+        shard.add(accumulate(plan, table, rank))
+    assert [row["n"] for table in shard.advance(10) for row in table.to_pylist()] == [[1, 2, 3]]

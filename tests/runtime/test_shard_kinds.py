@@ -19,7 +19,7 @@ from framefold.runtime.plan.bind import bind
 from framefold.runtime.plan.plan import Plan
 from framefold.runtime.streams.held_events import HeldEvents
 from framefold.runtime.streams.scope import counted, holds, why_not
-from framefold.runtime.streams.shard import Shard
+from framefold.runtime.streams.shard import Shard, events_in
 
 TIME = pa.timestamp("us", tz="UTC")
 SCHEMA = pa.schema([("t", TIME), ("u", TIME), ("k", pa.string()), ("x", pa.int64())])
@@ -136,7 +136,7 @@ def fed(shard: Shard, batches: list[Batch]) -> tuple[Counter[str], int]:
         rows += of_tables(shard.advance(watermark))
         assert shard.due is None or shard.due > watermark
         if shard.held is None:
-            dropped += shard.add(accumulate(shard.plan, table(events), number))
+            dropped += events_in(shard.plan, shard.add(accumulate(shard.plan, table(events), number)))
         else:
             dropped += shard.hold(table(events))
     return rows, dropped

@@ -231,14 +231,39 @@ def test_late_events_are_counted_and_enter_what_is_open(spark: SparkSession, tmp
         for at in times
     ]
     source = Source(spark, tmp_path).add(*tables)
-    query = source.start(source.query().aggregate(**OUTPUTS))
-    assert query.awaitTermination(300)
+    query, dropped = (
+        source.start(source.query().aggregate(**OUTPUTS)),
+        source.start(source.query().late(**OUTPUTS), "late"),
+    )
+    held = source.start(source.query(ff.last_rows(2)).late(n=ff.Count()), "held")
+    assert all(each.awaitTermination(300) for each in (query, dropped, held))
     assert late_events(query) == 1
+    assert source.found("late").to_pylist() == tables[2].to_pylist()
+    assert sorted(source.found("held")["x"].to_pylist()) == [685.0, 705.0], "those that the watermark has passed"
     found = source.found()
     ends = [end // MINUTE for end in pc.struct_field(found["window"], "end").cast("int64").to_pylist()]
     assert sorted(zip(ends, found["s"].to_pylist(), strict=True)) == [
         (715, 705.0), (720, 705.0), (725, 1425.0), (730, 720.0), (735, 720.0), (740, 720.0)
     ]  # fmt: skip
+
+
+def test_a_broken_clock_closes_nothing(spark: SparkSession, tmp_path: Path) -> None:
+    """An event of the year 2200 in the second batch is dropped, and those of the third are in time."""
+    broken = pa.table(
+        {"time": pa.array([7_258_118_400_000_000]).cast(pa.timestamp("us", tz="UTC")), "key": ["a"], "x": [0.0]}
+    )
+    source = Source(spark, tmp_path).add(table(0, 30), broken, table(30, 60, seed=1), table(400, 401))
+    events = ff.events(source.plain, time="time", by="key").options(watermark="10 minutes", ahead="1 hour")
+    query = source.start(events.window(ff.tumbling("10 minutes")).aggregate(n=ff.Count()))
+    assert query.awaitTermination(300)
+    assert sum(source.found()["n"].to_pylist()) == 600
+    assert late_events(query) == 0
+    ahead = [each["observedMetrics"]["framefold_ahead"]["events_ahead"] for each in query.recentProgress]
+    assert sum(ahead) == 1
+    with pytest.raises(ff.QueryError, match="ahead is '1 hour', but the watermark is not framefold's"):
+        ff.events(source.plain, time="time").options(ahead="1 hour")
+    with pytest.raises(ff.QueryError, match="watermark is '1 hour', but the stream has one on its time 'time'"):
+        source.query(watermark="1 hour").aggregate(n=ff.Count())
 
 
 def test_a_changed_query_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
@@ -264,6 +289,11 @@ def test_what_is_refused_at_once(spark: SparkSession, tmp_path: Path) -> None:
     spark.conf.unset(PROVIDER)
     with pytest.raises(ff.EngineError, match=r"RocksDB; expected spark\.conf\.set"):
         source.query().aggregate(n=ff.Count())
+
+
+def test_late_events_are_of_streams() -> None:
+    with pytest.raises(ff.QueryError, match=r"late\(\) is asked for events that are no stream"):
+        ff.events(table(0, 1), time="time").window(ff.tumbling("1 hour")).late(n=ff.Count())
 
 
 def test_explain_says_where_it_runs(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,0 +1,63 @@
+"""Partials of two batches that are of the same keys and frames: added row by row, where merging would find groups."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...aggregators.numeric.native import loops
+from ...aggregators.states.fields import Column, Compensated
+from ...aggregators.states.limbs import Exact
+from ..columns.key_codes import Ints, one_array
+from ..plan.plan import BATCH_RANK, FRAME, Plan
+from .merge import Partials, has_kernels, of_states, states_of
+
+
+def add_aligned(plan: Plan, before: Partials, after: Partials) -> Partials | None:
+    """Partials of two batches in one, row by row, where both are of the same keys and frames; None where they are not.
+
+    Batches that each have events of all times and keys, as of files that overlap in time, are: this takes a part of the
+    time that finding their groups does. None also where an operation has no function of numpy's to join its states, and
+    where order matters.
+    """
+    if len(before) != len(after) or plan.ordered or plan.until is not None or loops is None:
+        return None
+    if not all(map(has_kernels, plan.states.values())):
+        return None
+    places = [name for name in plan.partials_schema.names if name in (*plan.keys, FRAME)]
+    if any(not before.table.column(name).equals(after.table.column(name)) for name in places):
+        return None
+    rows = np.arange(len(before))
+    states = {
+        name: {
+            key: added(bound.ufuncs[key], column, states_of(plan, after, name)[key], rows)
+            for key, column in states_of(plan, before, name).items()
+        }
+        for name, bound in plan.states.items()
+    }
+    numbers = [one_array(before.table.column(name)).to_numpy() for name in (FRAME, BATCH_RANK)]
+    made = of_states(plan, [one_array(before.table.column(name)) for name in plan.keys], numbers, states)
+    if before.events is None or after.events is None:
+        return made
+    events = before.events + after.events
+    return made if events.all() else replace(made, events=events)
+
+
+def added(function: np.ufunc, before: Column, after: Column, rows: Ints) -> Column:
+    """The values of a field joined with others, row by row; as :func:`combine_groups` joins them, to the last bit."""
+    if isinstance(before, Compensated):
+        assert loops is not None
+        assert isinstance(after, Compensated)
+        sums, lows = before.high.copy(), before.low.copy()
+        loops.add_pairs(*map(np.ascontiguousarray, (after.high, after.low, rows)), sums, lows)
+        kinds = [each.special_values for each in (before, after) if each.special_values is not None]
+        return Compensated(sums, lows, sum(kinds[1:], kinds[0]) if kinds else None)
+    if isinstance(before, Exact):
+        assert isinstance(after, Exact)
+        return Exact([mine + theirs for mine, theirs in zip(before.limbs, after.limbs, strict=True)])
+    with np.errstate(invalid="ignore"):
+        found: NDArray[Any] = function(before, after)
+    return found
