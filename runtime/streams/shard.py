@@ -101,15 +101,15 @@ class Shard:
         before, self.watermark = self.watermark, watermark
         if self.due is None or watermark < self.due:
             return
-        blocks = set(self.store.blocks())
-        stored = self._merged(blocks)
-        if self.held is not None:
-            stored = self._with_events(stored, self.held.released(watermark))
+        stored = self._merged(self.store.blocks())
+        released: set[int] = set()
+        if self.held is not None and (events := self.held.released(watermark)) is not None:
+            stored, released = self._with_events(stored, events)
         if not silent:
             lives = living_on(self.plan, stored, watermark, self.forget)
             yield from results(self.plan, lives, wanted=Closing(self.plan, before, watermark, self.forget))
-        left = self._left(stored)
-        self._write(left, blocks | self._blocks_of(left))
+        left, changed = self._left(stored)
+        self._write(left, changed | released)
         self.due = None if self.held is None else self.held.due
         self._wake_for(left)
 
@@ -145,30 +145,29 @@ class Shard:
         self.due = earliest(self.due, self.held.due)
         return late
 
-    def _with_events(self, stored: Partials, events: pa.Table | None) -> Partials:
-        """Stored partials, and after them those of events that were held back."""
-        if events is None:
-            return stored
+    def _with_events(self, stored: Partials, events: pa.Table) -> tuple[Partials, set[int]]:
+        """Stored partials, and after them those of events that were held back; the blocks that the latter are in."""
         self.released += 1
         found = accumulate(self.plan, in_order(self.plan, events, stored), self.released)
-        return merge(self.plan, [replace(stored, starts=None), found])
+        return merge(self.plan, [replace(stored, starts=None), found]), self._blocks_of(found)
 
     def _open(self, merged: Partials) -> Mask:
         """Which partials are in a window that the watermark has not closed."""
         return needed(self.plan, views_of(self.plan, merged), self.watermark, opened=True)
 
-    def _left(self, stored: Partials) -> Partials:
-        """What is left of partials once the windows that the watermark closes are given."""
+    def _left(self, stored: Partials) -> tuple[Partials, set[int]]:
+        """What is left of partials once the windows that the watermark closes are given; the blocks that change."""
         views = views_of(self.plan, stored)
         kept = needed(self.plan, views, self.watermark)
         if in_sequence(self.plan) and len(kept):
             kept = np.arange(len(kept)) >= first_of_keys(kept, views[0])[views[0].key]
         kept &= ~forgotten(self.plan, views, self.watermark, self.forget)
         frames = settled(self.plan, views[0], self.watermark)
-        if frames is not None:
-            table = stored.table.set_column(len(self.plan.by), stored.table.schema.field(FRAME), pa.array(frames))
-            return merge(self.plan, Partials(table.filter(pa.array(kept))))
-        return self._where(stored, kept)
+        if frames is None:
+            return self._where(stored, kept), set(np.unique(self._block(stored.frames()[~kept])).tolist())
+        table = stored.table.set_column(len(self.plan.by), stored.table.schema.field(FRAME), pa.array(frames))
+        left = merge(self.plan, Partials(table.filter(pa.array(kept))))
+        return left, self._blocks_of(stored) | self._blocks_of(left)
 
     def _wake_for(self, merged: Partials) -> None:
         """Be due where the first window of some partials closes."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from importlib import import_module
 from operator import attrgetter
 from typing import Any
@@ -79,24 +80,32 @@ def slider(shards: Shards) -> StatefulProcessor:
 
 
 class StateStore:
-    """A shard's partials in Spark's state; see ``runtime.streams.shard.Store``."""
+    """A shard's partials, or events, in Spark's state; see ``runtime.streams.store.Store``.
+
+    Each call of Spark's state takes its time: what is there is asked once.
+    """
 
     def __init__(self, state: Any) -> None:
         self.state = state
 
+    @cached_property
+    def known(self) -> set[int]:
+        return {block for (block,) in self.state.keys()}  # noqa: SIM118  # it is no dict
+
     def blocks(self) -> Iterable[int]:
-        return [block for (block,) in self.state.keys()]  # noqa: SIM118  # it is no dict
+        return sorted(self.known)
 
     def get(self, block: int) -> pa.Table | None:
-        if not self.state.containsKey((block,)):
-            return None
-        return partials_codec.opened(self.state.getValue((block,))[0])
+        return partials_codec.opened(self.state.getValue((block,))[0]) if block in self.known else None
 
     def put(self, block: int, table: pa.Table) -> None:
         self.state.updateValue((block,), (partials_codec.to_ipc(table),))
+        self.known.add(block)
 
     def remove(self, block: int) -> None:
-        self.state.removeKey((block,))
+        if block in self.known:
+            self.state.removeKey((block,))
+            self.known.remove(block)
 
 
 def slide(payload: bytes, of: Any, rows: Iterable[Row], watermark: int) -> Iterator[Row]:
