@@ -1,4 +1,4 @@
-# make demo | test | slow | minima | lint | bench | bench-quick | bench-billion | bench-kernels | clean
+# make demo | test | slow | minima | lint | bench | bench-quick | bench-billion | bench-streams | bench-kernels | clean
 #
 # Everything runs in .venv, which is made by the first command that needs it and made anew when pyproject.toml or the
 # compiled loops change.
@@ -16,7 +16,7 @@ unexport HADOOP_CONF_DIR PYSPARK_DRIVER_PYTHON PYSPARK_PYTHON PYSPARK_SUBMIT_ARG
 
 .DEFAULT_GOAL := test
 .NOTPARALLEL:
-.PHONY: demo test slow minima lint bench bench-quick bench-billion bench-kernels clean
+.PHONY: demo test slow minima lint bench bench-quick bench-billion bench-streams bench-kernels clean
 
 demo: $(VENV)/has-spark
 	@$(BIN)/framefold demo
@@ -76,6 +76,10 @@ bench-quick: $(VENV)/has-test
 # A billion events in 125 files, of 8.5 GB, made the first time and kept in .benchmarks; the report keeps its section.
 bench-billion: $(VENV)/has-bench
 	@$(BIN)/python -m benchmarks.run --cases billion --minutes 25
+
+# Micro-batches of streams; the report keeps its section.
+bench-streams: $(VENV)/has-bench
+	@$(BIN)/python -m benchmarks.run --cases streams
 
 bench-kernels: $(VENV)/has-test
 	@$(BIN)/pytest benchmarks
