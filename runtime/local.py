@@ -107,7 +107,7 @@ def partials_of(source: Source, plan: Plan) -> tuple[list[Partials], int, int]:
         events += count
         nulls += without
         for each in found:
-            together = add_aligned(plan, partials[-1], each)
+            together = add_aligned(plan, partials[-1], each) if len(partials[-1]) == len(each) else None
             partials = [*partials, each] if together is None else [*partials[:-1], together]
         # As many new ones as there are merged ones: each is merged a few times only.
         if sum(map(len, partials[1:])) > max(PENDING_PARTIALS, len(partials[0])):
