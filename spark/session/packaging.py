@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import hashlib
 import importlib.util
+import io
 import marshal
 import os
 import shutil
@@ -14,12 +15,13 @@ import tempfile
 import threading
 import weakref
 import zipfile
+from collections import ChainMap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
 from importlib.resources import files
 from importlib.resources.abc import Traversable
-from types import ModuleType
+from types import CodeType, ModuleType
 from typing import Any
 
 import cloudpickle
@@ -110,12 +112,27 @@ def pack(job: object) -> bytes:
     OperationError
         If an operation holds something that cannot be pickled.
     """
+    payload = io.BytesIO()
     with _registering, _by_value():
         try:
-            payload: bytes = cloudpickle.dumps(job)
+            _Pickler(payload).dump(job)
         except Exception as error:
             raise OperationError(f"the query cannot be sent to the executors, it does not pickle: {error}") from error
-    return payload
+    return payload.getvalue()
+
+
+def _code_with_filename(code: CodeType) -> tuple[Callable[..., CodeType], tuple[object, ...]]:
+    return _code_of, (*cloudpickle.Pickler.dispatch_table[CodeType](code), code.co_filename)
+
+
+def _code_of(make: Callable[..., CodeType], arguments: tuple[object, ...], filename: str) -> CodeType:
+    return make(*arguments).replace(co_filename=filename)
+
+
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+    """cloudpickle's, with the file of each function: without it (3.1.3 leaves it out) tracebacks lose their lines."""
+
+    dispatch_table = ChainMap({CodeType: _code_with_filename}, cloudpickle.Pickler.dispatch_table)
 
 
 def unpack(payload: bytes) -> Any:
