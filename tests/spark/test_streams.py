@@ -24,7 +24,6 @@ from framefold.spark.streams.engine import PROVIDER, ROCKSDB
 from framefold.spark.streams.labels import labels, murmur3
 
 from ..operations import Ledger
-from ..test_docs import BLOCK, DOCS, run
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -302,13 +301,6 @@ def test_explain_says_where_it_runs(spark: SparkSession, tmp_path: Path) -> None
     assert "in 3 shards, whose partials Spark's state store keeps" in text
     text = str(Source(spark, tmp_path / "held").query(ff.last_rows(3)).explain(n=ff.Count()))
     assert "events are held back until the watermark has passed" in text
-
-
-def test_the_page_of_streams(spark: SparkSession) -> None:
-    namespace: dict[str, Any] = {"__name__": "__main__"}
-    blocks = [block for _, block in BLOCK.findall((DOCS / "streams.md").read_text())]
-    assert [run(block, namespace) for block in blocks] == [block.count("# ->") for block in blocks]
-    assert len(blocks) == 2
 
 
 def test_labels_are_dealt_as_spark_does(spark: SparkSession) -> None:

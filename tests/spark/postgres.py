@@ -1,0 +1,59 @@
+"""A PostgreSQL server of a test's own: Debian's, on a socket in a folder that goes away with it."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+OLDEST = 15
+"""The first release with ``NULLS NOT DISTINCT``."""
+
+
+def programs() -> Path:
+    """The folder of initdb and postgres; without one the test is skipped, and fails where `CI` is set."""
+    found = {int(path.parts[-3]): path.parent for path in Path("/usr/lib/postgresql").glob("[0-9]*/bin/initdb")}
+    if not found or max(found) < OLDEST:
+        reason = f"there is no PostgreSQL from {OLDEST} on: apt-get install postgresql"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+    return found[max(found)]
+
+
+@contextmanager
+def server() -> Iterator[dict[str, str]]:
+    """What libpq's environment says of a running server, empty and without a password."""
+    folder, bin = Path(tempfile.mkdtemp(prefix="pg-")), programs()
+    other: dict[str, Any] = {}
+    if os.geteuid() == 0:  # which the server refuses to run as
+        user = pwd.getpwnam("postgres")
+        os.chown(folder, user.pw_uid, user.pw_gid)
+        other = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+    data = str(folder / "data")
+    process = None
+    try:
+        made = [str(bin / "initdb"), "-D", data, "-U", "tests", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]
+        subprocess.run(made, cwd=folder, check=True, stdout=subprocess.DEVNULL, **other)
+        command = [str(bin / "postgres"), "-D", data, "-k", str(folder), "-c", "listen_addresses=", "-c", "fsync=off"]
+        with (folder / "log").open("ab") as log:
+            process = subprocess.Popen(command, cwd=folder, stdout=log, stderr=log, **other)
+        ready = [str(bin / "pg_isready"), "-q", "-h", str(folder)]
+        end = time.monotonic() + 60
+        while subprocess.run(ready, check=False).returncode:
+            if process.poll() is not None or time.monotonic() > end:
+                pytest.fail(f"PostgreSQL did not start: {(folder / 'log').read_text()}")
+            time.sleep(0.05)
+        yield {"PGHOST": str(folder), "PGUSER": "tests", "PGDATABASE": "postgres"}
+    finally:
+        if process is not None:
+            process.terminate()
+            process.wait()
+        shutil.rmtree(folder, ignore_errors=True)

@@ -1,0 +1,47 @@
+"""The page of streams does what it says, with a PostgreSQL where there is one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark")
+pytest.importorskip("google.protobuf")
+
+from framefold.spark.streams.engine import PROVIDER
+
+from ..test_docs import BLOCK, DOCS, run
+from .postgres import server
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+BLOCKS = BLOCK.findall((DOCS / "streams.md").read_text())
+
+
+@pytest.fixture(scope="module")
+def namespace(spark: SparkSession) -> Iterator[dict[str, Any]]:
+    """What the blocks that need nothing else leave behind."""
+    named: dict[str, Any] = {"__name__": "__main__"}
+    blocks = [block for needed, block in BLOCKS if not needed]
+    assert [run(block, named) for block in blocks] == [block.count("# ->") for block in blocks]
+    yield named
+    spark.conf.unset(PROVIDER)
+
+
+def test_every_block_is_run_by_a_test(namespace: dict[str, Any]) -> None:
+    assert [needed for needed, _ in BLOCKS] == ["", "", "psycopg"]
+    assert {"result", "query"} <= set(namespace)
+
+
+def test_upsert_into_postgresql(namespace: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Twice from the beginning, as after a micro-batch that was cut off behind its transaction: the same rows."""
+    pytest.importorskip("psycopg")
+    (block,) = (block for needed, block in BLOCKS if needed == "psycopg")
+    with server() as environment:
+        for name, value in environment.items():
+            monkeypatch.setenv(name, value)
+        assert run(block, namespace) == 1
+        assert run(block.replace('"upserted"', '"upserted again"'), namespace) == 1
