@@ -9,10 +9,13 @@ from typing import Any, Protocol, cast
 import pyarrow as pa
 
 from .aggregators.errors import QueryError
+from .aggregators.numeric import native
 from .reading import SparkFiles
 from .runtime.explain import Explanation
 from .runtime.local import LocalEngine
 from .runtime.plan.plan import Plan
+from .runtime.reporting import warn_of_numpy
+from .runtime.sliding import native as native_sliding
 from .runtime.sources.arrow import Source
 from .runtime.sources.co_inputs import Roles, Together
 from .runtime.sources.file_source import FileSource
@@ -41,6 +44,8 @@ class Engine(Protocol):
 
 def engine_for(data: Any) -> Engine:
     """The engine for some data: Spark for its DataFrames, else the local one."""
+    if native.loops is None or native_sliding.loops is None:
+        warn_of_numpy()
     pyspark = sys.modules.get("pyspark.sql")  # a DataFrame cannot come from a module that was never imported
     if pyspark is not None and isinstance(data, pyspark.DataFrame):
         if data.isStreaming:

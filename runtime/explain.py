@@ -51,11 +51,17 @@ def explain(plan: Plan, engine: str, stages: Sequence[tuple[str, str]]) -> Expla
         ("frames", plan.axis.describe_frames()),
         *(("windows", each.describe()) for each in plan.axis.windows),
     ]
+    return Explanation(f"framefold on {engine}", (*rows, *ways(plan), *stages))
+
+
+def ways(plan: Plan) -> list[tuple[str, str]]:
+    """Pairs of an output and how it slides, and why."""
+    found = []
     for name, bound in plan.outputs.items():
-        ways = dict.fromkeys(way_in_words(plan, name, number) for number in plan.over[name])
+        words = dict.fromkeys(way_in_words(plan, name, number) for number in plan.over[name])
         order = "" if bound.commutative else "; order-sensitive, so merged in time order"
-        rows.append((f"{name} = {bound.spec!r}", f"{bound.result}; {'; '.join(ways)}{order}"))
-    return Explanation(f"framefold on {engine}", (*rows, *stages))
+        found.append((f"{name} = {bound.spec!r}", f"{bound.result}; {'; '.join(words)}{order}"))
+    return found
 
 
 def way_in_words(plan: Plan, output: str, number: int) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -24,6 +25,7 @@ from .partials.merge import Partials, empty_key_partials, merge
 from .plan.bind import type_of
 from .plan.plan import Plan, is_library_code
 from .plan.window_inputs import RANK
+from .reporting import LOGGER, report_partials, report_way
 from .results.finish import CHUNK_WINDOWS, chunks, results_of
 from .sources.arrow import BATCH_ROWS, PORTION_ROWS, Reader, Readers, Source, in_portions
 
@@ -81,15 +83,23 @@ def run(source: Source, plan: Plan) -> pa.Table:
     NullTimeError
         If events have no time, with their number, unless the plan drops those (a DroppedEventsWarning then has it).
     """
+    told = LOGGER.isEnabledFor(logging.INFO)
+    if told:
+        report_way(plan, "the local engine", STAGES)
     partials, nulls, events = partials_of(source, plan)
     if nulls:
         warnings.warn(
             f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning, 2
         )
     merged = merge(plan, [empty_key_partials(plan), *partials])
+    if told:
+        report_partials(merged, "the local engine", events)
     threads = pa.cpu_count() if only_library_code(plan) else 1
     parts = chunks(plan, merged, CHUNK_WINDOWS)
-    return pa.concat_tables(in_order(lambda number, chunk: results_of(plan, chunk), parts, threads))
+    found = pa.concat_tables(in_order(lambda number, chunk: results_of(plan, chunk), parts, threads))
+    if told:
+        LOGGER.info("the local engine gives %s windows", f"{len(found):,}")
+    return found
 
 
 def partials_of(source: Source, plan: Plan) -> tuple[list[Partials], int, int]:

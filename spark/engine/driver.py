@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import logging
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,6 +15,7 @@ from pyspark.sql import types as t
 from ...aggregators.errors import EngineError
 from ...runtime.columns.malloc import raise_mmap_threshold
 from ...runtime.partials.merge import Partials, empty_key_partials, merge
+from ...runtime.reporting import LOGGER, report_partials, report_way
 from ...runtime.results.finish import result_bytes, results
 from ..convert.partials_codec import to_ipc
 from ..convert.types import arrow_schema, cast_to
@@ -21,6 +23,7 @@ from ..session.conf_overrides import batches_to_dataframe, to_dataframe
 from ..session.packaging import stage
 from . import tasks
 from .decision import Decision
+from .explain import stages
 from .source import PartialRows, PartialsSource
 
 AUTO_RESULT_BYTES = 256 << 20
@@ -46,10 +49,16 @@ def run(spark: SparkSession, source: PartialsSource, job: tasks.Job, decision: D
         If results are too large for ``combine="driver"``.
     """
     result = None
+    if LOGGER.isEnabledFor(logging.INFO):
+        report_way(job.plan, "Spark", stages(job.plan, decision))
     try:
         if decision.combine != "executors":
             partials = source.collect(None if decision.combine == "driver" else decision.limit)
-            if partials is not None and (done := on_driver(spark, job, decision, partials)) is not None:
+            if partials is None:
+                LOGGER.warning(
+                    "executors merge and slide, not the driver: max_driver_partials=%d is not enough", decision.limit
+                )
+            elif (done := on_driver(spark, job, decision, partials)) is not None:
                 return done
         result = on_executors(spark, job, source.distribute())
         return result
@@ -62,9 +71,11 @@ def on_driver(spark: SparkSession, job: tasks.Job, decision: Decision, partials:
     raise_mmap_threshold()
     plan = job.plan
     merged = merge(plan, [empty_key_partials(plan), partials])
+    if LOGGER.isEnabledFor(logging.INFO):
+        report_partials(merged, "the driver")
     limit = DRIVER_RESULT_BYTES if decision.combine == "driver" else AUTO_RESULT_BYTES
-    size, tables = 0, []
-    if decision.combine == "driver" or result_bytes(plan, merged) <= limit:
+    size, tables, expected = 0, [], result_bytes(plan, merged)
+    if decision.combine == "driver" or expected <= limit:
         for table in results(plan, merged):
             tables.append(table)
             size += table.nbytes
@@ -73,14 +84,21 @@ def on_driver(spark: SparkSession, job: tasks.Job, decision: Decision, partials:
         else:
             done = to_dataframe(spark, cast_to(pa.concat_tables(tables), arrow_schema(job.schema)), job.schema)
             COMPUTED[done] = sum(map(len, tables))
+            LOGGER.info("the driver gives %d windows", COMPUTED[done])
             return done
     if decision.combine == "driver":
         raise EngineError(
             f"the results take more than the {limit >> 20:,} MiB that combine='driver' makes on the driver; expected "
             "combine='executors' or 'auto' for as many"
         )
-    if decision.sort == "rows" or merged.table.nbytes > SENT_PARTIALS_BYTES:
+    sent, why = (
+        merged.table.nbytes,
+        f"results take about {max(expected, size) / 2**20:,.0f} MiB, more than {limit >> 20}",
+    )
+    if decision.sort == "rows" or sent > SENT_PARTIALS_BYTES:
+        LOGGER.warning("executors merge and slide, not the driver: %s", why)
         return None
+    LOGGER.warning("executors slide what the driver has merged: %s", why)
     blobs = pa.table({"ipc": pa.array(blobs_of(merged), pa.binary())})
     rows = batches_to_dataframe(spark, blobs, t.StructType([t.StructField("ipc", t.BinaryType())]), 1)
     return on_executors(spark, job, PartialRows(rows, tasks.slide_blobs, None))

@@ -11,7 +11,9 @@ from pyspark.sql import DataFrame
 
 from ...runtime.local import partials_of
 from ...runtime.partials.merge import Partials, merge
+from ...runtime.reporting import LOGGER
 from ...runtime.sources.arrow import Source
+from ...runtime.sources.files import one_line
 from ..convert.names import under_plain_names
 from ..convert.types import cast_to
 from ..input.scan_bounds import most_rows
@@ -35,8 +37,9 @@ class FewEventsSource:
         if most is not None and most <= FEW_EVENTS:
             try:
                 return self._collect()
-            except PySparkException:  # more bytes than Spark lets the driver have, or what the other source says better
-                pass
+            except PySparkException as error:
+                # More bytes than Spark lets the driver have, or what the other source says better.
+                LOGGER.warning("the driver does not get the events as they are: %s", one_line(error))
         return self.otherwise.collect(limit)
 
     def distribute(self) -> PartialRows:

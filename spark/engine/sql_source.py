@@ -11,6 +11,8 @@ from pyspark.sql import functions as f
 
 from ...runtime.accumulate.sql_accumulate import FRAME, TICKS, SqlAccumulate, TooManyRows, quoted
 from ...runtime.partials.merge import Partials
+from ...runtime.reporting import LOGGER
+from ...runtime.sources.files import one_line
 from ..convert.names import type_in
 from ..convert.types import ticks_sql
 from ..session.conf_overrides import FASTER_GROUPING, conf_overrides
@@ -69,7 +71,9 @@ class SqlSource:
         plan = self.job.plan
         try:
             return self._collect(SqlAccumulate(plan, small_counts=True), limit)
-        except (ArithmeticException, TooManyRows):  # of the user's own, or more rows than these integers have room for
+        except (ArithmeticException, TooManyRows) as error:
+            # Of the user's own, or more rows than these integers have room for.
+            LOGGER.warning("Spark groups the events once more, with larger integers: %s", one_line(error))
             return self._collect(SqlAccumulate(plan), limit)
 
     def distribute(self) -> PartialRows:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Sequence
 from functools import cached_property
 
@@ -11,6 +12,7 @@ from pyspark.sql import types as t
 
 from ...runtime.explain import Explanation, explain
 from ...runtime.plan.plan import Plan
+from ...runtime.reporting import LOGGER
 from ..convert.names import check_result, spelt, under_plain_names
 from ..convert.types import input_schema, output_schema
 from ..engine import driver
@@ -50,8 +52,13 @@ class FileEngine(DataFrameEngine):
 
     def run(self, plan: Plan, options: Options) -> DataFrame:
         decision, scan = self._decide(plan, options), self.scan
-        if decision.read is not None and decision.read.by == "spark":
+        read = decision.read
+        if read is not None and read.by == "spark":
+            asked = options.read == "spark" or options.accumulate == "spark"
+            LOGGER.log(logging.INFO if asked else logging.WARNING, "Spark reads the files, not tasks: %s", read.why)
             return run(dataframe(scan, plan.columns), plan, decision)
+        if LOGGER.isEnabledFor(logging.INFO):
+            LOGGER.info("the events are read %s", self._read(plan, decision))
         keys = [scan.kinds[name] for name in plan.by]
         job = Job(plan, output_schema(plan.result_schema, [kind for kind in keys if kind is not None]))
         with reraise(scan.spark, lambda: dataframe(scan, plan.columns), plan):

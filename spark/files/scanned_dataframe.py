@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from functools import cached_property
 
 from pyspark.sql import DataFrame
@@ -10,6 +9,7 @@ from pyspark.sql import DataFrame
 from ...aggregators.errors import QueryError
 from ...runtime.explain import Explanation
 from ...runtime.plan.plan import Plan
+from ...runtime.reporting import LOGGER
 from ...runtime.sources.files import files_of
 from ..engine.decision import reader
 from ..engine.engine import DataFrameEngine
@@ -17,8 +17,6 @@ from ..options import Options
 from .file_engine import FileEngine
 from .from_dataframe import paths_of
 from .scan import Scan
-
-LOGGER = logging.getLogger("framefold")
 
 
 class ScannedDataFrameEngine(DataFrameEngine):
@@ -41,7 +39,7 @@ class ScannedDataFrameEngine(DataFrameEngine):
         if why is None and isinstance(scan, Scan):
             LOGGER.info("tasks read the %d files that the DataFrame is made of", len(scan.listed))
             return FileEngine(scan)
-        LOGGER.debug("Spark reads the DataFrame: %s", why)
+        LOGGER.info("Spark reads the DataFrame: %s", why)
         return None
 
     @cached_property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 from typing import Any
 
 import pyspark
@@ -14,6 +15,7 @@ from ...aggregators.states.objects import Objects
 from ...runtime.columns.ticks import Duration
 from ...runtime.explain import Explanation, explain
 from ...runtime.plan.plan import Plan
+from ...runtime.reporting import LOGGER, report_way
 from ...runtime.streams.key_life import emits_empty
 from ...runtime.streams.scope import counted, holds, why_not
 from ...runtime.windows.sliding import above_zero
@@ -46,6 +48,8 @@ class StreamEngine(DataFrameEngine):
             If the session's state store is not RocksDB, protobuf is not installed, or PySpark is older than 4.1.
         """
         df = self._checked(plan, options)
+        if LOGGER.isEnabledFor(logging.INFO):
+            report_way(plan, "Spark, a stream", self._stages(plan, options))
         job = Job(counted(plan), output_schema(plan.result_schema, [type_in(df, name) for name in plan.by]))
         pack = pack_events if holds(plan) else pack_partials
         packets = stage(under_plain_names(df, plan.columns), pack, job, self._labels(options), schema=PACKETS)
@@ -65,6 +69,9 @@ class StreamEngine(DataFrameEngine):
 
     def explain(self, plan: Plan, options: Options) -> Explanation:
         self._checked(plan, options)
+        return explain(plan, "Spark, a stream", self._stages(plan, options))
+
+    def _stages(self, plan: Plan, options: Options) -> list[tuple[str, str]]:
         shards = f"in {len(self._labels(options))} shards"
         kept = "whose partials Spark's state store keeps until no window needs them"
         stages = [
@@ -77,7 +84,7 @@ class StreamEngine(DataFrameEngine):
                 ("accumulate, merge", f"in each shard, in the order of the events, {kept}"),
             ]
         slid = ("slide, finish", "in each shard, all its keys at once, when the watermark closes windows")
-        return explain(plan, "Spark, a stream", [*stages, slid])
+        return [*stages, slid]
 
     def where(self, condition: Any) -> StreamEngine:
         return StreamEngine(super().where(condition).df)

@@ -138,9 +138,9 @@ def test_what_spark_has_to_do_is_not_looked_at(
     df = folder(spark, tmp_path)
     with caplog.at_level(logging.DEBUG, "framefold"):
         ff.events(df, time="t", by="k").window(ff.last_rows(3)).aggregate(n=ff.Count()).collect()
-    assert caplog.messages == [
+    assert caplog.messages[0] == (
         "Spark reads the DataFrame: the windows are counted in rows, and so need all events in their order"
-    ]
+    )
 
 
 def test_a_file_that_is_gone_is_an_error(spark: SparkSession, tmp_path: Path) -> None:
