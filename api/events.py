@@ -131,7 +131,7 @@ class Events:
         return self.window().explain(**outputs)
 
     def options(self, **choices: Any) -> Events:
-        """The events with choices of how to run, which never change a result.
+        """The events with choices of how to run, which never change what a closed window has in it.
 
         Parameters
         ----------
@@ -159,6 +159,11 @@ class Events:
         ahead
             Of a stream with ``watermark``: how far beyond the cluster's clock times may be, such as ``"1 hour"``.
             Events of later times are dropped, and counted, before they can close the windows of all others.
+        early
+            Of a stream: how often open windows are given, too, such as ``"1 minute"``, marked as ``provisional``.
+        late, allowed_lateness
+            Of a stream: ``late="update", allowed_lateness="1 hour"`` lets late events into windows that closed at most
+            an hour ago, by the watermark, and gives these again, marked as ``revision``. ``late="drop"`` drops them.
         """
         known = [field.name for field in fields(Options)]
         for name in choices:

@@ -10,6 +10,7 @@ from ..runtime.columns.ticks import Duration
 WAYS = ("auto", "driver", "executors")
 ACCUMULATORS = ("auto", "spark", "python")
 READERS = ("auto", "spark")
+LATE = ("drop", "update")
 
 
 @dataclass(frozen=True)
@@ -46,12 +47,20 @@ class Options:
     forget
         Of a stream: how long after its last event a key is kept that later windows depend on, such as ``"1 day"``, and
         is given windows without an event (``empty="emit"``). None: for ever.
-
     watermark
         Of a stream that has none on its time: how long late events are waited for, as ``withWatermark`` takes it.
     ahead
         Of a stream with ``watermark``: how far beyond the clock of the cluster times may be, such as ``"1 hour"``.
         Events of later times are dropped, and counted, before they can close the windows of all others.
+    early
+        Of a stream: how often windows that are still open are given, too, with what they have by then, such as
+        ``"1 minute"`` by the clock. The result then has a column ``provisional``, and is for the output mode update.
+    late
+        Of a stream: ``"drop"`` for events whose windows have all closed, or ``"update"``: they enter closed windows
+        for ``allowed_lateness`` more, and these are given again. The result then has a column ``revision``, and is for
+        the output mode update.
+    allowed_lateness
+        Of a stream with ``late="update"``: how long after it has closed a window takes late events, by the watermark.
 
     Raises
     ------
@@ -73,9 +82,12 @@ class Options:
     forget: Duration | None = None
     watermark: str | None = None
     ahead: Duration | None = None
+    early: Duration | None = None
+    late: str = "drop"
+    allowed_lateness: Duration | None = None
 
     def __post_init__(self) -> None:
-        for name, known in (("combine", WAYS), ("accumulate", ACCUMULATORS), ("read", READERS)):
+        for name, known in (("combine", WAYS), ("accumulate", ACCUMULATORS), ("read", READERS), ("late", LATE)):
             if getattr(self, name) not in known:
                 ways = ", ".join(repr(way) for way in known)
                 raise QueryError(f"{name} is {getattr(self, name)!r}, expected one of {ways}")
@@ -86,6 +98,11 @@ class Options:
             raise QueryError(
                 f"ahead is {self.ahead!r}, but the watermark is not framefold's, and has seen such times; expected "
                 "watermark='10 minutes', or how long late events are waited for, and a stream without withWatermark"
+            )
+        if (self.late == "update") is not (self.allowed_lateness is not None):
+            raise QueryError(
+                f"late is {self.late!r} and allowed_lateness {self.allowed_lateness!r}; expected late='update' with "
+                "allowed_lateness='10 minutes', or how long closed windows take late events, or neither"
             )
         shards = self.shards
         if shards is not None and (isinstance(shards, bool) or not isinstance(shards, int) or shards < 1):

@@ -58,6 +58,11 @@ class HeldEvents:
             self.due = first if self.due is None else min(self.due, first)
         return int(np.count_nonzero(~early))
 
+    def all(self) -> pa.Table | None:
+        """The events that are held, as they came; None where there are none."""
+        found = [events for block in sorted(self.store.blocks()) if (events := self.store.get(block)) is not None]
+        return pa.concat_tables(found) if found else None
+
     def released(self, watermark: int) -> pa.Table | None:
         """The events that a watermark has passed, as they came, which are no longer held; None where there are none."""
         found, waiting = [], []

@@ -83,3 +83,17 @@ def why_not(plan: Plan) -> str | None:
         if getattr(each, "empty", "skip") == "emit" and not isinstance(each, Anchored):
             return "there are several kinds of windows in one pass, and empty='emit' asks for those without an event"
     return None
+
+
+def why_no_revisions(plan: Plan) -> str | None:
+    """Why closed windows cannot take late events and be given again, in words; None where they can."""
+    windows = plan.axis.windows
+    if len(windows) > 1 or not isinstance(windows[0], (TickSteps, Cycles)):
+        return f"a late event can change which windows there are of {windows[0].named}, not only what is in them"
+    if holds(plan):
+        return "the answer depends on the order of events, which are held back until the watermark has passed them"
+    if plan.until is not None:
+        return "events have an end"
+    if windows[0].empty == "emit":
+        return "windows without an event are asked for"
+    return None

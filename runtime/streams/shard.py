@@ -9,55 +9,25 @@ import numpy as np
 import pyarrow as pa
 
 from ..accumulate.accumulate import accumulate
-from ..frames.window_ranges import Mask, PartialsView
+from ..frames.window_ranges import Mask
 from ..partials.merge import Partials, merge, window_inputs_of
 from ..plan.plan import BATCH_RANK, FRAME, Plan
 from ..results.finish import results, views_of
-from ..windows import Coverage, Ints, Ranges, Windows
+from ..windows import Ints
 from ..windows.cumulating import Cycles
 from ..windows.session import Sessions
 from ..windows.sliding import TickSteps
-from .closing import closing_ticks
+from .closing import NEVER
 from .held_events import HeldEvents, in_order
-from .key_life import emits_empty, first_forgotten, forgotten, known, living_on
+from .key_life import first_forgotten, forgotten, living_on
 from .late_events import among
 from .retention import first_closing, first_of_keys, needed, settled
 from .scope import in_sequence
 from .store import Store
+from .wanted import FIRST, ChangedWithin, ClosingWithin
 
 BLOCK = 16
 """The frames whose partials are stored together: what a batch touches is read and written in blocks."""
-
-FIRST = -(1 << 62)
-"""A watermark before any event."""
-
-
-@dataclass(frozen=True)
-class Closing:
-    """The windows that a watermark closes and the one before did not; see ``results.finish.Wanted``."""
-
-    plan: Plan
-    before: int
-    watermark: int
-    forget: int | None
-
-    def numbers(self, windows: Windows) -> tuple[int, int] | None:
-        if self.plan.until is not None or windows.emit != "every" or not isinstance(windows, (TickSteps, Cycles)):
-            return None
-        first = FIRST if self.before == FIRST else windows.closed_by(self.before) + 1
-        return first, windows.closed_by(self.watermark)
-
-    def among(self, windows: Windows, found: Ranges | Coverage, view: PartialsView) -> Ints | None:
-        if not len(view.frames):
-            return np.empty(0, np.int64)
-        if emits_empty(self.plan):
-            assert isinstance(found, Ranges)
-            assert self.forget is not None
-            return np.flatnonzero(known(found, view, self.forget))
-        if self.numbers(windows) is not None:
-            return None
-        ticks = closing_ticks(windows, found, view)
-        return np.flatnonzero((ticks > self.before) & (ticks <= self.watermark))
 
 
 @dataclass
@@ -81,6 +51,10 @@ class Shard:
         A tick at which no window has closed that is still open, as late as is known; None where nothing is held.
     released
         How often events were released, by which the order of their batches is known.
+    lateness
+        How long after they have closed windows take late events, in ticks: :meth:`revised` gives them again.
+    gone
+        The tick up to which windows take no more events, ``lateness`` before the watermark; it never goes back.
     """
 
     plan: Plan
@@ -90,6 +64,8 @@ class Shard:
     watermark: int = FIRST
     due: int | None = None
     released: int = 0
+    lateness: int = 0
+    gone: int = FIRST
 
     def advance(self, watermark: int, *, silent: bool = False) -> Iterator[pa.Table]:
         """The results of the windows that a watermark closes, unless ``silent``; what only they needed is forgotten.
@@ -99,6 +75,7 @@ class Shard:
         if watermark <= self.watermark:
             return
         before, self.watermark = self.watermark, watermark
+        self.gone = max(self.gone, watermark - self.lateness)
         if self.due is None or watermark < self.due:
             return
         stored = self._merged(self.store.blocks())
@@ -107,11 +84,31 @@ class Shard:
             stored, released = self._with_events(stored, events)
         if not silent:
             lives = living_on(self.plan, stored, watermark, self.forget)
-            yield from results(self.plan, lives, wanted=Closing(self.plan, before, watermark, self.forget))
+            yield from results(self.plan, lives, wanted=ClosingWithin(self.plan, before, watermark, self.forget))
         left, changed = self._left(stored)
         self._write(left, changed | released)
         self.due = None if self.held is None else self.held.due
         self._wake_for(left)
+
+    def early(self) -> Iterator[pa.Table]:
+        """The results that open windows have by now."""
+        stored = self._merged(self.store.blocks())
+        if self.held is not None and (events := self.held.all()) is not None:
+            stored = merge(self.plan, [replace(stored, starts=None), self._partials_of(events, stored)])
+        yield from results(self.plan, stored, wanted=ClosingWithin(self.plan, self.watermark, NEVER, self.forget))
+
+    def revised(self, new: Partials) -> Iterator[pa.Table]:
+        """The results of closed windows that partials have changed which were added, as these windows are by now."""
+        if not self.lateness or self.gone == self.watermark:
+            return
+        new = merge(self.plan, new)
+        (windows,) = self.plan.axis.windows
+        assert isinstance(windows, (TickSteps, Cycles))
+        first = windows.window_ids(views_of(self.plan, new)[0]).first
+        if not (first <= windows.closed_by(self.watermark)).any():
+            return
+        stored = self._merged(self.store.blocks())
+        yield from results(self.plan, stored, wanted=ChangedWithin(self.plan, self.gone, self.watermark, changed=new))
 
     def add(self, partials: Partials) -> Partials:
         """Keep the partials of new events, but for those whose windows are all closed: these are returned."""
@@ -148,17 +145,21 @@ class Shard:
     def _with_events(self, stored: Partials, events: pa.Table) -> tuple[Partials, set[int]]:
         """Stored partials, and after them those of events that were held back; the blocks that the latter are in."""
         self.released += 1
-        found = accumulate(self.plan, in_order(self.plan, events, stored), self.released)
+        found = self._partials_of(events, stored)
         return merge(self.plan, [replace(stored, starts=None), found]), self._blocks_of(found)
 
+    def _partials_of(self, events: pa.Table, stored: Partials) -> Partials:
+        """The partials of events that were held back, to come after stored ones."""
+        return accumulate(self.plan, in_order(self.plan, events, stored), max(self.released, 1))
+
     def _open(self, merged: Partials) -> Mask:
-        """Which partials are in a window that the watermark has not closed."""
-        return needed(self.plan, views_of(self.plan, merged), self.watermark, opened=True)
+        """Which partials are in a window that still takes events."""
+        return needed(self.plan, views_of(self.plan, merged), self.gone, opened=True)
 
     def _left(self, stored: Partials) -> tuple[Partials, set[int]]:
         """What is left of partials once the windows that the watermark closes are given; the blocks that change."""
         views = views_of(self.plan, stored)
-        kept = needed(self.plan, views, self.watermark)
+        kept = needed(self.plan, views, self.gone)
         if in_sequence(self.plan) and len(kept):
             kept = np.arange(len(kept)) >= first_of_keys(kept, views[0])[views[0].key]
         kept &= ~forgotten(self.plan, views, self.watermark, self.forget)
@@ -173,6 +174,8 @@ class Shard:
         """Be due where the first window of some partials closes."""
         views = views_of(self.plan, merged)
         closing = first_closing(self.plan, views, self.watermark)
+        if self.lateness and (going := first_closing(self.plan, views, self.gone)) is not None:
+            self.due = earliest(self.due, going + self.lateness)
         self.due = earliest(self.due, closing, first_forgotten(views[0], self.watermark, self.forget))
 
     def _where(self, merged: Partials, kept: Mask) -> Partials:

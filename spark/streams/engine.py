@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+from dataclasses import replace
 from typing import Any
 
 import pyspark
 from pyspark.sql import DataFrame, GroupedData
 from pyspark.sql import functions as f
+from pyspark.sql import types as t
 
 from ...aggregators.errors import EngineError, QueryError
 from ...aggregators.states.objects import Objects
@@ -17,7 +19,7 @@ from ...runtime.explain import Explanation, explain
 from ...runtime.plan.plan import Plan
 from ...runtime.reporting import LOGGER, report_way
 from ...runtime.streams.key_life import emits_empty
-from ...runtime.streams.scope import counted, holds, why_not
+from ...runtime.streams.scope import counted, holds, why_no_revisions, why_not
 from ...runtime.windows.sliding import above_zero
 from ..convert.names import check_result, column, spelt, type_in, under_plain_names
 from ..convert.types import output_schema
@@ -27,7 +29,7 @@ from ..options import Options
 from ..session.packaging import stage
 from .labels import labels
 from .packets import PACKETS, RESULTS, pack_events, pack_partials, pack_whole, unpack, unpack_events
-from .slider import Shards, slider
+from .slider import PROVISIONAL, REVISION, Shards, slider
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -38,7 +40,7 @@ class StreamEngine(DataFrameEngine):
     """Queries over a streaming DataFrame, classic or Connect."""
 
     def run(self, plan: Plan, options: Options) -> DataFrame:
-        """The results of windows as a watermark closes them, in append mode: each once.
+        """The results of windows as a watermark closes them, each once; before and after that where options say so.
 
         Raises
         ------
@@ -50,11 +52,14 @@ class StreamEngine(DataFrameEngine):
         df = self._checked(plan, options)
         if LOGGER.isEnabledFor(logging.INFO):
             report_way(plan, "Spark, a stream", self._stages(plan, options))
-        job = Job(counted(plan), output_schema(plan.result_schema, [type_in(df, name) for name in plan.by]))
+        found = output_schema(plan.result_schema, [type_in(df, name) for name in plan.by])
+        schema = t.StructType([*found, *(t.StructField(name, t.BooleanType()) for name in marks(options))])
+        job = Job(counted(plan), schema)
+        shards = self._shards(df, job, options)
         pack = pack_events if holds(plan) else pack_partials
         packets = stage(under_plain_names(df, plan.columns), pack, job, self._labels(options), schema=PACKETS)
-        shards = Shards(job, fingerprint(plan), width_of(df, plan), ticks_of(plan, options.forget))
-        slid = packets.groupBy("shard").transformWithState(slider(shards), RESULTS, "Append", "EventTime")
+        mode = "Update" if marks(options) else "Append"
+        slid = packets.groupBy("shard").transformWithState(slider(shards), RESULTS, mode, "EventTime")
         seen = slid.observe("framefold", f.coalesce(f.sum("late"), f.lit(0)).alias("late_events"))
         return stage(seen, unpack, job, schema=job.schema)
 
@@ -63,7 +68,7 @@ class StreamEngine(DataFrameEngine):
         df, job = self._checked(plan, options), Job(counted(plan), self.df.schema)
         rows = under_plain_names(df, [*plan.columns, *df.columns])
         packets = stage(rows, pack_whole, job, self._labels(options), schema=PACKETS)
-        shards = Shards(job, fingerprint(plan), width_of(df, plan), ticks_of(plan, options.forget), late=True)
+        shards = replace(self._shards(df, job, options), late=True)
         found = packets.groupBy("shard").transformWithState(slider(shards), RESULTS, "Append", "EventTime")
         return stage(found, unpack_events, df.schema, schema=df.schema)
 
@@ -89,6 +94,18 @@ class StreamEngine(DataFrameEngine):
     def where(self, condition: Any) -> StreamEngine:
         return StreamEngine(super().where(condition).df)
 
+    def _shards(self, df: DataFrame, job: Job, options: Options) -> Shards:
+        plan = job.plan
+        early = ticks_of(plan, options.early, "early")
+        return Shards(
+            job,
+            fingerprint(plan),
+            width_of(df, plan),
+            ticks_of(plan, options.forget, "forget"),
+            early=None if early is None else max(early // 1000, 1),
+            lateness=ticks_of(plan, options.allowed_lateness, "allowed_lateness") or 0,
+        )
+
     def _labels(self, options: Options) -> tuple[int, ...]:
         partitions = int(self.df.sparkSession.conf.get("spark.sql.shuffle.partitions", "200") or 200)
         return labels(options.shards or partitions, partitions)
@@ -104,7 +121,16 @@ class StreamEngine(DataFrameEngine):
                 "empty='emit' on a stream gives a key windows until it is forgotten; expected "
                 ".options(forget='1 day'), or how long it may be without an event"
             )
-        ticks_of(plan, options.forget)
+        for name in ("forget", "early", "allowed_lateness"):
+            ticks_of(plan, getattr(options, name), name)
+        for name in marks(options):
+            if name in (known := plan.result_schema.names):
+                raise QueryError(
+                    f"the result has a column {name!r} of its own, which says what windows are; found {known}, "
+                    "expected another name"
+                )
+        if options.late == "update" and (reason := why_no_revisions(plan)) is not None:
+            raise QueryError(f"closed windows cannot be given again: {reason}; expected late='drop'")
         if delay_of(df, plan) is None:
             raise QueryError(
                 f"the stream has no watermark on its time {plan.time!r}; expected one before ff.events, such as "
@@ -148,6 +174,11 @@ class StreamEngine(DataFrameEngine):
         return df.withWatermark(time, options.watermark)
 
 
+def marks(options: Options) -> tuple[str, ...]:
+    """The columns that say which result of a window one is, where it has several."""
+    return PROVISIONAL[: options.early is not None] + REVISION[: options.late == "update"]
+
+
 def delay_of(df: DataFrame, plan: Plan) -> int | None:
     """The delay of the watermark on a stream's time, in milliseconds; None where there is none."""
     fields = {field.name: field for field in df.schema.fields}
@@ -160,9 +191,9 @@ def width_of(df: DataFrame, plan: Plan) -> int:
     return max((delay_of(df, plan) or 0) * 1000 // 8, 1_000_000)
 
 
-def ticks_of(plan: Plan, forget: Duration | None) -> int | None:
-    """How long a key is kept, in ticks."""
-    return None if forget is None else above_zero(plan.times, forget, "forget")
+def ticks_of(plan: Plan, duration: Duration | None, named: str) -> int | None:
+    """A duration that an option has, in ticks."""
+    return None if duration is None else above_zero(plan.times, duration, named)
 
 
 def fingerprint(plan: Plan) -> dict[str, Any]:

@@ -116,10 +116,12 @@ def packets(dealt: Iterable[tuple[pa.Table, Ints]], labels: tuple[int, ...]) -> 
 
 def unpack(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Packets of results to rows."""
-    schema = arrow_schema(job.schema)
+    schema, found = arrow_schema(job.schema), job.plan.result_schema
+    for name in job.schema.names[len(found) :]:  # what says which result of a window one is
+        found = found.append(pa.field(name, pa.bool_()))
     for batch in rows:
         filled = batch.filter(batch.column("ipc").is_valid())
-        yield from batches(cast_to(from_ipc(filled, job.plan.result_schema), schema))
+        yield from batches(cast_to(from_ipc(filled, found), schema))
 
 
 def unpack_events(schema: t.StructType, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -16,11 +16,12 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from ...aggregators.errors import EngineError
 from ...runtime.accumulate.accumulate import accumulate
-from ...runtime.partials.merge import Partials
+from ...runtime.partials.merge import Partials, merge
 from ...runtime.streams.held_events import HeldEvents, ticks_of
 from ...runtime.streams.late_events import late_events
 from ...runtime.streams.scope import holds
-from ...runtime.streams.shard import FIRST, Shard, events_in
+from ...runtime.streams.shard import Shard, events_in
+from ...runtime.streams.wanted import FIRST
 from ..convert import partials_codec
 from ..convert.types import cast_to
 from ..engine.tasks import Job
@@ -29,6 +30,9 @@ from ..session.worker import opened
 
 VERSION = 1
 """Of what is in the state; a later release reads this one."""
+
+PROVISIONAL, REVISION = ("provisional",), ("revision",)
+"""Columns of results, where they can be of open windows, and where closed windows can change."""
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,10 @@ class Shards:
         How long a key is kept, in ticks; see ``runtime.streams.shard.Shard``.
     late
         Whether late events are wanted, and not results: packets are whole events then, see :func:`.packets.pack_whole`.
+    early
+        How often results of open windows are given, in milliseconds; None: never.
+    lateness
+        How long after they have closed windows take late events, and are given again, in ticks.
     """
 
     job: Job
@@ -54,6 +62,13 @@ class Shards:
     width: int
     forget: int | None
     late: bool = False
+    early: int | None = None
+    lateness: int = 0
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The columns that say which result of a window one is."""
+        return tuple(self.job.schema.names[len(self.job.plan.result_schema) :])
 
 
 def slider(shards: Shards) -> StatefulProcessor:
@@ -71,10 +86,10 @@ def slider(shards: Shards) -> StatefulProcessor:
             self.book = handle.getValueState("book", "book string")
 
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # Spark's names
-            yield from import_module(module).slide(payload, self, rows, timerValues.getCurrentWatermarkInMs())
+            yield from import_module(module).slide(payload, self, rows, timerValues)
 
         def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Any:
-            yield from import_module(module).slide(payload, self, (), timerValues.getCurrentWatermarkInMs())
+            yield from import_module(module).slide(payload, self, (), timerValues)
 
     return Slider()
 
@@ -108,8 +123,8 @@ class StateStore:
             self.known.remove(block)
 
 
-def slide(payload: bytes, of: Any, rows: Iterable[Row], watermark: int) -> Iterator[Row]:
-    """The packets of a shard in a micro-batch: results of windows that have closed, and how many events were late.
+def slide(payload: bytes, of: Any, rows: Iterable[Row], times: Any) -> Iterator[Row]:
+    """The packets of a shard in a micro-batch: results of windows, and how many events were late.
 
     Parameters
     ----------
@@ -119,21 +134,26 @@ def slide(payload: bytes, of: Any, rows: Iterable[Row], watermark: int) -> Itera
         The processor, with the shard's state.
     rows
         Packets of partials, or of events; none where a timer has expired.
-    watermark
-        In milliseconds.
+    times
+        Spark's ``TimerValues``: the watermark, and the time of the micro-batch, which is the same when it is repeated.
     """
     shards: Shards = opened(payload)
+    watermark: int = times.getCurrentWatermarkInMs()
     found = of.book.get()
     book: dict[str, Any] = {"version": VERSION, "query": shards.fingerprint}
     book = book if found is None else json.loads(found[0])
     check(book, shards.fingerprint)
     shard = restored(shards, of, book)
-    for table in shard.advance(watermark * 1000, silent=shards.late):
-        if len(table):
-            yield Row(ipc=partials_codec.to_ipc(table), late=0)
+    yield from marked(shards, shard.advance(watermark * 1000, silent=shards.late))
     tables = [partials_codec.opened(row.ipc) for row in sorted(rows, key=attrgetter("place"))]
     if tables:
-        yield from (late_of if shards.late else taken)(shard, pa.concat_tables(tables))
+        book["changed"] = True
+        yield from (late_of if shards.late else taken)(shards, shard, pa.concat_tables(tables))
+    if shards.early is not None and not shards.late and book.get("changed"):
+        now = times.getCurrentProcessingTimeInMs()
+        if now >= book.get("early", now - shards.early) + shards.early:
+            yield from marked(shards, shard.early(), provisional=True)
+            book |= {"changed": False, "early": now}
     timer, wanted = book.get("timer"), None if shard.due is None else -(-shard.due // 1000)
     if wanted != timer:
         if timer is not None and timer > watermark:
@@ -143,14 +163,31 @@ def slide(payload: bytes, of: Any, rows: Iterable[Row], watermark: int) -> Itera
     of.book.update((json.dumps(book | kept(shard) | {"timer": wanted}),))
 
 
-def taken(shard: Shard, new: pa.Table) -> Iterator[Row]:
+def marked(
+    shards: Shards, found: Iterable[pa.Table], *, provisional: bool = False, revision: bool = False
+) -> Iterator[Row]:
+    """Packets of results, which say what they are where there are several of a window."""
+    is_so = {"provisional": provisional, "revision": revision}
+    for table in found:
+        if len(table):
+            for name in shards.marks:
+                table = table.append_column(name, pa.repeat(is_so[name], len(table)))
+            yield Row(ipc=partials_codec.to_ipc(table), late=0)
+
+
+def taken(shards: Shards, shard: Shard, new: pa.Table) -> Iterator[Row]:
     """How many of new partials' events, or of new events, were late; the others are kept."""
-    late = shard.hold(new) if shard.held is not None else events_in(shard.plan, shard.add(Partials(new)))
+    if shard.held is not None:
+        late = shard.hold(new)
+    else:
+        partials = merge(shard.plan, Partials(new))
+        late = events_in(shard.plan, shard.add(partials))
+        yield from marked(shards, shard.revised(partials), revision=True)
     if late:
         yield Row(ipc=None, late=late)
 
 
-def late_of(shard: Shard, new: pa.Table) -> Iterator[Row]:
+def late_of(_: Shards, shard: Shard, new: pa.Table) -> Iterator[Row]:
     """The late ones of whole events; the others are kept as partials, where what is late depends on them."""
     plan = shard.plan
     events = cast_to(new.select(range(len(plan.columns))), plan.events_schema)
@@ -169,15 +206,23 @@ def restored(shards: Shards, of: Any, book: dict[str, Any]) -> Shard:
     if of.events is not None and not shards.late:
         width = book.setdefault("width", shards.width)  # that of the blocks in the checkpoint
         held = HeldEvents(plan, StateStore(of.events), width, book.get("series", 0), book.get("first_held"))
-    store = StateStore(of.partials)
+    watermark = book.get("watermark", FIRST)
     return Shard(
-        plan, store, held, shards.forget, book.get("watermark", FIRST), book.get("due"), book.get("released", 0)
+        plan,
+        StateStore(of.partials),
+        held,
+        shards.forget,
+        watermark,
+        book.get("due"),
+        book.get("released", 0),
+        shards.lateness,
+        book.get("gone", watermark),
     )
 
 
 def kept(shard: Shard) -> dict[str, int | None]:
     """What a shard knows beside its partials and events."""
-    found = {"watermark": shard.watermark, "due": shard.due}
+    found = {"watermark": shard.watermark, "gone": shard.gone, "due": shard.due}
     if shard.held is not None:
         found |= {"released": shard.released, "series": shard.held.series, "first_held": shard.held.due}
     return found

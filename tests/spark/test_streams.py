@@ -246,6 +246,57 @@ def test_late_events_are_counted_and_enter_what_is_open(spark: SparkSession, tmp
     ]  # fmt: skip
 
 
+def test_open_windows_are_given_early_and_closed_ones_again(spark: SparkSession, tmp_path: Path) -> None:
+    """The events of the test above, where windows take late events for fifteen minutes after they have closed."""
+    times = [720, 705, 685, 800]
+    source = Source(spark, tmp_path).add(*(
+        pa.table({"time": pa.array([at * MINUTE]).cast(pa.timestamp("us", tz="UTC")), "key": ["a"], "x": [float(at)]})
+        for at in times
+    ))  # fmt: skip
+    options: dict[str, Any] = {"early": "1 millisecond", "late": "update", "allowed_lateness": "15 minutes"}
+    result = source.query(**options).aggregate(s=ff.Sum("x"))
+    writer = result.writeStream.format("memory").queryName("updates").outputMode("update")
+    query = writer.option("checkpointLocation", str(tmp_path / "updates")).trigger(availableNow=True).start()
+    assert query.awaitTermination(300)
+    assert late_events(query) == 0
+
+    wanted = Counter[Any]()
+    watermarks = [-(10**6), 710, 710, 710, 790]  # of the micro-batches; the last one has no events
+    for number, (before, watermark) in enumerate(zip([-(10**6), *watermarks], watermarks, strict=False)):
+        came = [(at, watermarks[each]) for each, at in enumerate(times[: number + 1])]
+        for end in range(690, 830, 5):
+            held = [at for at, of in came if end - 20 <= at < end and end + 15 > of]
+            new = number < len(times) and times[number] in held
+            past = [at for at in held if at != times[min(number, 3)]] if new else held
+            if before < end <= watermark and past:
+                wanted[end, float(sum(past)), False, False] += 1
+            if end <= watermark and new:
+                wanted[end, float(sum(held)), False, True] += 1
+            if end > watermark and held and number < len(times):
+                wanted[end, float(sum(held)), True, False] += 1
+    found = spark.table("updates").toArrow()
+    ends = [end // MINUTE for end in pc.struct_field(found["window"], "end").cast("int64").to_pylist()]
+    columns = [found[name].to_pylist() for name in ("s", "provisional", "revision")]
+    assert Counter(zip(ends, *columns, strict=True)) == wanted
+
+
+def test_updates_that_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    source = Source(spark, tmp_path)
+    update: dict[str, Any] = {"late": "update", "allowed_lateness": "1 hour"}
+    with pytest.raises(ff.QueryError, match="cannot be given again: a late event can change which windows there are"):
+        source.query(ff.session("1 minute"), **update).aggregate(n=ff.Count())
+    with pytest.raises(ff.QueryError, match="column 'provisional' of its own"):
+        source.query(early="1 minute").aggregate(provisional=ff.Count())
+    with pytest.raises(ff.QueryError, match="late is 'update' and allowed_lateness None; expected late='update' with"):
+        source.query(late="update")
+    with pytest.raises(ff.QueryError, match="late is 'drop' and allowed_lateness '1 hour'"):
+        source.query(allowed_lateness="1 hour")
+    with pytest.raises(ff.QueryError, match="late is 'refire', expected one of 'drop', 'update'"):
+        source.query(late="refire")
+    with pytest.raises(ff.DurationError, match="early is '0 s'"):
+        source.query(early="0 s").aggregate(n=ff.Count())
+
+
 def test_a_broken_clock_closes_nothing(spark: SparkSession, tmp_path: Path) -> None:
     """An event of the year 2200 in the second batch is dropped, and those of the third are in time."""
     broken = pa.table(

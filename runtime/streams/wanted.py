@@ -1,0 +1,81 @@
+"""Which windows of a shard are given: those that a watermark closes, open ones, those that late events change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..columns.key_codes import one_array
+from ..frames.window_ranges import Mask, PartialsView
+from ..partials.merge import Partials
+from ..plan.plan import Plan
+from ..windows import Coverage, Ints, Ranges, Windows
+from ..windows.cumulating import Cycles
+from ..windows.sliding import TickSteps
+from .closing import NEVER, closing_ticks
+from .key_life import emits_empty, known
+from .late_events import matched
+
+FIRST = -(1 << 62)
+"""A watermark before any event."""
+
+LAST_NUMBER = 1 << 62
+"""A number of a window beyond any."""
+
+
+@dataclass(frozen=True)
+class ClosingWithin:
+    """The windows that close after one tick, and at another one at the latest; see ``results.finish.Wanted``.
+
+    Parameters
+    ----------
+    plan
+        What is computed.
+    after, until
+        The two ticks; ``NEVER`` as the latter for all windows that close later.
+    forget
+        How long after its last event a key has windows without one, in ticks.
+    """
+
+    plan: Plan
+    after: int
+    until: int
+    forget: int | None = None
+
+    def numbers(self, windows: Windows) -> tuple[int, int] | None:
+        if self.plan.until is not None or windows.emit != "every" or not isinstance(windows, (TickSteps, Cycles)):
+            return None
+        first = FIRST if self.after == FIRST else windows.closed_by(self.after) + 1
+        return first, LAST_NUMBER if self.until == NEVER else windows.closed_by(self.until)
+
+    def among(self, windows: Windows, found: Ranges | Coverage, view: PartialsView) -> Ints | None:
+        if not len(view.frames):
+            return np.empty(0, np.int64)
+        if emits_empty(self.plan):
+            assert isinstance(found, Ranges)
+            assert self.forget is not None
+            return np.flatnonzero(known(found, view, self.forget))
+        if self.numbers(windows) is not None:
+            return None
+        ticks = closing_ticks(windows, found, view)
+        return np.flatnonzero((ticks > self.after) & (ticks <= self.until))
+
+
+@dataclass(frozen=True)
+class ChangedWithin(ClosingWithin):
+    """Of the windows that close within two ticks those that have one of some partials in them, merged ones."""
+
+    changed: Partials | None = None
+
+    def among(self, windows: Windows, found: Ranges | Coverage, view: PartialsView) -> Ints | None:
+        assert isinstance(found, Ranges)
+        before = np.concatenate([[0], np.cumsum(self._rows(view))])
+        return np.flatnonzero(before[found.high] > before[found.low])
+
+    def _rows(self, view: PartialsView) -> Mask:
+        """The rows of the partials that have changed."""
+        assert self.changed is not None
+        mine = [key.take(view.key) for key in view.keys]
+        theirs = [one_array(self.changed.table.column(name)) for name in self.plan.keys]
+        return matched([list(both) for both in zip(mine, theirs, strict=True)], view.frames, self.changed.frames())
