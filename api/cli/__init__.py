@@ -1,4 +1,4 @@
-"""The command line: ``framefold run`` and ``framefold demo``."""
+"""The command line: ``framefold run``, ``framefold submit`` and ``framefold demo``."""
 
 from .cli import app, main
 

@@ -1,4 +1,4 @@
-"""The command line: ``framefold run`` and ``framefold demo``."""
+"""The command line: ``framefold run``, ``framefold submit`` and ``framefold demo``."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def run(
         ),
     ] = None,
     engine: Annotated[Engine | None, typer.Option(help="Spark, where it is installed, if left out.")] = None,
-    master: Annotated[str, typer.Option(metavar="URL", help="Where Spark runs.")] = "local[*]",
+    master: Annotated[str | None, typer.Option(metavar="URL", help="Where Spark runs; local[*] if left out.")] = None,
     combine: Annotated[Combine, typer.Option(help="Where Spark combines partials.")] = Combine.auto,
     explain: Annotated[bool, typer.Option("--explain", help="Say how it would be done; run nothing.")] = False,
     preview: Annotated[int, typer.Option(min=0, metavar="N", help="How many rows of the result to show.")] = 10,
@@ -137,13 +137,39 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Other trips for another seed.")] = 7,
     keep: Annotated[str | None, typer.Option(metavar="DIR", help="A folder to keep the trips in.")] = None,
     engine: Annotated[Engine, typer.Option(help="What to run it on.")] = Engine.spark,
-    master: Annotated[str, typer.Option(help="Where Spark runs.")] = "local[*]",
+    master: Annotated[str | None, typer.Option(metavar="URL", help="Where Spark runs; local[*] if left out.")] = None,
 ) -> None:
     """A day of made-up taxi trips in sliding windows: a table, a plot, and a check that both engines agree."""
     from .demo import run_demo
 
     with _interruptible():
         run_demo(rows, seed, keep=keep, engine=engine.value, master=master)
+
+
+@app.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+def submit(
+    arguments: Annotated[
+        list[str],
+        typer.Argument(
+            metavar="[OPTIONS OF SPARK-SUBMIT] JOB [ARGUMENTS]",
+            help="JOB is a Python file, `run` or `demo`, with its arguments.",
+        ),
+    ],
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the line of spark-submit; run nothing.")] = False,
+    environment: Annotated[
+        str | None,
+        typer.Option(metavar="PATH", help="A virtual environment that executors get and run, or an archive of one."),
+    ] = None,
+    log: Annotated[str | None, typer.Option(metavar="FILE", help="Where the whole log is kept.")] = None,
+) -> int:
+    """Run a job on a cluster, by spark-submit, with what executors need.
+
+    [bold]framefold submit --master yarn --num-executors 10 job.py 2024-05-17[/bold]
+    """
+    from .submit import submit_job
+
+    with _interruptible():
+        return submit_job(arguments, dry_run=dry_run, environment=environment, log=log)
 
 
 def main(argv: Sequence[str] | None = None) -> int:

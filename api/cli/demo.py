@@ -30,7 +30,7 @@ ZONE = ZONES[0]
 HOUR = np.timedelta64(3600, "s")
 
 
-def run_demo(rows: int, seed: int, *, keep: str | None, engine: str, master: str) -> None:
+def run_demo(rows: int, seed: int, *, keep: str | None, engine: str, master: str | None) -> None:
     """Make trips, run the main job on them, show what came out, and check that both engines agree.
 
     Parameters
@@ -42,7 +42,7 @@ def run_demo(rows: int, seed: int, *, keep: str | None, engine: str, master: str
     engine
         ``"spark"`` or ``"local"``.
     master
-        Where Spark runs.
+        Where Spark runs; None: on this machine, or where spark-submit says.
 
     Raises
     ------
@@ -87,11 +87,11 @@ def _aggregate(query: Windowed) -> pa.Table:
     return result if isinstance(result, pa.Table) else result.toArrow()
 
 
-def _on_spark(console: Console, path: Path, master: str) -> pa.Table:
+def _on_spark(console: Console, path: Path, master: str | None) -> pa.Table:
     with ExitStack() as stack:
         with _timed(console, "starting Spark") as took:
             spark = stack.enter_context(own_session("framefold demo", master))
-        console.print(f"\nSpark {spark.version} started on {master} in {took():.1f} s.")
+        console.print(f"\nSpark {spark.version} started on {spark.conf.get('spark.master')} in {took():.1f} s.")
         return _run(console, _query(parquet(path, spark=spark)), "Spark")
 
 

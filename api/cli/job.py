@@ -37,6 +37,9 @@ MASTER = re.compile(
 )
 """The master URLs of Spark; for others its JVM prints a traceback."""
 
+# Spark's default is a type that Parquet has deprecated, and that others read without its zone.
+OF_RESULTS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
+
 
 @dataclass(frozen=True)
 class Job:
@@ -55,7 +58,7 @@ class Job:
     agg: list[str]
     out: str | None
     engine: str | None
-    master: str
+    master: str | None
     combine: str
     preview: int
 
@@ -132,7 +135,7 @@ class Job:
                 write_dataframe(result, self.out)
             total = result.count() if total is None else total
             rows = result.limit(self.preview).toArrow() if self.preview else pa.table({})
-            self._report(rows, total, clock.perf_counter() - began, f"Spark ({self.master})")
+            self._report(rows, total, clock.perf_counter() - began, f"Spark ({spark.conf.get('spark.master')})")
 
     def _report(self, rows: pa.Table, total: int, seconds: float, engine: str) -> None:
         if self.preview:
@@ -193,26 +196,30 @@ def _progress() -> Progress:
 
 
 @contextmanager
-def own_session(app: str, master: str, *, progress: bool = False) -> Iterator[SparkSession]:
+def own_session(app: str, master: str | None, *, progress: bool = False) -> Iterator[SparkSession]:
     """A Spark session that is stopped at the end, unless it was there before.
 
-    Its log is off: a failure is one sentence of the command line. Spark shows its progress on stderr, if asked to.
+    Where spark-submit has started this process, it is the one that was asked for there. Else the log is off: a failure
+    is one sentence of the command line. Spark shows its progress on stderr, if asked to.
     """
     from pyspark.sql import SparkSession
 
     from ..spark.session.errors import translated
-    from ..spark.session.session import local_session
+    from ..spark.session.session import is_submitted, local_session, submitted_session
 
+    submitted = master is None and is_submitted()
+    master = master or "local[*]"
     if not MASTER.fullmatch(master):
         raise QueryError(
             f"--master is {master!r}; expected local[*], local[N], spark://HOST:PORT, yarn or k8s://HOST:PORT"
         )
     if there := SparkSession.getActiveSession() is not None:
         spark = local_session(app, master)
+    elif submitted:
+        spark = submitted_session(app, **OF_RESULTS)
     else:
-        # Spark's default is a type that Parquet has deprecated, and that others read without its zone.
-        settings = {"spark.log.level": "OFF", "spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
-        spark = local_session(app, master, **settings, **{"spark.ui.showConsoleProgress": str(progress).lower()})
+        settings = {"spark.log.level": "OFF", "spark.ui.showConsoleProgress": str(progress).lower()}
+        spark = local_session(app, master, **OF_RESULTS, **settings)
     try:
         yield spark
     except Exception as error:

@@ -75,6 +75,21 @@ def local_session(app: str, master: str = "local[*]", **conf: str) -> SparkSessi
     return builder.getOrCreate()
 
 
+def is_submitted() -> bool:
+    """Whether spark-submit has started this process, on this machine or on a cluster."""
+    return "PYSPARK_GATEWAY_PORT" in os.environ
+
+
+def submitted_session(app: str, **conf: str) -> SparkSession:
+    """The session that spark-submit was asked for: all it was given holds, and settings of ours are added."""
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.appName(app)
+    for name, value in conf.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
 def cores(master: str) -> int | None:
     """The number of tasks that a local master runs at a time.
 

@@ -1,0 +1,157 @@
+"""``framefold submit``: a job, with what executors need, handed to spark-submit."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import IO, TYPE_CHECKING
+
+import typer
+
+from ..aggregators.errors import EngineError, QueryError
+from .job import has_spark
+
+if TYPE_CHECKING:
+    from ..spark.submission.follow import Log
+
+OURS = ("--environment", "--log")
+"""The options of this command that take a value."""
+
+# What runs a command of framefold where spark-submit wants a Python file.
+_SCRIPT = """\
+import sys
+
+from framefold.cli import main
+
+if code := main(sys.argv[1:]):
+    sys.exit(code)
+"""
+
+
+def submit_job(arguments: Sequence[str], *, dry_run: bool, environment: str | None, log: str | None) -> int:
+    """Hand a job to spark-submit and follow it.
+
+    Parameters
+    ----------
+    arguments
+        Options of spark-submit, the job, its arguments.
+    dry_run
+        Print the line and run nothing.
+    environment
+        A virtual environment, or an archive of one, that executors run.
+    log
+        Where the whole log is kept.
+
+    Returns
+    -------
+    int
+        The exit code of the job.
+
+    Raises
+    ------
+    QueryError
+        If the arguments have no job, or something else is wrong with them.
+    EngineError
+        If there is no Spark, or no spark-submit.
+    JavaError
+        If there is no Java.
+    """
+    if not has_spark():
+        raise EngineError("Spark is not installed: pip install 'framefold[spark]'")
+    from ..spark.session.java import ensure_java, kept_file
+    from ..spark.submission import archive, command, follow
+
+    given = {"--environment": environment, "--log": log} | ({"--dry-run": ""} if dry_run else {})
+    asked = command.read(_without_ours(arguments, given, command.words_of))
+    environment, log = given["--environment"], given["--log"]
+    if environment is not None and asked.is_local:
+        raise QueryError(
+            f"--environment is for the executors of a cluster, and --master is {asked.master or 'local[*]'!r}; "
+            "expected another master, or no --environment"
+        )
+    ensure_java()
+    is_command = asked.job in command.COMMANDS
+    job = None if is_command or "://" in asked.job else Path(asked.job)
+    # A driver on the cluster may have no more than executors; one on this machine has all of this environment.
+    packages = ("typer", "rich") if is_command and asked.on_cluster else ()
+    with ExitStack() as stack:
+        packed = None
+        if environment is not None:
+            folder = (
+                os.getcwd() if "--dry-run" in given else stack.enter_context(TemporaryDirectory(prefix="framefold-"))
+            )
+            packed = archive.pack_environment(environment, Path(folder))
+        files = archive.build(f"{Path(asked.job).stem}-files", job, packages)
+        script = kept_file("framefold_command.py", _SCRIPT) if is_command else asked.job
+        if is_command:
+            asked = command.Command(asked.options, asked.job, (asked.job, *asked.arguments))
+        line, variables = asked.line(script, files, packed), asked.environment()
+        if "--dry-run" in given:
+            print(command.shown(line, variables))
+            return 0
+        kept = stack.enter_context(_opened(log)) if log is not None else None
+        followed = follow.Log(kept, follow.to_stderr, _note)
+        try:
+            code = follow.follow(line, os.environ | variables, followed)
+        except KeyboardInterrupt as error:
+            if followed.application and asked.on_cluster:
+                error.add_note(
+                    f"{followed.application} goes on; `yarn application -kill {followed.application}` ends it"
+                )
+            raise
+    if asked.on_cluster and followed.application:
+        _bring_back(followed)
+    if code:
+        where = f"; its whole log is in {log}" if log else ""
+        _note(f"the job ended with exit code {code}{where}")
+    return code
+
+
+def _without_ours(arguments: Sequence[str], given: dict[str, str | None], words_of: Callable[[str], int]) -> list[str]:
+    """Take the options of this command from among those of spark-submit, before the job."""
+    kept: list[str] = []
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-"):
+        name, equals, value = arguments[at].partition("=")
+        if name == "--dry-run":
+            given[name] = ""
+            at += 1
+        elif name in OURS:
+            if not equals and at + 1 == len(arguments):
+                raise QueryError(f"{name} has no value; expected a path")
+            given[name] = value if equals else arguments[at + 1]
+            at += 1 if equals else 2
+        else:
+            kept += arguments[at : at + words_of(arguments[at])]
+            at += words_of(arguments[at])
+    return [*kept, *arguments[at:]]
+
+
+@contextmanager
+def _opened(log: str) -> Iterator[IO[str]]:
+    try:
+        file = open(log, "w", encoding="utf-8", newline="")  # noqa: SIM115  # closed below
+    except OSError as error:
+        raise QueryError(f"--log {log!r} cannot be written: {error.strerror}") from error
+    with file:
+        yield file
+
+
+def _bring_back(followed: Log) -> None:
+    """What a driver on the cluster wrote, as if it had run here: the end of its stdout and of its log."""
+    from ..spark.submission import follow
+
+    ends = {stream: follow.driver_output(followed, stream) for stream in ("stdout", "stderr")}
+    sys.stdout.write(ends["stdout"] or "")
+    sys.stdout.flush()
+    follow.to_stderr(follow.without_own_lines(ends["stderr"] or ""))
+    if None in ends.values():
+        _note(f"the driver's log is on the cluster: yarn logs -applicationId {followed.application}")
+
+
+def _note(message: str) -> None:
+    typer.echo(f"framefold: {message}", err=True)

@@ -1,0 +1,194 @@
+"""The line of spark-submit for a job."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from ...aggregators.errors import EngineError, QueryError
+
+SWITCHES = frozenset(
+    {"--help", "-h", "--load-spark-defaults", "--supervise", "--usage-error", "--verbose", "-v", "--version"}
+)
+"""The options of spark-submit that take no value; every other takes one."""
+
+COMMANDS = ("run", "demo")
+"""The commands of framefold that can be a job."""
+
+ENVIRONMENT = "environment"
+"""The folder in which executors unpack an environment."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """What is given to spark-submit.
+
+    Parameters
+    ----------
+    options
+        Of spark-submit, as they are written.
+    job
+        A Python file, or a command of framefold.
+    arguments
+        Of the job.
+    """
+
+    options: tuple[str, ...]
+    job: str
+    arguments: tuple[str, ...]
+
+    def option(self, name: str, setting: str = "") -> str | None:
+        """The value of an option, or of the setting that says the same; the last one counts, as for spark-submit."""
+        given = [each[-1] for each in _grouped(self.options) if each[0] == name]
+        return given[-1] if given else self.setting(setting) if setting else None
+
+    def setting(self, name: str) -> str | None:
+        """The value that ``--conf`` gives a setting."""
+        settings = [each[-1].partition("=") for each in _grouped(self.options) if each[0] in ("--conf", "-c")]
+        return next((value for key, _, value in reversed(settings) if key == name), None)
+
+    @property
+    def master(self) -> str | None:
+        """The master, as far as the options or the environment say it."""
+        return self.option("--master", "spark.master") or os.environ.get("MASTER")
+
+    @property
+    def is_local(self) -> bool:
+        """Whether all processes are on this machine, as far as that can be told."""
+        if self.master is not None:
+            return self.master.startswith("local")
+        folder = os.environ.get("SPARK_CONF_DIR") or spark_home() / "conf"
+        defaults = self.option("--properties-file") or Path(folder, "spark-defaults.conf")
+        return self.option("--remote") is None and not Path(defaults).exists()
+
+    @property
+    def on_cluster(self) -> bool:
+        """Whether the driver runs on the cluster, too."""
+        return self.option("--deploy-mode", "spark.submit.deployMode") == "cluster"
+
+    def line(self, script: Path | str, archive: Path, environment: Path | None) -> list[str]:
+        """The arguments of spark-submit, itself first.
+
+        Parameters
+        ----------
+        script
+            The Python file that is run.
+        archive
+            What goes on the Python path of driver and executors.
+        environment
+            An archive of the Python that executors run; None: what spark-submit takes otherwise.
+        """
+        added = self._joined("--py-files", "spark.submit.pyFiles", str(archive))
+        if environment is not None:
+            added += self._joined("--archives", "spark.archives", f"{environment}#{ENVIRONMENT}")
+            added += ["--conf", f"spark.pyspark.python=./{ENVIRONMENT}/bin/python"]
+        changed = bool(environment) or self.setting("spark.pyspark.python") is not None
+        if changed and not self.on_cluster and self.setting("spark.pyspark.driver.python") is None:
+            added += ["--conf", f"spark.pyspark.driver.python={driver_python()}"]
+        if self.on_cluster and self.master == "yarn" and self.setting("spark.yarn.includeDriverLogsLink") is None:
+            added += ["--conf", "spark.yarn.includeDriverLogsLink=true"]  # so that its log can be fetched
+        joined = {"--py-files", "--archives"} if environment else {"--py-files"}
+        kept = [word for option in _grouped(self.options) if option[0] not in joined for word in option]
+        return [str(spark_home() / "bin" / "spark-submit"), *kept, *added, str(script), *self.arguments]
+
+    def _joined(self, name: str, setting: str, first: str) -> list[str]:
+        """An option with a list, ours before what the user gives."""
+        theirs = self.option(name, setting)
+        return [name, f"{first},{theirs}" if theirs else first]
+
+    def environment(self) -> dict[str, str]:
+        """The variables that spark-submit needs beside those that there are: weaker than any setting."""
+        variables = {"SPARK_HOME": str(spark_home())}
+        if home := os.environ.get("JAVA_HOME"):
+            variables["JAVA_HOME"] = home
+        if not self.on_cluster:
+            variables["PYSPARK_DRIVER_PYTHON"] = driver_python()
+        if self.is_local:
+            variables["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON") or sys.executable
+        return variables
+
+
+def read(arguments: Sequence[str]) -> Command:
+    """Tell the options of spark-submit from the job, and the job from its arguments.
+
+    Raises
+    ------
+    QueryError
+        If there is no job, or what is there is none.
+
+    Examples
+    --------
+    >>> command = read(["--master", "yarn", "--conf", "spark.ui.port=4050", "--verbose", "run", "trips.parquet"])
+    >>> command.master, command.job, command.arguments
+    ('yarn', 'run', ('trips.parquet',))
+    """
+    at = 0
+    while at < len(arguments) and arguments[at].startswith("-"):
+        at += words_of(arguments[at])
+    if at >= len(arguments):
+        raise QueryError(f"there is no job{_after(arguments)}; expected a Python file, or `run` and its arguments")
+    job, rest = arguments[at], tuple(arguments[at + 1 :])
+    if job in COMMANDS:
+        if any(each.partition("=")[0] == "--master" for each in rest):
+            raise QueryError(f"--master stands behind {job!r}; expected it in front, where spark-submit takes it")
+    elif not job.endswith(".py"):
+        raise QueryError(f"the job is {job!r}; expected a Python file, or `run` and its arguments")
+    elif "://" not in job and not Path(job).is_file():
+        raise QueryError(f"the job {job!r} does not exist")
+    return Command(tuple(arguments[:at]), job, rest)
+
+
+def _after(arguments: Sequence[str]) -> str:
+    return f" after {shlex.join(arguments[-2:])!r}" if arguments else ""
+
+
+def words_of(option: str) -> int:
+    """How many arguments an option of spark-submit takes up, its value among them."""
+    return 1 if option in SWITCHES or "=" in option else 2
+
+
+def _grouped(options: Sequence[str]) -> Iterator[tuple[str, ...]]:
+    """Options as ``(name,)`` or ``(name, value)``."""
+    at = 0
+    while at < len(options):
+        words = words_of(options[at])
+        name, equals, value = options[at].partition("=")
+        yield (name, value) if equals else tuple(options[at : at + words])
+        at += words
+
+
+def spark_home() -> Path:
+    """The Spark whose spark-submit is used: that of ``SPARK_HOME``, or the one that pyspark brings.
+
+    Raises
+    ------
+    EngineError
+        If there is none.
+    """
+    import pyspark
+
+    home = Path(os.environ.get("SPARK_HOME") or Path(pyspark.__file__).parent)
+    if not (home / "bin" / "spark-submit").is_file():
+        raise EngineError(
+            f"{str(home)!r} has no bin/spark-submit; expected pyspark with its JVM (pip install 'framefold[spark]'), "
+            "or SPARK_HOME to name an installed Spark"
+        )
+    return home
+
+
+def driver_python() -> str:
+    """The Python of a driver on this machine."""
+    return os.environ.get("PYSPARK_DRIVER_PYTHON") or sys.executable
+
+
+def shown(line: Sequence[str], variables: Mapping[str, str]) -> str:
+    """A line that a shell runs as it is.
+
+    >>> shown(["spark-submit", "--name", "a b"], {"SPARK_HOME": "/opt/spark"})
+    "SPARK_HOME=/opt/spark spark-submit --name 'a b'"
+    """
+    return " ".join([*(f"{name}={shlex.quote(value)}" for name, value in variables.items()), shlex.join(line)])

@@ -1,0 +1,143 @@
+"""A running spark-submit: its log, the state of its application, and how the job ended."""
+
+from __future__ import annotations
+
+import io
+import re
+import signal
+import subprocess
+import sys
+import urllib.error
+import urllib.request
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import IO
+
+LOG_BYTES = 1 << 16
+"""How much of the end of a driver's log is fetched."""
+
+PATIENCE = 30.0
+"""Seconds that an interrupted spark-submit, or a log on another machine, may take."""
+
+# A line of Spark's own log, in the layout that it has unless told otherwise; those below a warning are not shown.
+_LOGGED = re.compile(r"^\d\d/\d\d/\d\d \d\d:\d\d:\d\d (\w+) ")
+_UNSHOWN = frozenset({"INFO", "DEBUG", "TRACE"})
+_REPORT = re.compile(r"Application report for (\w+) \(state: (\w+)\)")
+_DRIVER_LOG = re.compile(r"Driver Logs \((stdout|stderr)\): (\S+)")
+_EXIT_CODE = re.compile(r"User application exited with status (\d+)")
+
+
+@dataclass
+class Log:
+    """What spark-submit writes to its log, and what can be told from it.
+
+    Parameters
+    ----------
+    kept
+        Where the whole log goes; None for nowhere.
+    show
+        Gets what a user should see: warnings, errors, progress.
+    tell
+        Gets the state of the application on a cluster, whenever it is another one.
+    """
+
+    kept: IO[str] | None
+    show: Callable[[str], object]
+    tell: Callable[[str], object]
+    application: str | None = None
+    state: str | None = None
+    exit_code: int | None = None
+    driver_logs: dict[str, str] = field(default_factory=dict)
+    _hidden: bool = False
+
+    def take(self, line: str) -> None:
+        """The next line, with its end."""
+        if self.kept is not None:
+            self.kept.write(line)
+        if report := _REPORT.search(line):
+            if report.groups() != (self.application, self.state):
+                self.tell(f"{report[1]} is {report[2]}")
+            self.application, self.state = report.groups()
+        if place := _DRIVER_LOG.search(line):
+            self.driver_logs[place[1]] = place[2]
+        if code := _EXIT_CODE.search(line):
+            self.exit_code = int(code[1])
+        logged = _LOGGED.match(line)
+        # Reports have further lines, which begin with a tab; a traceback's begin with spaces.
+        self._hidden = logged[1] in _UNSHOWN if logged else self._hidden and line.startswith("\t")
+        if not self._hidden:
+            self.show(line)
+
+
+def follow(line: Sequence[str], environment: Mapping[str, str], log: Log) -> int:
+    """Run spark-submit to its end; its stdout is that of this process.
+
+    Returns
+    -------
+    int
+        The exit code of the job, as far as spark-submit says it, else its own.
+    """
+    process = subprocess.Popen(line, env=dict(environment), stderr=subprocess.PIPE)
+    assert process.stderr is not None
+    # Progress ends in a carriage return: with newline="" that ends a line, too, and stays what it is.
+    lines = io.TextIOWrapper(process.stderr, encoding="utf-8", errors="replace", newline="")
+    try:
+        for each in iter(lines.readline, ""):
+            log.take(each)
+        code = process.wait()
+    except KeyboardInterrupt:
+        _stop(process)
+        raise
+    if code and log.exit_code:
+        return log.exit_code
+    return 128 - code if code < 0 else code
+
+
+def _stop(process: subprocess.Popen[bytes]) -> None:
+    """Wait for a process that has been interrupted as well; end it where it does not end itself."""
+    process.send_signal(signal.SIGINT)
+    try:
+        process.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def driver_output(log: Log, stream: str) -> str | None:
+    """The end of what a driver on a cluster wrote to its stdout or stderr; None where it cannot be had."""
+    if (place := log.driver_logs.get(stream)) is None:
+        return None
+    # The page for people has the container's name in its address; that of the REST API is plain text.
+    found = re.match(r"(https?://[^/]+)/node/containerlogs/([^/]+)/", place)
+    if found is None:
+        return None
+    address = f"{found[1]}/ws/v1/node/containerlogs/{found[2]}/{stream}?size=-{LOG_BYTES}"
+    with suppress(urllib.error.URLError, OSError), urllib.request.urlopen(address, timeout=PATIENCE) as answer:
+        return plain(answer.read().decode(errors="replace"))
+    return None
+
+
+def plain(answer: str) -> str:
+    r"""The contents of a log in an answer of a NodeManager, without what stands around it.
+
+    >>> plain("Container: c on h\nLogType:stdout\nLogLength:3\nLog Contents:\nhi\n\nEnd of LogType:stdout\n***\n")
+    'hi\n'
+    """
+    _, _, contents = answer.rpartition("Log Contents:\n")
+    return re.sub(r"\n?End of LogType:.*\Z", "", contents, flags=re.DOTALL)
+
+
+def without_own_lines(text: str) -> str:
+    """A driver's log without the lines that are not shown while one is followed."""
+    shown: list[str] = []
+    log = Log(None, shown.append, lambda _: None)
+    for line in text.splitlines(keepends=True):
+        log.take(line)
+    return "".join(shown)
+
+
+def to_stderr(text: str) -> None:
+    """Write text as it is, at once."""
+    sys.stderr.write(text)
+    sys.stderr.flush()

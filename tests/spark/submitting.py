@@ -1,0 +1,64 @@
+"""The example job through ``framefold submit``, and what the local engine gives for the same events."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+import framefold as ff
+from framefold.cli.trips import make_trips
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+JOB = EXAMPLES / "speeds.py"
+SMALL = ["--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=2"]
+
+
+def submit(
+    *arguments: object, timeout: float = 400, env: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run ``framefold submit`` in a process of its own."""
+    command = [sys.executable, "-m", "framefold", "submit", *map(str, arguments)]
+    return subprocess.run(
+        command, capture_output=True, text=True, timeout=timeout, check=False, env=os.environ | dict(env or {})
+    )
+
+
+def write_trips(folder: Path, rows: int = 6_000) -> Path:
+    """Trips as several row groups, so that there are several tasks."""
+    folder.mkdir(parents=True, exist_ok=True)
+    pq.write_table(make_trips(rows), folder / "trips.parquet", row_group_size=-(-rows // 7))
+    return folder
+
+
+def rows_of(table: pa.Table) -> list[Any]:
+    """Rows in the order of keys and windows; two that differ in the last bit differ."""
+    return sorted(
+        (row["zone"], row["window"]["start"].isoformat(), row["pace"].hex(), row["middle"].hex(), row["trips"])
+        for row in table.to_pylist()
+    )
+
+
+def expected(trips: Path) -> list[Any]:
+    """The same windows by the local engine, in this process."""
+    sys.path.insert(0, str(EXAMPLES))
+    try:
+        from means import GeometricMean  # type: ignore[import-not-found]
+    finally:
+        sys.path.remove(str(EXAMPLES))
+    return rows_of(
+        ff.events(ff.parquet(trips), time="pickup", by="zone")
+        .window(ff.sliding("1 hour", every="10 minutes"))
+        .aggregate(pace=GeometricMean("speed"), middle=ff.Median("speed"), trips=ff.Count())
+    )
+
+
+def found(folder: Path) -> list[Any]:
+    """The windows that a job has written."""
+    return rows_of(pa.concat_tables(pq.read_table(each) for each in sorted(folder.glob("part-*.parquet"))))
