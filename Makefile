@@ -1,4 +1,4 @@
-# make demo | test | slow | minima | lint | bench | bench-quick | bench-billion | bench-streams | bench-kernels | clean
+# make demo | test | slow | minima | lint | bench | bench-quick | bench-billion | bench-streams | bench-kernels | wheels | clean
 #
 # Everything runs in .venv, which is made by the first command that needs it and made anew when pyproject.toml or the
 # compiled loops change.
@@ -16,7 +16,7 @@ unexport HADOOP_CONF_DIR PYSPARK_DRIVER_PYTHON PYSPARK_PYTHON PYSPARK_SUBMIT_ARG
 
 .DEFAULT_GOAL := test
 .NOTPARALLEL:
-.PHONY: demo test slow minima lint bench bench-quick bench-billion bench-streams bench-kernels clean
+.PHONY: demo test slow minima lint bench bench-quick bench-billion bench-streams bench-kernels wheels clean
 
 demo: $(VENV)/has-spark
 	@$(BIN)/framefold demo
@@ -84,11 +84,25 @@ bench-streams: $(VENV)/has-bench
 bench-kernels: $(VENV)/has-test
 	@$(BIN)/pytest benchmarks
 
+# In dist/: the sources, the wheel for this machine, which auditwheel has to find fit for other Linuxes, and the wheel
+# without compiled loops.
+wheels: $(VENV)/has-lint
+	@rm -rf build dist
+	@{ $(BIN)/python -m build --no-isolation --outdir dist/made . && \
+	FRAMEFOLD_PURE=1 $(BIN)/python -m build --no-isolation --wheel --outdir dist . && \
+	for wheel in dist/made/*.whl; do case $$wheel in \
+	    *-linux_*) PATH="$(BIN):$$PATH" $(BIN)/auditwheel repair --wheel-dir dist "$$wheel" || exit 1 ;; \
+	esac; done; } >$(VENV)/wheels-made 2>&1 || { cat $(VENV)/wheels-made; exit 1; }
+	@mv -n dist/made/*.tar.gz dist
+	@[ $$(uname) = Linux ] || mv -n dist/made/*.whl dist
+	@rm -rf dist/made build
+	@ls dist
+
 clean:
 	@rm -rf $(VENV) build dist *.egg-info */*/loops.c */*/*.so .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/made: pyproject.toml aggregators/numeric/loops.pyx runtime/sliding/loops.pyx
+$(VENV)/made: pyproject.toml setup.py aggregators/numeric/loops.pyx runtime/sliding/loops.pyx
 	@for python in python3 python3.14 python3.13 python3.12 python3.11 none; do \
 	    if [ $$python = none ]; then \
 	        echo "framefold needs Python 3.11 or later with its venv module, and no such python3 is on the PATH." >&2; \

@@ -1,5 +1,7 @@
 """Sliding-window aggregation for Apache Spark at a cost that does not depend on how far the windows overlap."""
 
+from typing import TYPE_CHECKING
+
 from .aggregators import (
     AggregateOperation,
     AllOf,
@@ -98,7 +100,7 @@ from .runtime.windows import (
 from .together import together
 from .windows import windows_from
 
-__version__ = "0.1.0"
+__version__: str
 
 __all__ = [
     "AggregateOperation",
@@ -197,3 +199,16 @@ __all__ = [
     "tumbling",
     "windows_from",
 ]
+
+if not TYPE_CHECKING:  # to checkers of types it would give every name that there is not
+
+    def __getattr__(name: str) -> str:
+        """The version, which the metadata of the installed package say; looked for when it is asked for."""
+        if name != "__version__":
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        from importlib.metadata import PackageNotFoundError, version
+
+        try:
+            return version("framefold")
+        except PackageNotFoundError:  # the package alone, as executors get it
+            return "0+unknown"

@@ -13,7 +13,7 @@ from typing import Annotated, Any, cast
 
 import typer
 
-from .. import DroppedEventsWarning, FramefoldError, GapsWarning, OperationError, QueryError, __version__
+from .. import DroppedEventsWarning, FramefoldError, GapsWarning, OperationError, QueryError
 from ..runtime.sources.files import one_line
 from .arguments import OPERATIONS
 
@@ -55,6 +55,8 @@ def framefold(
 ) -> None:
     """Sliding-window aggregates of files of events, on Apache Spark or without it."""
     if version:
+        from .. import __version__
+
         print(f"framefold {__version__}")
     elif context.invoked_subcommand is None:
         print(context.get_help())

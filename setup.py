@@ -1,0 +1,23 @@
+"""The compiled loops; pyproject.toml has everything else.
+
+With ``FRAMEFOLD_PURE=1`` in the environment the package is built without them: a wheel that runs everywhere, in which
+numpy does the same. Where there is no compiler framefold is installed without them, too.
+"""
+
+import os
+
+from setuptools import Extension, setup
+
+# Floats are rounded as numpy rounds them, whatever CFLAGS say; and what is shipped to executors is to be small.
+FLAGS = ["-fno-fast-math", "-ffp-contract=off", "-g0"]
+LOOPS = {
+    "framefold.aggregators.numeric.loops": "aggregators/numeric/loops.pyx",
+    "framefold.runtime.sliding.loops": "runtime/sliding/loops.pyx",
+}
+
+pure = os.environ.get("FRAMEFOLD_PURE", "0") not in ("", "0")
+setup(
+    ext_modules=[]
+    if pure
+    else [Extension(name, [source], extra_compile_args=FLAGS, optional=True) for name, source in LOOPS.items()]
+)
