@@ -56,6 +56,8 @@ from .sums.ewma import Ewma
 from .sums.products import Product
 from .sums.sums import Average, Count, Sum
 
+Mean = Average
+
 _trial.law_trial = _broken_law
 
 __all__ = [
@@ -100,6 +102,7 @@ __all__ = [
     "LinearTrend",
     "Mapped",
     "Max",
+    "Mean",
     "Median",
     "Min",
     "Mode",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable
+from typing import Any
 
 
 class FramefoldError(Exception):
@@ -71,3 +72,19 @@ def nearest(name: str, known: Iterable[str]) -> str:
         return "there are none"
     listed = ", ".join(repr(candidate) for candidate in names[:12])
     return f"there are {listed}" + (", ..." if len(names) > 12 else "")
+
+
+def shown(value: Any) -> str:
+    """A value as a message shows it: its type where its text is long, as that of a table or a column is.
+
+    >>> shown(3), shown(range(10)), shown([0] * 100)
+    ('3', 'range(0, 10)', 'a list')
+    """
+    if isinstance(value, type):
+        return value.__name__
+    kind = type(value)
+    module = kind.__module__.partition(".")[0]
+    text = repr(value) if module in ("builtins", "decimal", "datetime", "fractions", __name__.partition(".")[0]) else ""
+    if text and len(text) <= 60 and "\n" not in text:
+        return text
+    return f"a {kind.__name__}" if module == "builtins" else f"a {module} {kind.__name__}"

@@ -38,6 +38,9 @@ class Engine(Protocol):
     def where(self, condition: Any) -> Engine:
         """The engine for the events for which a condition is true."""
 
+    def with_columns(self, expressions: Mapping[str, Any]) -> Engine:
+        """The engine for the events with more columns, which expressions compute."""
+
     def without_time(self, time: str) -> Any:
         """The events without a time."""
 

@@ -6,8 +6,9 @@ import sys
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, cast
 
+from .aggregators.contract.column_expressions import ColumnExpression, without_expressions
 from .aggregators.contract.operation import Operation
 from .aggregators.errors import GapsWarning, QueryError, nearest
 from .engines import Engine, engine_for
@@ -206,7 +207,8 @@ class Windowed:
         NullTimeError, SumOverflowError
             If the events have no result.
         """
-        return self.events.engine.run(self._query(outputs), self.events.run_options)
+        engine, query = self._query(outputs)
+        return engine.run(query, self.events.run_options)
 
     def explain(self, /, **outputs: Operation) -> Explanation:
         """What :meth:`aggregate` of the same outputs would do: frames, ways of sliding, where each stage runs, and why.
@@ -224,7 +226,8 @@ class Windowed:
           accumulate, merge  in this process, in threads, 524,288 events or more at a time
           slide, finish      in this process, about 524,288 windows at a time
         """
-        return self.events.engine.explain(self._query(outputs), self.events.run_options)
+        engine, query = self._query(outputs)
+        return engine.explain(query, self.events.run_options)
 
     def late(self, /, **outputs: Operation) -> Any:
         """The events that :meth:`aggregate` of the same outputs drops on a stream, with all their columns.
@@ -237,17 +240,19 @@ class Windowed:
         QueryError
             If the events are no stream: then none is late.
         """
-        engine: Any = self.events.engine
-        if not hasattr(engine, "late"):
+        if not hasattr(self.events.engine, "late"):
             raise QueryError("late() is asked for events that are no stream, of which none is late; expected a stream")
-        return engine.late(self._query(outputs), self.events.run_options)
+        engine, query = self._query(outputs)
+        return cast(Any, engine).late(query, self.events.run_options)
 
-    def _query(self, outputs: dict[str, Operation]) -> Plan:
+    def _query(self, outputs: Mapping[str, Operation]) -> tuple[Engine, Plan]:
+        """The query bound to its events, and the engine of these, with the columns that expressions compute."""
         of = self.events
+        engine, outputs = computed(of.engine, outputs)
         used = [of.time, *of.by, *(name for each in outputs.values() for name in getattr(each, "columns", ()))]
         used += [*of.ties, *([of.until] if of.until else [])]
         used += [name for each in windows_in(self.windows, outputs) for name in each.columns]
-        schema = of.engine.schema([name for name in used if isinstance(name, str)])
+        schema = engine.schema([name for name in used if isinstance(name, str)])
         plan = bind(
             schema,
             time=of.time,
@@ -262,7 +267,17 @@ class Windowed:
         for each in plan.axis.windows:
             if each.gaps == "warn" and each.left_out is not None:
                 warn_of_gaps(each)
-        return plan
+        return engine, plan
+
+
+def computed(engine: Engine, outputs: Mapping[str, Operation]) -> tuple[Engine, Mapping[str, Operation]]:
+    """An engine with columns for the expressions that outputs take, and the outputs with names of columns only."""
+    if not any(
+        isinstance(name, ColumnExpression) for each in outputs.values() for name in getattr(each, "columns", ())
+    ):
+        return engine, outputs
+    outputs, expressions = without_expressions(outputs, engine.schema([]).names)
+    return engine.with_columns(expressions), outputs
 
 
 def windows_in(windows: Sequence[Spec], outputs: Mapping[str, Operation]) -> list[Spec]:

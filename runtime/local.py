@@ -6,7 +6,7 @@ import itertools
 import logging
 import warnings
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from functools import partial
 from typing import Any, TypeVar
@@ -59,6 +59,11 @@ class LocalEngine:
 
     def where(self, condition: Any) -> LocalEngine:
         return LocalEngine(self.source.where(condition))
+
+    def with_columns(self, expressions: Mapping[str, Any]) -> LocalEngine:
+        from .sources.computed import with_columns
+
+        return LocalEngine(with_columns(self.source, expressions))
 
     def without_time(self, time: str) -> pa.Table:
         type_of(self.source.schema, time, "time=")

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..contract.bound import BoundAggregate
+from ..contract.column_expressions import ColumnLike, column_name, kind_of
 from ..contract.column_functions import require_operation
 from ..contract.frames import Frames, Values, accumulate_where, to_values, valid_rows
 from ..contract.operation import AggregateOperation, Operation, State
@@ -27,8 +28,9 @@ class Filtered(Operation):
     operation
         What is computed.
     predicate
-        The name of a boolean column, or a function of whole columns (numpy arrays, Arrow arrays where numpy has no
-        type for them) that gives a boolean array. Events where it is null, or one of its columns is, do not pass.
+        The name of a boolean column, an expression that computes one, or a function of whole columns (numpy arrays,
+        Arrow arrays where numpy has no type for them) that gives a boolean array. Events where it is null, or one of
+        its columns is, do not pass.
     *columns
         The columns that the function takes; those of the operation unless given.
 
@@ -46,8 +48,10 @@ class Filtered(Operation):
 
     drops_nulls = False
 
-    def __init__(self, operation: Operation, predicate: str | Callable[..., Any], *columns: str) -> None:
+    def __init__(self, operation: Operation, predicate: ColumnLike | Callable[..., Any], *columns: ColumnLike) -> None:
         self.operation = require_operation("Filtered", operation)
+        if kind_of(predicate) is not None:
+            predicate = column_name(predicate, "Filtered")
         if not isinstance(predicate, str) and not callable(predicate):
             raise QueryError(
                 f"the predicate of Filtered({operation!r}) is {predicate!r}; expected a function of columns, or "

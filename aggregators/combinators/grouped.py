@@ -10,6 +10,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..contract.bound import BoundAggregate
+from ..contract.column_expressions import ColumnLike
 from ..contract.column_functions import require_operation
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, Operation, State, TypedOperation
@@ -47,7 +48,7 @@ class GroupedBy(Operation):
 
     drops_nulls = False
 
-    def __init__(self, operation: Operation, by: str) -> None:
+    def __init__(self, operation: Operation, by: ColumnLike) -> None:
         self.operation = require_operation("GroupedBy", operation)
         super().__init__(*operation.columns, by)
 

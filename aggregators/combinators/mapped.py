@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.bound import BoundAggregate
+from ..contract.column_expressions import ColumnLike
 from ..contract.column_functions import apply, is_list, require_operation, unfold
 from ..contract.frames import Frames, Values, accumulate_where
 from ..contract.operation import AggregateOperation, Operation, State
@@ -47,7 +48,7 @@ class Mapped(Operation):
     drops_nulls = False
 
     def __init__(
-        self, operation: Operation, function: Callable[..., Any] | None, *columns: str, type: Any = None
+        self, operation: Operation, function: Callable[..., Any] | None, *columns: ColumnLike, type: Any = None
     ) -> None:
         name = self.__class__.__name__
         self.operation = require_operation(name, operation)
@@ -153,7 +154,7 @@ class FlatMapped(Mapped):
     """
 
     def __init__(
-        self, operation: Operation, function: Callable[..., Any] | None = None, *columns: str, type: Any = None
+        self, operation: Operation, function: Callable[..., Any] | None = None, *columns: ColumnLike, type: Any = None
     ) -> None:
         super().__init__(operation, function, *columns, type=type)
         if function is None and operation.columns and len(self.columns) != len(operation.columns):

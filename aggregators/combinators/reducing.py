@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, Operation, State, TypedOperation
 from ..errors import OperationError, QueryError
@@ -53,7 +54,7 @@ class Reducing(Operation):
     uses_order = True
 
     def __init__(
-        self, column: str, identity: Any, combine: Function, deduct: Function | None = None, *, type: Any = None
+        self, column: ColumnLike, identity: Any, combine: Function, deduct: Function | None = None, *, type: Any = None
     ) -> None:
         super().__init__(column)
         for name, function in (("combine", combine), ("deduct", deduct)):

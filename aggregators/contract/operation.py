@@ -10,23 +10,26 @@ from typing import Any, ClassVar, Self, TypeAlias
 
 import pyarrow as pa
 
-from ..errors import OperationError, QueryError
+from ..errors import OperationError
 from ..states.arrays import Index
 from ..states.fields import field
+from .column_expressions import ColumnLike, column_name
 from .frames import Frames, Values
+from .operators import Operators
 from .sql_spec import PLACEHOLDER, SqlSpec, by_field
 
 State: TypeAlias = Mapping[str, Any]
 """Columns of states: one :data:`~framefold.aggregators.states.fields.Column` for each field, all of one length."""
 
 
-class Operation(ABC):
+class Operation(Operators, ABC):
     """The base of :class:`AggregateOperation` and :class:`PythonOperation`: the columns they take.
 
     Parameters
     ----------
     *columns
-        The names of the input columns, in the order in which ``accumulate`` takes them.
+        The names of the input columns, or expressions that compute them, in the order in which ``accumulate`` takes
+        them.
 
     Attributes
     ----------
@@ -57,11 +60,9 @@ class Operation(ABC):
     columns: tuple[str, ...] = ()
     windows: tuple[Any, ...] = ()
 
-    def __init__(self, *columns: str) -> None:
-        for column in columns:
-            if not isinstance(column, str):
-                raise QueryError(f"{type(self).__name__} takes names of columns; found {column!r}")
-        self.columns = columns
+    def __init__(self, *columns: ColumnLike) -> None:
+        named = type(self).__name__
+        self.columns = tuple(each if isinstance(each, str) else column_name(each, named) for each in columns)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.columns))})"
@@ -248,7 +249,7 @@ class AggregateOperation(Operation):
 class OneColumn(AggregateOperation):
     """An aggregate of one column."""
 
-    def __init__(self, column: str) -> None:
+    def __init__(self, column: ColumnLike) -> None:
         super().__init__(column)
 
 

@@ -7,6 +7,7 @@ from typing import Any, Literal
 
 import pyarrow as pa
 
+from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..errors import QueryError
 from .sketch import Output, Sketch, distinct_items, feed, library, require_int, require_items
@@ -66,7 +67,7 @@ class ApproxCountDistinct(DistinctSketch):
 
     def __init__(
         self,
-        column: str,
+        column: ColumnLike,
         method: Literal["hll", "cpc"] = "hll",
         precision: int = 12,
         *,
@@ -137,7 +138,7 @@ class ThetaSketch(DistinctSketch):
     """
 
     def __init__(
-        self, column: str, precision: int = 12, *, output: Output = "sketch", of_sketches: bool = False
+        self, column: ColumnLike, precision: int = 12, *, output: Output = "sketch", of_sketches: bool = False
     ) -> None:
         super().__init__(column, output=output, of_sketches=of_sketches)
         self.precision = require_int(self, "precision", precision, 5, 26)

@@ -12,6 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import floats, is_number
 from ..contract.operation import AggregateOperation, State, TypedOperation
@@ -52,7 +53,7 @@ class Histogram(Multiset):
     [{'x': [(5, 2), (7, 1)], 'y': [2, 0, 1]}]
     """
 
-    def __init__(self, column: str, bins: Sequence[Any] | None = None) -> None:
+    def __init__(self, column: ColumnLike, bins: Sequence[Any] | None = None) -> None:
         super().__init__(column)
         self.bins: list[Any] | None = None
         if bins is None:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ..contract.column_expressions import ColumnLike
 from ..contract.numeric_columns import is_number
 from ..contract.operation import AggregateOperation, State
 from ..errors import ColumnError, QueryError
@@ -44,7 +45,7 @@ class Quantile(Multiset):
     [[17.5, 25.0]]
     """
 
-    def __init__(self, column: str, q: float | Sequence[float], *, method: str = "linear") -> None:
+    def __init__(self, column: ColumnLike, q: float | Sequence[float], *, method: str = "linear") -> None:
         super().__init__(column)
         self.several = isinstance(q, (list, tuple, np.ndarray))
         shares: list[Any] = list(q) if isinstance(q, (list, tuple, np.ndarray)) else [q]
@@ -112,5 +113,5 @@ class Median(Quantile):
     [25.0]
     """
 
-    def __init__(self, column: str) -> None:
+    def __init__(self, column: ColumnLike) -> None:
         super().__init__(column, 0.5)

@@ -16,6 +16,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, Operation, State
 from ..errors import ColumnError, EngineError, QueryError
@@ -51,7 +52,7 @@ class Sketch(AggregateOperation):
     state = {"sketch": pa.large_binary()}
     commutative = True  # estimates of unions in another order are within the same bounds
 
-    def __init__(self, column: str, *, output: Output = "value", of_sketches: bool = False) -> None:
+    def __init__(self, column: ColumnLike, *, output: Output = "value", of_sketches: bool = False) -> None:
         super().__init__(column)
         library()
         if output not in ("value", "sketch"):

@@ -9,6 +9,7 @@ from typing import Any, Literal
 import numpy as np
 import pyarrow as pa
 
+from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import floats, is_number
 from ..errors import ColumnError, QueryError
@@ -64,7 +65,7 @@ class ApproxQuantile(Sketch):
 
     def __init__(
         self,
-        column: str,
+        column: ColumnLike,
         q: float | Sequence[float],
         method: Literal["kll", "req", "tdigest"] = "kll",
         k: int | None = None,
@@ -165,7 +166,7 @@ class FrequentItems(Sketch):
 
     def __init__(
         self,
-        column: str,
+        column: ColumnLike,
         n: int = 10,
         precision: int = 12,
         *,

@@ -13,12 +13,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..combinators.all_of import Parts
 from ..combinators.mapped import Unfolded
 from ..contract.bound import BoundAggregate
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import require_numbers
 from ..contract.operation import AggregateOperation, OneColumn, State
+from ..contract.side_by_side import Parts
 from ..contract.wrapped import Wrapped
 from ..durations import Duration
 from ..errors import DurationError, QueryError

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import OfNumbers, floats, is_number
 from ..contract.operation import AggregateOperation, State
@@ -32,7 +33,7 @@ class Paired(OfNumbers):
         "xy": "float64",
     }
 
-    def __init__(self, x: str, y: str) -> None:
+    def __init__(self, x: ColumnLike, y: ColumnLike) -> None:
         super().__init__(x, y)
 
     def create(self) -> Mapping[str, Any]:
@@ -86,7 +87,7 @@ class Covariance(Paired):
     [2.0]
     """
 
-    def __init__(self, x: str, y: str, *, ddof: int = 1) -> None:
+    def __init__(self, x: ColumnLike, y: ColumnLike, *, ddof: int = 1) -> None:
         super().__init__(x, y)
         if not isinstance(ddof, int) or isinstance(ddof, bool) or ddof < 0:
             raise QueryError(f"ddof= of {self!r} is {ddof!r}; expected an integer of 0 or more")

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import OfNumbers, OfSums, floats
 from ..contract.operation import OneColumn, State
@@ -160,7 +161,7 @@ class WeightedAverage(OfSums):
 
     state = {"total": "compensated", "weight": "compensated"}
 
-    def __init__(self, value: str, weight: str) -> None:
+    def __init__(self, value: ColumnLike, weight: ColumnLike) -> None:
         super().__init__(value, weight)
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:

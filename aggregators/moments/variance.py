@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import OfNumbers, floats, is_decimal
 from ..contract.operation import State
@@ -53,7 +54,7 @@ class Variance(OfNumbers):
     }
     takes_empty_frames = True
 
-    def __init__(self, column: str, *, ddof: int = 1) -> None:
+    def __init__(self, column: ColumnLike, *, ddof: int = 1) -> None:
         super().__init__(column)
         if not isinstance(ddof, int) or isinstance(ddof, bool) or ddof < 0:
             raise QueryError(f"ddof= of {self!r} is {ddof!r}; expected an integer of 0 or more")

@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, OneColumn, State
 from ..errors import ColumnError, QueryError
@@ -88,7 +89,7 @@ class Concat(CollectList):
     ['<a, b, c>']
     """
 
-    def __init__(self, column: str, delimiter: str = "", prefix: str = "", suffix: str = "") -> None:
+    def __init__(self, column: ColumnLike, delimiter: str = "", prefix: str = "", suffix: str = "") -> None:
         super().__init__(column)
         for name, text in {"delimiter": delimiter, "prefix": prefix, "suffix": suffix}.items():
             if not isinstance(text, str):
@@ -121,7 +122,7 @@ class FirstN(CollectList):
     [['b', 'c']]
     """
 
-    def __init__(self, column: str, n: int) -> None:
+    def __init__(self, column: ColumnLike, n: int) -> None:
         super().__init__(column)
         self.n = require_count(self, n)
 

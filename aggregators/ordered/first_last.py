@@ -8,6 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, State
 from ..states.fields import field
@@ -42,7 +43,7 @@ class First(AggregateOperation):
     commutative = True  # states carry their time, and merging keeps input order among equal times
     earliest: ClassVar[bool] = True
 
-    def __init__(self, column: str, *, ties: str | None = None) -> None:
+    def __init__(self, column: ColumnLike, *, ties: ColumnLike | None = None) -> None:
         super().__init__(column, *() if ties is None else (ties,))
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:

@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, State
 from ..errors import QueryError
@@ -45,7 +46,7 @@ class ArgMin(AggregateOperation):
     commutative = True
     greatest: ClassVar[bool] = False
 
-    def __init__(self, column: str, by: str) -> None:
+    def __init__(self, column: ColumnLike, by: ColumnLike) -> None:
         super().__init__(column, by)
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
@@ -100,7 +101,7 @@ class TopN(AggregateOperation):
     order: Order
     types: tuple[pa.DataType, ...]
 
-    def __init__(self, column: str, n: int, *companions: str) -> None:
+    def __init__(self, column: ColumnLike, n: int, *companions: ColumnLike) -> None:
         super().__init__(column, *companions)
         self.n = require_count(self, n)
         if len(set(self.columns)) < len(self.columns):

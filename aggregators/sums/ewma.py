@@ -9,6 +9,7 @@ from typing import Any, Self, cast
 import numpy as np
 import pyarrow as pa
 
+from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import OfNumbers, floats
 from ..contract.operation import State
@@ -55,7 +56,7 @@ class Ewma(OfNumbers):
         "negative": "bool",
     }
 
-    def __init__(self, column: str, half_life: Duration) -> None:
+    def __init__(self, column: ColumnLike, half_life: Duration) -> None:
         super().__init__(column)
         self.half_life = half_life
         self.ticks = self._in_ticks(_microseconds)

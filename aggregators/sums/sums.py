@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pyarrow as pa
 
+from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import Sums, is_decimal, require_numbers
 from ..contract.operation import AggregateOperation, State, TypedOperation
@@ -33,7 +34,7 @@ class Count(Sums):
     result = pa.int64()
     takes_empty_frames = True
 
-    def __init__(self, column: str | None = None) -> None:
+    def __init__(self, column: ColumnLike | None = None) -> None:
         super().__init__(*() if column is None else (column,))
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
@@ -71,7 +72,7 @@ class Sum(AggregateOperation):
     commutative = True
     takes_empty_frames = True
 
-    def __init__(self, column: str, *, empty: float | None = None) -> None:
+    def __init__(self, column: ColumnLike, *, empty: float | None = None) -> None:
         super().__init__(column)
         if empty is not None and not isinstance(empty, (int, float)):
             raise QueryError(f"empty= of {self!r} is {empty!r}; expected a number or None")
@@ -97,7 +98,7 @@ class Average(Sum):
     [3.5]
     """
 
-    def __init__(self, column: str) -> None:
+    def __init__(self, column: ColumnLike) -> None:
         super().__init__(column)
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:

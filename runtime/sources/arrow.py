@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.errors import QueryError
+from ..columns.key_codes import plain_type
 from .conditions import all_of, checked, columns_of
 
 BATCH_ROWS = 1 << 20
@@ -115,8 +116,11 @@ class Source:
         import pyarrow.dataset as ds  # slow to import
 
         needed = dict.fromkeys([*columns, *columns_of(self.condition, self.schema)])
-        scanner = ds.Scanner.from_batches(self._stream(list(needed)), columns=list(columns), filter=self.condition)
-        return scanner.to_reader()
+        events = self._stream(list(needed))
+        known = pa.schema([each.with_type(without_views(each.type)) for each in events.schema])
+        if known != events.schema:
+            events = events.cast(known)
+        return ds.Scanner.from_batches(events, columns=list(columns), filter=self.condition).to_reader()
 
     def _scanned(self, columns: Sequence[str], **options: Any) -> pa.RecordBatchReader:
         # pyarrow's threads decode what is read ahead and hold it until it is read: a batch for each of them.
@@ -138,6 +142,11 @@ class Source:
             self._read.append(self.data)
             return self.data
         return pa.RecordBatchReader.from_stream(self.data)
+
+
+def without_views(type: pa.DataType) -> pa.DataType:
+    """A type that Arrow can filter: text and binaries of Polars and DuckDB come as views, which it cannot."""
+    return plain_type(type) if pa.types.is_string_view(type) or pa.types.is_binary_view(type) else type
 
 
 def in_portions(

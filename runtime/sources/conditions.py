@@ -37,15 +37,18 @@ def checked(condition: Any, schema: pa.Schema, events: str) -> pc.Expression:
             f"where() {events} is given {found}; expected a pyarrow expression such as pyarrow.compute.field('x') > 0"
         )
     if (error := _error_of(condition, schema)) is not None:
-        reason = str(error).splitlines()[0]
-        # pyarrow names an unknown column in its message only; one in other words is passed on as it is.
-        if "No match for FieldRef.Name(" in reason:
-            name = reason.split("FieldRef.Name(")[1].split(")")[0]
-            reason = f"names the unknown column {name!r}; {nearest(name, schema.names)}"
-        else:
-            reason = f"does not fit the columns: {reason}"
-        raise QueryError(f"the condition {condition} of where() {reason}")
+        raise QueryError(f"the condition {condition} of where() {reason_of(error, schema)}")
     return condition
+
+
+def reason_of(error: Exception, schema: pa.Schema) -> str:
+    """Why an expression cannot be computed from the columns of a schema, by pyarrow's error."""
+    reason = str(error).splitlines()[0]
+    # pyarrow names an unknown column in its message only; one in other words is passed on as it is.
+    if "No match for FieldRef.Name(" in reason:
+        name = reason.split("FieldRef.Name(")[1].split(")")[0]
+        return f"names the unknown column {name!r}; {nearest(name, schema.names)}"
+    return f"does not fit the columns: {reason}"
 
 
 def columns_of(condition: pc.Expression | None, schema: pa.Schema) -> list[str]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
 from pyspark.sql import Column, DataFrame
 
+from ...aggregators.contract.column_expressions import kind_of
 from ...aggregators.errors import QueryError
 from ...runtime.explain import Explanation, explain
 from ...runtime.plan.bind import type_of
@@ -73,6 +74,21 @@ class DataFrameEngine:
                 f"the condition {condition} of where() does not fit the DataFrame: {one_line(error)}"
             ) from error
         return DataFrameEngine(some)
+
+    def with_columns(self, expressions: Mapping[str, Any]) -> DataFrameEngine:
+        df = self.df
+        for name, each in expressions.items():
+            if not isinstance(each, Column):
+                raise QueryError(
+                    f"the input {name} is {kind_of(each)}, and the events are on Spark; expected a Spark column such "
+                    "as functions.col('x') * 2"
+                )
+            try:
+                df = df.withColumn(name, each)
+                df.schema  # noqa: B018  # through Connect, only this analyses the column
+            except AnalysisException as error:
+                raise QueryError(f"the input {name} does not fit the DataFrame: {one_line(error)}") from error
+        return DataFrameEngine(df)
 
     def without_time(self, time: str) -> DataFrame:
         type_of(self.schema([time]), time, "time=")

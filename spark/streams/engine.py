@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -93,6 +94,9 @@ class StreamEngine(DataFrameEngine):
 
     def where(self, condition: Any) -> StreamEngine:
         return StreamEngine(super().where(condition).df)
+
+    def with_columns(self, expressions: Mapping[str, Any]) -> StreamEngine:
+        return StreamEngine(super().with_columns(expressions).df)
 
     def _shards(self, df: DataFrame, job: Job, options: Options) -> Shards:
         plan = job.plan

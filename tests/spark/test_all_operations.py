@@ -108,6 +108,7 @@ OPERATIONS: dict[str, Operation] = {
     "sum": ff.Sum("x"),
     "sum_integer": ff.Sum("small"),
     "sum_decimal": ff.Sum("d"),
+    "sum_over_count": ff.Sum("x") / ff.Count() + 1,
     "then": ff.Sum("i").then(lambda total: total * 2),
     "theta": ff.ThetaSketch("s"),
     "top": ff.TopN("x", 2),
@@ -126,14 +127,14 @@ OF_LIVES: dict[str, Operation] = {
 
 def test_no_operation_is_left_out() -> None:
     public = {
-        name for name, value in vars(ff).items() if inspect.isclass(value) and issubclass(value, (Operation,))
-    } - {"AggregateOperation", "PythonOperation"}
+        value.__name__ for value in vars(ff).values() if inspect.isclass(value) and issubclass(value, (Operation,))
+    } - {"AggregateOperation", "Operation", "PythonOperation"}
 
     def kinds(operation: Operation) -> set[str]:
         inner = [part for part in vars(operation).values() if isinstance(part, Operation)]
         return {type(operation).__name__}.union(*map(kinds, inner))
 
-    assert public == set().union(*map(kinds, [*OPERATIONS.values(), *OF_LIVES.values()])) - {"Then"}
+    assert public == set().union(*map(kinds, [*OPERATIONS.values(), *OF_LIVES.values()])) - {"Then", "Arithmetic"}
 
 
 def close(a: Any, b: Any) -> bool:

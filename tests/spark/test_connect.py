@@ -86,6 +86,19 @@ for choice in choices:
     del result
     gc.collect()
 
+product = ff.Sum(f.col("x") * f.col("n")) / ff.Count()
+some = ff.Filtered(ff.Count(), f.col("n") > 50)
+found = ff.events(df, time="ts").window(ff.tumbling("1 hour")).aggregate(x=product, y=some)
+expected = df.groupBy(f.window("ts", "1 hour").alias("w"))
+expected = expected.agg(f.sum(f.col("x") * f.col("n")) / f.count("*"), f.count_if(f.col("n") > 50))
+assert [(row["x"], row["y"]) for row in found.collect()] == [tuple(row)[1:] for row in expected.orderBy("w").collect()]
+try:
+    ff.events(df, time="ts").window(ff.tumbling("1 hour")).aggregate(x=ff.Sum(f.col("nowhere") + 1))
+except ff.QueryError as error:
+    assert "does not fit the DataFrame" in str(error) and "nowhere" in str(error), error
+else:
+    raise AssertionError
+
 with mock.patch.object(driver, "AUTO_RESULT_BYTES", 0):
     sent = events.aggregate(total=ff.Sum("x"), n=ff.Count())
 assert repr(sent.toArrow().to_pylist()) == repr(theirs.to_pylist())

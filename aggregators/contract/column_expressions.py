@@ -1,0 +1,146 @@
+"""Column expressions as inputs of aggregates: of pyarrow, Polars or Spark, which the engine of the events computes."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from copy import copy
+from itertools import chain, count
+from typing import Any, Protocol, TypeAlias
+
+from ..errors import QueryError, shown
+from .operators import Operators
+
+PYARROW, POLARS, SPARK = "a pyarrow expression", "a Polars expression", "a Spark column"
+
+KINDS = {("pyarrow", "Expression"): PYARROW, ("polars", "Expr"): POLARS, ("pyspark", "Column"): SPARK}
+"""What expressions are called, by the library and the name of their class. None of them is imported for it."""
+
+
+class Expression(Protocol):
+    """An expression of any of these libraries, as a type checker knows it."""
+
+    def cast(self, *arguments: Any, **options: Any) -> Any:
+        """The expression as another type."""
+
+
+ColumnLike: TypeAlias = str | Expression
+"""What the inputs of operations are given by: names of columns, or expressions."""
+
+
+class ColumnExpression(str):
+    """An expression as an operation keeps it: its text, which is pickled without it."""
+
+    value: Any
+
+    def __new__(cls, value: Any) -> ColumnExpression:
+        text = str(value)
+        if kind_of(value) == SPARK:
+            text = text.removeprefix("Column<'").removesuffix("'>")
+        made = super().__new__(cls, text)
+        made.value = value
+        return made
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def __reduce__(self) -> tuple[type[str], tuple[str]]:
+        return str, (str(self),)
+
+
+def kind_of(value: Any) -> str | None:
+    """What kind of expression a value is; None where it is none.
+
+    Examples
+    --------
+    >>> import pyarrow.compute as pc
+    >>> kind_of(pc.field("x") * 2), kind_of("x")
+    ('a pyarrow expression', None)
+    """
+    kinds = ((kind.__module__.partition(".")[0], kind.__name__) for kind in type(value).__mro__)
+    return next((KINDS[kind] for kind in kinds if kind in KINDS), None)
+
+
+def column_name(value: Any, taker: str) -> str:
+    """The name of a column, or an expression under its text.
+
+    Raises
+    ------
+    QueryError
+        If it is neither.
+    """
+    if isinstance(value, str):
+        return value
+    if kind_of(value) is None:
+        raise QueryError(f"{taker} takes names of columns; found {shown(value)}{_hint(value)}")
+    return plain_name(value) or ColumnExpression(value)
+
+
+def plain_name(value: Any) -> str | None:
+    """The column that an expression is nothing but; None for others, and for Spark's, whose text does not tell."""
+    if kind_of(value) == PYARROW:
+        return str(value) if value.equals(sys.modules["pyarrow.compute"].field(str(value))) else None
+    if kind_of(value) == POLARS and len(names := value.meta.root_names()) == 1:
+        return str(names[0]) if value.meta.eq(sys.modules["polars"].col(names[0])) else None
+    return None
+
+
+def _hint(value: Any) -> str:
+    """What to write instead of a column itself."""
+    name = getattr(value, "name", None)
+    if isinstance(value, (list, tuple)) and value and all(isinstance(each, str) for each in value):
+        return f"; expected each by itself, such as {value[0]!r}"
+    if not hasattr(value, "__len__") or isinstance(value, Mapping):
+        return ""
+    which = f" {name!r}" if isinstance(name, str) and name else ""
+    return f"; expected the name{which}, and the column itself in the events"
+
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two expressions are known to be one: of Spark's, only an expression and itself."""
+    kind = kind_of(one)
+    if one is other or kind != kind_of(other):
+        return one is other
+    return bool(one.equals(other)) if kind == PYARROW else kind == POLARS and bool(one.meta.eq(other))
+
+
+def without_expressions(outputs: Mapping[str, Any], taken: Iterable[str]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Outputs that take names of columns instead of expressions, and these expressions by their names.
+
+    Parameters
+    ----------
+    outputs
+        Operations by name.
+    taken
+        The names of the columns that the events have.
+    """
+    known = {name.lower() for name in taken}
+    expressions: dict[str, Any] = {}
+
+    def name_of(column: ColumnExpression) -> str:
+        for name, value in expressions.items():
+            if same(value, column.value):
+                return name
+        name = next(name for name in chain([str(column)], map(f"{column} #{{}}".format, count(2))) if name not in known)
+        known.add(name.lower())
+        expressions[name] = column.value
+        return name
+
+    return {name: _named(operation, name_of) for name, operation in outputs.items()}, expressions
+
+
+def _named(value: Any, name_of: Callable[[ColumnExpression], str]) -> Any:
+    """An operation, or what it is made of, with names for expressions."""
+    if isinstance(value, ColumnExpression):
+        return name_of(value)
+    if isinstance(value, tuple):
+        return tuple(_named(each, name_of) for each in value)
+    if isinstance(value, dict):
+        return {key: _named(each, name_of) for key, each in value.items()}
+    if isinstance(value, Operators) and any(
+        isinstance(name, ColumnExpression) for name in getattr(value, "columns", ())
+    ):
+        made = copy(value)
+        vars(made).update(_named(vars(value), name_of))
+        return made
+    return value

@@ -1,0 +1,149 @@
+"""Arithmetic between aggregates, against SQL over the windows' own rows."""
+
+from __future__ import annotations
+
+import datetime as dt
+import decimal
+import math
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import framefold as ff
+from framefold.aggregators.contract.operation import Operation
+
+D = decimal.Decimal
+
+
+def events(rows: int = 120) -> pa.Table:
+    """Events of three keys, a fifth of whose values are null."""
+    rng = np.random.default_rng(5)
+    null = [rng.random(rows) < 0.2 for _ in range(3)]
+    cents = [D(int(n)) / 100 for n in rng.integers(-(10**6), 10**6, rows)]
+    return pa.table(
+        {
+            "t": np.sort(rng.integers(0, 300, rows)),
+            "k": rng.integers(0, 3, rows),
+            "a": pa.array(rng.integers(-50, 50, rows), mask=null[0]),
+            "b": pa.array(rng.normal(0, 10, rows).round(3), mask=null[1]),
+            "d": pa.array([None if no else cent for no, cent in zip(null[2], cents, strict=True)], pa.decimal128(9, 2)),
+        }
+    )
+
+
+OUTPUTS: dict[str, tuple[Operation, str]] = {
+    "mean": (ff.Sum("a") / ff.Count(), "sum(a)::double / count(*)"),
+    "of_known": (ff.Sum("b") / ff.Count("b"), "sum(b) / nullif(count(b), 0)"),
+    "plus": (ff.Sum("a") + ff.Max("a"), "sum(a)::bigint + max(a)"),
+    "minus": (ff.Max("a") - ff.Min("a") - 1, "max(a) - min(a) - 1"),
+    "times": (2 * ff.Max("b"), "2 * max(b)"),
+    "negative": (-ff.Max("a"), "-max(a)"),
+    "mixed": (ff.Sum("a") * ff.Max("b"), "sum(a)::bigint * max(b)"),
+    "nested": ((ff.Max("b") + 1) / (ff.Count() + ff.Count("a")), "(max(b) + 1) / (count(*) + count(a))"),
+    "from_number": (1 - ff.Min("b"), "1 - min(b)"),
+    "over_number": (ff.Max("a") / 4, "max(a)::double / 4"),
+    "decimals": (ff.Max("d") - ff.Min("d"), "(max(d) - min(d))"),
+    "decimal_product": (ff.Max("d") * D("1.5") * ff.Count("a"), "max(d) * 1.5::decimal(2, 1) * count(a)"),
+    "decimal_ratio": (ff.Max("d") / 3, "max(d)::double / 3"),
+}
+
+
+def test_against_sql() -> None:
+    table = events()
+    windows = ff.sliding(40, every=7)
+    found = ff.events(table, time="t", by="k").window(windows).aggregate(**{n: op for n, (op, _) in OUTPUTS.items()})
+    terms = ", ".join(f"{sql} as {name}" for name, (_, sql) in OUTPUTS.items())
+    connection = duckdb.connect()
+    connection.register("rows_of", table)
+    expected = connection.sql(
+        f"with starts as (select unnest(range(-42, 301, 7)) as s) select k, s, {terms} from rows_of, starts "
+        "where t >= s and t < s + 40 group by k, s order by k, s"
+    ).fetchall()
+    assert len(expected) > 50
+    assert any(value is None for row in expected for value in row)
+    for row, (key, start, *values) in zip(found.to_pylist(), expected, strict=True):
+        assert (row["k"], row["window"]["start"]) == (key, start)
+        for name, value in zip(OUTPUTS, values, strict=True):
+            if isinstance(value, float):
+                assert row[name] == pytest.approx(value, rel=1e-12, abs=1e-12), name
+            else:
+                assert row[name] == value, name
+
+
+def result(operation: Operation, **columns: Any) -> Any:
+    """The result over one window of some columns."""
+    table = pa.table({"t": [0] * len(next(iter(columns.values()))), **columns})
+    return ff.events(table, time="t").window(ff.tumbling(1)).aggregate(x=operation)["x"].to_pylist()[0]
+
+
+def test_a_null_operand_gives_null() -> None:
+    nothing = pa.array([None, None], pa.int64())
+    assert result(ff.Sum("x") / ff.Count(), x=nothing) is None
+    assert result(ff.Count() * ff.Sum("x"), x=nothing) is None
+
+
+def test_division_by_zero_is_that_of_floats() -> None:
+    assert result(ff.Sum("x") / ff.Sum("z"), x=[1], z=[0]) == math.inf
+    assert result(-ff.Sum("x") / ff.Sum("z"), x=[1], z=[0]) == -math.inf
+    assert math.isnan(result(ff.Sum("z") / ff.Sum("z"), z=[0]))
+
+
+def test_numbers_of_numpy_and_integers_above_what_floats_hold() -> None:
+    assert result(np.float64(2) * ff.Max("x"), x=[3]) == 6.0
+    assert result(np.int64(2) + ff.Max("x"), x=[2**53 + 1]) == 2**53 + 3
+    assert result(ff.Max("x") / ff.Max("y"), x=[2**60 + 1], y=[2**60 - 1]) == pytest.approx(1)
+
+
+def test_small_types_do_not_overflow() -> None:
+    assert result(ff.Max("x") + ff.Max("x"), x=pa.array([127], pa.int8())) == 254
+    assert result(ff.Max("x") * ff.Max("x"), x=pa.array([3e30], pa.float32())) == pytest.approx(9e60, rel=1e-6)
+
+
+def test_times_are_subtracted() -> None:
+    at = [dt.datetime(2026, 1, 1), dt.datetime(2026, 1, 3)]
+    assert result(ff.Max("at") - ff.Min("at"), at=at) == dt.timedelta(days=2)
+
+
+def test_what_does_not_fit_is_an_error() -> None:
+    with pytest.raises(ff.SumOverflowError, match=r"Max\('x'\) \+ 1 does not fit int64 .* cast a column to float64"):
+        result(ff.Max("x") + 1, x=[2**63 - 1])
+
+
+@pytest.mark.parametrize(
+    ("wrong", "sentence"),
+    [
+        (lambda: ff.Sum("a") * "b", "'*' between aggregates is given 'b'; expected an aggregate operation or a number"),
+        (lambda: ff.Sum("a") / ff.Count, "given Count; expected .* such as ff.Count(...)"),
+        (lambda: None + ff.Sum("a"), "'+' between aggregates is given None"),
+        (lambda: ff.Sum("a") - True, "'-' between aggregates is given True"),
+        (lambda: pa.array([1]) + ff.Sum("a"), "'+' between aggregates is given a pyarrow Int64Array"),
+    ],
+)
+def test_wrong_operands(wrong: Any, sentence: str) -> None:
+    with pytest.raises(ff.QueryError) as caught:
+        wrong()
+    for part in sentence.split(" .* "):
+        assert part in str(caught.value)
+
+
+def test_operands_without_numbers() -> None:
+    with pytest.raises(ff.ColumnError, match=r"needs numbers for its operands; Max\('s'\) gives string"):
+        result(ff.Max("s") + 1, s=["a"])
+    with pytest.raises(ff.ColumnError, match=r"cannot be computed of timestamp\[us\] and timestamp\[us\]"):
+        result(ff.Max("at") + ff.Min("at"), at=[dt.datetime(2026, 1, 1)])
+
+
+def test_windows_of_an_operand_are_refused() -> None:
+    with pytest.raises(ff.QueryError, match=r"has .over\(...\) inside; expected it on the whole output"):
+        result(ff.Sum("x").over(ff.tumbling(2)) / ff.Count(), x=[1])
+
+
+def test_it_prints_as_it_is_written() -> None:
+    assert repr((1 - ff.Sum("d")) * ff.Count()) == "(1 - Sum('d')) * Count()"
+
+
+def test_mean_is_average() -> None:
+    assert ff.Mean is ff.Average
