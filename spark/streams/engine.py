@@ -29,7 +29,8 @@ from ..engine.tasks import Job
 from ..options import Options
 from ..session.packaging import stage
 from .labels import labels
-from .packets import PACKETS, RESULTS, pack_events, pack_partials, pack_whole, unpack, unpack_events
+from .packets import PACKETS, pack_events, pack_partials, pack_whole, unpack, unpack_events
+from .progress import NAME, RESULTS, observed
 from .slider import PROVISIONAL, REVISION, Shards, slider
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
@@ -61,7 +62,7 @@ class StreamEngine(DataFrameEngine):
         packets = stage(under_plain_names(df, plan.columns), pack, job, self._labels(options), schema=PACKETS)
         mode = "Update" if marks(options) else "Append"
         slid = packets.groupBy("shard").transformWithState(slider(shards), RESULTS, mode, "EventTime")
-        seen = slid.observe("framefold", f.coalesce(f.sum("late"), f.lit(0)).alias("late_events"))
+        seen = slid.observe(NAME, *observed())
         return stage(seen, unpack, job, schema=job.schema)
 
     def late(self, plan: Plan, options: Options) -> DataFrame:
@@ -173,7 +174,7 @@ class StreamEngine(DataFrameEngine):
         if options.ahead is not None:
             latest = f.unix_micros(f.current_timestamp()) + above_zero(plan.times, options.ahead, "ahead")
             ahead = f.unix_micros(column(time).cast("timestamp")) > latest
-            df = df.observe("framefold_ahead", f.count_if(ahead).alias("events_ahead"))
+            df = df.observe(f"{NAME}_ahead", f.count_if(ahead).alias("events_ahead"))
             df = df.where(~f.coalesce(ahead, f.lit(False)))
         return df.withWatermark(time, options.watermark)
 

@@ -26,9 +26,6 @@ PACKETS = t.StructType([
 ])  # fmt: skip
 """Partials, or events, of one shard's keys, as an Arrow IPC stream; ``place`` says in which order they came."""
 
-RESULTS = t.StructType([t.StructField("ipc", t.BinaryType()), t.StructField("late", t.LongType())])
-"""Results as an Arrow IPC stream, or null; and how many events were dropped."""
-
 
 def pack_partials(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Events to packets of partials, at most one for each shard and each time that a task emits partials.

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from importlib import import_module
 from operator import attrgetter
 from typing import Any
@@ -27,6 +26,8 @@ from ..convert.types import cast_to
 from ..engine.tasks import Job
 from ..session.packaging import pack
 from ..session.worker import opened
+from .progress import kept_by, packet, said
+from .state import StateStore
 
 VERSION = 1
 """Of what is in the state; a later release reads this one."""
@@ -84,54 +85,28 @@ def slider(shards: Shards) -> StatefulProcessor:
             self.partials = handle.getMapState("partials", "block bigint", "ipc binary")
             self.events = handle.getMapState("events", "block bigint", "ipc binary") if held else None
             self.book = handle.getValueState("book", "book string")
+            self.said: dict[Any, Any] = {}
 
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # Spark's names
-            yield from import_module(module).slide(payload, self, rows, timerValues)
+            yield from import_module(module).slide(payload, self, key, rows, timerValues)
 
         def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Any:
-            yield from import_module(module).slide(payload, self, (), timerValues)
+            yield from import_module(module).slide(payload, self, key, (), timerValues)
 
     return Slider()
 
 
-class StateStore:
-    """A shard's partials, or events, in Spark's state; see ``runtime.streams.store.Store``.
-
-    Each call of Spark's state takes its time: what is there is asked once.
-    """
-
-    def __init__(self, state: Any) -> None:
-        self.state = state
-
-    @cached_property
-    def known(self) -> set[int]:
-        return {block for (block,) in self.state.keys()}  # noqa: SIM118  # it is no dict
-
-    def blocks(self) -> Iterable[int]:
-        return sorted(self.known)
-
-    def get(self, block: int) -> pa.Table | None:
-        return partials_codec.opened(self.state.getValue((block,))[0]) if block in self.known else None
-
-    def put(self, block: int, table: pa.Table) -> None:
-        self.state.updateValue((block,), (partials_codec.to_ipc(table),))
-        self.known.add(block)
-
-    def remove(self, block: int) -> None:
-        if block in self.known:
-            self.state.removeKey((block,))
-            self.known.remove(block)
-
-
-def slide(payload: bytes, of: Any, rows: Iterable[Row], times: Any) -> Iterator[Row]:
-    """The packets of a shard in a micro-batch: results of windows, and how many events were late.
+def slide(payload: bytes, of: Any, key: Any, rows: Iterable[Row], times: Any) -> Iterator[Row]:
+    """The packets of a shard in a micro-batch: results of windows, and what it says of itself.
 
     Parameters
     ----------
     payload
         The `Shards`.
     of
-        The processor, with the shard's state.
+        The processor, with the shard's state, and what its calls in this micro-batch have said.
+    key
+        What Spark calls the shard.
     rows
         Packets of partials, or of events; none where a timer has expired.
     times
@@ -161,6 +136,8 @@ def slide(payload: bytes, of: Any, rows: Iterable[Row], times: Any) -> Iterator[
         if wanted is not None:
             of.handle.registerTimer(wanted)
     of.book.update((json.dumps(book | kept(shard) | {"timer": wanted}),))
+    yield said(shard, of.said.get(key), watermark)
+    of.said[key] = kept_by(shard)
 
 
 def marked(
@@ -172,7 +149,7 @@ def marked(
         if len(table):
             for name in shards.marks:
                 table = table.append_column(name, pa.repeat(is_so[name], len(table)))
-            yield Row(ipc=partials_codec.to_ipc(table), late=0)
+            yield packet(partials_codec.to_ipc(table), windows=len(table))
 
 
 def taken(shards: Shards, shard: Shard, new: pa.Table) -> Iterator[Row]:
@@ -184,7 +161,7 @@ def taken(shards: Shards, shard: Shard, new: pa.Table) -> Iterator[Row]:
         late = events_in(shard.plan, shard.add(partials))
         yield from marked(shards, shard.revised(partials), revision=True)
     if late:
-        yield Row(ipc=None, late=late)
+        yield packet(None, late_events=late)
 
 
 def late_of(_: Shards, shard: Shard, new: pa.Table) -> Iterator[Row]:
@@ -197,19 +174,20 @@ def late_of(_: Shards, shard: Shard, new: pa.Table) -> Iterator[Row]:
         late = late_events(plan, events, shard.add(accumulate(plan, events, 0)))
     if late.any():
         found = new.select(range(len(plan.columns), new.num_columns)).filter(pa.array(late))
-        yield Row(ipc=partials_codec.to_ipc(found), late=len(found))
+        yield packet(partials_codec.to_ipc(found), late_events=len(found))
 
 
 def restored(shards: Shards, of: Any, book: dict[str, Any]) -> Shard:
     """A shard as its state has it."""
-    plan, held = shards.job.plan, None
+    plan, held, sizes = shards.job.plan, None, book.get("sizes", {})
     if of.events is not None and not shards.late:
         width = book.setdefault("width", shards.width)  # that of the blocks in the checkpoint
-        held = HeldEvents(plan, StateStore(of.events), width, book.get("series", 0), book.get("first_held"))
+        events = StateStore(of.events, sizes.get("events"))
+        held = HeldEvents(plan, events, width, book.get("series", 0), book.get("first_held"))
     watermark = book.get("watermark", FIRST)
     return Shard(
         plan,
-        StateStore(of.partials),
+        StateStore(of.partials, sizes.get("partials")),
         held,
         shards.forget,
         watermark,
@@ -220,11 +198,14 @@ def restored(shards: Shards, of: Any, book: dict[str, Any]) -> Shard:
     )
 
 
-def kept(shard: Shard) -> dict[str, int | None]:
+def kept(shard: Shard) -> dict[str, Any]:
     """What a shard knows beside its partials and events."""
-    found = {"watermark": shard.watermark, "gone": shard.gone, "due": shard.due}
-    if shard.held is not None:
+    assert isinstance(shard.store, StateStore)
+    found: dict[str, Any] = {"watermark": shard.watermark, "gone": shard.gone, "due": shard.due}
+    found["sizes"] = {"partials": shard.store.size}
+    if shard.held is not None and isinstance(shard.held.store, StateStore):
         found |= {"released": shard.released, "series": shard.held.series, "first_held": shard.held.due}
+        found["sizes"]["events"] = shard.held.store.size
     return found
 
 

@@ -1,0 +1,66 @@
+"""What micro-batches say of themselves: metrics that Spark observes, and has in the progress of the query."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from pyspark.sql import Column, Row
+from pyspark.sql import functions as f
+from pyspark.sql import types as t
+
+from ...runtime.streams.shard import Shard
+from .state import StateStore
+
+NAME = "framefold"
+"""Under which they are in ``observedMetrics``."""
+
+COUNTS = ("late_events", "windows", "shards", "partials", "held_events", "state_bytes")
+"""Sums over the shards that a micro-batch has called."""
+
+MOSTS = ("open_frames", "lag_ms")
+"""Largest ones of these shards."""
+
+RESULTS = t.StructType([
+    t.StructField("ipc", t.BinaryType()), *(t.StructField(name, t.LongType()) for name in COUNTS + MOSTS)
+])  # fmt: skip
+"""Results as an Arrow IPC stream, or null; and what a call of a shard says."""
+
+
+def observed() -> list[Column]:
+    """The metrics of rows of :data:`RESULTS`."""
+    return [
+        *(f.coalesce(f.sum(name), f.lit(0)).alias(name) for name in COUNTS),
+        *(f.max(name).alias(name) for name in MOSTS),
+    ]
+
+
+def packet(ipc: bytes | None, **said: int | None) -> Row:
+    """A row of :data:`RESULTS`; what is not said is null, and adds nothing."""
+    return Row(**{name: ipc if name == "ipc" else said.get(name) for name in RESULTS.names})
+
+
+def kept_by(shard: Shard) -> dict[str, int]:
+    """What a shard has in its state."""
+    partials, held = shard.store, None if shard.held is None else shard.held.store
+    assert isinstance(partials, StateStore)
+    found = {"partials": partials.size.rows, "open_frames": partials.size.frames, "state_bytes": partials.size.bytes}
+    if isinstance(held, StateStore):
+        found |= {"held_events": held.size.rows, "state_bytes": partials.size.bytes + held.size.bytes}
+    return found
+
+
+def said(shard: Shard, before: dict[str, Any] | None, watermark: int) -> Row:
+    """What a call of a shard says: a micro-batch may make a second one, which says only what has changed since.
+
+    Parameters
+    ----------
+    before
+        What the first call of the micro-batch found in the state; None where this is the first.
+    watermark
+        In milliseconds; 0 before any event.
+    """
+    found = kept_by(shard)
+    counts = {name: value - (before or {}).get(name, 0) for name, value in found.items() if name in COUNTS}
+    lag = int(time.time() * 1000) - watermark if watermark > 0 else None
+    return packet(None, shards=int(before is None), open_frames=found["open_frames"], lag_ms=lag, **counts)

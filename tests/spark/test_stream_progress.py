@@ -1,0 +1,106 @@
+"""What a streaming query says of itself: metrics in its progress, as a listener gets them; its jobs; the logger."""
+
+from __future__ import annotations
+
+import logging
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+pytest.importorskip("pyspark")
+pytest.importorskip("google.protobuf")
+
+from pyspark.sql.streaming.listener import StreamingQueryListener
+
+import framefold as ff
+
+from .test_streams import MINUTE, Source, rocksdb, table  # noqa: F401  # the fixture
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+NOW = int(time.time() * 1e6) // (60 * MINUTE) * 60
+
+
+class Seen(StreamingQueryListener):
+    def __init__(self) -> None:
+        self.metrics: list[dict[str, Any]] = []
+        self.ended = False
+
+    def onQueryStarted(self, event: Any) -> None: ...
+
+    def onQueryIdle(self, event: Any) -> None: ...
+
+    def onQueryProgress(self, event: Any) -> None:
+        self.metrics.append(event.progress.observedMetrics["framefold"].asDict())
+
+    def onQueryTerminated(self, event: Any) -> None:
+        self.ended = True
+
+
+def seen(spark: SparkSession, source: Source, query: Any, name: str) -> list[dict[str, Any]]:
+    """The metrics of each micro-batch of a query, as a listener gets them."""
+    listener = Seen()
+    spark.streams.addListener(listener)
+    try:
+        assert source.start(query.aggregate(n=ff.Count()), name).awaitTermination(300)
+        until = time.monotonic() + 60
+        while not listener.ended and time.monotonic() < until:
+            time.sleep(0.05)
+    finally:
+        spark.streams.removeListener(listener)
+    assert listener.ended
+    return listener.metrics
+
+
+def kept(events: pa.Table) -> tuple[int, int]:
+    """The pairs of key and frame of five minutes, and the frames."""
+    frames = [tick // (5 * MINUTE) for tick in events["time"].cast("int64").to_pylist()]
+    return len(set(zip(events["key"].to_pylist(), frames, strict=True))), len(set(frames))
+
+
+def test_a_listener_reads_what_a_query_keeps_and_gives(spark: SparkSession, tmp_path: Path) -> None:
+    tables = [table(NOW, NOW + 20), table(NOW + 15, NOW + 40, seed=1), table(NOW - 60, NOW - 50, rows=7)]
+    source = Source(spark, tmp_path).add(*tables)
+    first, second, third, *rest = seen(spark, source, source.query(shards=2), "out")
+    assert (first["partials"], first["open_frames"]) == kept(tables[0])
+    assert first["windows"] == first["late_events"] == first["held_events"] == 0
+    assert first["lag_ms"] is None, "there is no watermark before the first micro-batch"
+    assert first["state_bytes"] > 0
+    assert third["late_events"] == 7
+    assert sum(each["windows"] for each in (second, third, *rest)) == len(source.found())
+    both = pa.concat_tables(tables[:2])
+    watermark = pc.max(both["time"]).value - 10 * MINUTE
+    # Of windows of 20 minutes every 5, those that end after the watermark need what is 20 minutes before it.
+    open_from = (watermark // (5 * MINUTE) - 3) * 5 * MINUTE
+    left = both.filter(pc.greater_equal(both["time"].cast("int64"), open_from))
+    assert (third["partials"], third["open_frames"], third["shards"]) == (*kept(left), 2)
+    behind = time.time() * 1e3 - watermark / 1e3
+    assert behind - 120_000 < third["lag_ms"] < behind + 1000
+
+
+@pytest.mark.slow
+def test_events_that_are_held_back_are_counted(spark: SparkSession, tmp_path: Path) -> None:
+    """And where a query is started again, what it has kept is known."""
+    source = Source(spark, tmp_path).add(table(NOW, NOW + 5, rows=50))
+    first, *_ = seen(spark, source, source.query(ff.last_rows(3), shards=1), "out")
+    assert (first["held_events"], first["partials"], first["windows"]) == (50, 0, 0)
+    source.add(table(NOW + 100, NOW + 101, rows=5), table(NOW + 100, NOW + 101, rows=4))
+    said = seen(spark, source, source.query(ff.last_rows(3), shards=1), "out")
+    called = [each for each in said if each["shards"]]
+    assert called[0]["held_events"] == 55
+    assert called[-1]["held_events"] == 9, "the watermark has passed the first 50"
+    assert sum(source.found()["n"].to_pylist()) == 3 * 50 - 3 * 4
+
+
+def test_the_logger_says_how_a_stream_is_computed(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    with caplog.at_level(logging.INFO, "framefold"):
+        Source(spark, tmp_path).query(shards=3).aggregate(n=ff.Count())
+    assert caplog.messages[0].startswith("on Spark, a stream: n = Count(): int64; slides by ")
+    assert "merge: in 3 shards, whose partials Spark's state store keeps" in caplog.messages[0]
