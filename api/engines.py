@@ -35,6 +35,9 @@ class Engine(Protocol):
     def explain(self, query: Plan, options: Options) -> Explanation:
         """The explanation of a query."""
 
+    def with_fields(self, names: Sequence[str]) -> Engine:
+        """The engine with a column for each name that no column has but a field of a struct, as ``"window.end"``."""
+
     def where(self, condition: Any) -> Engine:
         """The engine for the events for which a condition is true."""
 
@@ -69,13 +72,14 @@ def engine_for(data: Any) -> Engine:
 
 
 def in_arrow(data: Any, names: Sequence[str]) -> Any:
-    """Some columns of a Spark DataFrame, collected; any other data as it is."""
+    """Some columns of a Spark DataFrame, or fields of its structs, collected; any other data as it is."""
     pyspark = sys.modules.get("pyspark.sql")
     if pyspark is None or not isinstance(data, pyspark.DataFrame):
         return data
     from .spark.convert.types import collected
+    from .spark.engine.engine import DataFrameEngine
 
-    return collected(data, names)
+    return collected(DataFrameEngine(data).with_fields(names).df, names)
 
 
 def together(engines: Mapping[str, Engine], roles: Mapping[str, Roles]) -> Engine:

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import sys
-import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
 from .aggregators.contract.column_expressions import ColumnExpression, without_expressions
 from .aggregators.contract.operation import Operation
-from .aggregators.errors import GapsWarning, QueryError, nearest
+from .aggregators.errors import QueryError, nearest
 from .engines import Engine, engine_for
+from .gaps import warn_of_gaps
 from .runtime.columns.ticks import Duration
 from .runtime.explain import Explanation
 from .runtime.plan.bind import A_WINDOW, bind
 from .runtime.plan.plan import Plan
-from .runtime.windows import Spec, Windows
+from .runtime.windows import Spec
 from .spark.options import Options
 
 
@@ -38,7 +37,8 @@ def events(
         A Spark DataFrame (classic or Connect), :func:`parquet` files, or anything that speaks Arrow: a pyarrow,
         pandas or Polars table, a DuckDB relation. Spark in, Spark out; Arrow in, Arrow out.
     time
-        The column with each event's time: timestamps, dates or integers.
+        The column with each event's time: timestamps, dates or integers. Here and wherever a column is named, a name
+        such as ``"window.start"`` that no column has is a field of a struct: results are events of further windows.
     by
         The key columns: one name, several, or none for one series of windows over everything.
     until
@@ -92,6 +92,11 @@ class Events:
     null_time: str
     run_options: Options
 
+    @property
+    def names(self) -> list[str]:
+        """The columns that are named: time, keys, ends, ties."""
+        return [self.time, *self.by, *([self.until] if self.until else []), *self.ties]
+
     def where(self, condition: Any) -> Events:
         """The events for which a condition is true, as in SQL's ``WHERE``.
 
@@ -136,6 +141,9 @@ class Events:
 
         Parameters
         ----------
+        window
+            How a result has its windows: ``"struct"``, a column ``window`` with ``start`` and ``end``, as Spark's own;
+            or ``"flat"``, two columns ``window_start`` and ``window_end``, which pandas and CSV can work with.
         combine
             Where partials are combined on Spark: ``"driver"``, ``"executors"``, or ``"auto"`` for the driver as long
             as there are few enough.
@@ -190,6 +198,8 @@ class Windowed:
 
     def aggregate(self, /, **outputs: Operation) -> Any:
         """One row a key and window: the key columns, ``window`` (a struct of start and end), the outputs; sorted.
+
+        ``.options(window="flat")`` before it gives two columns ``window_start`` and ``window_end`` instead.
 
         Parameters
         ----------
@@ -249,10 +259,11 @@ class Windowed:
         """The query bound to its events, and the engine of these, with the columns that expressions compute."""
         of = self.events
         engine, outputs = computed(of.engine, outputs)
-        used = [of.time, *of.by, *(name for each in outputs.values() for name in getattr(each, "columns", ()))]
-        used += [*of.ties, *([of.until] if of.until else [])]
+        used = [*of.names, *(name for each in outputs.values() for name in getattr(each, "columns", ()))]
         used += [name for each in windows_in(self.windows, outputs) for name in each.columns]
-        schema = engine.schema([name for name in used if isinstance(name, str)])
+        used = [name for name in used if isinstance(name, str)]
+        engine = engine.with_fields(used)
+        schema = engine.schema(used)
         plan = bind(
             schema,
             time=of.time,
@@ -263,6 +274,7 @@ class Windowed:
             window=self.windows,
             outputs=outputs,
             null_time=of.null_time,
+            flat=of.run_options.window == "flat",
         )
         for each in plan.axis.windows:
             if each.gaps == "warn" and each.left_out is not None:
@@ -284,16 +296,3 @@ def windows_in(windows: Sequence[Spec], outputs: Mapping[str, Operation]) -> lis
     """All windows of a query: its own and those of its outputs."""
     own = [each for output in outputs.values() for each in getattr(output, "windows", ())]
     return [each for each in (*windows, *own) if isinstance(each, Spec)]
-
-
-def warn_of_gaps(windows: Windows) -> None:
-    """A GapsWarning, at the user's line, where windows leave out times or rows."""
-    frame, level = sys._getframe(), 1
-    while frame.f_back is not None and f"{frame.f_globals.get('__name__')}.".startswith(f"{__package__}."):
-        frame, level = frame.f_back, level + 1
-    warnings.warn(
-        f"{windows.named} leave out {windows.left_out}: events there are in no window; "
-        "gaps='allow' says that this is meant",
-        GapsWarning,
-        stacklevel=level,
-    )

@@ -43,6 +43,6 @@ def together(**inputs: Events) -> Events:
         for option in ("null_time", "longest"):
             if (found := getattr(events, option)) != getattr(first, option):
                 raise QueryError(f"{option} of the input {name!r} is {found!r}; expected one for all inputs")
-    engine = engines.together({name: events.engine for name, events in inputs.items()}, roles)
+    engine = engines.together({name: events.engine.with_fields(events.names) for name, events in inputs.items()}, roles)
     ties = tuple(f"{name}.{column}" for name, events in inputs.items() for column in events.ties)
     return replace(first, engine=engine, time=common.time, by=common.by, until=common.until, ties=ties)

@@ -34,7 +34,7 @@ def windows_from(
     """See ``framefold.runtime.windows.windows_from``, whose docstring this has."""
     keys = (by,) if isinstance(by, str) else tuple(by or ())
     names = list(dict.fromkeys(name for name in (start, end, at, obsolete, *keys) if name is not None))
-    source = Source(in_arrow(anchors, names))
+    source = LocalEngine(Source(in_arrow(anchors, names))).with_fields(names).source
     known = set(names) <= set(source.schema.names)
     table = source.batches(names).read_all() if known else source.schema.empty_table()
     return from_table.windows_from(
@@ -48,7 +48,7 @@ def draw(windows: Spec, of: Any) -> Any:
         of = events(pa.table({"time": pa.array(of)}), time="time")
     if not isinstance(of, Events) or not isinstance(of.engine, LocalEngine):
         raise EngineError(f"draw() is given {of!r:.80}; expected ff.events(...) of Arrow data, or a list of times")
-    source = of.engine.source
+    source = of.engine.with_fields(of.names).source
     table = source.batches(source.schema.names).read_all()
     return draw_table(windows, table, time=of.time, by=of.by, until=of.until, longest=of.longest, ties=of.ties)
 

@@ -65,10 +65,19 @@ class LocalEngine:
 
         return LocalEngine(with_columns(self.source, expressions))
 
+    def with_fields(self, names: Sequence[str]) -> LocalEngine:
+        if set(names) <= set(self.source.schema.names):
+            return self
+        from .sources.struct_fields import StructFields, struct_paths
+
+        paths = struct_paths(self.source.schema, names)
+        return LocalEngine(StructFields(self.source, paths)) if paths else self
+
     def without_time(self, time: str) -> pa.Table:
-        type_of(self.source.schema, time, "time=")
-        events = self.source.batches(self.source.schema.names).read_all()
-        return events.filter(pc.is_null(events.column(time)))
+        source = self.with_fields([time]).source
+        type_of(source.schema, time, "time=")
+        events = source.batches(source.schema.names).read_all()
+        return events.filter(pc.is_null(events.column(time))).select(range(len(self.source.schema)))
 
 
 def run(source: Source, plan: Plan) -> pa.Table:

@@ -1,4 +1,4 @@
-"""How a query runs on Spark: choices that never change what it returns."""
+"""How a query runs, and how its result has windows: choices that never change its values."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ WAYS = ("auto", "driver", "executors")
 ACCUMULATORS = ("auto", "spark", "python")
 READERS = ("auto", "spark")
 LATE = ("drop", "update")
+SHAPES = ("struct", "flat")
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,9 @@ class Options:
         the output mode update.
     allowed_lateness
         Of a stream with ``late="update"``: how long after it has closed a window takes late events, by the watermark.
+    window
+        ``"struct"``: a result has a column ``window`` with ``start`` and ``end``. ``"flat"``: columns ``window_start``
+        and ``window_end``.
 
     Raises
     ------
@@ -85,9 +89,11 @@ class Options:
     early: Duration | None = None
     late: str = "drop"
     allowed_lateness: Duration | None = None
+    window: str = "struct"
 
     def __post_init__(self) -> None:
-        for name, known in (("combine", WAYS), ("accumulate", ACCUMULATORS), ("read", READERS), ("late", LATE)):
+        words = {"combine": WAYS, "accumulate": ACCUMULATORS, "read": READERS, "late": LATE, "window": SHAPES}
+        for name, known in words.items():
             if getattr(self, name) not in known:
                 ways = ", ".join(repr(way) for way in known)
                 raise QueryError(f"{name} is {getattr(self, name)!r}, expected one of {ways}")

@@ -22,6 +22,7 @@ from .plan import Axis, Plan, partials_schema
 from .window_inputs import RANK, window_input
 
 WINDOW, AT = "window", "at"
+BOUNDS = ("window_start", "window_end")
 A_WINDOW = "a window such as ff.sliding('1 hour', every='1 minute')"
 
 
@@ -36,8 +37,11 @@ def bind(
     longest: Duration | None = None,
     ties: Sequence[str] = (),
     null_time: str = "error",
+    flat: bool = False,
 ) -> Plan:
     """Check a query against the schema of its events.
+
+    With ``flat`` a result has the bounds of windows in two columns, not in a struct.
 
     Raises
     ------
@@ -49,10 +53,6 @@ def bind(
     times = TimeColumn(time, type_of(events, time, "time="))
     for position, name in enumerate(by):
         require_key(name, type_of(events, name, "by="))
-        if name == WINDOW:
-            raise QueryError(
-                f"by= names {name!r}, the name of a column of every result; expected another: rename the column"
-            )
         if name in by[:position]:
             raise QueryError(f"by= names {name!r} twice; expected each key once")
     keys = [pa.field(name, type_of(events, name, "by=")) for name in by]
@@ -65,7 +65,7 @@ def bind(
     for each in windows:
         if isinstance(each, Anchored):
             each.check_keys(by, [key.type for key in keys])
-    check_outputs(list(outputs), by, any(each.stamp != "interval" for each in windows))
+    check_names(list(outputs), by, BOUNDS if flat else (WINDOW,), any(each.stamp != "interval" for each in windows))
     bound = {
         name: BoundAggregate(
             name,
@@ -92,7 +92,7 @@ def bind(
     inputs = (column for operation in outputs.values() for column in operation.columns)
     read = dict.fromkeys([time, *([until] if until else []), *by, *ties, *axis.columns, *inputs])
     rank = [pa.field(RANK, pa.int64())] if axis.unit == "rows" else []
-    bounds = pa.struct([pa.field("start", times.bound_type), pa.field("end", times.bound_type)])
+    bounds = [pa.field(name, times.bound_type) for name in (BOUNDS if flat else ("start", "end"))]
     at = [pa.field(AT, times.bound_type)] if axis.stamped else []
     results = [pa.field(name, operation.result) for name, operation in bound.items()]
     return Plan(
@@ -108,7 +108,9 @@ def bind(
         null_time=null_time,
         input_schema=pa.schema([*(pa.field(name, type_of(events, name, "columns")) for name in read), *rank]),
         partials_schema=partials_schema(keys, window_inputs | bound, ends is not None),
-        result_schema=pa.schema([*keys, pa.field(WINDOW, bounds, False), *at, *results]),
+        result_schema=pa.schema(
+            [*keys, *(bounds if flat else [pa.field(WINDOW, pa.struct(bounds), False)]), *at, *results]
+        ),
     )
 
 
@@ -124,13 +126,17 @@ def check_intervals(specs: Sequence[Spec], until: str | None) -> None:
             )
 
 
-def check_outputs(outputs: Sequence[str], by: Sequence[str], stamped: bool) -> None:
-    """QueryError unless outputs have names of their own."""
-    taken = (WINDOW, AT) if stamped else (WINDOW,)
+def check_names(outputs: Sequence[str], by: Sequence[str], bounds: Sequence[str], stamped: bool) -> None:
+    """QueryError unless keys and outputs have names of their own, beside those that windows have in the result."""
+    taken = (*bounds, AT) if stamped else bounds
     if not outputs:
         raise QueryError("no outputs are asked for; expected at least one, such as n=ff.Count()")
-    if stamped and AT in by:
-        raise QueryError(f"by= names {AT!r}, the name of a column of the result; expected another: rename the column")
+    for name in by:
+        if name in taken:
+            every = "the" if name == AT else "every"
+            raise QueryError(
+                f"by= names {name!r}, the name of a column of {every} result; expected another: rename the column"
+            )
     for name in outputs:
         if name in by:
             raise QueryError(f"the output {name!r} would hide the key {name!r}; expected another name")
@@ -170,5 +176,7 @@ def type_of(events: pa.Schema, name: str, argument: str) -> pa.DataType:
     found = events.names.count(name)
     if found != 1:
         many = f"{found} columns called {name!r}" if found else f"the unknown column {name!r}"
-        raise ColumnError(f"{argument} names {many}; " + ("expected one" if found else nearest(name, events.names)))
+        fields = [f"{each.name}.{part.name}" for each in events if pa.types.is_struct(each.type) for part in each.type]
+        near = nearest(name, [*events.names, *(fields if "." in name else [])])
+        raise ColumnError(f"{argument} names {many}; " + ("expected one" if found else near))
     return plain_type(events.field(name).type)

@@ -128,7 +128,7 @@ def states_of_windows(plan: Plan, partials: Partials, name: str, windows: list[F
 
 
 def finish(plan: Plan, chunk: Chunk, windows: list[Found], states: Iterable[Iterable[State]]) -> pa.Table:
-    """The results of a chunk: keys, ``window``, ``at`` where windows have it, outputs; sorted by key and window.
+    """The results of a chunk: keys, windows, ``at`` where windows have it, outputs; sorted by key and window.
 
     Parameters
     ----------
@@ -145,12 +145,11 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Found], states: Iterable[Iter
     several = None if len(kinds) == 1 else lay_out(kinds, chunk.views[0].starts)
     rows = several or kinds[0]
     taken = pa.array(rows.row)
-    bounds = pa.StructArray.from_arrays(
-        [plan.times.bounds(ticks) for ticks in (rows.start, rows.end)],
-        fields=list(plan.result_schema.field("window").type),
-    )
+    bounds = [plan.times.bounds(ticks) for ticks in (rows.start, rows.end)]
+    if pa.types.is_struct(kind := plan.result_schema.types[len(plan.by)]):
+        bounds = [pa.StructArray.from_arrays(bounds, fields=list(kind))]
     columns = [one_array(column).take(taken) for column in chunk.partials.table.columns[: len(plan.by)]]
-    columns.append(bounds)
+    columns += bounds
     if plan.axis.stamped:
         assert rows.at is not None
         at = plan.times.bounds(rows.at)

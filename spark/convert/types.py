@@ -16,6 +16,10 @@ from .names import OR_SENSITIVE, case_sensitive, column
 # cast from one label to another does not change the number.
 ZONE = "UTC"
 
+# By it Spark knows windows of its own, in window_time() for one. It has another for sessions, which groups of such a
+# column would be merged by, whatever their keys.
+WINDOW_MARK = {"spark.timeWindow": True}
+
 _TO_ARROW: dict[type[t.DataType], pa.DataType] = {
     t.BooleanType: pa.bool_(),
     t.ByteType: pa.int8(),
@@ -161,7 +165,7 @@ def output_schema(results: pa.Schema, keys: Sequence[t.DataType]) -> t.StructTyp
     results
         ``Plan.result_schema``: the keys, ``window``, the outputs.
     keys
-        The types the key columns have in the events, which they keep.
+        The types the key columns have in the events, which they keep. The column after them has the windows.
 
     Raises
     ------
@@ -173,7 +177,9 @@ def output_schema(results: pa.Schema, keys: Sequence[t.DataType]) -> t.StructTyp
         spark = keys[position] if position < len(keys) else to_spark(field.type)
         if spark is None:
             raise QueryError(f"output {field.name!r} has the Arrow type {field.type}, for which Spark has no type")
-        fields.append(t.StructField(field.name, spark, nullable=True))
+        windows = position == len(keys) and pa.types.is_struct(field.type)
+        marked = windows and pa.types.is_timestamp(field.type.field(0).type)
+        fields.append(t.StructField(field.name, spark, nullable=True, metadata=WINDOW_MARK if marked else None))
     return t.StructType(fields)
 
 

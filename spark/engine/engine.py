@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import reduce
 from typing import Any
 
 import pyarrow as pa
@@ -15,6 +16,7 @@ from ...runtime.explain import Explanation, explain
 from ...runtime.plan.bind import type_of
 from ...runtime.plan.plan import Plan
 from ...runtime.sources.files import one_line
+from ...runtime.sources.struct_fields import struct_paths
 from ..convert.names import check_result, column, type_in
 from ..convert.types import input_schema, output_schema
 from ..options import Options
@@ -59,6 +61,13 @@ class DataFrameEngine:
     def explain(self, plan: Plan, options: Options) -> Explanation:
         return explain(plan, "Spark", stages(plan, self._decide(plan, options)))
 
+    def with_fields(self, names: Sequence[str]) -> DataFrameEngine:
+        if all("." not in name or name in self.df.columns for name in names):
+            return self
+        paths = struct_paths(input_schema(self.df, ()), names)
+        added = [reduce(Column.getField, path[1:], column(path[0])).alias(name) for name, path in paths.items()]
+        return DataFrameEngine(self.df.select("*", *added)) if added else self
+
     def where(self, condition: Any) -> DataFrameEngine:
         if not isinstance(condition, (Column, str)):
             kind = type(condition)
@@ -91,8 +100,10 @@ class DataFrameEngine:
         return DataFrameEngine(df)
 
     def without_time(self, time: str) -> DataFrame:
-        type_of(self.schema([time]), time, "time=")
-        return self.df.where(column(time).isNull())
+        engine = self.with_fields([time])
+        type_of(engine.schema([time]), time, "time=")
+        some = engine.df.where(column(time).isNull())
+        return some if engine is self else some.drop(column(time))
 
     def _decide(self, plan: Plan, options: Options) -> Decision:
         check_result(self.df.sparkSession, plan)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -93,6 +93,9 @@ class StreamEngine(DataFrameEngine):
         slid = ("slide, finish", "in each shard, all its keys at once, when the watermark closes windows")
         return [*stages, slid]
 
+    def with_fields(self, names: Sequence[str]) -> StreamEngine:
+        return StreamEngine(super().with_fields(names).df)
+
     def where(self, condition: Any) -> StreamEngine:
         return StreamEngine(super().where(condition).df)
 
@@ -176,7 +179,7 @@ class StreamEngine(DataFrameEngine):
             ahead = f.unix_micros(column(time).cast("timestamp")) > latest
             df = df.observe(f"{NAME}_ahead", f.count_if(ahead).alias("events_ahead"))
             df = df.where(~f.coalesce(ahead, f.lit(False)))
-        return df.withWatermark(time, options.watermark)
+        return df.withWatermark("`" + time.replace("`", "``") + "`", options.watermark)
 
 
 def marks(options: Options) -> tuple[str, ...]:

@@ -81,6 +81,13 @@ for choice in choices:
     anchors = spark.sql("select timestamp_micros(1730600000000000) a, timestamp_micros(1730600017000001) b")
     given = ff.events(df, time="ts").window(ff.windows_from(anchors, start="a", end="b")).options(**choice)
     assert given.aggregate(n=ff.Count()).collect()[0]["n"] == 2, choice
+    hours = events.options(**choice).aggregate(n=ff.Count())
+    ends = hours.select(f.window_time("window").alias("at")).agg(f.max("at")).collect()[0][0]
+    days = ff.events(hours, time="window.start").options(window="flat", **choice).window(ff.tumbling("1 day"))
+    days = days.aggregate(n=ff.Sum("n"), last=ff.Max("window.end"))
+    assert days.columns == ["window_start", "window_end", "n", "last"]
+    assert sum(row["n"] for row in days.collect()) == 12_000, choice
+    assert (max(row["last"] for row in days.collect()) - ends).microseconds == 1, choice
     empty = ff.events(df.where("false"), time="ts").window(ff.tumbling("1 hour")).options(**choice)
     assert empty.aggregate(n=ff.Count()).collect() == []
     del result
