@@ -67,7 +67,7 @@ class StructFields(Source):
         found = self.source.readers(self._needed(columns), [name for name in dictionaries if name not in self.paths])
         if found is None:
             return None
-        return Readers((partial(self._read, read, list(columns)) for read in found.readers), found.threads)
+        return Readers((partial(self._extended, read, list(columns)) for read in found.readers), found.threads)
 
     def batches(self, columns: Sequence[str]) -> pa.RecordBatchReader:
         schema = pa.schema([self.schema.field(name) for name in columns])
@@ -82,7 +82,7 @@ class StructFields(Source):
         """The columns of the events that some columns are made of."""
         return list(dict.fromkeys(self.paths[name][0] if name in self.paths else name for name in columns))
 
-    def _read(self, read: Reader, columns: Sequence[str]) -> Iterator[pa.RecordBatch | pa.Table]:
+    def _extended(self, read: Reader, columns: Sequence[str]) -> Iterator[pa.RecordBatch | pa.Table]:
         for batch in read():
             yield type(batch).from_arrays([self._column(batch, name) for name in columns], columns)
             del batch
