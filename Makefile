@@ -8,6 +8,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 MINIMA := $(VENV)/minima
+KAFKA := $(VENV)/kafka
 UV := $(VENV)/uv/bin/uv --no-config
 
 # What the caller's own environments set must not leak into this one.
@@ -33,13 +34,14 @@ THOROUGH := tests/test_properties.py tests/test_windows_random.py tests/aggregat
 
 # Spark on the Java of the extra is among the slow tests. Properties get more examples here than in `make test`, and
 # those that take longest all of theirs. What needs Spark is in one process, the rest in two beside it.
-slow: $(VENV)/has-test $(VENV)/has-java
+slow: $(VENV)/has-test $(VENV)/has-java $(VENV)/has-kafka
 	@( ok=0; \
 	$(BIN)/pytest $(SIDE_BY_SIDE) -m "slow and not spark" || ok=1; \
 	HYPOTHESIS_PROFILE=more $(BIN)/pytest $(SIDE_BY_SIDE) -m "hypothesis and not slow and not spark" $(addprefix --ignore=,$(THOROUGH)) || ok=1; \
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow and not spark" $(THOROUGH) || ok=1; \
 	exit $$ok ) >$(VENV)/slow-without-spark 2>&1 & others=$$!; \
-	HYPOTHESIS_PROFILE=more $(BIN)/pytest -m "spark and (slow or hypothesis)"; with=$$?; \
+	HYPOTHESIS_PROFILE=more $(BIN)/pytest -m "spark and (slow or hypothesis) and not kafka"; with=$$?; \
+	PYTHONPATH=$(CURDIR)/$(KAFKA)/python $(BIN)/pytest -m kafka tests/kafka || with=1; \
 	wait $$others; without=$$?; \
 	cat $(VENV)/slow-without-spark; exit $$((with || without))
 
@@ -141,6 +143,19 @@ $(MINIMA)/made: $(VENV)/has-spark
 $(VENV)/has-java: $(VENV)/has-spark
 	@$(PIP) install --editable '.[java]'
 	@touch $@
+
+# Spark's connector is on Maven Central for some releases of Spark only: the tests with Kafka have a PySpark of their own.
+$(VENV)/has-kafka: $(VENV)/has-test tests/kafka/pom.xml
+	@if ! command -v mvn >/dev/null; then \
+	    echo "There is no mvn on the PATH, and so no Kafka to test with" >&2; \
+	    exit; \
+	fi; \
+	echo "Installing Kafka, and the PySpark that its connector is of" >&2; \
+	rm -rf $(KAFKA); \
+	mvn --quiet --batch-mode --file tests/kafka/pom.xml dependency:copy-dependencies \
+	    -DoutputDirectory=$(CURDIR)/$(KAFKA)/jars && \
+	$(PIP) install --target $(KAFKA)/python 'pyspark==4.2.0' && \
+	touch $@
 
 $(VENV)/has-bench: $(VENV)/has-spark
 	@$(PIP) install --editable '.[bench,peer-duckdb,peer-pandas,peer-polars]'

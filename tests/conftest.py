@@ -37,7 +37,13 @@ hypothesis.settings.register_profile("thorough", deadline=None, max_examples=250
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "dev")
 
 
-WITH_SPARK = ("tests/spark/", "tests/api/test_cli.py", "tests/api/test_demo.py", "tests/test_docstrings.py")
+WITH_SPARK = (
+    "tests/spark/",
+    "tests/kafka/",
+    "tests/api/test_cli.py",
+    "tests/api/test_demo.py",
+    "tests/test_docstrings.py",
+)
 """Where tests start a Spark of their own, or ask for that of the run as they go."""
 
 COMBINED = ("driver", "executors")

@@ -1,0 +1,89 @@
+"""A Kafka broker of a test's own, of the jars that `make slow` gets from Maven Central."""
+
+from __future__ import annotations
+
+import base64
+import os
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyspark
+import pytest
+
+JARS = Path(sys.prefix) / "kafka" / "jars"
+CONNECTOR = ("commons-pool2-", "kafka-clients-", "spark-")
+
+SETTINGS = """
+process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+advertised.listeners=PLAINTEXT://127.0.0.1:{port}
+controller.listener.names=CONTROLLER
+log.dirs={folder}/logs
+num.partitions=2
+offsets.topic.replication.factor=1
+transaction.state.log.replication.factor=1
+transaction.state.log.min.isr=1
+group.initial.rebalance.delay.ms=0
+"""
+
+
+def check() -> None:
+    """Skip a test, or fail where `CI` is set, if there is no Kafka, or another PySpark than that of the connector."""
+    found = {path.name for path in JARS.glob("spark-sql-kafka-*.jar")}
+    if f"spark-sql-kafka-0-10_2.13-{pyspark.__version__}.jar" not in found:
+        have = f"found {sorted(found) or 'none'} and PySpark {pyspark.__version__}"
+        reason = f"Kafka needs Maven, and PySpark as old as its connector, which `make slow` brings: {have}"
+        (pytest.fail if os.environ.get("CI") else pytest.skip)(reason)
+
+
+def connector() -> str:
+    """The jars of Spark's connector, as ``spark.jars`` has them."""
+    return ",".join(str(path) for path in sorted(JARS.glob("*.jar")) if path.name.startswith(CONNECTOR))
+
+
+def free_port() -> int:
+    with socket.socket() as found:
+        found.bind(("127.0.0.1", 0))
+        port: int = found.getsockname()[1]
+        return port
+
+
+@contextmanager
+def broker(folder: Path) -> Iterator[str]:
+    """The address of a running broker, which keeps its topics in a folder."""
+    java = shutil.which("java", path=os.pathsep.join([f"{os.environ.get('JAVA_HOME', '')}/bin", os.environ["PATH"]]))
+    assert java, "Kafka needs a Java"
+    port, controller = free_port(), free_port()
+    settings = folder / "server.properties"
+    settings.write_text(SETTINGS.format(folder=folder, port=port, controller=controller))
+    kafka = [java, "-Xmx512m", "-cp", f"{JARS}/*"]
+    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    with (folder / "broker.log").open("ab") as log:
+        made = [*kafka, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(settings)]
+        subprocess.run(made, check=True, stdout=log, stderr=log)
+        process = subprocess.Popen([*kafka, "kafka.Kafka", str(settings)], stdout=log, stderr=log)
+    try:
+        end = time.monotonic() + 90
+        while not listens(port):
+            if process.poll() is not None or time.monotonic() > end:
+                pytest.fail(f"Kafka did not start: {(folder / 'broker.log').read_text()[-3000:]}")
+            time.sleep(0.1)
+        yield f"127.0.0.1:{port}"
+    finally:
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+
+
+def listens(port: int) -> bool:
+    with socket.socket() as tried:
+        return tried.connect_ex(("127.0.0.1", port)) == 0
