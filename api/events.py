@@ -166,8 +166,7 @@ class Events:
         watermark
             Of a stream that has none on its time: how long late events are waited for, such as ``"10 minutes"``.
         ahead
-            Of a stream with ``watermark``: how far beyond the cluster's clock times may be, such as ``"1 hour"``.
-            Events of later times are dropped, and counted, before they can close the windows of all others.
+            Of a stream with ``watermark``: how far beyond the cluster's clock times may be; later ones are dropped.
         early
             Of a stream: how often open windows are given, too, such as ``"1 minute"``, marked as ``provisional``.
         late, allowed_lateness
@@ -255,6 +254,19 @@ class Windowed:
         engine, query = self._query(outputs)
         return cast(Any, engine).late(query, self.events.run_options)
 
+    def still_open(self, checkpoint: str, /, **outputs: Operation) -> Any:
+        """The results that windows have by now which are open in the checkpoint of a stream, as a DataFrame of a batch.
+
+        ``checkpoint`` is the ``checkpointLocation`` of :meth:`aggregate` of the same outputs, and these results are
+        what it has not given. At the end of the input both together are those of the batch. The state stays as it is.
+
+        QueryError or EngineError if the events are no stream, or there is no checkpoint of this query.
+        """
+        if not hasattr(self.events.engine, "still_open"):
+            raise QueryError("still_open() is asked for events that are no stream; expected a stream")
+        engine, query = self._query(outputs)
+        return cast(Any, engine).still_open(query, self.events.run_options, checkpoint)
+
     def _query(self, outputs: Mapping[str, Operation]) -> tuple[Engine, Plan]:
         """The query bound to its events, and the engine of these, with the columns that expressions compute."""
         of = self.events
@@ -263,19 +275,10 @@ class Windowed:
         used += [name for each in windows_in(self.windows, outputs) for name in each.columns]
         used = [name for name in used if isinstance(name, str)]
         engine = engine.with_fields(used)
-        schema = engine.schema(used)
         plan = bind(
-            schema,
-            time=of.time,
-            by=of.by,
-            until=of.until,
-            longest=of.longest,
-            ties=of.ties,
-            window=self.windows,
-            outputs=outputs,
-            null_time=of.null_time,
-            flat=of.run_options.window == "flat",
-        )
+            engine.schema(used), time=of.time, by=of.by, until=of.until, longest=of.longest, ties=of.ties,
+            window=self.windows, outputs=outputs, null_time=of.null_time, flat=of.run_options.window == "flat",
+        )  # fmt: skip
         for each in plan.axis.windows:
             if each.gaps == "warn" and each.left_out is not None:
                 warn_of_gaps(each)
@@ -284,9 +287,8 @@ class Windowed:
 
 def computed(engine: Engine, outputs: Mapping[str, Operation]) -> tuple[Engine, Mapping[str, Operation]]:
     """An engine with columns for the expressions that outputs take, and the outputs with names of columns only."""
-    if not any(
-        isinstance(name, ColumnExpression) for each in outputs.values() for name in getattr(each, "columns", ())
-    ):
+    inputs = (name for each in outputs.values() for name in getattr(each, "columns", ()))
+    if not any(isinstance(name, ColumnExpression) for name in inputs):
         return engine, outputs
     outputs, expressions = without_expressions(outputs, engine.schema([]).names)
     return engine.with_columns(expressions), outputs

@@ -28,6 +28,7 @@ from ..engine.engine import DataFrameEngine
 from ..engine.tasks import Job
 from ..options import Options
 from ..session.packaging import stage
+from .checkpoint import still_open
 from .labels import labels
 from .packets import PACKETS, pack_events, pack_partials, pack_whole, unpack, unpack_events
 from .progress import NAME, RESULTS, observed
@@ -73,6 +74,12 @@ class StreamEngine(DataFrameEngine):
         shards = replace(self._shards(df, job, options), late=True)
         found = packets.groupBy("shard").transformWithState(slider(shards), RESULTS, "Append", "EventTime")
         return stage(found, unpack_events, df.schema, schema=df.schema)
+
+    def still_open(self, plan: Plan, options: Options, checkpoint: str) -> DataFrame:
+        """The results that open windows have by now in the checkpoint of a query that `run` has made, as a batch."""
+        df, plain = self._checked(plan, options), replace(options, early=None, late="drop", allowed_lateness=None)
+        job = Job(counted(plan), output_schema(plan.result_schema, [type_in(df, name) for name in plan.by]))
+        return still_open(df.sparkSession, checkpoint, self._shards(df, job, plain))
 
     def explain(self, plan: Plan, options: Options) -> Explanation:
         self._checked(plan, options)

@@ -32,6 +32,9 @@ from .state import StateStore
 VERSION = 1
 """Of what is in the state; a later release reads this one."""
 
+BOOK, PARTIALS, EVENTS = "book", "partials", "events"
+"""The variables of the state."""
+
 PROVISIONAL, REVISION = ("provisional",), ("revision",)
 """Columns of results, where they can be of open windows, and where closed windows can change."""
 
@@ -78,13 +81,14 @@ def slider(shards: Shards) -> StatefulProcessor:
     It is of a class that is pickled whole: a worker opens it before framefold is on its path.
     """
     module, payload, held = __name__, pack(shards), holds(shards.job.plan)
+    book, partials, events = BOOK, PARTIALS, EVENTS
 
     class Slider(StatefulProcessor):
         def init(self, handle: Any) -> None:
             self.handle = handle
-            self.partials = handle.getMapState("partials", "block bigint", "ipc binary")
-            self.events = handle.getMapState("events", "block bigint", "ipc binary") if held else None
-            self.book = handle.getValueState("book", "book string")
+            self.partials = handle.getMapState(partials, "block bigint", "ipc binary")
+            self.events = handle.getMapState(events, "block bigint", "ipc binary") if held else None
+            self.book = handle.getValueState(book, f"{book} string")
             self.said: dict[Any, Any] = {}
 
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # Spark's names
