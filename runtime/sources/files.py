@@ -21,8 +21,14 @@ if TYPE_CHECKING:
 TITLES = {"parquet": "Parquet", "orc": "ORC", "arrow": "Arrow", "csv": "CSV", "json": "JSON"}
 """The formats, and their names in messages."""
 
+HDFS_HINT = " (pyarrow takes HDFS from Hadoop's libhdfs, and needs JAVA_HOME, ARROW_LIBHDFS_DIR and CLASSPATH)"
+
 NULL = "__HIVE_DEFAULT_PARTITION__"
 """Hive's folder name of a null."""
+
+
+class FileSystemError(QueryError):
+    """pyarrow cannot open the file system of a path on this machine."""
 
 
 @dataclass(frozen=True)
@@ -92,7 +98,9 @@ class Files:
             try:
                 found.append(FileSystem.from_uri(f"{'s3' if scheme in ('s3a', 's3n') else scheme}://{rest}"))
             except (pa.ArrowException, OSError, ValueError) as error:
-                raise QueryError(f"{self._place(path)} cannot be opened: {one_line(error)}") from error
+                reason = str(error).partition("\n")[0].rstrip(".")  # it goes on with every place of a library
+                hint = HDFS_HINT if scheme in ("hdfs", "viewfs") else ""
+                raise FileSystemError(f"{self._place(path)} cannot be opened: {reason}{hint}") from error
         if any(system != found[0][0] for system, _ in found):
             raise QueryError(f"the paths {self.paths[0]!r} and others are on several file systems; expected one")
         return found[0][0], [path for _, path in found]

@@ -18,13 +18,15 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
+from ...aggregators.errors import QueryError
 from ...runtime.sources.conditions import all_of, checked, columns_of, equal, possible
-from ...runtime.sources.files import File, Files, one_line
+from ...runtime.sources.files import File, Files, FileSystemError, one_line
 from ...runtime.sources.formats import READERS, Layout, in_microseconds, unified
 from ..convert.names import check_apart
 from ..convert.types import input_schema, to_arrow, to_spark
+from ..session.errors import first_cause
 from ..session.parallelism import parallelism, runs
-from . import parquet_types
+from . import orc_types, parquet_types
 
 # Footers are small and may be far away: most of the time goes into waiting for them.
 FOOTER_THREADS = 16
@@ -87,7 +89,8 @@ class Scan:
     spark
         The session.
     files
-        Where they are: this process must reach them, and the executors, at the same paths.
+        Where they are: this process must reach them, and the executors, at the same paths. Where pyarrow cannot open
+        the file system here, Spark reads them, if it has a reader of its own for the format.
 
     Raises
     ------
@@ -98,10 +101,18 @@ class Scan:
     def __init__(self, spark: SparkSession, files: Files) -> None:
         self.spark = spark
         self.files = files
-        self.listed = files.listed()
         self.condition: pc.Expression | None = None
         self.by_jvm = files.format in ("parquet", "orc")
         """Whether Spark has a reader of its own for the format; the others only tasks read."""
+        self.unopened: FileSystemError | None = None
+        """Why pyarrow cannot open the file system."""
+        try:
+            self.listed = files.listed()
+        except FileSystemError as error:
+            if not self.by_jvm:
+                raise
+            self.listed, self.unopened = [], error
+            _ = self.by_spark  # one error for both
 
     def where(self, condition: Any) -> Scan:
         """The scan with only the events for which a condition is true as well."""
@@ -127,7 +138,7 @@ class Scan:
         """The columns of files and folders as Spark has them; None for types that are not certain, or unusable."""
         if not self.by_jvm:
             return self._arrow_kinds()
-        if self.files.format == "parquet" and not self.listed[0].partition and self.unusual is None:
+        if self.files.format == "parquet" and self.unusual is None and not self.listed[0].partition:
             first, *others = [parquet_types.kinds(layout.metadata) for layout in self.layouts]
             if all(list(each.items()) == list(first.items()) for each in others):
                 return first
@@ -135,7 +146,9 @@ class Scan:
 
     @cached_property
     def unusual(self) -> str | None:
-        """A setting of the session that changes how Spark reads the files."""
+        """Why only Spark reads the files as it does: pyarrow does not open them, or a setting of the session."""
+        if self.unopened is not None:
+            return "pyarrow cannot open their file system here"
         return parquet_types.unusual_setting(self.spark) if self.files.format == "parquet" else None
 
     @cached_property
@@ -144,7 +157,11 @@ class Scan:
         try:
             df = self.spark.read.format(self.files.format).load(list(map(spark_path, self.files.paths)))
             df.schema  # noqa: B018  # through Connect, only this asks Spark for the columns
-        except AnalysisException:
+        except Exception as error:
+            if self.unopened is not None:
+                raise QueryError(f"{self.unopened}; Spark cannot read it either: {first_cause(error)}") from error
+            if not isinstance(error, AnalysisException):
+                raise
             for layout in self.layouts:
                 check_apart(self.spark, layout.schema.names)
             raise
@@ -190,7 +207,7 @@ class Scan:
             elif self.files.format == "parquet":
                 reason = parquet_types.misfit(layout.metadata, name, kind)
             else:
-                reason = orc_misfit(name, layout.schema.field(name).type, kind)
+                reason = orc_types.misfit(name, layout.schema.field(name).type, kind)
             if reason is not None:
                 return f"{file.path!r}: {reason}"
         return None
@@ -267,15 +284,6 @@ def spark_path(path: str) -> str:
     if not os.path.exists(path):  # a pattern
         return "file:" + os.path.abspath(path)
     return "file:" + re.sub(r"([][{}*?\\])", r"\\\1", os.path.abspath(path))
-
-
-def orc_misfit(name: str, found: pa.DataType, wanted: t.DataType) -> str | None:
-    """Why a column of an ORC file cannot be read here as Spark reads it; None where it can be."""
-    if pa.types.is_timestamp(found):
-        return f"the column {name!r} has times that Spark shifts by the zones of the writer's machine and its own"
-    if pa.types.is_nested(found) or to_spark(found) != wanted:
-        return f"the column {name!r} is {found} in it, and {wanted.simpleString()} for Spark"
-    return None
 
 
 def counted(count: int, word: str) -> str:

@@ -86,6 +86,16 @@ def framefolds_own(report: str) -> errors.FramefoldError | None:
     return kind(sentence)
 
 
+def first_cause(error: BaseException) -> str:
+    """What Spark or its JVM says first, without its own code for it.
+
+    >>> first_cause(Exception("[PATH_NOT_FOUND] Path does not exist: hdfs://a/b. SQLSTATE: 42K03"))
+    'Path does not exist: hdfs://a/b'
+    """
+    lines = re.sub(r"^An error occurred while calling \S+\n: ([\w.$]+: )?", "", str(error).strip()).splitlines()
+    return re.sub(r"^\[[\w.]+\] |\.?( SQLSTATE: \w+)?$", "", lines[0] if lines else "nothing")
+
+
 def _counted(df: DataFrame, plan: Plan) -> errors.FramefoldError:
     found = df.agg(f.count_if(column(plan.time).isNull()), f.count("*")).collect()[0]
     return errors.NullTimeError(null_times(plan.time, *found))

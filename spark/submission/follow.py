@@ -23,6 +23,8 @@ PATIENCE = 30.0
 # A line of Spark's own log, in the layout that it has unless told otherwise; those below a warning are not shown.
 _LOGGED = re.compile(r"^\d\d/\d\d/\d\d \d\d:\d\d:\d\d (\w+) ")
 _UNSHOWN = frozenset({"INFO", "DEBUG", "TRACE"})
+_SHOWN = ("Exception in thread", "Error", "WARNING", "Caused by")
+"""How lines of a JVM begin that are not part of the message before them."""
 _REPORT = re.compile(r"Application report for (\w+) \(state: (\w+)\)")
 _DRIVER_LOG = re.compile(r"Driver Logs \((stdout|stderr)\): (\S+)")
 _EXIT_CODE = re.compile(r"User application exited with status (\d+)")
@@ -64,9 +66,9 @@ class Log:
         if code := _EXIT_CODE.search(line):
             self.exit_code = int(code[1])
         logged = _LOGGED.match(line)
-        # Reports have further lines, which begin with a tab; a traceback's begin with spaces.
-        self._hidden = logged[1] in _UNSHOWN if logged else self._hidden and line.startswith("\t")
-        if not self._hidden:
+        # Messages have further lines. What the job writes is not among them: spark-submit has it on its stdout.
+        self._hidden = logged[1] in _UNSHOWN if logged else self._hidden and not line.startswith(_SHOWN)
+        if not self._hidden or line.endswith("\r"):  # progress
             self.show(line)
 
 
@@ -121,11 +123,11 @@ def driver_output(log: Log, stream: str) -> str | None:
 def plain(answer: str) -> str:
     r"""The contents of a log in an answer of a NodeManager, without what stands around it.
 
-    >>> plain("Container: c on h\nLogType:stdout\nLogLength:3\nLog Contents:\nhi\n\nEnd of LogType:stdout\n***\n")
+    >>> plain("Container: c on h\nLogType:stdout\nLogLength:3\nLogContents:\nhi\nEnd of LogType:stdout\n***\n")
     'hi\n'
     """
-    _, _, contents = answer.rpartition("Log Contents:\n")
-    return re.sub(r"\n?End of LogType:.*\Z", "", contents, flags=re.DOTALL)
+    contents = re.split(r"^Log ?Contents:\n", answer, maxsplit=1, flags=re.MULTILINE)[-1]
+    return contents.rpartition("End of LogType:")[0] or contents
 
 
 def without_own_lines(text: str) -> str:

@@ -186,19 +186,19 @@ def test_what_is_shown_of_a_log() -> None:
         "26/11/24 20:05:06 INFO Client: \n",
         "\t client token: N/A\n",
         "26/11/24 20:05:06 INFO Client: Application report for application_17_0001 (state: ACCEPTED)\n",
-        "printed by the job\n",
+        "  env:\n",
+        'Exception in thread "main" of spark-submit\n',
         "26/11/24 20:05:07 WARN Utils: not so good\n",
         "\tat Utils.scala\n",
         "26/11/24 20:05:08 INFO Client: Application report for application_17_0001 (state: RUNNING)\n",
         "[Stage 1:>  (0 + 2) / 9]\r",
-        "Traceback (most recent call last):\n",
-        "  File\n",
+        "  command:\n",
     ]
     for line in lines:
         log.take(line)
     assert isinstance(log.kept, io.StringIO)
     assert log.kept.getvalue() == "".join(lines)
-    assert shown == [lines[4], lines[5], lines[6], *lines[8:]]
+    assert shown == [*lines[5:8], lines[9]]
     assert told == ["application_17_0001 is ACCEPTED", "application_17_0001 is RUNNING"]
 
 
