@@ -61,6 +61,7 @@ READERS: dict[str, Callable[[str], Any]] = {
     "int": value,
     "float": value,
     "str": str,
+    "ColumnLike": str,
     "Literal": str,
     "Output": str,
 }
@@ -71,7 +72,8 @@ def is_column(parameter: Parameter) -> bool:
     """Whether a parameter of an operation takes the name of a column, by its place."""
     if parameter.kind is Parameter.VAR_POSITIONAL:
         return True
-    named = parameter.annotation in ("str", "str | None") and parameter.default in (Parameter.empty, None)
+    column = str(parameter.annotation).removesuffix(" | None") in ("str", "ColumnLike")
+    named = column and parameter.default in (Parameter.empty, None)
     return named and parameter.kind is Parameter.POSITIONAL_OR_KEYWORD
 
 
@@ -107,7 +109,8 @@ def snake(name: str) -> str:
 def _exported() -> dict[str, type[Operation]]:
     named = {name: getattr(aggregators, name) for name in aggregators.__all__}
     kinds = {name: kind for name, kind in named.items() if inspect.isclass(kind) and issubclass(kind, Operation)}
-    return {snake(name): kind for name, kind in kinds.items() if is_expressible(kind)}
+    own = {kind.__name__: kind for kind in kinds.values()}  # some have a second name
+    return {snake(name): kind for name, kind in own.items() if is_expressible(kind)}
 
 
 OPERATIONS = _exported()

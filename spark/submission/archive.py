@@ -65,7 +65,7 @@ def modules_beside(job: Path) -> dict[str, Path]:
     --------
     >>> Path("means.py").write_text("import numpy, helpers.logs") and None
     >>> Path("helpers").mkdir()
-    >>> Path("helpers", "logs.py").write_text("") and None
+    >>> Path("helpers", "logs.py").touch()
     >>> Path("job.py").write_text("def late(): from means import Mean") and None
     >>> sorted(modules_beside(Path("job.py")))
     ['helpers/logs.py', 'means.py']

@@ -229,10 +229,9 @@ def test_every_operation_that_columns_and_options_are_enough_for(tmp_path: Path)
 def test_no_operation_is_left_out() -> None:
     said = {name.partition(":")[0].lower() for name in EVERY}
     assert {ALIASES.get(name, name) for name in said} == OPERATIONS.keys() - ELSEWHERE
-    left = {name for name in aggregators.__all__ if inspect.isclass(getattr(aggregators, name))}
-    left = {name for name in left if issubclass(getattr(aggregators, name), Operation)} - {
-        kind.__name__ for kind in OPERATIONS.values()
-    }
+    classes = [kind for name in aggregators.__all__ if inspect.isclass(kind := getattr(aggregators, name))]
+    left = {kind.__name__ for kind in classes if issubclass(kind, Operation)}
+    left -= {kind.__name__ for kind in OPERATIONS.values()}
     made_of_others = {"AllOf", "ElementWise", "Filtered", "FlatMapped", "GroupedBy", "Mapped", "Reducing"}
     assert left == made_of_others | {"Operation", "AggregateOperation", "PythonOperation"}
 
