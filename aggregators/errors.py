@@ -55,6 +55,10 @@ class GapsWarning(UserWarning):
     """The windows of a query leave out some of the time, or of the rows; the message says how much of it."""
 
 
+class FarTimesWarning(UserWarning):
+    """Windows lie beyond the year 9999, where Python and pandas have no times."""
+
+
 def nearest(name: str, known: Iterable[str]) -> str:
     """A half sentence that offers the known name closest to a misspelt one, or lists what there is.
 
@@ -85,6 +89,6 @@ def shown(value: Any) -> str:
     kind = type(value)
     module = kind.__module__.partition(".")[0]
     text = repr(value) if module in ("builtins", "decimal", "datetime", "fractions", __name__.partition(".")[0]) else ""
-    if text and len(text) <= 60 and "\n" not in text:
+    if text and len(text) <= 60 and "\n" not in text and " at 0x" not in text:
         return text
     return f"a {kind.__name__}" if module == "builtins" else f"a {module} {kind.__name__}"

@@ -8,6 +8,8 @@ from typing import Any, Protocol, cast
 
 import pyarrow as pa
 
+from .aggregators.contract.column_expressions import without_expressions
+from .aggregators.contract.operation import Operation
 from .aggregators.errors import QueryError
 from .aggregators.numeric import native
 from .reading import SparkFiles
@@ -69,6 +71,12 @@ def engine_for(data: Any) -> Engine:
     if isinstance(data, Source):
         return LocalEngine(data)
     return LocalEngine(FileSource(data) if isinstance(data, Files) else Source(data))
+
+
+def computed(engine: Engine, outputs: Mapping[str, Operation]) -> tuple[Engine, Mapping[str, Operation]]:
+    """An engine with columns for the expressions that outputs take, and the outputs with names of columns only."""
+    outputs, expressions = without_expressions(outputs, engine.schema([]).names)
+    return engine.with_columns(expressions), outputs
 
 
 def in_arrow(data: Any, names: Sequence[str]) -> Any:

@@ -6,14 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, cast
 
-from .aggregators.contract.column_expressions import ColumnExpression, without_expressions
+from .aggregators.contract.column_expressions import ColumnExpression
 from .aggregators.contract.operation import Operation
 from .aggregators.errors import QueryError, nearest
-from .engines import Engine, engine_for
+from .engines import Engine, computed, engine_for
 from .gaps import warn_of_gaps
 from .runtime.columns.ticks import Duration
 from .runtime.explain import Explanation
-from .runtime.plan.bind import A_WINDOW, bind
+from .runtime.plan.bind import A_WINDOW, bind, require_output
 from .runtime.plan.plan import Plan
 from .runtime.windows import Spec
 from .spark.options import Options
@@ -216,7 +216,7 @@ class Windowed:
         NullTimeError, SumOverflowError
             If the events have no result.
         """
-        engine, query = self._query(outputs)
+        engine, query = self._bound(outputs)
         return engine.run(query, self.events.run_options)
 
     def explain(self, /, **outputs: Operation) -> Explanation:
@@ -235,7 +235,7 @@ class Windowed:
           accumulate, merge  in this process, in threads, 524,288 events or more at a time
           slide, finish      in this process, about 524,288 windows at a time
         """
-        engine, query = self._query(outputs)
+        engine, query = self._bound(outputs)
         return engine.explain(query, self.events.run_options)
 
     def late(self, /, **outputs: Operation) -> Any:
@@ -251,7 +251,7 @@ class Windowed:
         """
         if not hasattr(self.events.engine, "late"):
             raise QueryError("late() is asked for events that are no stream, of which none is late; expected a stream")
-        engine, query = self._query(outputs)
+        engine, query = self._bound(outputs)
         return cast(Any, engine).late(query, self.events.run_options)
 
     def still_open(self, checkpoint: str, /, **outputs: Operation) -> Any:
@@ -264,14 +264,21 @@ class Windowed:
         """
         if not hasattr(self.events.engine, "still_open"):
             raise QueryError("still_open() is asked for events that are no stream; expected a stream")
-        engine, query = self._query(outputs)
+        engine, query = self._bound(outputs)
         return cast(Any, engine).still_open(query, self.events.run_options, checkpoint)
 
-    def _query(self, outputs: Mapping[str, Operation]) -> tuple[Engine, Plan]:
+    def _query(self, outputs: Mapping[str, Operation]) -> Plan:
+        return self._bound(outputs)[1]
+
+    def _bound(self, outputs: Mapping[str, Operation]) -> tuple[Engine, Plan]:
         """The query bound to its events, and the engine of these, with the columns that expressions compute."""
         of = self.events
-        engine, outputs = computed(of.engine, outputs)
-        used = [*of.names, *(name for each in outputs.values() for name in getattr(each, "columns", ()))]
+        for name, output in outputs.items():
+            require_output(name, output)
+        engine = of.engine
+        if any(isinstance(name, ColumnExpression) for output in outputs.values() for name in output.columns):
+            engine, outputs = computed(engine, outputs)
+        used = [*of.names, *(name for each in outputs.values() for name in each.columns)]
         used += [name for each in windows_in(self.windows, outputs) for name in each.columns]
         used = [name for name in used if isinstance(name, str)]
         engine = engine.with_fields(used)
@@ -283,15 +290,6 @@ class Windowed:
             if each.gaps == "warn" and each.left_out is not None:
                 warn_of_gaps(each)
         return engine, plan
-
-
-def computed(engine: Engine, outputs: Mapping[str, Operation]) -> tuple[Engine, Mapping[str, Operation]]:
-    """An engine with columns for the expressions that outputs take, and the outputs with names of columns only."""
-    inputs = (name for each in outputs.values() for name in getattr(each, "columns", ()))
-    if not any(isinstance(name, ColumnExpression) for name in inputs):
-        return engine, outputs
-    outputs, expressions = without_expressions(outputs, engine.schema([]).names)
-    return engine.with_columns(expressions), outputs
 
 
 def windows_in(windows: Sequence[Spec], outputs: Mapping[str, Operation]) -> list[Spec]:

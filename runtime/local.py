@@ -15,14 +15,14 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..aggregators.errors import DroppedEventsWarning, NullTimeError
+from ..aggregators.errors import DroppedEventsWarning, FarTimesWarning, NullTimeError
 from .accumulate.accumulate import accumulate
 from .accumulate.time_order import sorted_events
 from .columns.ticks import drop_null_times, null_times
 from .explain import Explanation, explain
 from .partials.add_aligned import add_aligned
 from .partials.merge import Partials, empty_key_partials, merge
-from .plan.bind import type_of
+from .plan.bind import WINDOW, type_of
 from .plan.plan import Plan, is_library_code
 from .plan.window_inputs import RANK
 from .reporting import LOGGER, report_partials, report_way
@@ -111,9 +111,27 @@ def run(source: Source, plan: Plan) -> pa.Table:
     threads = pa.cpu_count() if only_library_code(plan) else 1
     parts = chunks(plan, merged, CHUNK_WINDOWS)
     found = pa.concat_tables(in_order(lambda number, chunk: results_of(plan, chunk), parts, threads))
+    warn_of_far_times(found, plan)
     if told:
         LOGGER.info("the local engine gives %s windows", f"{len(found):,}")
     return found
+
+
+def warn_of_far_times(results: pa.Table, plan: Plan) -> None:
+    """A FarTimesWarning where windows end after the year 9999."""
+    bound = plan.times.bound_type
+    if pa.types.is_integer(bound) or not len(results):
+        return
+    last, unit = pc.max(pc.struct_field(results.column(WINDOW), 1)), "D" if pa.types.is_date(bound) else "us"
+    latest = np.array(last.cast(pa.int32() if unit == "D" else pa.int64()).as_py()).astype(f"datetime64[{unit}]")
+    if latest >= np.datetime64("10000-01-01"):
+        year = latest.astype("datetime64[Y]")
+        warnings.warn(
+            f"windows end as late as the year {year}: to_pandas and to_pylist fail, since Python has no time beyond "
+            f"9999; expected earlier times in {plan.time!r}, which may be in another unit",
+            FarTimesWarning,
+            5,  # the line that calls .window(...).aggregate(...)
+        )
 
 
 def partials_of(source: Source, plan: Plan) -> tuple[list[Partials], int, int]:

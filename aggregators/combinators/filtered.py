@@ -11,12 +11,12 @@ import pyarrow.compute as pc
 
 from ..contract.bound import BoundAggregate
 from ..contract.column_expressions import ColumnLike, column_name, kind_of
-from ..contract.column_functions import require_operation
+from ..contract.column_functions import require_operation, single_values
 from ..contract.frames import Frames, Values, accumulate_where, to_values, valid_rows
 from ..contract.operation import AggregateOperation, Operation, State
 from ..contract.trial import sample
 from ..contract.wrapped import Wrapped
-from ..errors import ColumnError, OperationError, QueryError
+from ..errors import ColumnError, OperationError, QueryError, shown
 from ..states.arrays import Bools
 
 
@@ -49,13 +49,21 @@ class Filtered(Operation):
     drops_nulls = False
 
     def __init__(self, operation: Operation, predicate: ColumnLike | Callable[..., Any], *columns: ColumnLike) -> None:
+        if isinstance(predicate, Operation) and not isinstance(operation, Operation):
+            what = repr(operation) if isinstance(operation, str) else "the predicate"
+            raise QueryError(f"Filtered is given {what} first; expected ff.Filtered({predicate!r}, {what})")
         self.operation = require_operation("Filtered", operation)
         if kind_of(predicate) is not None:
             predicate = column_name(predicate, "Filtered")
         if not isinstance(predicate, str) and not callable(predicate):
             raise QueryError(
-                f"the predicate of Filtered({operation!r}) is {predicate!r}; expected a function of columns, or "
+                f"the predicate of Filtered({operation!r}) is {shown(predicate)}; expected a function of columns, or "
                 "the name of a boolean column"
+            )
+        if isinstance(predicate, str) and any(map(callable, columns)):
+            raise QueryError(
+                f"Filtered is given the column {predicate!r} before the function; expected ff.Filtered({operation!r}, "
+                f"function, {predicate!r})"
             )
         if isinstance(predicate, str) and columns:
             raise QueryError(
@@ -91,7 +99,11 @@ class Filtered(Operation):
         try:
             with np.errstate(all="ignore"):
                 given = cast(Callable[..., Any], self.predicate)(*(to_values(cast(pa.Array, each)) for each in columns))
-        except Exception:
+        except Exception as error:
+            if (hint := single_values(error)) is not None:
+                raise OperationError(
+                    f"the predicate of {self!r} failed ({type(error).__name__}: {error}): {hint}"
+                ) from None
             return
         self.booleans(given, 16)
 

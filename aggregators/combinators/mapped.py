@@ -51,6 +51,8 @@ class Mapped(Operation):
         self, operation: Operation, function: Callable[..., Any] | None, *columns: ColumnLike, type: Any = None
     ) -> None:
         name = self.__class__.__name__
+        if isinstance(function, Operation) and callable(operation):
+            raise QueryError(f"{name} is given the function first; expected ff.{name}({function!r}, function)")
         self.operation = require_operation(name, operation)
         self._require_function(name, function)
         if not (columns or operation.columns):

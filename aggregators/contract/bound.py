@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..errors import ColumnError, FramefoldError, OperationError
+from ..errors import ColumnError, FramefoldError, OperationError, shown
 from ..states.arrays import Index
 from ..states.fields import Column, Compensated, CompensatedField, Plain, field
 from ..states.limbs import Exact
@@ -51,21 +51,26 @@ class BoundAggregate:
         self.name = name
         self.spec = operation
         self.columns = operation.columns
-        self.types = tuple(types)
+        self.of_nulls = any(map(pa.types.is_null, types))
+        self.types = trial.with_known_types(operation, types) if self.of_nulls else tuple(types)
         for column, given in zip(self.columns, types, strict=True):
             if given == pa.time64("ns"):
                 raise ColumnError(
                     f"{operation!r} names {column!r}, which is {given}; expected time64[us]: cast it first"
                 )
-        self.operation: AggregateOperation = self._call("bind", operation.bind, *types)
+        self.operation: AggregateOperation = self._call("bind", operation.bind, *self.types)
         for method in ("accumulate", "combine", "finish"):
             if not self.operation.has(method):
                 raise OperationError(
                     f"{operation!r} for {name!r} has no {method}, which every AggregateOperation must have"
                 )
         check_arity(f"{operation!r} for {name!r}", self.operation.accumulate, self.columns)
-        if not self.operation.state:
-            raise OperationError(f"{operation!r} for {name!r} declares no state; expected a dict of fields and types")
+        state = self.operation.state
+        if not state or not isinstance(state, Mapping):
+            found = f"declares state = {shown(state)}" if state else "declares no state"
+            raise OperationError(
+                f"{operation!r} for {name!r} {found}; expected a dict of fields and types: {{'total': 'float64'}}"
+            )
         self.fields = {key: field(declared) for key, declared in self.operation.state.items()}
         self.untrusted = not type(operation).__module__.startswith(PACKAGE)
         self.identity: State = self.created()
@@ -108,7 +113,7 @@ class BoundAggregate:
         def first(*names: str) -> int:
             return next(place for place, kind in enumerate(kinds) if any(name in vars(kind) for name in names))
 
-        if first("sql", "sql_spec") > first("accumulate"):
+        if self.of_nulls or first("sql", "sql_spec") > first("accumulate"):
             return None
         found: SqlSpec | None = self._call("sql_spec", self.operation.sql_spec, *self.types)
         return found
@@ -135,6 +140,8 @@ class BoundAggregate:
 
     def accumulate(self, frames: Frames, inputs: Sequence[pa.Array]) -> State:
         """The states of all frames of a batch; rows with a null in an input column are left out."""
+        if self.of_nulls:
+            inputs = [each.cast(type) for each, type in zip(inputs, self.types, strict=True)]
         if not self.spec.drops_nulls:
             return self._accumulate(frames, inputs)
         valid = valid_rows(inputs)

@@ -87,6 +87,8 @@ def plain_name(value: Any) -> str | None:
 
 def _hint(value: Any) -> str:
     """What to write instead of a column itself."""
+    if callable(value) and not isinstance(value, type):
+        return "; expected a name, and the function in ff.Mapped or ff.Filtered"
     name = getattr(value, "name", None)
     if isinstance(value, (list, tuple)) and value and all(isinstance(each, str) for each in value):
         return f"; expected each by itself, such as {value[0]!r}"

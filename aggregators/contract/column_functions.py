@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ..errors import OperationError, QueryError
+from ..errors import OperationError, QueryError, shown
 from ..states.arrays import Ints
 from .bound import to_column
 from .frames import to_values, valid_rows
@@ -24,8 +24,27 @@ def require_operation(name: str, operation: object) -> Operation:
     """QueryError unless it is an operation."""
     if not isinstance(operation, Operation):
         hint = f", such as ff.{operation.__name__}(...)" if isinstance(operation, type) else ""
-        raise QueryError(f"{name} is given {operation!r}; expected an aggregate operation{hint}")
+        raise QueryError(f"{name} is given {shown(operation)}; expected an aggregate operation{hint}")
     return operation
+
+
+def single_values(error: Exception) -> str | None:
+    """What to say of a function that fails because it is written for single values; None of others.
+
+    >>> single_values(AttributeError("'pyarrow.lib.StringArray' object has no attribute 'upper'"))
+    'it is called with whole columns, not with single values; expected functions of pyarrow.compute'
+    """
+    text = str(error)
+    called = "it is called with whole columns, not with single values; expected "
+    if isinstance(error, ValueError) and text.startswith("The truth value of an array"):
+        return f"{called}numpy.where instead of if, and & | ~ instead of and, or, not"
+    if isinstance(error, TypeError) and ("0-dimensional arrays" in text or "length-1 arrays" in text):
+        return f"{called}functions of numpy, such as numpy.sqrt instead of math.sqrt"
+    if isinstance(error, (AttributeError, TypeError)) and "pyarrow.lib." in text and "Array" in text:
+        return f"{called}functions of pyarrow.compute"
+    if isinstance(error, AttributeError) and "'numpy.ndarray' object" in text:
+        return f"{called}functions of numpy"
+    return None
 
 
 def apply(
@@ -42,7 +61,18 @@ def apply(
         if not valid.any():
             return [pa.nulls(rows, type) for type in types or [pa.null()] * count]
         columns = [column.filter(pa.array(valid)) for column in columns]
-    values = _called(function, columns)
+    try:
+        values = _called(function, columns)
+    except (AttributeError, TypeError, ValueError) as error:
+        if (hint := single_values(error)) is None:
+            raise
+        raise OperationError(f"the function of {spec!r} failed ({type(error).__name__}: {error}): {hint}") from None
+    if (np.ndim(values) == 0 and not hasattr(values, "__len__")) or isinstance(values, (str, bytes, pa.Scalar)):
+        found = shown(values.as_py() if isinstance(values, pa.Scalar) else values)
+        raise OperationError(
+            f"the function of {spec!r} returned {found} for a column of {len(columns[0])} values: it is called with "
+            "whole columns; expected a column of as many"
+        )
     given = values if count != 1 and isinstance(values, tuple) else (values,)
     if len(given) != count:
         raise OperationError(f"the function of {spec!r} returned {len(given)} columns; expected a tuple of {count}")

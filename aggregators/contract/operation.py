@@ -104,6 +104,11 @@ class Operation(Operators, ABC):
         return parts
 
     @property
+    def is_made_of_others(self) -> bool:
+        """Whether it computes other operations, as ``AllOf`` does."""
+        return bool(self._made_of())
+
+    @property
     def in_order(self) -> bool:
         """Whether this operation, or one it is made of, uses the order of events."""
         return self.uses_order or any(part.in_order for part in self._parts())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import decimal
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, Protocol, cast
 
@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..errors import FramefoldError, OperationError
+from ..errors import FramefoldError, OperationError, QueryError
 from ..states.fields import Column, Compensated, Field
 from ..states.limbs import Exact
 from ..states.ragged import Ragged
@@ -91,6 +91,23 @@ def sample(type: pa.DataType, length: int, seed: int = 0) -> pa.Array | None:
         return pa.array(numbers).cast(type)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError, pa.ArrowTypeError):
         return None
+
+
+STAND_INS = (pa.float64(), pa.bool_(), pa.string(), pa.int64(), pa.timestamp("us"), pa.list_(pa.float64()))
+"""Types that a column of type null is taken for, all null: the first one that an operation takes."""
+
+
+def with_known_types(operation: Operation, types: Sequence[pa.DataType]) -> tuple[pa.DataType, ...]:
+    """The types of an operation's columns, with a type that it takes for those of type null."""
+    if not any(map(pa.types.is_null, types)):
+        return tuple(types)
+    choices = [tuple(stand_in if pa.types.is_null(type) else type for type in types) for stand_in in STAND_INS]
+    of_others = [tuple(types)] if operation.is_made_of_others else []  # these find a type each by itself
+    for choice in (*of_others, *choices):
+        with suppress(QueryError, OperationError):
+            operation.bind(*choice)
+            return choice
+    return choices[0]
 
 
 def states_of_samples(bound: TriedAggregate) -> State | None:

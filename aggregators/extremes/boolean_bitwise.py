@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Never
 
 import numpy as np
 import pyarrow as pa
 
+from ..contract.column_expressions import ColumnLike, kind_of
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import Sums
 from ..contract.operation import AggregateOperation, OneColumn, State
-from ..errors import ColumnError
+from ..errors import ColumnError, QueryError, shown
 from ..states.fields import numpy_type
 
 
@@ -74,6 +75,19 @@ class CountIf(BoolAnd):
     state = {"true": "int64"}
     sql = {"true": "count_if({0})"}
     result = pa.int64()
+
+    def __init__(self, column: ColumnLike, *more: Never) -> None:
+        if any(callable(each) and kind_of(each) is None for each in (column, *more)):
+            names = [repr(each) for each in (column, *more) if isinstance(each, str)] or ["'x'"]
+            raise QueryError(
+                "CountIf is given a function; expected a column of booleans, or ff.Filtered(ff.Count(), function, "
+                f"{', '.join(names)})"
+            )
+        if more:
+            raise QueryError(
+                f"CountIf takes one column; found {1 + len(more)}: {', '.join(map(shown, (column, *more)))}"
+            )
+        super().__init__(column)
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         return {"true": frames.sum(columns[0])}

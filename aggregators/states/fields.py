@@ -34,7 +34,7 @@ from ..errors import OperationError
 from .arrays import Floats
 from .limbs import Exact, ExactField
 from .objects import Objects
-from .ragged import Ragged, RaggedField
+from .ragged import Ragged, RaggedField, vector_fields
 
 HUGE = 2.0**960
 """Values from this magnitude on are special: 2**63 smaller ones can be summed without overflow."""
@@ -293,8 +293,8 @@ def field(declared: Any) -> Field:
         dtype = np.dtype(declared)
         pa.from_numpy_dtype(dtype)
     except (TypeError, pa.ArrowNotImplementedError) as error:
+        expected = "a numpy type of fixed width such as 'float64', 'compensated', 'exact', 'object', or an Arrow type"
         raise OperationError(
-            f"a state field is declared as {declared!r}; expected a numpy type of fixed width such as 'float64', "
-            "'compensated', 'exact', 'object', or an Arrow type"
+            f"a state field is declared as {declared!r}; expected {vector_fields(declared) or expected}"
         ) from error
     return Plain(dtype)

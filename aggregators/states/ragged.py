@@ -6,6 +6,7 @@ As in Arrow: one flat array a plane for the items of all states, and the offsets
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,6 +17,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from .arrays import Bools, Index, Ints
+
+VECTOR = re.compile(r"(\w+)\[(\w*)\]")
+"""A numpy type and a number in brackets: how one may try to declare a vector."""
 
 
 class Ragged:
@@ -168,3 +172,16 @@ class RaggedField:
             name: kind.from_arrow([plane.flatten()]) for (name, kind), plane in zip(self.items, planes, strict=True)
         }
         return Ragged(lengths, values)
+
+
+def vector_fields(declared: Any) -> str | None:
+    """How a state has a vector, for a field that is declared as one, such as ``"float64[4]"``; None for others.
+
+    >>> vector_fields("float64[4]")
+    "a vector as a field for each place, such as {f'v{i}': 'float64' for i in range(4)}, or a dict of planes"
+    """
+    found = VECTOR.fullmatch(declared) if isinstance(declared, str) else None
+    if found is None:
+        return None
+    fields = f"{{f'v{{i}}': {found[1]!r} for i in range({found[2] or 'n'})}}"
+    return f"a vector as a field for each place, such as {fields}, or a dict of planes"

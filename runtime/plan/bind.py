@@ -10,8 +10,9 @@ from collections.abc import Mapping, Sequence
 import pyarrow as pa
 
 from ...aggregators.contract.bound import BoundAggregate
+from ...aggregators.contract.column_expressions import ColumnExpression, kind_of
 from ...aggregators.contract.operation import Operation
-from ...aggregators.errors import ColumnError, QueryError, nearest
+from ...aggregators.errors import ColumnError, QueryError, nearest, shown
 from ...aggregators.intervals.time_weighted import lifetimes_of
 from ..columns.key_codes import plain_type, require_key
 from ..columns.ticks import Duration, TimeColumn
@@ -153,9 +154,7 @@ def windows_of(
     specs: dict[Spec, int] = {}
     over = {}
     for name, operation in outputs.items():
-        if not isinstance(operation, Operation):
-            hint = f", such as ff.{operation.__name__}(...)" if isinstance(operation, type) else ""
-            raise QueryError(f"the output {name!r} is {operation!r}; expected an aggregate operation{hint}")
+        require_output(name, operation)
         if operation.has_inner_windows:
             raise QueryError(f"{name}={operation!r} has .over(...) inside; expected it on the whole output")
         for spec in operation.windows or windows:
@@ -167,6 +166,21 @@ def windows_of(
         numbers = (specs.setdefault(spec, len(specs)) for spec in operation.windows or windows)
         over[name] = tuple(dict.fromkeys(numbers))
     return list(specs), over
+
+
+def require_output(name: str, operation: object) -> None:
+    """QueryError unless an output is an operation."""
+    if isinstance(operation, Operation):
+        return
+    found, hint = shown(operation), ""
+    if isinstance(operation, type):
+        hint = f", such as ff.{operation.__name__}(...)"
+    elif (kind := kind_of(operation)) is not None:
+        found = f"{kind}, {ColumnExpression(operation)}"
+        hint = " of framefold's, such as ff.Average('speed'), which may take an expression"
+    elif isinstance(operation, str):
+        hint = f", such as ff.Last({operation!r})" if operation.isidentifier() else ", such as ff.Average('speed')"
+    raise QueryError(f"the output {name!r} is {found}; expected an aggregate operation{hint}")
 
 
 def type_of(events: pa.Schema, name: str, argument: str) -> pa.DataType:

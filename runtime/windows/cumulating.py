@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ...aggregators.errors import DurationError
+from ...aggregators.errors import DurationError, QueryError
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
 from .sliding import Offset, above_zero, offset_ticks
@@ -41,7 +41,7 @@ class Cumulating(Spec):
 
 def cumulating(
     size: Duration,
-    every: Duration,
+    every: Duration | None = None,
     *,
     offset: Offset = 0,
     closed: str = "left",
@@ -77,6 +77,8 @@ def cumulating(
     >>> [(w["window"]["start"], w["window"]["end"], w["n"]) for w in result.to_pylist()]
     [(0, 2, 2), (0, 4, 2), (4, 6, 1), (4, 8, 1)]
     """
+    if every is None:
+        raise QueryError(f"every= of cumulating({size!r}) is missing; expected the step, or ff.tumbling({size!r})")
     check_words(closed=closed, empty=empty, emit=emit, stamp=stamp)
     return Cumulating(size, every, offset, closed, empty, emit, stamp)
 

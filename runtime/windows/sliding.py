@@ -88,7 +88,7 @@ def offset_ticks(time: TimeColumn, offset: Offset) -> int:
 
 def sliding(
     size: Duration,
-    every: Duration,
+    every: Duration | None = None,
     *,
     offset: Offset = 0,
     closed: str = "left",
@@ -145,6 +145,10 @@ def sliding(
     >>> [(w["window"]["start"], w["window"]["end"], w["n"]) for w in windows.to_pylist()]
     [(-2, 2, 1), (0, 4, 2), (2, 6, 2), (4, 8, 1)]
     """
+    if every is None:
+        raise QueryError(
+            f"every= of sliding({size!r}) is missing; expected the step, or ff.tumbling({size!r}) for one as long"
+        )
     check_words(closed=closed, empty=empty, min_fill=min_fill, emit=emit, stamp=stamp, gaps=gaps)
     return Sliding(size, every, offset, closed, timezone, empty, min_fill, emit, stamp, gaps)
 

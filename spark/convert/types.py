@@ -33,6 +33,7 @@ _TO_ARROW: dict[type[t.DataType], pa.DataType] = {
     t.TimestampType: pa.timestamp("us", tz=ZONE),
     t.TimestampNTZType: pa.timestamp("us"),
     t.DayTimeIntervalType: pa.duration("us"),
+    t.NullType: pa.null(),
 }
 
 

@@ -20,7 +20,7 @@ from ...runtime.sources.struct_fields import struct_paths
 from ..convert.names import check_result, column, type_in
 from ..convert.types import input_schema, output_schema
 from ..options import Options
-from ..session.errors import reraise
+from ..session.errors import reraise, stopped_named
 from . import driver
 from .decision import Decision, decide
 from .events_source import EventsSource
@@ -45,7 +45,8 @@ class DataFrameEngine:
         self.df = df
 
     def schema(self, used: Sequence[str]) -> pa.Schema:
-        return input_schema(self.df, used)
+        with stopped_named():
+            return input_schema(self.df, used)
 
     def run(self, plan: Plan, options: Options) -> DataFrame:
         """The results of a plan, sorted by key and window, or by key and ``at``.
@@ -56,7 +57,8 @@ class DataFrameEngine:
             What the plan runs into (null times, overflow, a faulty operation), with ``combine`` ``"driver"`` and
             ``"auto"``; with ``"executors"`` its sentence is in the exception that Spark raises when the result is used.
         """
-        return run(self.df, plan, self._decide(plan, options))
+        with stopped_named():
+            return run(self.df, plan, self._decide(plan, options))
 
     def explain(self, plan: Plan, options: Options) -> Explanation:
         return explain(plan, "Spark", stages(plan, self._decide(plan, options)))

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 import re
 import traceback
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
+import pyspark
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
@@ -60,12 +62,42 @@ def causes_noted() -> Iterator[None]:
         raise
 
 
+STOPPED = ("NO_ACTIVE_SESSION", "SESSION_OR_CONTEXT_NOT_EXISTS", "stopped SparkContext", "SESSION_CLOSED")
+"""What Spark's exceptions say where a session was stopped; through Connect, and by itself."""
+
+
+@contextmanager
+def stopped_named() -> Iterator[None]:
+    """EngineError where Spark fails since the session was stopped."""
+    try:
+        yield
+    except Exception as error:
+        if not is_of_stopped(error):
+            raise
+        raise stopped() from None
+
+
+def stopped() -> errors.EngineError:
+    """The error for a session that was stopped."""
+    return errors.EngineError(
+        "the Spark session of the events was stopped; expected one that runs: make the DataFrame anew in it"
+    )
+
+
+def is_of_stopped(error: Exception) -> bool:
+    """Whether Spark fails since the session was stopped."""
+    if isinstance(error, AssertionError):  # what PySpark asserts has no text
+        return traceback.extract_tb(error.__traceback__)[-1].filename.startswith(os.path.dirname(pyspark.__file__))
+    known = isinstance(error, PySparkException) or type(error).__module__.startswith("py4j.")
+    return known and any(word in str(error) for word in STOPPED)
+
+
 def translated(error: Exception, spark: SparkSession) -> errors.FramefoldError | None:
     """The framefold error for an exception of Spark's; None where there is none."""
     # Some come as py4j has them, which Connect does not need.
     if not isinstance(error, PySparkException) and not type(error).__module__.startswith("py4j."):
         return None
-    return framefolds_own(str(error)) or trouble(spark, str(error))
+    return stopped() if is_of_stopped(error) else framefolds_own(str(error)) or trouble(spark, str(error))
 
 
 def framefolds_own(report: str) -> errors.FramefoldError | None:

@@ -1,0 +1,301 @@
+"""What a new user types, and reads: each mistake is answered by what to write instead."""
+
+from __future__ import annotations
+
+import math
+import os
+import subprocess
+import sys
+import warnings
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import framefold as ff
+
+EVENTS = pa.table({"t": [0, 1, 2], "k": ["a", "b", "a"], "x": [1.0, 2.0, None], "ok": [True, False, None]})
+
+
+def ask(**outputs: Any) -> Any:
+    return ff.events(EVENTS, time="t").window(ff.tumbling(10)).aggregate(**outputs)
+
+
+def large(x: Any) -> Any:
+    return x > 1
+
+
+class Own(ff.AggregateOperation):
+    """A sum whose state is declared as given."""
+
+    def __init__(self, state: Any) -> None:
+        super().__init__("x")
+        self.state = state
+
+    def accumulate(self, frames: Any, x: Any) -> Any:
+        return {"v": frames.sum(x)}
+
+    def combine(self, a: Any, b: Any) -> Any:
+        return {"v": a["v"] + b["v"]}
+
+    def finish(self, a: Any) -> Any:
+        return a["v"]
+
+
+def spark_column() -> Any:
+    return pytest.importorskip("pyspark.sql.connect.functions").avg("v")
+
+
+SINGLE = "it is called with whole columns, not with single values; expected"
+MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+    "if of a column": (
+        lambda: ask(x=ff.Mapped(ff.Sum("x"), lambda x: 1.0 if x > 1 else 0.0)),
+        ff.OperationError,
+        f"{SINGLE} numpy.where instead of if, and & | ~ instead of and, or, not",
+    ),
+    "math of a column": (
+        lambda: ask(x=ff.Mapped(ff.Sum("x"), math.sqrt)),
+        ff.OperationError,
+        f"{SINGLE} functions of numpy, such as numpy.sqrt instead of math.sqrt",
+    ),
+    "a method of text": (
+        lambda: ask(x=ff.Mapped(ff.Max("k"), lambda k: k.upper())),
+        ff.OperationError,
+        f"{SINGLE} functions of pyarrow.compute",
+    ),
+    "a constant": (
+        lambda: ask(x=ff.Mapped(ff.Sum("x"), lambda x: 3)),
+        ff.OperationError,
+        "the function of Mapped(Sum('x'), 'x') returned 3 for a column of 16 values: it is called with whole columns; "
+        "expected a column of as many",
+    ),
+    "a text for all": (
+        lambda: ask(x=ff.Mapped(ff.Max("x"), lambda x: "all")),
+        ff.OperationError,
+        "returned 'all' for a column of 16 values: it is called with whole columns",
+    ),
+    "and in a predicate": (
+        lambda: ask(x=ff.Filtered(ff.Count(), lambda x: x > 0 and x < 3, "x")),
+        ff.OperationError,
+        f"{SINGLE} numpy.where instead of if, and & | ~ instead of and",
+    ),
+    "if of results": (
+        lambda: ask(x=ff.Sum("x").then(lambda x: 1 if x > 1 else 0)),
+        ff.OperationError,
+        f"the function of Sum('x').then(<lambda>) failed (ValueError: The truth value of an array with more than one "
+        f"element is ambiguous. Use a.any() or a.all()): {SINGLE}",
+    ),
+    "the function before the operation": (
+        lambda: ff.Mapped(large, ff.Sum("x")),  # type: ignore[arg-type]
+        ff.QueryError,
+        "Mapped is given the function first; expected ff.Mapped(Sum('x'), function)",
+    ),
+    "a list for a state": (
+        lambda: ask(x=Own(["v"])),
+        ff.OperationError,
+        "Own('x') for 'x' declares state = ['v']; expected a dict of fields and types: {'total': 'float64'}",
+    ),
+    "a text for a state": (lambda: ask(x=Own("v")), ff.OperationError, "declares state = 'v'; expected a dict of"),
+    "a vector": (
+        lambda: ask(x=Own({"v": "float64[4]"})),
+        ff.OperationError,
+        "a state field is declared as 'float64[4]'; expected a vector as a field for each place, such as {f'v{i}': "
+        "'float64' for i in range(4)}, or a dict of planes",
+    ),
+    "an aggregate of Spark": (
+        lambda: ask(x=spark_column()),
+        ff.QueryError,
+        "the output 'x' is a Spark column, avg(v); expected an aggregate operation of framefold's, such as "
+        "ff.Average('speed'), which may take an expression",
+    ),
+    "an aggregate of Polars": (
+        lambda: ask(x=pl.col("x").mean()),
+        ff.QueryError,
+        "the output 'x' is a Polars expression, col(\"x\").mean(); expected an aggregate operation of framefold's",
+    ),
+    "an expression": (
+        lambda: ask(x=pc.field("x")),
+        ff.QueryError,
+        "the output 'x' is a pyarrow expression, x; expected",
+    ),
+    "a column for an output": (
+        lambda: ask(x="x"),
+        ff.QueryError,
+        "is 'x'; expected an aggregate operation, such as ff.L",
+    ),
+    "CountIf with a function": (
+        lambda: ff.CountIf("x", large),  # type: ignore[arg-type]
+        ff.QueryError,
+        "CountIf is given a function; expected a column of booleans, or ff.Filtered(ff.Count(), function, 'x')",
+    ),
+    "CountIf of a function": (lambda: ff.CountIf(large), ff.QueryError, "or ff.Filtered(ff.Count(), function, 'x')"),  # type: ignore[arg-type]
+    "CountIf of two": (
+        lambda: ff.CountIf("x", "ok"),  # type: ignore[arg-type]
+        ff.QueryError,
+        "CountIf takes one column; found 2: 'x', 'ok'",
+    ),
+    "the column before the predicate": (
+        lambda: ff.Filtered(ff.Count(), "x", large),  # type: ignore[arg-type]
+        ff.QueryError,
+        "Filtered is given the column 'x' before the function; expected ff.Filtered(Count(), function, 'x')",
+    ),
+    "the predicate before the operation": (
+        lambda: ff.Filtered("ok", ff.Count()),  # type: ignore[arg-type]
+        ff.QueryError,
+        "Filtered is given 'ok' first; expected ff.Filtered(Count(), 'ok')",
+    ),
+    "no step": (
+        lambda: ff.sliding("1 hour"),
+        ff.QueryError,
+        "every= of sliding('1 hour') is missing; expected the step, or ff.tumbling('1 hour') for one as long",
+    ),
+    "no step to grow by": (
+        lambda: ff.cumulating("1 hour"),
+        ff.QueryError,
+        "every= of cumulating('1 hour') is missing; expected the step, or ff.tumbling('1 hour')",
+    ),
+    "a series of pandas": (
+        lambda: ff.Average(pd.Series(range(1000), name="speed")),  # type: ignore[arg-type]
+        ff.QueryError,
+        "Average takes names of columns; found a pandas Series; expected the name 'speed', and the column itself in "
+        "the events",
+    ),
+    "a series of Polars": (
+        lambda: ff.Average(pl.Series("speed", range(1000))),
+        ff.QueryError,
+        "found a polars Series; expected the name 'speed'",
+    ),
+    "an array": (
+        lambda: ff.Average(np.arange(1000)),  # type: ignore[arg-type]
+        ff.QueryError,
+        "found a numpy ndarray; expected the name, and the column itself in the events",
+    ),
+    "a list of names": (
+        lambda: ff.Sum(["a", "b"]),  # type: ignore[arg-type]
+        ff.QueryError,
+        "Sum takes names of columns; found ['a', 'b']; expected each by itself, such as 'a'",
+    ),
+    "a function for a column": (
+        lambda: ff.Sum(large),  # type: ignore[arg-type]
+        ff.QueryError,
+        "found a function; expected a name, and the function in ff.Mapped or ff.Filtered",
+    ),
+}
+
+
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_mistakes(mistake: str) -> None:
+    typed, error, read = MISTAKES[mistake]
+    with pytest.raises(error) as caught:
+        typed()
+    assert read in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_column_of_type_null_is_all_null() -> None:
+    events = pa.table({"t": [0, 1], "k": ["a", "a"], "x": pa.nulls(2), "y": [1.0, 2.0]})
+    query = ff.events(events, time="t", by="k").window(ff.tumbling(10))
+    operations = {
+        kind.__name__: kind("x")
+        for kind in (
+            ff.Sum,
+            ff.Average,
+            ff.Min,
+            ff.First,
+            ff.StdDev,
+            ff.Median,
+            ff.BoolAnd,
+            ff.BitOr,
+            ff.Concat,
+            ff.Mode,
+        )
+    }
+    counts = {"n": ff.Count("x"), "distinct": ff.CountDistinct("x"), "true": ff.CountIf("x")}
+    parts = {"parts": ff.AllOf(total=ff.Sum("x"), all=ff.BoolAnd("x"), n=ff.Count())}
+    found = query.aggregate(**operations, **counts, **parts, w=ff.WeightedAverage("y", "x")).to_pylist()[0]
+    assert {found[name] for name in (*operations, "w")} == {None}
+    assert [found["n"], found["distinct"], found["true"]] == [0, 0, 0]
+    assert found["parts"] == {"total": None, "all": None, "n": 2}
+    assert query.aggregate(x=ff.Filtered(ff.Count(), "x"))["x"].to_pylist() == [0]
+
+
+def test_a_key_of_type_null_is_one_key() -> None:
+    events = pa.table({"t": [0, 1], "x": pa.nulls(2)})
+    found = ff.events(events, time="t", by="x").window(ff.tumbling(10)).aggregate(n=ff.Count())
+    assert found.select(["x", "n"]).to_pylist() == [{"x": None, "n": 2}]
+
+
+def test_years_that_python_has_not() -> None:
+    times = pa.table({"at": pa.array([253_402_300_800_000_000], pa.timestamp("us"))})
+    with pytest.warns(ff.FarTimesWarning) as caught:
+        ff.events(times, time="at").window(ff.tumbling("1 hour")).aggregate(n=ff.Count())
+    assert str(caught[0].message) == (
+        "windows end as late as the year 10000: to_pandas and to_pylist fail, since Python has no time beyond 9999; "
+        "expected earlier times in 'at', which may be in another unit"
+    )
+    assert caught[0].filename == __file__
+    days = pa.table({"at": pa.array([3_666_000], pa.date32())})
+    with pytest.warns(ff.FarTimesWarning, match="the year 12007"):
+        ff.events(days, time="at").window(ff.tumbling("1 day")).aggregate(n=ff.Count())
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        times = pa.table({"at": pa.array([253_402_290_000_000_000], pa.timestamp("us"))})
+        found = ff.events(times, time="at").window(ff.tumbling("1 hour")).aggregate(n=ff.Count())
+    assert found["window"].to_pylist()[0]["end"].year == 9999
+
+
+STOPPED = """
+import sys, warnings
+warnings.simplefilter("ignore")
+import framefold as ff
+from framefold.spark.session.java import ensure_java
+ensure_java()
+from pyspark.sql import SparkSession
+
+builder = SparkSession.builder.config("spark.ui.enabled", "false")
+spark = (builder.remote("local[1]") if sys.argv[1] == "connect" else builder.master("local[1]")).getOrCreate()
+df = spark.range(10).selectExpr("id as t", "null as v", "cast(id % 2 as int) k")
+query = ff.events(df, time="t", by="k").window(ff.tumbling(5))
+void = query.aggregate(x=ff.Sum("v"), y=ff.Concat("v"), n=ff.Count("v"), z=ff.BoolAnd("v"), m=ff.Median("v"))
+assert {tuple(row)[2:] for row in void.collect()} == {(None, None, 0, None, None)}, void.collect()
+spark.stop()
+for operation in (ff.Count(), ff.Median("t")):
+    for events in (query, ff.events(df, time="t").window(ff.tumbling(5))):
+        try:
+            events.aggregate(n=operation)
+        except ff.EngineError as error:
+            print(error)
+"""
+
+
+@pytest.mark.slow
+@pytest.mark.spark
+@pytest.mark.parametrize("way", ["classic", "connect"])
+def test_a_stopped_session(way: str, tmp_path: Path) -> None:
+    pytest.importorskip("grpc")
+    (tmp_path / "stopped.py").write_text(STOPPED)
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run(
+        [sys.executable, "stopped.py", way], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=400
+    )
+    sentence = "the Spark session of the events was stopped; expected one that runs: make the DataFrame anew in it"
+    assert done.stdout.splitlines() == [sentence] * 4, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("word", ["[NO_ACTIVE_SESSION] none", "Cannot call methods on a stopped SparkContext."])
+def test_what_spark_says_of_a_stopped_session(word: str) -> None:
+    pytest.importorskip("pyspark")
+    from pyspark.errors import PySparkException
+
+    from framefold.spark.session.errors import stopped_named
+
+    with pytest.raises(ff.EngineError, match="was stopped; expected one that runs"), stopped_named():
+        raise PySparkException(word)
+    with pytest.raises(AssertionError), stopped_named():
+        raise AssertionError
