@@ -168,10 +168,11 @@ class Events:
         ahead
             Of a stream with ``watermark``: how far beyond the cluster's clock times may be; later ones are dropped.
         early
-            Of a stream: how often open windows are given, too, such as ``"1 minute"``, marked as ``provisional``.
+            Of a stream: how often open windows are given, too, such as ``"1 minute"``; marked ``provisional``.
         late, allowed_lateness
-            Of a stream: ``late="update", allowed_lateness="1 hour"`` lets late events into windows that closed at most
-            an hour ago, by the watermark, and gives these again, marked as ``revision``. ``late="drop"`` drops them.
+            Of a stream, ``"update"``, ``"1 hour"``: late events change windows closed so long ago; marked ``revision``.
+        history, until
+            Of a stream: a DataFrame of the events before the time ``until``, with which a new checkpoint starts.
         """
         known = [field.name for field in fields(Options)]
         for name in choices:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Any
 
 from ..aggregators.errors import QueryError
-from ..runtime.columns.ticks import Duration
+from ..runtime.columns.ticks import Duration, Instant
 
 WAYS = ("auto", "driver", "executors")
 ACCUMULATORS = ("auto", "spark", "python")
@@ -65,6 +66,12 @@ class Options:
     window
         ``"struct"``: a result has a column ``window`` with ``start`` and ``end``. ``"flat"``: columns ``window_start``
         and ``window_end``.
+    history
+        Of a stream: a DataFrame, or ``ff.events`` of one, of the events before ``until``, from which a new checkpoint
+        starts; windows that end by then are not given.
+    until
+        The time from which on events are the stream's: those of the history, and of the stream, on the other side of
+        it are left out.
 
     Raises
     ------
@@ -90,6 +97,8 @@ class Options:
     late: str = "drop"
     allowed_lateness: Duration | None = None
     window: str = "struct"
+    history: Any = field(default=None, repr=False, compare=False)
+    until: Instant | None = None
 
     def __post_init__(self) -> None:
         words = {"combine": WAYS, "accumulate": ACCUMULATORS, "read": READERS, "late": LATE, "window": SHAPES}
@@ -109,6 +118,11 @@ class Options:
             raise QueryError(
                 f"late is {self.late!r} and allowed_lateness {self.allowed_lateness!r}; expected late='update' with "
                 "allowed_lateness='10 minutes', or how long closed windows take late events, or neither"
+            )
+        if (self.history is None) is not (self.until is None):
+            raise QueryError(
+                f"history is {'not ' * (self.history is None)}given and until is {self.until!r}; expected both: the "
+                "events before a time, and this time"
             )
         shards = self.shards
         if shards is not None and (isinstance(shards, bool) or not isinstance(shards, int) or shards < 1):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from types import SimpleNamespace
 
@@ -18,7 +17,7 @@ from ...runtime.streams.scope import holds
 from ..convert.partials_codec import batches
 from ..convert.types import arrow_schema, cast_to
 from ..session.packaging import stage
-from .slider import BOOK, EVENTS, PARTIALS, Shards, check, restored
+from .shards import BOOK, EVENTS, PARTIALS, Shards, book_of, restored
 
 OPERATOR = "transformWithStateInPySparkExec"
 """What Spark calls what has the state."""
@@ -76,10 +75,8 @@ def give_open(shards: Shards, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.Rec
     for label in pc.unique(table.column("shard")).to_pylist():
         mine = table.filter(pc.equal(table.column("shard"), label))
         (book,) = mine.filter(pc.equal(mine.column("part"), BOOK)).column("ipc").to_pylist()
-        known = json.loads(book)
-        check(known, shards.fingerprint)
         state = {name: ReadState(mine.filter(pc.equal(mine.column("part"), name))) for name in (PARTIALS, EVENTS)}
-        shard = restored(shards, SimpleNamespace(**state), known)
+        shard = restored(shards, SimpleNamespace(**state), book_of(shards, book))
         for found in shard.early():
             yield from batches(cast_to(found, schema))
 

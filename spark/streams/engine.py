@@ -29,10 +29,12 @@ from ..engine.tasks import Job
 from ..options import Options
 from ..session.packaging import stage
 from .checkpoint import still_open
+from .history import begin_tick, first_state, without_history
 from .labels import labels
 from .packets import PACKETS, pack_events, pack_partials, pack_whole, unpack, unpack_events
 from .progress import NAME, RESULTS, observed
-from .slider import PROVISIONAL, REVISION, Shards, slider
+from .shards import PROVISIONAL, REVISION, Shards
+from .slider import slider
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
@@ -59,10 +61,11 @@ class StreamEngine(DataFrameEngine):
         schema = t.StructType([*found, *(t.StructField(name, t.BooleanType()) for name in marks(options))])
         job = Job(counted(plan), schema)
         shards = self._shards(df, job, options)
-        pack = pack_events if holds(plan) else pack_partials
-        packets = stage(under_plain_names(df, plan.columns), pack, job, self._labels(options), schema=PACKETS)
+        pack, dealt = (pack_events if holds(plan) else pack_partials), self._labels(options)
+        packets = stage(under_plain_names(df, plan.columns), pack, job, dealt, schema=PACKETS)
         mode = "Update" if marks(options) else "Append"
-        slid = packets.groupBy("shard").transformWithState(slider(shards), RESULTS, mode, "EventTime")
+        first = first_state(plan, job, dealt, options)
+        slid = packets.groupBy("shard").transformWithState(slider(shards), RESULTS, mode, "EventTime", first)
         seen = slid.observe(NAME, *observed())
         return stage(seen, unpack, job, schema=job.schema)
 
@@ -70,9 +73,11 @@ class StreamEngine(DataFrameEngine):
         """The events that `run` drops, with all their columns, as a stream of its own."""
         df, job = self._checked(plan, options), Job(counted(plan), self.df.schema)
         rows = under_plain_names(df, [*plan.columns, *df.columns])
-        packets = stage(rows, pack_whole, job, self._labels(options), schema=PACKETS)
+        dealt = self._labels(options)
+        packets = stage(rows, pack_whole, job, dealt, schema=PACKETS)
         shards = replace(self._shards(df, job, options), late=True)
-        found = packets.groupBy("shard").transformWithState(slider(shards), RESULTS, "Append", "EventTime")
+        first = None if holds(plan) else first_state(plan, job, dealt, options)
+        found = packets.groupBy("shard").transformWithState(slider(shards), RESULTS, "Append", "EventTime", first)
         return stage(found, unpack_events, df.schema, schema=df.schema)
 
     def still_open(self, plan: Plan, options: Options, checkpoint: str) -> DataFrame:
@@ -114,11 +119,12 @@ class StreamEngine(DataFrameEngine):
         early = ticks_of(plan, options.early, "early")
         return Shards(
             job,
-            fingerprint(plan),
+            fingerprint(plan) | {"until": begin_tick(plan, options)},
             width_of(df, plan),
             ticks_of(plan, options.forget, "forget"),
             early=None if early is None else max(early // 1000, 1),
             lateness=ticks_of(plan, options.allowed_lateness, "allowed_lateness") or 0,
+            begin=begin_tick(plan, options),
         )
 
     def _labels(self, options: Options) -> tuple[int, ...]:
@@ -169,7 +175,7 @@ class StreamEngine(DataFrameEngine):
             )
         if importlib.util.find_spec("google.protobuf") is None:
             raise EngineError("Spark's state in Python needs protobuf; expected pip install 'framefold[spark]'")
-        return df
+        return without_history(df, plan, options)
 
     def _with_watermark(self, plan: Plan, options: Options) -> DataFrame:
         """The stream with the watermark that the options set, if any, and without the times that it is not to see."""

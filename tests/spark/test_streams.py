@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import datetime
 import os
 from collections import Counter
 from collections.abc import Iterator
+from datetime import UTC
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -278,6 +280,44 @@ def test_open_windows_are_given_early_and_closed_ones_again(spark: SparkSession,
     ends = [end // MINUTE for end in pc.struct_field(found["window"], "end").cast("int64").to_pylist()]
     columns = [found[name].to_pylist() for name in ("s", "provisional", "revision")]
     assert Counter(zip(ends, *columns, strict=True)) == wanted
+
+
+@pytest.mark.parametrize("kind", ["sliding", "sessions", "last rows"])
+def test_a_stream_goes_on_from_its_history(kind: str, spark: SparkSession, tmp_path: Path) -> None:
+    """Of what both have, the history gives what comes before a time, and the stream the rest: no event counts twice."""
+    windows, tables = (IN_ORDER | WINDOWS)[kind], batches()
+    until, events = 35 * MINUTE, pa.concat_tables(tables)
+    source = Source(spark, tmp_path).add(*tables)
+    pq.write_table(events, tmp_path / "history.parquet")
+    history = spark.read.schema(SCHEMA).parquet(str(tmp_path / "history.parquet"))
+    options = {"history": ff.events(history, time="time"), "until": datetime.datetime.fromtimestamp(35 * 60, UTC)}
+    query = source.start(source.query(windows, **options).aggregate(**OUTPUTS))
+    assert query.awaitTermination(300)
+    assert late_events(query) == 0
+
+    found = expected(windows, tables)
+    closed = found["at"] if "at" in found.column_names else pc.struct_field(found["window"], "end")
+    new = pc.greater_equal if "at" in found.column_names else pc.greater
+    assert rows(source.found()) == rows(found.filter(new(closed.cast("int64"), until)))
+
+
+def test_histories_that_are_refused(spark: SparkSession, tmp_path: Path) -> None:
+    source, until = Source(spark, tmp_path), "1970-01-01T00:35:00+00:00"
+    with pytest.raises(ff.QueryError, match="history is not given and until is '1970-"):
+        source.query(until=until)
+    refused = {
+        "history is a stream; expected a DataFrame of the events before until": source.plain,
+        "history is 7; expected a DataFrame": 7,
+        "history has no column 'x'; found \\['time', 'key'\\], expected those of the stream": spark.createDataFrame(
+            [], "time timestamp, key string"
+        ),
+        "the column 'x' of history is string; expected double, as in the stream": spark.createDataFrame(
+            [], "time timestamp, key string, x string"
+        ),
+    }
+    for message, history in refused.items():
+        with pytest.raises(ff.QueryError, match=message):
+            source.query(history=history, until=until).aggregate(s=ff.Sum("x"))
 
 
 def test_updates_that_are_refused(spark: SparkSession, tmp_path: Path) -> None:

@@ -1,0 +1,76 @@
+"""The events before a stream: the first state of its shards, from a DataFrame up to a time."""
+
+from __future__ import annotations
+
+import datetime
+from typing import Any
+
+from pyspark.sql import Column, DataFrame, GroupedData
+from pyspark.sql import functions as f
+from pyspark.sql import types as t
+
+from ...aggregators.errors import QueryError
+from ...runtime.plan.plan import Plan
+from ...runtime.streams.scope import holds
+from ..convert.names import column, spelt, type_in, under_plain_names
+from ..convert.types import input_schema
+from ..engine.tasks import Job
+from ..options import Options
+from ..session.packaging import stage
+from .packets import PACKETS, pack_events, pack_partials
+
+EPOCH = datetime.datetime(1970, 1, 1)  # of times without a zone
+
+
+def begin_tick(plan: Plan, options: Options) -> int | None:
+    """The tick from which on events are the stream's; None where there are none before it."""
+    return None if options.until is None else plan.times.instant(options.until, "until")
+
+
+def without_history(df: DataFrame, plan: Plan, options: Options) -> DataFrame:
+    """The events of a stream that are not in its history."""
+    begin = begin_tick(plan, options)
+    if begin is None:
+        return df
+    time = column(spelt(plan.time, df.columns))
+    return df.where(time.isNull() | (time >= instant(begin, type_in(df, plan.time))))
+
+
+def first_state(plan: Plan, job: Job, labels: tuple[int, ...], options: Options) -> GroupedData | None:
+    """The packets of the events before a stream, in one row for each shard; None where there are none."""
+    begin, df = begin_tick(plan, options), checked(plan, options.history)
+    if begin is None or df is None:
+        return None
+    time = column(spelt(plan.time, df.columns))
+    before = df.where(time.isNull() | (time < instant(begin, type_in(df, plan.time))))
+    pack = pack_events if holds(plan) else pack_partials
+    packets = stage(under_plain_names(before, plan.columns), pack, job, labels, schema=PACKETS)
+    in_order = f.sort_array(f.collect_list(f.struct("place", "ipc")))
+    return packets.groupBy("shard").agg(in_order.getField("ipc").alias("packets")).groupBy("shard")
+
+
+def checked(plan: Plan, history: Any) -> DataFrame | None:
+    """The DataFrame of a history, which has the columns that a query reads, of the same types."""
+    df: DataFrame | None = getattr(getattr(history, "engine", None), "df", history)  # of ff.events
+    if df is None:
+        return None
+    if not hasattr(df, "isStreaming") or df.isStreaming:
+        found = "a stream" if hasattr(df, "isStreaming") else f"{history!r:.80}"
+        raise QueryError(f"history is {found}; expected a DataFrame of the events before until, or ff.events of one")
+    known = [spelt(name, df.columns) for name in plan.columns]
+    missing = [name for name, found in zip(plan.columns, known, strict=True) if found not in df.columns]
+    if missing:
+        raise QueryError(f"history has no column {missing[0]!r}; found {df.columns}, expected those of the stream")
+    kinds = input_schema(df, plan.columns)
+    for name in plan.columns:
+        kind, expected = kinds.field(name).type, plan.input_schema.field(name).type
+        if kind != expected:
+            raise QueryError(f"the column {name!r} of history is {kind}; expected {expected}, as in the stream")
+    return df
+
+
+def instant(tick: int, kind: t.DataType) -> Column:
+    """A time as Spark has it in a column of a type, whatever the session's zone."""
+    if isinstance(kind, t.TimestampNTZType):
+        return f.lit(str(EPOCH + datetime.timedelta(microseconds=tick))).cast("timestamp_ntz")
+    return f.timestamp_micros(f.lit(tick))

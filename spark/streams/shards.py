@@ -1,0 +1,140 @@
+"""What the shards of a query need, and what each has in Spark's state."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import Any
+
+from ...aggregators.errors import EngineError
+from ...runtime.streams.held_events import HeldEvents
+from ...runtime.streams.shard import Shard
+from ...runtime.streams.wanted import FIRST
+from ..engine.tasks import Job
+from .state import StateStore
+
+VERSION = 1
+"""Of what is in the state; a later release reads this one."""
+
+BOOK, PARTIALS, EVENTS = "book", "partials", "events"
+"""The variables of the state."""
+
+PROVISIONAL, REVISION = ("provisional",), ("revision",)
+"""Columns of results, where they can be of open windows, and where closed windows can change."""
+
+
+@dataclass(frozen=True)
+class Shards:
+    """What the shards of a query need.
+
+    Parameters
+    ----------
+    job
+        Of the query.
+    fingerprint
+        What must not change while a checkpoint is used.
+    width
+        How much time a block of events has that are held back, in ticks.
+    forget
+        How long a key is kept, in ticks; see ``runtime.streams.shard.Shard``.
+    late
+        Whether late events are wanted, and not results: packets are whole events then, see :func:`.packets.pack_whole`.
+    early
+        How often results of open windows are given, in milliseconds; None: never.
+    lateness
+        How long after they have closed windows take late events, and are given again, in ticks.
+    begin
+        The tick before which events are the history's, and up to which no windows are given; None: there is no history.
+    """
+
+    job: Job
+    fingerprint: dict[str, Any]
+    width: int
+    forget: int | None
+    late: bool = False
+    early: int | None = None
+    lateness: int = 0
+    begin: int | None = None
+
+    @property
+    def marks(self) -> tuple[str, ...]:
+        """The columns that say which result of a window one is."""
+        return tuple(self.job.schema.names[len(self.job.plan.result_schema) :])
+
+
+def book_of(shards: Shards, found: str | None) -> dict[str, Any]:
+    """What a shard knows beside its partials and events; None where it is new."""
+    book: dict[str, Any] = {"version": VERSION, "query": shards.fingerprint}
+    book = book if found is None else json.loads(found)
+    check(book, shards.fingerprint)
+    return book
+
+
+def restored(shards: Shards, of: Any, book: dict[str, Any]) -> Shard:
+    """A shard as its state has it."""
+    plan, held, sizes = shards.job.plan, None, book.get("sizes", {})
+    if of.events is not None and not shards.late:
+        width = book.setdefault("width", shards.width)  # that of the blocks in the checkpoint
+        events = StateStore(of.events, sizes.get("events"))
+        held = HeldEvents(plan, events, width, book.get("series", 0), book.get("first_held"))
+    watermark = book.get("watermark", FIRST)
+    return Shard(
+        plan,
+        StateStore(of.partials, sizes.get("partials")),
+        held,
+        shards.forget,
+        watermark,
+        book.get("due"),
+        book.get("released", 0),
+        shards.lateness,
+        book.get("gone", watermark),
+    )
+
+
+def keep(of: Any, book: dict[str, Any], shard: Shard, watermark: int | None) -> None:
+    """Write what a shard knows beside its partials and events, and have Spark call when it is due.
+
+    Parameters
+    ----------
+    of
+        The processor, with the shard's state.
+    book
+        What it knew.
+    shard
+        The shard.
+    watermark
+        Spark's, in milliseconds, by which timers have gone off; None before the first micro-batch.
+    """
+    timer, wanted = book.get("timer"), None if shard.due is None else -(-shard.due // 1000)
+    if wanted != timer:
+        if timer is not None and (watermark is None or timer > watermark):
+            of.handle.deleteTimer(timer)
+        if wanted is not None:
+            of.handle.registerTimer(wanted)
+    of.book.update((json.dumps(book | kept(shard) | {"timer": wanted}),))
+
+
+def kept(shard: Shard) -> dict[str, Any]:
+    """What a shard knows beside its partials and events."""
+    assert isinstance(shard.store, StateStore)
+    found: dict[str, Any] = {"watermark": shard.watermark, "gone": shard.gone, "due": shard.due}
+    found["sizes"] = {"partials": shard.store.size}
+    if shard.held is not None and isinstance(shard.held.store, StateStore):
+        found |= {"released": shard.released, "series": shard.held.series, "first_held": shard.held.due}
+        found["sizes"]["events"] = shard.held.store.size
+    return found
+
+
+def check(book: dict[str, Any], fingerprint: dict[str, Any]) -> None:
+    """EngineError where the state in a checkpoint is of another query, or of a later release."""
+    if book["version"] > VERSION:
+        raise EngineError(
+            f"the checkpoint has state of version {book['version']}, and this framefold knows up to {VERSION}; "
+            "expected the release that wrote it, or a later one"
+        )
+    other = [name for name in fingerprint if book["query"].get(name) != fingerprint[name]]
+    if other:
+        differs = "; ".join(f"{name} {book['query'].get(name)!r} became {fingerprint[name]!r}" for name in other)
+        raise EngineError(
+            f"the checkpoint is of another query: {differs}; expected the same query, or a new checkpoint"
+        )
