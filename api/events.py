@@ -157,22 +157,21 @@ class Events:
             Who reads files on Spark: ``"spark"``, or ``"auto"``: tasks where they can, also those of a DataFrame that
             is nothing but a scan of Parquet files.
         shards
-            Of a stream: into how many parts keys are dealt.
+            Of a stream, as all that follow: into how many parts keys are dealt.
         trust_checkpoint
-            Of a stream: whether states that are Python objects may be pickled into the checkpoint.
+            Whether states that are Python objects may be pickled into the checkpoint.
         forget
-            Of a stream: how long after its last event a key is kept that later windows depend on, such as ``"1 day"``,
-            and is given windows without an event (``empty="emit"``); None for ever.
+            How long after its last event a key is kept that later windows depend on, or has windows without an event.
         watermark
-            Of a stream that has none on its time: how long late events are waited for, such as ``"10 minutes"``.
+            Where the time has none: how long late events are waited for, such as ``"10 minutes"``.
         ahead
-            Of a stream with ``watermark``: how far beyond the cluster's clock times may be; later ones are dropped.
+            With ``watermark``: how far beyond the cluster's clock times may be; events of later ones are dropped.
         early
-            Of a stream: how often open windows are given, too, such as ``"1 minute"``; marked ``provisional``.
+            How often open windows are given, too, such as ``"1 minute"``; marked ``provisional``.
         late, allowed_lateness
-            Of a stream, ``"update"``, ``"1 hour"``: late events change windows closed so long ago; marked ``revision``.
+            ``"update"`` and ``"1 hour"``: late events change windows closed so long ago; marked ``revision``.
         history, until
-            Of a stream: a DataFrame of the events before the time ``until``, with which a new checkpoint starts.
+            A DataFrame of the events before the time ``until``, with which a new checkpoint starts.
         """
         known = [field.name for field in fields(Options)]
         for name in choices:
