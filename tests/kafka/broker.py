@@ -19,6 +19,7 @@ import pyspark
 import pytest
 
 JARS = Path(sys.prefix) / "kafka" / "jars"
+PYSPARK = Path(sys.prefix) / "kafka" / "python"
 CONNECTOR = ("commons-pool2-", "kafka-clients-", "spark-")
 
 SETTINGS = """

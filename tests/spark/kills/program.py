@@ -1,0 +1,78 @@
+"""A query to be killed: from files to Parquet or PostgreSQL, or from Kafka to Kafka."""
+
+from __future__ import annotations
+
+import os
+import random
+import sys
+from typing import Any
+
+from pyspark.sql import functions as f
+from sitecustomize import strike
+
+import framefold as ff
+from framefold.spark.session.session import local_session
+
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+STATE = "spark.sql.streaming.stateStore"
+SCHEMA = "time timestamp, key string, x double"
+
+UPSERT = (
+    "INSERT INTO windows VALUES (%(key)s, %(start)s, %(end)s, %(n)s, %(s)s) "
+    "ON CONFLICT (key, began, ended) DO UPDATE SET n = excluded.n, s = excluded.s"
+)
+
+
+def upsert(batch: Any, number: int) -> None:
+    """A micro-batch into PostgreSQL, in one transaction."""
+    import psycopg
+
+    rows = batch.select("key", "window.*", "n", "s").toArrow().to_pylist()
+    at = os.environ.get("KILL_AT")
+    with psycopg.connect() as connection:
+        cursor = connection.cursor()
+        cursor.executemany(UPSERT, rows[::2])
+        if at == "a transaction is open":
+            strike()
+        cursor.executemany(UPSERT, rows[1::2])
+    if at == "a transaction is committed":
+        strike()
+
+
+def main(sink: str, folder: str) -> None:
+    """Run the query until the input has been read."""
+    changelog = random.SystemRandom().choice(["true", "false"])
+    settings = {
+        f"{STATE}.providerClass": ROCKSDB,
+        f"{STATE}.rocksdb.changelogCheckpointing.enabled": changelog,
+        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.jars": os.environ.get("KILL_JARS", ""),
+    }
+    spark = local_session("killed", "local[2, 20]", **settings)
+    kafka = {"kafka.bootstrap.servers": os.environ.get("KAFKA", "")}
+    if sink == "kafka":
+        options = kafka | {"subscribe": "events", "startingOffsets": "earliest", "maxOffsetsPerTrigger": "300"}
+        records = spark.readStream.format("kafka").options(**options).load()
+        stream = records.select(f.from_json(f.col("value").cast("string"), SCHEMA).alias("event")).select("event.*")
+    else:
+        stream = spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(f"{folder}/in")
+    windows = ff.sliding("20 minutes", every="5 minutes")
+    events = ff.events(stream.withWatermark("time", "10 minutes"), time="time", by="key")
+    result: Any = events.window(windows).aggregate(n=ff.Count(), s=ff.Sum("x"))
+    if sink == "postgresql":
+        writer = result.writeStream.foreachBatch(upsert)
+    elif sink == "kafka":
+        bounds = [f.unix_micros(f.col("window")[name]).alias(name) for name in ("start", "end")]
+        key, value = f.to_json(f.struct("key", *bounds)), f.to_json(f.struct("n", "s"))
+        sent = result.select(key.alias("key"), value.alias("value"))
+        writer = sent.writeStream.format("kafka").options(**kafka, topic="windows")
+    else:
+        writer = result.writeStream.format("parquet").option("path", f"{folder}/out")
+    query = writer.option("checkpointLocation", f"{folder}/checkpoint").trigger(availableNow=True).start()
+    print("started", flush=True)
+    query.awaitTermination()
+    print("done", flush=True)
+
+
+if __name__ == "__main__":
+    main(*sys.argv[1:])

@@ -1,0 +1,104 @@
+"""Python runs this in every process that has its folder on the path: Spark's workers die at a chosen point.
+
+``KILL_AT`` has the point, ``KILL_WHO`` whether the worker dies or all of the program, ``KILL_ODDS`` how likely it is
+each time that the point is reached, and ``KILL_LOG`` a file that gets a line for each kill.
+"""
+
+from __future__ import annotations
+
+import importlib.abc
+import importlib.machinery
+import os
+import random
+import signal
+import sys
+from collections.abc import Callable, Iterator
+from typing import Any
+
+STREAMS = "framefold.spark.streams"
+POINTS = {
+    "events are read": (f"{STREAMS}.packets", "pack_partials"),
+    "state is changed": (f"{STREAMS}.slider", "StateStore.put"),
+    "state has been changed": (f"{STREAMS}.slider", "slide"),
+    "results are put out": (f"{STREAMS}.packets", "unpack"),
+}
+"""After a part of it, each time that something has been done or given."""
+
+
+def program() -> list[int]:
+    """All processes of the program, this one last: the driver, its JVM and Python workers."""
+    session, found = os.getsid(0), []
+    for name in os.listdir("/proc"):
+        if name.isdigit() and int(name) != os.getpid():
+            try:
+                same = os.getsid(int(name)) == session
+            except ProcessLookupError:
+                continue
+            if same:
+                found.append(int(name))
+    return [*found, os.getpid()]
+
+
+def strike() -> None:
+    """Kill, if chance has it."""
+    if random.SystemRandom().random() >= float(os.environ["KILL_ODDS"]):
+        return
+    with open(os.environ["KILL_LOG"], "a") as log:
+        log.write(f"{os.environ['KILL_WHO']}: {os.environ['KILL_AT']}\n")
+    for process in program() if os.environ["KILL_WHO"] == "all" else [os.getpid()]:
+        try:
+            os.kill(process, signal.SIGKILL)
+        except ProcessLookupError:
+            continue
+
+
+def deadly(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that may kill after it is done, or after each thing that it gives."""
+
+    def called(*arguments: Any) -> Any:
+        result = function(*arguments)
+        if isinstance(result, Iterator):
+            return given(result)
+        strike()
+        return result
+
+    def given(results: Iterator[Any]) -> Iterator[Any]:
+        for result in results:
+            yield result
+            strike()
+        strike()
+
+    return called
+
+
+class Loader(importlib.abc.Loader):
+    """Another loader, with a function made deadly."""
+
+    def __init__(self, inner: Any, name: str) -> None:
+        self.inner, self.name = inner, name
+
+    def create_module(self, spec: Any) -> Any:
+        return self.inner.create_module(spec)
+
+    def exec_module(self, module: Any) -> None:
+        self.inner.exec_module(module)
+        *owners, name = self.name.split(".")
+        owner = getattr(module, owners[0]) if owners else module
+        setattr(owner, name, deadly(getattr(owner, name)))
+
+
+class Finder(importlib.abc.MetaPathFinder):
+    """Finds the module of the point."""
+
+    def find_spec(self, name: str, path: Any, target: Any = None) -> Any:
+        module, function = POINTS[os.environ["KILL_AT"]]
+        if name != module:
+            return None
+        spec = importlib.machinery.PathFinder.find_spec(name, path)
+        if spec is not None:
+            spec.loader = Loader(spec.loader, function)
+        return spec
+
+
+if os.environ.get("KILL_AT") in POINTS and "pyspark.daemon" in sys.orig_argv:
+    sys.meta_path.insert(0, Finder())
