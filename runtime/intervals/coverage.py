@@ -29,7 +29,7 @@ MAX_COPIES = 1 << 20
 
 def choose(plan: Plan, output: str, number: int) -> Choice[Way]:
     """How an output is computed over one kind of windows of a coverage, by its number on the axis."""
-    bound = plan.outputs[output]
+    bound = plan.states[output]
     way, why = way_of(bound), bound.deducts[1]
     if plan.until is None:
         cost = "2" if way == "deduct" else "O(log n)"

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 
 import pyarrow as pa
 
+from ...aggregators.combinators.samples import Samples, samples_of
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.column_expressions import ColumnExpression, kind_of
 from ...aggregators.contract.operation import Operation
@@ -88,6 +89,13 @@ def bind(
     axis = Axis(windows, ends is not None, in_order)
     window_inputs = {f"#{name}": window_input(name) for name in axis.window_inputs}
     window_inputs |= {f"#{name}": window_input(name, type_of(events, name, "the windows")) for name in axis.columns}
+    samples: dict[str, str] = {}
+    for name, operation in outputs.items():
+        if any(windows[number].min_samples for number in over[name]):
+            counting = samples_of(operation)
+            kinds = [type_of(events, column, f"{name}={operation!r}") for column in counting.columns]
+            samples[name] = f"#{counting!r}" if isinstance(counting, Samples) else f"#samples of {name}"
+            window_inputs.setdefault(samples[name], BoundAggregate(samples[name], counting, kinds))
     for name in ties:
         require_key(name, type_of(events, name, "ties="), "ties=")
     inputs = (column for operation in outputs.values() for column in operation.columns)
@@ -106,6 +114,7 @@ def bind(
         longest=most,
         outputs=bound,
         over=over,
+        samples=samples,
         null_time=null_time,
         input_schema=pa.schema([*(pa.field(name, type_of(events, name, "columns")) for name in read), *rank]),
         partials_schema=partials_schema(keys, window_inputs | bound, ends is not None),

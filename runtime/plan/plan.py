@@ -155,6 +155,8 @@ class Plan:
         The longest life of interval events, in ticks; None for any length.
     over
         The windows of each output, by their numbers on the axis.
+    samples
+        For each output over windows with ``min_samples``, the window input that counts its events.
     input_schema, partials_schema, result_schema
         Arrow schemas of events, partials and results.
     """
@@ -168,6 +170,7 @@ class Plan:
     longest: int | None
     outputs: dict[str, BoundAggregate]
     over: dict[str, tuple[int, ...]]
+    samples: dict[str, str]
     null_time: str
     input_schema: pa.Schema
     partials_schema: pa.Schema

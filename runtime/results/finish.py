@@ -114,17 +114,32 @@ def windows_of(plan: Plan, chunk: Chunk) -> list[Found]:
 
 def states_of_windows(plan: Plan, partials: Partials, name: str, windows: list[Found]) -> Iterator[State]:
     """The states of an output over each kind of windows that it is over."""
-    bound, states = plan.outputs[name], states_of(plan, partials, name)
+    states = states_of(plan, partials, name)
     for number in plan.over[name]:
-        found = windows[number]
-        if isinstance(found, Ranges):
-            yield slide(bound, states, found.low, found.high, choose(plan, name, number).way)
+        yield slid_over(plan, name, states, number, windows[number])
+
+
+def slid_over(plan: Plan, name: str, states: State, number: int, found: Found) -> State:
+    """The states of an output, or a window input, over one kind of windows."""
+    bound = plan.states[name]
+    if isinstance(found, Ranges):
+        return slide(bound, states, found.low, found.high, choose(plan, name, number).way)
+    way = coverage.choose(plan, name, number).way
+    if isinstance(found, Coverage):
+        return coverage.cover(bound, states, found.first, found.last, len(found.row), way)
+    return states_of_lifespans(bound, states, found, plan.axis.windows[number].whole_frames, way)
+
+
+def too_few(plan: Plan, partials: Partials, name: str, windows: list[Found]) -> Iterator[NDArray[np.bool_] | None]:
+    """For each kind of windows that an output is over, which have fewer samples than they must; None: none has."""
+    for number in plan.over[name]:
+        least, samples = plan.axis.windows[number].min_samples, plan.samples.get(name)
+        if not least or samples is None:
+            yield None
             continue
-        way = coverage.choose(plan, name, number).way
-        if isinstance(found, Coverage):
-            yield coverage.cover(bound, states, found.first, found.last, len(found.row), way)
-        else:
-            yield states_of_lifespans(bound, states, found, plan.axis.windows[number].whole_frames, way)
+        states = slid_over(plan, samples, states_of(plan, partials, samples), number, windows[number])
+        few: NDArray[np.bool_] = plan.states[samples].finish(states).to_numpy() < least
+        yield few if few.any() else None
 
 
 def finish(plan: Plan, chunk: Chunk, windows: list[Found], states: Iterable[Iterable[State]]) -> pa.Table:
@@ -156,11 +171,19 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Found], states: Iterable[Iter
         columns.append(at if several is None else pc.if_else(several.stamped, at, pa.scalar(None, at.type)))
     for (name, bound), slid in zip(plan.outputs.items(), states, strict=True):
         finished = [bound.finish(each) for each in slid]
+        if name in plan.samples:
+            few = too_few(plan, chunk.partials, name, windows)
+            finished = [each if no is None else without(each, no) for each, no in zip(finished, few, strict=True)]
         if several is None:
             columns += finished
         else:
             columns.append(spread(finished, [several.places[number] for number in plan.over[name]], len(rows.row)))
     return pa.Table.from_arrays(columns, schema=plan.result_schema)
+
+
+def without(column: pa.Array, some: NDArray[np.bool_]) -> pa.Array:
+    """A column with nulls at some places."""
+    return column.take(pa.array(np.arange(len(column)), mask=some))
 
 
 def views_of(plan: Plan, merged: Partials) -> list[PartialsView]:

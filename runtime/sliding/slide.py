@@ -47,7 +47,7 @@ class Choice(NamedTuple, Generic[Ways]):
 
 def choose(plan: Plan, output: str, number: int) -> Choice[Way]:
     """How an output slides over one kind of windows, by its number on the axis."""
-    bound, windows = plan.outputs[output], plan.axis.windows[number]
+    bound, windows = plan.states[output], plan.axis.windows[number]
     way, (deducts, why) = way_of(bound), bound.deducts
     if windows.frames_in_window == 1 and len(plan.axis.windows) == 1:
         words = "slides by nothing to slide (no element operations): a window is one frame"

@@ -12,7 +12,7 @@ from ...aggregators.errors import QueryError
 from ...aggregators.numeric.native import loops
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges
-from .spec import BOUNDS, Spec, TypeOf, Windows, check_words, one_of
+from .spec import BOUNDS, Spec, TypeOf, Windows, check_words, one_of, samples
 
 
 @dataclass(frozen=True)
@@ -23,6 +23,7 @@ class Around(Spec):
     time: tuple[Duration, Duration] | None
     closed: str = "both"
     min_fill: str = "full"
+    min_samples: int = 0
 
     def __str__(self) -> str:
         first, last = self.rows or self.time or (0, 0)
@@ -34,10 +35,11 @@ class Around(Spec):
             first, last = first + (self.closed in ("right", "neither")), last - (self.closed in ("left", "neither"))
             if first > last:
                 raise QueryError(f"rows is {self.rows!r} with closed={self.closed!r}, which has no row; expected some")
-            return AroundRows(time=time, first=first, last=last, partial=self.min_fill == "partial")
+            partial = self.min_fill == "partial"
+            return AroundRows(time=time, first=first, last=last, partial=partial, min_samples=self.min_samples)
         assert self.time is not None
         start, end = sorted(time.duration(value, "time") for value in self.time)
-        return AroundTime(time=time, start=start, end=end, closed=self.closed)
+        return AroundTime(time=time, start=start, end=end, closed=self.closed, min_samples=self.min_samples)
 
 
 def around(
@@ -46,6 +48,7 @@ def around(
     time: Sequence[Duration] | None = None,
     closed: str = "both",
     min_fill: str | None = None,
+    min_samples: int = 0,
 ) -> Around:
     """A window around each event, relative to it: the past, the future, or both.
 
@@ -64,6 +67,8 @@ def around(
     min_fill
         ``"full"``, the default of rows, leaves out windows that reach beyond the first or last row; ``"partial"`` gives
         them as far as they go. Windows of time are never left out.
+    min_samples
+        As for :func:`sliding`.
 
     Raises
     ------
@@ -94,8 +99,10 @@ def around(
     if time is not None:
         if min_fill == "full":
             raise QueryError("min_fill is 'full', but windows of time are always given; expected it only with rows=")
-        return Around(None, pair, closed)
-    return Around((int(pair[0]), int(pair[1])), None, closed, min_fill or "full")
+        return Around(None, pair, closed, min_samples=samples(min_samples))
+    first, last = sorted(map(int, pair))
+    least = samples(min_samples, last - first + 1)
+    return Around((int(pair[0]), int(pair[1])), None, closed, min_fill or "full", least)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,7 +135,7 @@ class AroundRows(Windows):
 
     def describe(self) -> str:
         fill = "as far as they go" if self.partial else "where all of them are there"
-        return f"rows {self.first} to {self.last} around each row, {fill}"
+        return f"rows {self.first} to {self.last} around each row, {fill}{self.samples_in_words}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -157,7 +164,7 @@ class AroundTime(Windows):
 
     def describe(self) -> str:
         start, end = (self._word(ticks) for ticks in (self.start, self.end))
-        return f"{start} to {end} around each event, closed={self.closed!r}"
+        return f"{start} to {end} around each event, closed={self.closed!r}{self.samples_in_words}"
 
     def _word(self, ticks: int) -> str:
         return ("-" if ticks < 0 else "") + describe(abs(ticks), self.time.type)

@@ -8,7 +8,7 @@ from ...aggregators.errors import DurationError, QueryError
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
 from .sliding import Offset, above_zero, offset_ticks
-from .spec import Numbering, Spec, TypeOf, Windows, check_words
+from .spec import Numbering, Spec, TypeOf, Windows, check_words, samples
 
 
 @dataclass(frozen=True)
@@ -22,6 +22,7 @@ class Cumulating(Spec):
     empty: str = "skip"
     emit: str = "every"
     stamp: str = "interval"
+    min_samples: int = 0
     intervals = "also"
 
     def __str__(self) -> str:
@@ -35,7 +36,7 @@ class Cumulating(Spec):
         offset = offset_ticks(time, self.offset) % size
         return Cycles(
             time=time, emit=self.emit, stamp=self.stamp, size=size, every=every, offset=offset, closed=self.closed,
-            empty=self.empty,
+            empty=self.empty, min_samples=self.min_samples,
         )  # fmt: skip
 
 
@@ -46,6 +47,7 @@ def cumulating(
     offset: Offset = 0,
     closed: str = "left",
     empty: str = "skip",
+    min_samples: int = 0,
     emit: str = "every",
     stamp: str = "interval",
 ) -> Cumulating:
@@ -61,7 +63,7 @@ def cumulating(
         A duration of whole steps.
     every
         The step.
-    offset, closed, empty, emit, stamp
+    offset, closed, empty, min_samples, emit, stamp
         As for :func:`sliding`.
 
     Raises
@@ -80,7 +82,7 @@ def cumulating(
     if every is None:
         raise QueryError(f"every= of cumulating({size!r}) is missing; expected the step, or ff.tumbling({size!r})")
     check_words(closed=closed, empty=empty, emit=emit, stamp=stamp)
-    return Cumulating(size, every, offset, closed, empty, emit, stamp)
+    return Cumulating(size, every, offset, closed, empty, emit, stamp, samples(min_samples))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,7 +136,7 @@ class Cycles(Windows):
     def describe(self) -> str:
         size, every = (describe(ticks, self.time.type) for ticks in (self.size, self.every))
         ends = "[start, end)" if self.closed == "left" else "(start, end]"
-        return f"windows that grow by {every} up to {size}, {ends}"
+        return f"windows that grow by {every} up to {size}, {ends}{self.samples_in_words}"
 
     def describe_frames(self) -> str:
         return f"one frame every {describe(self.every, self.time.type)}; up to {self.size // self.every} to a window"

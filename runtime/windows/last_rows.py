@@ -9,7 +9,7 @@ import numpy as np
 from ..columns.ticks import TimeColumn, overflow_guard
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, Steps
 from ..frames.words import describe_gaps, describe_steps, rows_in_words
-from .spec import Spec, TypeOf, Windows, check_words, one_of, whole
+from .spec import Spec, TypeOf, Windows, check_words, one_of, samples, whole
 
 TIES = {
     "arrival": "for rows in their order",
@@ -28,6 +28,7 @@ class LastRows(Spec):
     min_fill: str = "partial"
     emit: str = "every"
     gaps: str = field(default="warn", compare=False)
+    min_samples: int = 0
 
     def __str__(self) -> str:
         what = "times" if self.ties == "distinct_time" else "rows"
@@ -37,10 +38,12 @@ class LastRows(Spec):
         if self.ties != "arrival":
             return TimeCounts(
                 time=time, emit=self.emit, gaps=self.gaps, n=self.n, every=self.every, ties=self.ties,
-                min_fill=self.min_fill,
+                min_fill=self.min_fill, min_samples=self.min_samples,
             )  # fmt: skip
         steps = Steps(self.n, self.every, -self.n % self.every)
-        return RowSteps(time=time, emit=self.emit, gaps=self.gaps, steps=steps, min_fill=self.min_fill)
+        return RowSteps(
+            time=time, emit=self.emit, gaps=self.gaps, steps=steps, min_fill=self.min_fill, min_samples=self.min_samples
+        )
 
 
 def last_rows(
@@ -49,6 +52,7 @@ def last_rows(
     *,
     ties: str = "arrival",
     min_fill: str = "partial",
+    min_samples: int = 0,
     emit: str = "every",
     gaps: str = "warn",
 ) -> LastRows:
@@ -71,13 +75,13 @@ def last_rows(
         Sellis). The last two give a result for each time.
     min_fill
         ``"full"`` leaves out the windows at the start that have fewer rows (or times).
-    emit, gaps
+    min_samples, emit, gaps
         As for :func:`sliding`.
 
     Raises
     ------
     QueryError
-        If a number is not above zero, or a word unknown.
+        If a number is not above zero, a word unknown, or ``min_samples`` more rows than a window has.
 
     Examples
     --------
@@ -89,7 +93,8 @@ def last_rows(
     n, every = whole("n", n, 1), whole("every", every, 1)
     one_of("ties", ties, TIES)
     check_words(min_fill=min_fill, emit=emit, gaps=gaps)
-    return LastRows(n, every, ties, min_fill, emit, gaps)
+    most = None if ties == "distinct_time" else n
+    return LastRows(n, every, ties, min_fill, emit, gaps, samples(min_samples, most))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -147,7 +152,7 @@ class RowSteps(Windows):
 
     def describe(self) -> str:
         every = "" if self.steps.every == 1 else f" every {self.steps.every}"
-        return f"the last {self.steps.size} rows{every}"
+        return f"the last {self.steps.size} rows{every}{self.samples_in_words}"
 
     def describe_frames(self) -> str:
         return describe_steps(self.steps, rows_in_words)
@@ -203,5 +208,5 @@ class TimeCounts(Windows):
     def describe(self) -> str:
         every = "" if self.every == 1 else f" every {self.every}"
         if self.ties == "distinct_time":
-            return f"the last {self.n} times with all their rows{every}"
-        return f"the last {self.n} rows, of whole times only{every}"
+            return f"the last {self.n} times with all their rows{every}{self.samples_in_words}"
+        return f"the last {self.n} rows, of whole times only{every}{self.samples_in_words}"

@@ -15,7 +15,7 @@ from ..frames.next_greater import chain, first_above
 from ..frames.window_ranges import MAX_WINDOWS, Coverage, Ints, Mask, PartialsView, Ranges
 from ..frames.words import describe_gaps, rows_in_words
 from .policy_rules import Rule, by_count
-from .spec import Spec, TypeOf, Windows, check_words
+from .spec import Spec, TypeOf, Windows, check_words, samples
 
 
 @dataclass(frozen=True)
@@ -34,6 +34,7 @@ class Policy(Spec):
         return f"evict {self.evict}, trigger {self.trigger}"
 
     columns: tuple[str, ...] = field(default=(), compare=False, repr=False)
+    min_samples: int = 0
 
     def bind(self, time: TimeColumn, type_of: TypeOf) -> Triggered:
         until = None if self.until is None else time.instant(self.until, "until")
@@ -41,7 +42,7 @@ class Policy(Spec):
         return kind(
             time=time, emit=self.emit, gaps=self.gaps, columns=self.columns, evict=self.evict, trigger=self.trigger,
             evict_by=self.evict.bind(time, type_of), trigger_by=self.trigger.bind(time, type_of),
-            min_fill=self.min_fill, until=until, empty=self.empty,
+            min_fill=self.min_fill, until=until, empty=self.empty, min_samples=self.min_samples,
         )  # fmt: skip
 
 
@@ -50,6 +51,7 @@ def policy(
     trigger: Rule | None = None,
     *,
     min_fill: str = "partial",
+    min_samples: int = 0,
     until: Instant | None = None,
     empty: str = "skip",
     emit: str = "every",
@@ -78,7 +80,7 @@ def policy(
         Up to when a time trigger goes on, instead of the key's last row.
     empty
         ``"emit"`` gives time triggers of an empty window too.
-    emit, gaps
+    min_samples, emit, gaps
         As for :func:`sliding`; gaps are seen where both policies count, or both are of time.
 
     Raises
@@ -108,7 +110,8 @@ def policy(
                     f"{argument} is {given!r} with the trigger {trigger}; expected it only with ff.by_time(t)"
                 )
     columns = tuple(dict.fromkeys(rule.column for rule in (evict, trigger) if rule.column))
-    return Policy(evict, trigger, min_fill, until, empty, emit, gaps, columns)
+    least = samples(min_samples)
+    return Policy(evict, trigger, min_fill, until, empty, emit, gaps, columns, least)
 
 
 class Triggers(NamedTuple):
@@ -219,7 +222,7 @@ class Triggered(Windows):
             f"time({describe(by, kind)})" if rule.kind == "time" else str(rule)
             for rule, by in ((self.evict, self.evict_by), (self.trigger, self.trigger_by))
         )
-        return f"evict {evict}, trigger {trigger}"
+        return f"evict {evict}, trigger {trigger}{self.samples_in_words}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -14,7 +14,7 @@ from ..columns.ticks import LIMIT, Duration, TimeColumn, describe, overflow_guar
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, Steps, WindowIds
 from ..frames.words import describe_gaps, describe_steps
 from .calendar import UNITS, Calendar, calendar
-from .spec import Numbering, Spec, TypeOf, Windows, check_words
+from .spec import Numbering, Spec, TypeOf, Windows, check_words, samples
 
 Offset = Duration | datetime.datetime
 
@@ -33,6 +33,7 @@ class Sliding(Spec):
     emit: str = "every"
     stamp: str = "interval"
     gaps: str = field(default="warn", compare=False)
+    min_samples: int = 0
     intervals = "also"
 
     def __str__(self) -> str:
@@ -52,7 +53,8 @@ class Sliding(Spec):
         DurationError
             If a duration does not fit the column, or is not above zero.
         """
-        choices = {name: getattr(self, name) for name in ("closed", "emit", "stamp", "min_fill", "empty", "gaps")}
+        names = ("closed", "emit", "stamp", "min_fill", "min_samples", "empty", "gaps")
+        choices = {name: getattr(self, name) for name in names}
         if self.timezone is not None or UNITS.search(f"{self.size} {self.every}"):
             of_calendar = calendar(time, self.size, self.every, self.offset, self.timezone)
             if of_calendar:
@@ -95,6 +97,7 @@ def sliding(
     timezone: str | None = None,
     empty: str = "skip",
     min_fill: str = "partial",
+    min_samples: int = 0,
     emit: str = "every",
     stamp: str = "interval",
     gaps: str = "warn",
@@ -124,6 +127,9 @@ def sliding(
     min_fill
         ``"full"`` leaves out the half-filled windows at the start, which begin before the step of the key's first
         event; ``"partial"`` gives them as they are.
+    min_samples
+        The least number of events in a window below which an output is null, as in pandas (``min_periods``) and Polars:
+        events that have a null in a column of the output are none of them, but for ``Count``, which counts rows.
     emit
         ``"on_change"`` leaves out a window with the same events as the one before it; ``"every"`` repeats the result.
     stamp
@@ -150,7 +156,8 @@ def sliding(
             f"every= of sliding({size!r}) is missing; expected the step, or ff.tumbling({size!r}) for one as long"
         )
     check_words(closed=closed, empty=empty, min_fill=min_fill, emit=emit, stamp=stamp, gaps=gaps)
-    return Sliding(size, every, offset, closed, timezone, empty, min_fill, emit, stamp, gaps)
+    least = samples(min_samples)
+    return Sliding(size, every, offset, closed, timezone, empty, min_fill, emit, stamp, gaps, least)
 
 
 def tumbling(
@@ -161,6 +168,7 @@ def tumbling(
     timezone: str | None = None,
     empty: str = "skip",
     min_fill: str = "partial",
+    min_samples: int = 0,
     emit: str = "every",
     stamp: str = "interval",
 ) -> Sliding:
@@ -174,7 +182,7 @@ def tumbling(
     [2, 1, 1]
     """
     choices = {"closed": closed, "empty": empty, "min_fill": min_fill, "emit": emit, "stamp": stamp}
-    return sliding(size, size, offset=offset, timezone=timezone, **choices)
+    return sliding(size, size, offset=offset, timezone=timezone, min_samples=min_samples, **choices)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -265,7 +273,7 @@ class TickSteps(Windows):
         ends = "[start, end)" if self.closed == "left" else "(start, end]"
         empty = f"windows without an event are {'left out' if self.empty == 'skip' else 'given too'}"
         half = ", half-filled ones at the start are left out" if self.min_fill == "full" else ""
-        return f"{self.named.removeprefix('windows of ')}{zone}, {ends}, {empty}{half}"
+        return f"{self.named.removeprefix('windows of ')}{zone}, {ends}, {empty}{half}{self.samples_in_words}"
 
     def describe_frames(self) -> str:
         return describe_steps(self.steps, self._length)

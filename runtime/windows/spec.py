@@ -118,6 +118,8 @@ class Windows(ABC):
         them one, with ``"interval"`` results have none.
     gaps
         ``"warn"`` for a warning where windows leave out times or rows.
+    min_samples
+        The least number of events of an output in a window, below which its result is null.
     columns
         The input columns whose values are window inputs.
 
@@ -135,6 +137,7 @@ class Windows(ABC):
     emit: str = "every"
     stamp: str = "interval"
     gaps: str = "allow"
+    min_samples: int = 0
     columns: tuple[str, ...] = ()
     unit: ClassVar[Literal["time", "rows"]] = "time"
     window_inputs: ClassVar[frozenset[str]] = frozenset()
@@ -154,6 +157,11 @@ class Windows(ABC):
     def step(self) -> int:
         """Where windows have a row span: no frame straddles a multiple of this many rows."""
         return 1
+
+    @property
+    def samples_in_words(self) -> str:
+        """What ``min_samples`` asks for, in words that follow others."""
+        return f", null below {self.min_samples} samples" if self.min_samples else ""
 
     @property
     def named(self) -> str:
@@ -262,6 +270,14 @@ def check_words(**arguments: str) -> None:
     """QueryError unless each argument is one of its :data:`WORDS`."""
     for argument, value in arguments.items():
         one_of(argument, value, WORDS[argument])
+
+
+def samples(value: object, most: int | None = None) -> int:
+    """The argument ``min_samples``; QueryError unless it is a number of rows, and no more than a window has."""
+    found = whole("min_samples", value, 0)
+    if most is not None and found > most:
+        raise QueryError(f"min_samples is {found}, and a window has at most {most} rows; expected {most} or fewer")
+    return found
 
 
 def whole(argument: str, value: object, least: int) -> int:

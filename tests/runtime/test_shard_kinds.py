@@ -60,6 +60,8 @@ EVENTS = {
     "last rows, gaps": ff.last_rows(2, every=5, gaps="allow"),
     "last times": ff.last_rows(3, ties="distinct_time", every=2),
     "last whole times": ff.last_rows(3, ties="strict"),
+    "last rows, some": ff.last_rows(3, min_samples=2),
+    "sliding, some": ff.sliding(us(9), every=us(4), min_samples=3),
     "rows around": ff.around(rows=(-2, 1)),
     "rows before": ff.around(rows=(-4, -2)),
     "rows after": ff.around(rows=(1, 3)),

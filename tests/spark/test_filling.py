@@ -1,0 +1,48 @@
+"""What windows give where events are few or none, on Spark as on the local engine."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+pytest.importorskip("pyspark")
+
+import framefold as ff
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+MINUTE = 60_000_000
+CHOICES: dict[str, dict[str, Any]] = {
+    "driver": {"combine": "driver"},
+    "executors": {"combine": "executors"},
+    "tasks": {"combine": "executors", "accumulate": "python"},
+}
+
+
+def events(rows: int = 60) -> pa.Table:
+    rng = np.random.default_rng(6)
+    times = pa.array(rng.integers(0, 200 * MINUTE, rows)).cast(pa.timestamp("us", tz="UTC"))
+    x = pa.array(rng.integers(0, 100, rows), mask=rng.random(rows) < 0.3)
+    return pa.table({"t": times, "k": rng.choice(["a", "b"], rows), "x": x})
+
+
+def rows_of(result: Any) -> list[str]:
+    table = result if isinstance(result, pa.Table) else result.toArrow()
+    return sorted(map(repr, table.to_pylist()))
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_min_samples(spark: SparkSession, choice: str) -> None:
+    outputs = {"n": ff.Count(), "x": ff.Sum("x"), "big": ff.Filtered(ff.Sum("x"), lambda x: x > 50)}
+    if choice != "tasks":
+        outputs.pop("big")
+    windows = ff.sliding("20 minutes", every="10 minutes", min_samples=4)
+    local = ff.events(events(), time="t", by="k").window(windows).aggregate(**outputs)
+    query = ff.events(spark.createDataFrame(events()), time="t", by="k").window(windows).options(**CHOICES[choice])
+    assert ("all outputs are SQL aggregates" in str(query.explain(**outputs))) == (choice != "tasks")
+    assert rows_of(query.aggregate(**outputs)) == rows_of(local)
+    assert local["x"].null_count > local["n"].null_count > 0

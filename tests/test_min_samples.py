@@ -1,0 +1,177 @@
+"""``min_samples``: windows with fewer events of an output give null, as in pandas and Polars."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pytest
+
+import framefold as ff
+
+MINUTE = 60_000_000
+
+
+def events(rows: int = 200, seed: int = 3) -> pa.Table:
+    """Events of one key, a third of whose values are null."""
+    rng = np.random.default_rng(seed)
+    times = pa.array(np.cumsum(rng.integers(1, 9, rows)) * MINUTE).cast(pa.timestamp("us"))
+    x = pa.array(rng.integers(0, 100, rows).astype(float), mask=rng.random(rows) < 0.35)
+    return pa.table({"t": times, "x": x})
+
+
+OPERATIONS: dict[str, tuple[Callable[[str], Any], Callable[[Any], Any]]] = {
+    "count": (ff.Count, lambda rolling: rolling.count()),
+    "sum": (ff.Sum, lambda rolling: rolling.sum()),
+    "mean": (ff.Average, lambda rolling: rolling.mean()),
+    "min": (ff.Min, lambda rolling: rolling.min()),
+    "max": (ff.Max, lambda rolling: rolling.max()),
+    "median": (ff.Median, lambda rolling: rolling.median()),
+    "std": (ff.StdDev, lambda rolling: rolling.std()),
+}
+
+
+def same(ours: pa.ChunkedArray, theirs: list[Any]) -> bool:
+    """Equal up to rounding; their NaN is null."""
+    found = ours.to_pylist()
+    return len(found) == len(theirs) and all(
+        (one is None) == (two is None or math.isnan(two)) and (one is None or math.isclose(one, two, abs_tol=1e-9))
+        for one, two in zip(found, theirs, strict=True)
+    )
+
+
+@pytest.mark.parametrize("least", [1, 2, 3])
+def test_rows_as_pandas_min_periods(least: int) -> None:
+    series = events()["x"].to_pandas()
+    windows = ff.last_rows(3, min_samples=least)
+    found = ff.events(events(), time="t").window(windows).aggregate(**{n: o("x") for n, (o, _) in OPERATIONS.items()})
+    for name, (_, of) in OPERATIONS.items():
+        if name == "std" and least < 2:  # of one value: pandas has none
+            continue
+        assert same(found[name], of(series.rolling(3, min_periods=least)).tolist()), name
+    assert found["sum"].null_count > 0
+    assert ff.events(events(), time="t").window(ff.last_rows(3)).aggregate(n=ff.Count("x"))["n"].null_count == 0
+
+
+@pytest.mark.parametrize("least", [2, 4])
+def test_time_as_pandas_min_periods(least: int) -> None:
+    series = pd.Series(events()["x"].to_pandas().to_numpy(), index=pd.DatetimeIndex(events()["t"].to_pandas()))
+    windows = ff.around(time=("-15 minutes", "0 minutes"), closed="right", min_samples=least)
+    found = ff.events(events(), time="t").window(windows).aggregate(**{n: o("x") for n, (o, _) in OPERATIONS.items()})
+    for name, (_, of) in OPERATIONS.items():
+        assert same(found[name], of(series.rolling("15min", min_periods=least)).tolist()), name
+
+
+@pytest.mark.parametrize("least", [1, 2, 4])
+def test_as_polars_min_samples(least: int) -> None:
+    frame: Any = pl.from_arrow(events())
+    x = pl.col("x")
+    by_time = {"window_size": "15m", "min_samples": least, "closed": "right"}
+    theirs = frame.select(
+        rows=x.rolling_sum(4, min_samples=least), time=x.rolling_sum_by("t", **by_time),
+        most=x.rolling_max_by("t", **by_time),
+    )  # fmt: skip
+    rows = ff.events(events(), time="t").window(ff.last_rows(4, min_samples=least)).aggregate(s=ff.Sum("x"))
+    assert same(rows["s"], theirs["rows"].to_list())
+    windows = ff.around(time=("-15 minutes", "0 minutes"), closed="right", min_samples=least)
+    time = ff.events(events(), time="t").window(windows).aggregate(s=ff.Sum("x"), most=ff.Max("x"))
+    assert same(time["s"], theirs["time"].to_list())
+    assert same(time["most"], theirs["most"].to_list())
+
+
+GRID = {
+    "sliding": (ff.sliding, ("20 minutes", "7 minutes"), {}),
+    "emitted": (ff.sliding, ("20 minutes", "7 minutes"), {"empty": "emit"}),
+    "tumbling": (ff.tumbling, ("13 minutes",), {}),
+    "cumulating": (ff.cumulating, ("1 hour", "15 minutes"), {}),
+    "around rows": (ff.around, (), {"rows": (-2, 1), "min_fill": "partial"}),
+    "policy": (ff.policy, (ff.by_time("20 minutes"), ff.by_count(2)), {}),
+}
+
+
+@pytest.mark.parametrize("kind", GRID)
+def test_each_output_counts_its_own_events(kind: str) -> None:
+    """By brute force: results without ``min_samples`` are null where counts, made beside them, are too few."""
+    function, arguments, choices = GRID[kind]
+    rng = np.random.default_rng(8)
+    table = events(150).append_column("y", pa.array(rng.normal(size=150), mask=rng.random(150) < 0.5))
+    table = table.append_column("good", pa.array(rng.random(150) < 0.6))
+    outputs: dict[str, tuple[Any, Any]] = {
+        "n": (ff.Count(), ff.Count()),
+        "x": (ff.Sum("x"), ff.Count("x")),
+        "known": (ff.Count("x"), ff.Count()),
+        "good rows": (ff.Filtered(ff.Count("x"), "good"), ff.Filtered(ff.Count(), "good")),
+        "xy": (ff.Covariance("x", "y"), ff.Filtered(ff.Count("x"), lambda y: np.ones(len(y), bool), "y")),
+        "good": (ff.Filtered(ff.Sum("x"), "good"), ff.Filtered(ff.Count("x"), "good")),
+        "large": (ff.Filtered(ff.Sum("x"), lambda x: x > 40), ff.Filtered(ff.Count("x"), lambda x: x > 40)),
+        "then": (ff.Filtered(ff.Sum("x"), "good").then(np.sqrt), ff.Filtered(ff.Count("x"), "good")),
+        "list": (ff.CollectList("x"), ff.Count("x")),
+        "both": (ff.AllOf(a=ff.Sum("x"), b=ff.Count("x")), ff.Count("x")),
+    }
+    queries = [
+        ff.events(table, time="t").window(function(*arguments, min_samples=least, **choices)) for least in (0, 3)
+    ]
+    plain, found = (query.aggregate(**{name: each for name, (each, _) in outputs.items()}) for query in queries)
+    counts = queries[0].aggregate(**{name: each for name, (_, each) in outputs.items()})
+    for name in outputs:
+        enough = pc.greater_equal(counts[name], 3).combine_chunks()
+        rows = pa.array(np.arange(len(plain)), mask=~enough.to_numpy(zero_copy_only=False))
+        assert found[name].combine_chunks().equals(plain[name].combine_chunks().take(rows)), name
+        assert found[name].null_count > 0, name
+        assert found[name].null_count < len(found) or kind == "around rows", name
+    assert found["window"].equals(plain["window"])
+
+
+def test_several_kinds_of_windows_each_with_its_own() -> None:
+    some, all_of = ff.tumbling("20 minutes", min_samples=4), ff.tumbling("1 hour")
+    outputs = {"n": ff.CountIf("known"), "s": ff.Sum("x").over(all_of)}
+    table = events().append_column("known", events()["x"].is_valid())
+    found = ff.events(table, time="t").window(some, all_of).aggregate(**outputs)
+    lengths = pc.subtract(pc.struct_field(found["window"], "end"), pc.struct_field(found["window"], "start"))
+    short = pc.equal(lengths.cast("int64"), 20 * MINUTE)
+    alone = ff.events(table, time="t").window(some).aggregate(n=ff.CountIf("known"))
+    assert found.filter(short)["n"].combine_chunks().equals(alone["n"].combine_chunks())
+    assert alone["n"].null_count > 0
+    assert found.filter(pc.invert(short))["n"].null_count == 0
+
+
+def test_interval_events() -> None:
+    table = pa.table({"t": [0, 1, 2, 8], "end": [3, 9, 5, 9], "x": [1, 2, None, 4]})
+    query = ff.events(table, time="t", until="end").window(ff.tumbling(3, min_samples=2))
+    found = query.aggregate(n=ff.Count(), x=ff.Sum("x"))
+    assert found.select(["n", "x"]).to_pydict() == {"n": [3, 2, 2], "x": [3, None, 6]}
+
+
+def test_it_is_explained_and_names_are_free() -> None:
+    query = ff.events(events(), time="t").window(ff.last_rows(3, min_samples=2))
+    assert "the last 3 rows, null below 2 samples" in str(query.explain(n=ff.Count()))
+    assert query.aggregate(**{"Samples()": ff.Count(), "samples of x": ff.Sum("x")}).num_columns == 4
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: ff.tumbling(3, min_samples=-1), "min_samples is -1; expected an integer of 0 or more"),
+        (lambda: ff.sliding(3, 1, min_samples="2"), "min_samples is '2'; expected an integer of 0 or more"),
+        (lambda: ff.cumulating(4, 2, min_samples=1.5), "min_samples is 1.5; expected an integer of 0 or more"),
+        (lambda: ff.policy(ff.by_count(2), min_samples=True), "min_samples is True; expected an integer of 0 or more"),
+        (
+            lambda: ff.last_rows(3, min_samples=4),
+            "min_samples is 4, and a window has at most 3 rows; expected 3 or fewer",
+        ),
+        (
+            lambda: ff.around(rows=(1, -1), min_samples=4),
+            "min_samples is 4, and a window has at most 3 rows; expected 3 or fewer",
+        ),
+    ],
+)
+def test_what_is_refused(make: Callable[[], Any], sentence: str) -> None:
+    with pytest.raises(ff.QueryError, match=f"^{re.escape(sentence)}$"):
+        make()
