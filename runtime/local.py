@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import time
 import warnings
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -25,6 +26,7 @@ from .partials.merge import Partials, empty_key_partials, merge
 from .plan.bind import WINDOW, type_of
 from .plan.plan import Plan, is_library_code
 from .plan.window_inputs import RANK
+from .progress import watched
 from .reporting import LOGGER, report_partials, report_way
 from .results.finish import CHUNK_WINDOWS, chunks, results_of
 from .sources.arrow import BATCH_ROWS, PORTION_ROWS, Reader, Readers, Source, in_portions
@@ -39,7 +41,7 @@ STAGES = (
 """Where each stage runs, for :func:`~framefold.runtime.explain.explain`."""
 
 Item = TypeVar("Item")
-Result = TypeVar("Result")
+Result = TypeVar("Result", bound=tuple[Any, ...])
 
 
 class LocalEngine:
@@ -97,7 +99,7 @@ def run(source: Source, plan: Plan) -> pa.Table:
     NullTimeError
         If events have no time, with their number, unless the plan drops those (a DroppedEventsWarning then has it).
     """
-    told = LOGGER.isEnabledFor(logging.INFO)
+    told, began = LOGGER.isEnabledFor(logging.INFO), time.monotonic()
     if told:
         report_way(plan, "the local engine", STAGES)
     partials, nulls, events = partials_of(source, plan)
@@ -110,7 +112,14 @@ def run(source: Source, plan: Plan) -> pa.Table:
         report_partials(merged, "the local engine", events)
     threads = pa.cpu_count() if only_library_code(plan) else 1
     parts = chunks(plan, merged, CHUNK_WINDOWS)
-    found = pa.concat_tables(in_order(lambda number, chunk: results_of(plan, chunk), parts, threads))
+    watch = partial(watched, what="sliding windows", total=lambda: len(merged), began=began)
+    slid = in_order(
+        lambda number, chunk: (len(chunk.partials), results_of(plan, chunk)),
+        parts,
+        threads,
+        None if source.shows_progress else watch,
+    )
+    found = pa.concat_tables(table for _, table in slid)
     warn_of_far_times(found, plan)
     if told:
         LOGGER.info("the local engine gives %s windows", f"{len(found):,}")
@@ -145,7 +154,11 @@ def partials_of(source: Source, plan: Plan) -> tuple[list[Partials], int, int]:
     partials = [Partials(plan.partials_schema.empty_table())]
     nulls = events = 0
     readers = readers_of(source, plan)
-    for count, without, found in in_order(partial(accumulate_reader, plan), readers.readers, readers.threads):
+    watch = partial(watched, what="accumulating events", total=source.count, began=time.monotonic())
+    parts = in_order(
+        partial(accumulate_reader, plan), readers.readers, readers.threads, None if source.shows_progress else watch
+    )
+    for count, without, found in parts:
         events += count
         nulls += without
         for each in found:
@@ -229,7 +242,12 @@ def by_key_and_time(source: pa.RecordBatchReader, plan: Plan) -> Iterator[pa.Tab
     yield from of_one_size(sorted_events(plan, events).to_reader())
 
 
-def in_order(function: Callable[[int, Item], Result], items: Iterable[Item], threads: int) -> Iterator[Result]:
+def in_order(
+    function: Callable[[int, Item], Result],
+    items: Iterable[Item],
+    threads: int,
+    watch: Callable[[Iterator[Result]], Iterator[Result]] | None = None,
+) -> Iterator[Result]:
     """A function's results for items and their numbers, in the order of the items; a single one takes no thread.
 
     numpy and pyarrow release the GIL for most of their work, so that threads are enough. No item is held after the
@@ -239,26 +257,35 @@ def in_order(function: Callable[[int, Item], Result], items: Iterable[Item], thr
     ----------
     threads
         The most items that are worked on at a time; one more is held.
+    watch
+        Gives the same results, where there is more than one.
     """
     numbers = itertools.count()  # enumerate would hold an item while the next one is made
-    if threads < 2:
-        yield from map(function, numbers, items)
-        return
     rest = iter(items)
-    first = deque(itertools.islice(rest, 2))
+    first = deque(itertools.islice(rest, 2 if threads > 1 else 0))
 
     def both() -> Iterator[Item]:
         while first:
             yield first.popleft()
         yield from rest
 
-    if len(first) < 2:
-        yield from map(function, numbers, first)
-        return
+    if threads < 2:
+        found: Iterator[Result] = map(function, numbers, rest)
+    elif len(first) < 2:
+        return map(function, numbers, first)
+    else:
+        found = pooled(function, numbers, both(), threads)
+    return found if watch is None else watch(found)
+
+
+def pooled(
+    function: Callable[[int, Item], Result], numbers: Iterator[int], items: Iterable[Item], threads: int
+) -> Iterator[Result]:
+    """What :func:`in_order` gives, by several threads."""
     with ThreadPoolExecutor(threads, "framefold") as pool:
         waiting: deque[Future[Result]] = deque()
         try:
-            for item in both():
+            for item in items:
                 waiting.append(pool.submit(function, next(numbers), item))
                 del item  # or it would be held while the next one is made
                 if len(waiting) > threads:

@@ -148,6 +148,8 @@ class Job:
 class ShownSource(FileSource):
     """The events in files, with a display of how many have been read."""
 
+    shows_progress = True
+
     def __init__(self, files: Files, progress: Progress) -> None:
         super().__init__(files)
         known = files.format not in TEXT and not progress.disable

@@ -57,6 +57,8 @@ class Source:
 
     schema: pa.Schema
     condition: pc.Expression | None = None
+    shows_progress = False
+    """Whether it says itself how many events have been read."""
 
     def __init__(self, data: Any) -> None:
         if isinstance(data, pa.RecordBatch):
@@ -88,6 +90,11 @@ class Source:
         kept = copy.copy(self)
         kept.condition = all_of([self.condition, checked(condition, self.schema, "of Arrow data")])
         return kept
+
+    def count(self) -> int | None:
+        """The number of events; None where it is not known before they are read."""
+        data = getattr(self, "data", None)
+        return len(data) if self.condition is None and isinstance(data, pa.Table) else None
 
     def readers(self, columns: Sequence[str], dictionaries: Sequence[str]) -> Readers | None:
         """Readers that several threads call; None where only one thread can read, by :meth:`batches`.

@@ -87,6 +87,9 @@ class ComputedSource(Source):
     def where(self, condition: Any) -> Source:
         return ComputedSource(self.source.where(condition), self.expressions)
 
+    def count(self) -> int | None:
+        return self.source.count()
+
     def readers(self, columns: Sequence[str], dictionaries: Sequence[str]) -> Readers | None:
         needed = self._needed(columns)
         used = {column for name in columns for column in self.inputs.get(name, ())}

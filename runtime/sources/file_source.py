@@ -43,6 +43,10 @@ class FileSource(Source):
         data = files.dataset()
         super().__init__(with_json_times(files, data) if files.format == "json" and files.schema is None else data)
 
+    def count(self) -> int | None:
+        """See :meth:`Source.count`: files of Parquet say it at their ends."""
+        return int(self.data.count_rows()) if self.condition is None and self._is_local_parquet else None
+
     def readers(self, columns: Sequence[str], dictionaries: Sequence[str]) -> Readers | None:
         """See :meth:`Source.readers`: None unless the files are of Parquet, on this machine, and have the columns."""
         if not self._is_local_parquet:

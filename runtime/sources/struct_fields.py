@@ -63,6 +63,9 @@ class StructFields(Source):
     def where(self, condition: Any) -> Source:
         return StructFields(self.source.where(condition), self.paths)
 
+    def count(self) -> int | None:
+        return self.source.count()
+
     def readers(self, columns: Sequence[str], dictionaries: Sequence[str]) -> Readers | None:
         found = self.source.readers(self._needed(columns), [name for name in dictionaries if name not in self.paths])
         if found is None:

@@ -15,11 +15,12 @@ from pyspark.sql import types as t
 from ...aggregators.errors import EngineError
 from ...runtime.columns.malloc import raise_mmap_threshold
 from ...runtime.partials.merge import Partials, empty_key_partials, merge
+from ...runtime.plan.plan import Plan
 from ...runtime.reporting import LOGGER, report_partials, report_way
 from ...runtime.results.finish import result_bytes, results
 from ..convert.partials_codec import to_ipc
 from ..convert.types import arrow_schema, cast_to
-from ..session.conf_overrides import batches_to_dataframe, to_dataframe
+from ..session.conf_overrides import batches_to_dataframe, described, to_dataframe
 from ..session.packaging import stage
 from . import tasks
 from .decision import Decision
@@ -36,6 +37,9 @@ SENT_PARTIALS_BYTES = 256 << 20
 """The merged partials that the driver sends to tasks, through the same heap."""
 
 
+WORDS = 200
+"""The length of a description, at most."""
+
 COMPUTED: WeakKeyDictionary[DataFrame, int] = WeakKeyDictionary()
 """Results that the driver has made, by their numbers of rows: to read them again computes nothing. Others are lazy."""
 
@@ -48,22 +52,31 @@ def run(spark: SparkSession, source: PartialsSource, job: tasks.Job, decision: D
     EngineError
         If results are too large for ``combine="driver"``.
     """
-    result = None
     if LOGGER.isEnabledFor(logging.INFO):
         report_way(job.plan, "Spark", stages(job.plan, decision))
+    result = None
     try:
-        if decision.combine != "executors":
-            partials = source.collect(None if decision.combine == "driver" else decision.limit)
-            if partials is None:
-                LOGGER.warning(
-                    "executors merge and slide, not the driver: max_driver_partials=%d is not enough", decision.limit
-                )
-            elif (done := on_driver(spark, job, decision, partials)) is not None:
-                return done
-        result = on_executors(spark, job, source.distribute())
+        with described(spark, in_words(job.plan)):
+            if decision.combine != "executors":
+                partials = source.collect(None if decision.combine == "driver" else decision.limit)
+                if partials is None:
+                    limit = decision.limit
+                    LOGGER.warning(
+                        "executors merge and slide, not the driver: max_driver_partials=%d is not enough", limit
+                    )
+                elif (done := on_driver(spark, job, decision, partials)) is not None:
+                    return done
+            result = on_executors(spark, job, source.distribute())
         return result
     finally:
         source.release(result)
+
+
+def in_words(plan: Plan) -> str:
+    """What Spark's pages say of the jobs of a query, such as ``framefold: n by driver over 1 hour every 1 minute``."""
+    by = f" by {', '.join(plan.by)}" if plan.by else ""
+    windows = " and ".join(each.describe().partition(",")[0] for each in plan.axis.windows)
+    return f"framefold: {', '.join(plan.outputs)}{by} over {windows}"[:WORDS]
 
 
 def on_driver(spark: SparkSession, job: tasks.Job, decision: Decision, partials: Partials) -> DataFrame | None:

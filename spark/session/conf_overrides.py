@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
 import pyarrow as pa
+from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
@@ -33,6 +34,9 @@ FASTER_GROUPING = LARGE_BATCHES | {
     "spark.sql.shuffle.partitions": "201",
 }
 """Settings for groups that are collected."""
+
+DESCRIPTION = "spark.job.description"
+"""What Spark's own pages show of a job; a property of the thread that starts it."""
 
 # Sessions that share one in the JVM share its settings, which no public API shows: one lock for all.
 _lock = threading.Lock()
@@ -101,3 +105,36 @@ def conf_overrides(spark: SparkSession, settings: Mapping[str, str]) -> Iterator
                 _users[id(spark), name] -= 1
                 if not _users[id(spark), name]:
                     spark.conf.unset(name)
+
+
+@contextmanager
+def described(spark: SparkSession, words: str) -> Iterator[None]:
+    """The jobs that this thread starts under a description, unless the user has given them one; on Connect under a tag.
+
+    Parameters
+    ----------
+    spark
+        A session of any kind.
+    words
+        What the jobs are for.
+    """
+    if not isinstance(spark, SparkSession):
+        tag = words.replace(",", ";")  # Spark's own separator
+        spark.addTag(tag)
+        try:
+            yield
+        finally:
+            spark.removeTag(tag)
+        return
+    try:
+        context = spark.sparkContext
+        free = context.getLocalProperty(DESCRIPTION) is None
+    except PySparkException:  # where a cluster gives users none
+        free = False
+    if free:
+        context.setLocalProperty(DESCRIPTION, words)
+    try:
+        yield
+    finally:
+        if free:
+            context.setLocalProperty(DESCRIPTION, None)  # type: ignore[arg-type]

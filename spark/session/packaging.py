@@ -179,6 +179,7 @@ def task(function: Task, *arguments: object) -> Callable[[Batches], Batches]:
             raise ImportError(f"{workers} {here}, which lacks {error.name}; {wanted}") from None
         return produced
 
+    run.__name__ = f"{PACKAGE}_{function.__name__}"  # Spark shows it in plans
     return run
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,6 +15,7 @@ pytest.importorskip("pyspark")
 
 import framefold as ff
 from framefold.spark.engine import driver
+from framefold.spark.session.conf_overrides import described
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,3 +74,41 @@ def test_spark_in_place_of_tasks_that_read(
     told = run(files, caplog, read="spark")
     assert "INFO Spark reads the files, not tasks: read='spark'" in told
     assert all(each.startswith("INFO") for each in told)
+
+
+def descriptions(spark: SparkSession, after: int) -> list[str]:
+    """What Spark's pages say of queries."""
+    done = spark._jsparkSession.sharedState().statusStore().executionsList()  # type: ignore[attr-defined]
+    found = [done.apply(at) for at in range(done.size())]
+    return [each.description() for each in found if each.executionId() > after]
+
+
+@pytest.mark.parametrize("combine", ["driver", "executors"])
+def test_jobs_and_their_stages_say_what_they_are_for(spark: SparkSession, combine: str) -> None:
+    context = spark.sparkContext
+    spark.range(1).collect()
+    done = spark._jsparkSession.sharedState().statusStore().executionsList()  # type: ignore[attr-defined]
+    last = max(done.apply(at).executionId() for at in range(done.size()))
+    events = spark.range(100).selectExpr("id as t", "id % 2 as k", "double(id) as x")
+    query = ff.events(events, time="t", by="k").window(ff.last_rows(3)).options(combine=combine, accumulate="python")
+    result = query.aggregate(m=ff.Median("x"), n=ff.Count())
+    words = "framefold: m, n by k over the last 3 rows"
+    assert set(descriptions(spark, last)) == {words}, "those that it has run"
+    assert context.getLocalProperty("spark.job.description") is None
+    if combine == "executors":
+        assert "framefold_slide(" in result._jdf.queryExecution().toString()  # type: ignore[operator]
+    context.setJobDescription("my own")
+    try:
+        query.aggregate(n=ff.Count())
+        assert set(descriptions(spark, last)) == {words, "my own"}
+        assert context.getLocalProperty("spark.job.description") == "my own"
+    finally:
+        context.setLocalProperty("spark.job.description", None)  # type: ignore[arg-type]
+
+
+def test_through_connect_it_is_a_tag() -> None:
+    tags: list[str] = []
+    session: Any = SimpleNamespace(addTag=tags.append, removeTag=tags.remove)
+    with described(session, "framefold: m, n over 60 every 10"):
+        assert tags == ["framefold: m; n over 60 every 10"], "without a comma, which Spark refuses in tags"
+    assert tags == []

@@ -1,0 +1,130 @@
+"""How far a long query is: a bar on the stderr of a terminal or in a notebook, and nothing anywhere else."""
+
+from __future__ import annotations
+
+import os
+import pty
+import subprocess
+import sys
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+from rich.console import Console
+
+import framefold as ff
+from framefold.runtime import local, progress
+from framefold.runtime.sources.arrow import Source
+from framefold.runtime.sources.file_source import FileSource
+
+QUERY = """
+import sys, pyarrow as pa, framefold as ff
+from framefold.runtime import local, progress
+progress.PATIENCE = {patience}
+local.BATCH_ROWS, local.CHUNK_WINDOWS = 50, 5
+result = ff.events(pa.table({{"t": range(100)}}), time="t").window(ff.tumbling(10)).aggregate(n=ff.Count())
+assert len(result) == 10
+assert ("rich.progress" in sys.modules) is {shown}
+"""
+
+
+def on_terminal(code: str) -> tuple[str, str]:
+    """What a program prints on a stdout that is a pipe, and on a stderr that is a terminal."""
+    ours, theirs = pty.openpty()
+    with os.fdopen(ours, "rb", buffering=0) as terminal:
+        environment = os.environ | {"TERM": "xterm", "COLUMNS": "120"}
+        done = subprocess.run([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=theirs, env=environment)
+        os.write(theirs, b"\nthe end")
+        said = b""
+        while b"the end" not in said:
+            said += terminal.read(1 << 16)
+        os.close(theirs)
+    assert done.returncode == 0, said.decode()
+    return done.stdout.decode(), said.decode()
+
+
+def test_a_long_query_shows_how_far_it_is_on_a_terminal() -> None:
+    out, err = on_terminal(QUERY.format(patience=-1, shown=True))
+    assert out == ""
+    assert "accumulating events" in err
+    assert "100/100" in err
+    assert "sliding windows" in err
+    assert "10/10" in err
+
+
+def test_a_short_query_shows_nothing() -> None:
+    out, err = on_terminal(QUERY.format(patience=2, shown=False))
+    assert (out, err.strip()) == ("", "the end")
+    assert progress.PATIENCE == 2
+
+
+def test_nothing_goes_into_a_pipe() -> None:
+    """Even where somebody forces colours."""
+    code = QUERY.format(patience=-1, shown=False)
+    environment = os.environ | {"FORCE_COLOR": "1"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=environment, check=True)
+    assert (done.stdout, done.stderr) == ("", "")
+
+
+def test_a_notebook_has_a_bar_of_ipython(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen: list[Any] = []
+
+    class ProgressBar:
+        def __init__(self, total: int) -> None:
+            seen.append(total)
+
+        def display(self) -> None:
+            seen.append("displayed")
+
+        def __setattr__(self, name: str, value: int) -> None:
+            seen.append(value)
+
+    module = ModuleType("IPython.display")
+    module.ProgressBar = ProgressBar  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
+    monkeypatch.setitem(sys.modules, "IPython.display", module)
+    monkeypatch.setattr(local, "BATCH_ROWS", 50)
+    monkeypatch.setattr(local, "CHUNK_WINDOWS", 5)
+    monkeypatch.setattr(Console, "is_jupyter", True, raising=False)
+    monkeypatch.setattr(Console, "__init__", lambda self, **_: None)
+    monkeypatch.setattr(progress, "PATIENCE", -1)
+    ff.events(pa.table({"t": range(100)}), time="t").window(ff.tumbling(10)).aggregate(n=ff.Count())
+    assert seen == [100, "displayed", 50, 100, 100, 10, "displayed", 6, 10, 10]
+    assert progress.bar("reading", None) is None
+
+
+def test_a_bar_is_taken_away_where_a_query_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    moved: list[int | str] = []
+    made = progress.Bar(moved.append, lambda: moved.append("closed"))
+    monkeypatch.setattr(progress, "bar", lambda what, total: made)
+    monkeypatch.setattr(progress, "PATIENCE", -1)
+
+    def parts() -> Any:
+        yield 3, "some"
+        raise ValueError("broken")
+
+    with pytest.raises(ValueError, match="broken"):
+        list(progress.watched(parts(), "working", lambda: 9, 0))
+    assert moved == [3, "closed"]
+
+
+def test_a_source_may_show_it_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(progress, "PATIENCE", -1)
+    monkeypatch.setattr(progress, "bar", lambda what, total: pytest.fail(what))
+    monkeypatch.setattr(local, "BATCH_ROWS", 50)
+    source = Source(pa.table({"t": range(100)}))
+    source.shows_progress = True
+    ff.events(source, time="t").window(ff.tumbling(10)).aggregate(n=ff.Count())
+
+
+def test_how_many_events_there_are_is_known_of_tables_and_parquet(tmp_path: Path) -> None:
+    table = pa.table({"t": range(7)})
+    pq.write_table(table, tmp_path / "events.parquet")
+    (tmp_path / "events.csv").write_text("t\n1\n")
+    files = [FileSource(ff.files(tmp_path / f"events.{name}", format=name)) for name in ("parquet", "csv")]
+    assert [Source(table).count(), *(each.count() for each in files)] == [7, 7, None]
+    some = SimpleNamespace(condition=pa.compute.field("t") > 3)
+    assert Source(table).where(some.condition).count() is None
