@@ -81,6 +81,17 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.stop()
 
 
+@pytest.fixture
+def rocksdb(spark: SparkSession) -> Iterator[None]:
+    """Spark's state in RocksDB, as streams need it."""
+    pytest.importorskip("google.protobuf", reason="protobuf is not installed: pip install 'framefold[spark]'")
+    from framefold.spark.streams.engine import PROVIDER, ROCKSDB
+
+    spark.conf.set(PROVIDER, ROCKSDB)
+    yield
+    spark.conf.unset(PROVIDER)
+
+
 @pytest.fixture(scope="session")
 def shared() -> Path:
     """The folder of shared data next to the repository."""

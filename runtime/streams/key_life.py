@@ -38,7 +38,9 @@ def living_on(plan: Plan, stored: Partials, watermark: int, forget: int | None) 
     (windows,) = plan.axis.windows
     view = PartialsView(stored.frames(), stored.starts, window_inputs_of(plan, stored))
     ticks = np.minimum(last_ticks(view) + forget, watermark)
-    frames = windows.frames(ticks)[0]
+    frames, inside = windows.frames(ticks)
+    if inside is not None:  # a tick between two windows: the frame before it is in the one that began last
+        frames = frames - ~inside
     later = frames > view.frames[view.ends - 1]
     if not later.any():
         return stored
@@ -53,10 +55,11 @@ def living_on(plan: Plan, stored: Partials, watermark: int, forget: int | None) 
     return merge(plan, [replace(stored, starts=None), of_states(plan, keys, numbers, states)])
 
 
-def known(found: Ranges, view: PartialsView, forget: int) -> Mask:
+def known(windows: TickSteps | Cycles, found: Ranges, view: PartialsView, forget: int) -> Mask:
     """Which windows have an event, or begin while their key is known after the last event before them."""
     before = np.maximum(found.low - 1, 0)
-    kept: Mask = (found.high > found.low) | (found.start <= view.window_inputs["last"][before] + forget)
+    begin = found.start + (windows.closed == "right")
+    kept: Mask = (found.high > found.low) | (begin <= view.window_inputs["last"][before] + forget)
     return kept
 
 

@@ -32,14 +32,16 @@ def open_rows(windows: Windows, view: PartialsView, watermark: int) -> Mask:
 
 @open_rows.register
 def _(windows: TickSteps | Cycles, view: PartialsView, watermark: int) -> Mask:
-    ids = windows.window_ids(view)
-    last = ids.last
-    if "until" in view.window_inputs:  # events that live on
-        frames = windows.frames(view.window_inputs["until"])[0]
-        last = windows.window_ids(PartialsView(frames, view.starts)).last
     # A step with no window of its own has the number of the window before: no event there is in any.
-    found: Mask = last > windows.closed_by(watermark)
+    found: Mask = last_windows(windows, view) > windows.closed_by(watermark)
     return found
+
+
+def last_windows(windows: TickSteps | Cycles, view: PartialsView) -> Ints:
+    """The number of the last window that each partial is in, with events that live on."""
+    if "until" in view.window_inputs:
+        view = PartialsView(windows.frames(view.window_inputs["until"])[0], view.starts)
+    return windows.window_ids(view).last
 
 
 @open_rows.register
@@ -201,6 +203,16 @@ def needed(plan: Plan, views: list[PartialsView], watermark: int, *, opened: boo
         inside = np.arange(rows) if view.inside is None else np.flatnonzero(view.inside)
         some = view if view.inside is None else view.only(inside)
         found[inside] |= (open_rows if opened else needed_rows)(windows, some, watermark)
+    return found
+
+
+def in_gaps(plan: Plan, views: list[PartialsView]) -> Mask:
+    """Which partials are of interval events that live between two windows, and so are in none."""
+    found = np.full(len(views[0].frames), plan.until is not None)
+    for windows, view in zip(plan.axis.windows, views, strict=True):
+        if not found.any() or not isinstance(windows, (TickSteps, Cycles)):
+            return np.zeros(len(found), bool)
+        found &= windows.window_ids(view).first > last_windows(windows, view)
     return found
 
 

@@ -67,8 +67,12 @@ def why_not(plan: Plan) -> str | None:
     if plan.until is not None:
         if plan.axis.each_row:
             return "events have an end, and the order of events matters to an operation"
+        if plan.ties:
+            return "events have an end, and ties= asks for an order of those of one time"
         if holds(plan):
             return "events have an end, and windows depend on those before them"
+        if any(getattr(each, "empty", "skip") == "emit" for each in windows):
+            return "events have an end, and empty='emit' asks for windows without one"
     for each in windows:
         if isinstance(each, Anchored) and each.keys and each.empty == "emit":
             return "windows of given keys are given without an event, too; expected empty='skip'"

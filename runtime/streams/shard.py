@@ -21,7 +21,7 @@ from .closing import NEVER
 from .held_events import HeldEvents, in_order
 from .key_life import first_forgotten, forgotten, living_on
 from .late_events import among
-from .retention import first_closing, first_of_keys, needed, settled
+from .retention import first_closing, first_of_keys, in_gaps, needed, settled
 from .scope import in_sequence
 from .store import Store
 from .wanted import FIRST, ChangedWithin, ClosingWithin
@@ -113,6 +113,7 @@ class Shard:
     def add(self, partials: Partials) -> Partials:
         """Keep the partials of new events, but for those whose windows are all closed: these are returned."""
         new = merge(self.plan, partials)
+        new = self._where(new, ~in_gaps(self.plan, views_of(self.plan, new)))
         fresh = self._open(new)
         touched = self._blocks_of(new)
         if not isinstance(self.plan.axis.windows[0], Sessions) or fresh.all():

@@ -54,8 +54,9 @@ class ClosingWithin:
             return np.empty(0, np.int64)
         if emits_empty(self.plan):
             assert isinstance(found, Ranges)
+            assert isinstance(windows, (TickSteps, Cycles))
             assert self.forget is not None
-            return np.flatnonzero(known(found, view, self.forget))
+            return np.flatnonzero(known(windows, found, view, self.forget))
         if self.numbers(windows) is not None:
             return None
         ticks = closing_ticks(windows, found, view)

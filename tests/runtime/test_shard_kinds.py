@@ -267,6 +267,7 @@ REASONS = {
     "given keys": (given_windows(keys=True).__class__(**vars(given_windows(keys=True)) | {"empty": "emit"}), None),
     "first eviction": (ff.policy(ff.by_delta("x", 4), ff.by_count(1), min_fill="full"), None),
     "events have an end, and windows": (ff.sliding(us(9), every=us(4), emit="on_change"), "u"),
+    "empty='emit' asks for windows without one": (ff.tumbling(us(3), empty="emit"), "u"),
     "several kinds of windows.*evict count": ((ff.policy(ff.by_count(4)), ff.last_rows(3)), None),
     "several kinds of windows.*everything so far": ((ff.landmark(every=us(4)), ff.tumbling(us(3))), None),
     "several kinds of windows.*empty='emit'": ((ff.tumbling(us(3), empty="emit"), ff.tumbling(us(4))), None),
@@ -277,3 +278,8 @@ REASONS = {
 def test_what_shards_cannot_keep(reason: str) -> None:
     windows, until = REASONS[reason]
     assert re.search(reason, str(why_not(plan_of(windows, OUTPUTS, until=until))))
+
+
+def test_ties_of_interval_events() -> None:
+    plan = plan_of(ff.snapshot(), OUTPUTS, until="u", ties=("x",))
+    assert "ties= asks for an order of those of one time" in str(why_not(plan))
