@@ -103,7 +103,7 @@ def keep(of: Any, book: dict[str, Any], shard: Shard, watermark: int | None) -> 
     shard
         The shard.
     watermark
-        Spark's, in milliseconds, by which timers have gone off; None before the first micro-batch.
+        Spark's, in milliseconds, where a timer has gone off, which Spark removes; None elsewhere.
     """
     timer, wanted = book.get("timer"), None if shard.due is None else -(-shard.due // 1000)
     if wanted != timer:

@@ -82,7 +82,7 @@ def slide(payload: bytes, of: Any, key: Any, rows: Iterable[Row], times: Any) ->
         if now >= book.get("early", now - shards.early) + shards.early:
             yield from marked(shards, shard.early(), provisional=True)
             book |= {"changed": False, "early": now}
-    keep(of, book, shard, watermark)
+    keep(of, book, shard, watermark if rows == () else None)
     yield said(shard, of.said.get(key), watermark)
     of.said[key] = kept_by(shard)
 
