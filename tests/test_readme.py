@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -61,6 +63,19 @@ def test_what_is_shown_is_what_is_printed(
     found = windows.aggregate(mean=namespace["GeometricMean"]("fare"), low=ff.Min("fare"), high=ff.Max("fare"))
     (row,) = found.to_pylist()
     assert row["low"] < row["mean"] < row["high"]
+
+
+def test_the_page_of_the_command_line_runs(tmp_path: Path) -> None:
+    page = (ROOT / "docs" / "command-line.md").read_text()
+    commands = re.findall(r"^```sh\n(.*?)^```$", page, re.MULTILINE | re.DOTALL)
+    itself = f'set -euo pipefail; framefold() {{ {shlex.quote(sys.executable)} -m framefold "$@"; }}\n'
+    done = subprocess.run(
+        ["bash", "-c", itself + "".join(commands)], cwd=tmp_path, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    assert "--engine auto takes the local engine, which can hold 0." in done.stderr
+    assert '"zone","window_start","window_end","n"' in done.stdout
+    assert done.stdout.rstrip().endswith('"n": 20000}')
 
 
 def test_links_are_absolute_and_lead_to_files_that_are_there() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import inspect
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from inspect import Parameter
 from typing import Any, cast
@@ -14,6 +14,7 @@ from .. import aggregators
 from ..aggregators.contract.operation import AggregateOperation, Operation
 from ..aggregators.contract.python_operation import PythonOperation
 from ..aggregators.errors import QueryError, nearest
+from .inputs import STANDARD, is_address
 
 
 def number(duration: str) -> int | str:
@@ -53,6 +54,11 @@ def truth(text: str) -> Any:
     """True or False from its text; the text itself where it is neither."""
     return {"true": True, "false": False}.get(text.strip().lower(), text)
 
+
+MASTER = re.compile(
+    r"local(\[(\*|[1-9]\d*)(,\d+)?\])?|local-cluster\[\d+,\d+,\d+\]|(spark|k8s)://.+|yarn", re.ASCII | re.IGNORECASE
+)
+"""The master URLs of Spark; for others its JVM prints a traceback."""
 
 READERS: dict[str, Callable[[str], Any]] = {
     "Sequence": values,
@@ -224,3 +230,25 @@ def usage(kind: type[Operation], word: str) -> str:
     said = ":".join(filter(None, [word, columns, ",".join(needed)]))
     optional = any(is_column(each) and each.default is None for each in parameters.values())
     return f"{word} or {said}" if optional else said
+
+
+def is_cluster(master: str) -> bool:
+    """Whether a master has tasks run on other machines.
+
+    >>> is_cluster("yarn"), is_cluster("local[4]"), is_cluster("local-cluster[2,1,1024]")
+    (True, False, False)
+    """
+    return not master.startswith("local")
+
+
+def check_shared(master: str, paths: Sequence[str]) -> None:
+    """QueryError where a cluster is given a path that it need not have."""
+    if not is_cluster(master):
+        return
+    for path in paths:
+        if not is_address(path):
+            found = "standard input or output" if path == STANDARD else "a path"
+            raise QueryError(
+                f"{path!r} is {found} of this machine, and --master is {master!r}, whose machines need not have it; "
+                "expected an address such as hdfs://... or s3a://..., or file:///... for what all of them share"
+            )

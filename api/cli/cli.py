@@ -4,20 +4,20 @@ from __future__ import annotations
 
 import enum
 import os
-import re
 import sys
-import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Annotated, Any, cast
 
 import typer
 
-from .. import DroppedEventsWarning, FramefoldError, GapsWarning, OperationError, QueryError
-from ..runtime.sources.files import one_line
-from .arguments import OPERATIONS
+from .. import FramefoldError, OperationError, QueryError
+from .arguments import ALIASES, OPERATIONS
+from .messages import as_options, essence, from_spark, told_warnings, with_notes
 
 Engine = enum.StrEnum("Engine", ["spark", "local"])
+AnyEngine = enum.StrEnum("AnyEngine", ["auto", "spark", "local"])
+Format = enum.StrEnum("Format", ["parquet", "csv", "json", "arrow"])
 Closed = enum.StrEnum("Closed", ["left", "right"])
 Empty = enum.StrEnum("Empty", ["skip", "emit"])
 Combine = enum.StrEnum("Combine", ["auto", "driver", "executors"])
@@ -45,7 +45,7 @@ def _interruptible() -> Iterator[None]:
         raise interrupted from error
 
 
-app = typer.Typer(add_completion=False, rich_markup_mode="rich", pretty_exceptions_enable=False)
+app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False)
 
 
 @app.callback(invoke_without_command=True)
@@ -66,11 +66,20 @@ def framefold(
 def run(
     events: Annotated[
         list[str],
-        typer.Argument(metavar="EVENTS...", help="Parquet, CSV, JSON lines or Arrow files; folders, patterns."),
+        typer.Argument(
+            metavar="EVENTS...",
+            help="Parquet, CSV, JSON or Arrow files; folders, patterns, addresses; - is standard input.",
+        ),
     ],
     time: Annotated[str, typer.Option(metavar="COLUMN", help="The time of each event.")],
     window: Annotated[
-        str, typer.Option(metavar="LENGTH", help="How long windows are: '1 hour', or 60 for integer times.")
+        str,
+        typer.Option(
+            metavar="LENGTH|KIND:...",
+            help="How long windows are: '1 hour', '1 month', or 60 for integer times. Or a kind of windows: "
+            "'session:30 minutes', last_rows:10, 'cumulating:1 day', landmark:since=2024-05-01, around:rows=-2,0, "
+            "'policy:evict=count 3', snapshot.",
+        ),
     ],
     agg: Annotated[
         list[str],
@@ -78,6 +87,7 @@ def run(
             metavar="NAME=OP:COLUMN",
             help="An output: n=count, speed=average:speed, r=correlation:delay,distance, p=quantile:delay:q=0.5,0.9. "
             f"OP is one of {', '.join(OPERATIONS)}.",
+            autocompletion=lambda incomplete: completed(incomplete),
         ),
     ],
     by: Annotated[
@@ -86,20 +96,27 @@ def run(
     every: Annotated[
         str | None, typer.Option(metavar="STEP", help="From one window's start to the next; LENGTH if left out.")
     ] = None,
-    offset: Annotated[str, typer.Option(metavar="SHIFT", help="Moves all windows, from 1970-01-01 or 0.")] = "0",
-    closed: Annotated[Closed, typer.Option(help="Which end belongs to a window.")] = Closed.left,
-    empty: Annotated[Empty, typer.Option(help="Leave out windows without an event, or give them too.")] = Empty.skip,
-    gaps: Annotated[Gaps, typer.Option(help="What is said where STEP is above LENGTH.")] = Gaps.warn,
+    offset: Annotated[str | None, typer.Option(metavar="SHIFT", help="Moves windows, from 1970-01-01 or 0.")] = None,
+    timezone: Annotated[str | None, typer.Option(metavar="ZONE", help="Whose days and months: Europe/Berlin.")] = None,
+    closed: Annotated[Closed | None, typer.Option(help="Which end belongs to a window; left if left out.")] = None,
+    empty: Annotated[Empty | None, typer.Option(help="What is done with windows without an event; skip.")] = None,
+    gaps: Annotated[Gaps | None, typer.Option(help="What is said where STEP is above LENGTH; warn.")] = None,
+    until: Annotated[str | None, typer.Option(metavar="COLUMN", help="The end of each event, if they last.")] = None,
     null_time: Annotated[NullTime, typer.Option(help="What events without a time are.")] = NullTime.error,
     out: Annotated[
         str | None,
         typer.Option(
             metavar="FILE",
             help="Where the result goes: .parquet, .csv, .json or .arrow. The local engine writes one file, Spark a "
-            "folder of part files (but one .arrow file). An earlier result is replaced.",
+            "folder of part files (but one .arrow file). An earlier result is replaced. - is standard output.",
         ),
     ] = None,
-    engine: Annotated[Engine | None, typer.Option(help="Spark, where it is installed, if left out.")] = None,
+    format: Annotated[Format | None, typer.Option(help="The kind of events, where no extension says it.")] = None,
+    out_format: Annotated[Format | None, typer.Option(help="The kind of result on standard output; FORMAT.")] = None,
+    engine: Annotated[
+        AnyEngine | None,
+        typer.Option(help="Spark, where it is installed, if left out; auto: the local one for files that fit."),
+    ] = None,
     master: Annotated[str | None, typer.Option(metavar="URL", help="Where Spark runs; local[*] if left out.")] = None,
     combine: Annotated[Combine, typer.Option(help="Where Spark combines partials.")] = Combine.auto,
     explain: Annotated[bool, typer.Option("--explain", help="Say how it would be done; run nothing.")] = False,
@@ -115,15 +132,21 @@ def run(
         events=events,
         time=time,
         by=by or [],
-        size=window,
-        every=window if every is None else every,
-        offset=offset,
-        closed=closed.value,
-        empty=empty.value,
-        gaps=gaps.value,
+        window=window,
+        grid={
+            "every": every,
+            "offset": offset,
+            "timezone": timezone,
+            "closed": closed and closed.value,
+            "empty": empty and empty.value,
+            "gaps": gaps and gaps.value,
+        },
+        until=until,
         null_time=null_time.value,
         agg=agg,
         out=out,
+        format=format and format.value,
+        out_format=out_format and out_format.value,
         engine=engine.value if engine else None,
         master=master,
         combine=combine.value,
@@ -174,6 +197,16 @@ def submit(
         return submit_job(arguments, dry_run=dry_run, environment=environment, log=log)
 
 
+def completed(incomplete: str) -> list[str]:
+    """What ``NAME=OP`` may go on with.
+
+    >>> completed("r=corr"), completed("r")
+    (['r=correlation'], [])
+    """
+    name, equals, word = incomplete.partition("=")
+    return [f"{name}={each}" for each in (*OPERATIONS, *ALIASES) if each.startswith(word)] if equals else []
+
+
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line; the exit code is 2 for a mistake in the arguments, 1 for a failure.
 
@@ -193,89 +226,31 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without Unicode shows question marks, not a traceback
     try:
-        with _told_warnings():
+        with told_warnings():
             code = app(args=list(sys.argv[1:] if argv is None else argv), prog_name="framefold", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except _Usage as error:
         return _say(cast(Any, error).format_message().replace("Value error, ", ""), MISTAKE)
     except (QueryError, OperationError) as error:
-        return _say(_as_options(str(error)), MISTAKE)
+        return _say(as_options(str(error)), MISTAKE)
     except FramefoldError as error:
-        return _say(_as_options(_with_notes(str(error), error)), FAILURE)
+        return _say(as_options(with_notes(str(error), error)), FAILURE)
     except MemoryError as error:
-        return _say(_with_notes("there is not enough memory for this", error), FAILURE)
+        return _say(with_notes("there is not enough memory for this", error), FAILURE)
     except _Interrupted as error:
-        return _say(_with_notes("interrupted", error), INTERRUPTED)
+        return _say(with_notes("interrupted", error), INTERRUPTED)
     except (KeyboardInterrupt, typer.Abort):
         return _say("interrupted", INTERRUPTED)
     except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
-        if not _from_spark(error):
+        if not from_spark(error):
             raise
-        return _say(_with_notes(f"Spark failed: {_essence(str(error))}", error), FAILURE)
+        return _say(with_notes(f"Spark failed: {essence(str(error))}", error), FAILURE)
 
 
 def _say(message: str, code: int) -> int:
     sentence = " ".join(message.split()).rstrip(".")
     typer.echo(f"framefold: {sentence}", err=True)
     return code
-
-
-def _with_notes(message: str, error: BaseException) -> str:
-    """A message and the notes of its error, such as what a failed write has left behind."""
-    return "; ".join([message, *getattr(error, "__notes__", ())])
-
-
-@contextmanager
-def _told_warnings() -> Iterator[None]:
-    with warnings.catch_warnings():
-        told: set[str] = set()
-        for each in (DroppedEventsWarning, GapsWarning):
-            warnings.simplefilter("always", each)
-        usual = warnings.showwarning
-
-        def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-            if issubclass(category, (DroppedEventsWarning, GapsWarning)):
-                if str(message) not in told:  # a query is checked before it is run
-                    typer.echo(f"framefold: {_as_options(str(message))}", err=True)
-                told.add(str(message))
-            else:
-                usual(message, category, *where, **more)
-
-        warnings.showwarning = show
-        yield
-
-
-def _as_options(message: str) -> str:
-    """A message of the Python API in the words of the command line.
-
-    >>> _as_options("time= names the unknown column 'pikup'; did you mean 'pickup'?")
-    "--time names the unknown column 'pikup'; did you mean 'pickup'?"
-    """
-    message = re.sub(r"^(time|by)= ", r"--\1 ", message)
-    message = re.sub(r"^size is ", "--window is ", message)
-    message = re.sub(r"^(every|offset) is ", r"--\1 is ", message)
-    return re.sub(
-        r"\b(null_time|empty|closed|combine|gaps)=['\"](\w+)['\"]",
-        lambda it: f"--{it[1].replace('_', '-')} {it[2]}",
-        message,
-    )
-
-
-def _from_spark(error: Exception) -> bool:
-    return any(each.__module__.split(".")[0] in ("pyspark", "py4j") for each in type(error).__mro__)
-
-
-def _essence(report: str) -> str:
-    r"""The essence of a report by Spark: the failed operation and the first cause.
-
-    >>> _essence("Job aborted: [FAILED_READ] Error reading a.csv.  SQLSTATE: 1\nCaused by: a.B: it is torn")
-    'Error reading a.csv: it is torn'
-    """
-    named = re.search(r"\[[A-Z0-9_.]+\] (.*?)\.?(?:\s+SQLSTATE.*)?$", report, re.MULTILINE)
-    causes = re.findall(r"^\s*Caused by: [\w.$]+: (.*)$", report, re.MULTILINE)
-    lines = [line.strip() for line in report.splitlines() if line.strip()]
-    parts = [named[1] if named else lines[0] if lines else "it does not say why", *causes[-1:]]
-    return ": ".join(dict.fromkeys(one_line(Exception(part)) for part in parts))

@@ -20,6 +20,7 @@ from .. import Average, Count, EngineError, QueryError, events, parquet, sliding
 from ..events import Windowed
 from .job import has_spark, own_session
 from .output import preview
+from .replacing import new_file
 from .trips import DAY, ZONES, make_trips
 
 CODE = """\
@@ -61,7 +62,8 @@ def run_demo(rows: int, seed: int, *, keep: str | None, engine: str, master: str
         with _timed(console, f"making {rows:,} trips") as took:
             trips = make_trips(rows, seed)
             path.parent.mkdir(exist_ok=True)
-            pq.write_table(trips, path, row_group_size=max(1, rows // 4))
+            with new_file(str(path)) as new:
+                pq.write_table(trips, new, row_group_size=max(1, rows // 4))
         size = path.stat().st_size / 1e6
         console.print(f"{rows:,} trips from {len(ZONES)} zones, {size:.1f} MB of Parquet, made in {took():.1f} s.")
         if keep is not None:

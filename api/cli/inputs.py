@@ -1,12 +1,19 @@
-"""The files of events that the command line is given: found by their paths, with one schema for both engines."""
+"""The files of events that the command line is given, by path, address or standard input, with one schema."""
 
 from __future__ import annotations
 
 import difflib
 import glob
-from collections.abc import Sequence
+import os
+import re
+import shutil
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -14,6 +21,12 @@ from ..aggregators.errors import FramefoldError, QueryError
 from ..runtime.sources.file_source import FileSource
 from ..runtime.sources.files import File, Files, one_line
 from ..runtime.sources.formats import READERS, Layout, in_microseconds, unified
+
+if TYPE_CHECKING:
+    from pyarrow.fs import FileSystem
+
+STANDARD = "-"
+"""Standard input as events, standard output as a result."""
 
 EXTENSIONS = {
     ".parquet": "parquet",
@@ -47,6 +60,11 @@ class Inputs:
         assert self.files.schema is not None
         return self.files.schema
 
+    @property
+    def bytes(self) -> int:
+        """The bytes of all files, as they are stored."""
+        return sum(map(size_of, self.files.paths))
+
     def require(self, columns: Sequence[str]) -> None:
         """QueryError unless each file has all of some columns, as far as any of them has."""
         for path, layout in zip(self.files.paths, self.layouts, strict=True):
@@ -69,13 +87,15 @@ class Inputs:
         )
 
 
-def open_files(events: Sequence[str]) -> Inputs:
+def open_files(events: Sequence[str], format: str | None = None) -> Inputs:
     """Find files and their schema, without reading more than their beginnings.
 
     Parameters
     ----------
     events
-        Paths of files, folders of files, or patterns such as ``trips/*.csv``.
+        Paths or addresses of files, folders of files, or patterns such as ``trips/*.csv``.
+    format
+        What kind of files they are; their extensions say so where None.
 
     Raises
     ------
@@ -96,7 +116,7 @@ def open_files(events: Sequence[str]) -> Inputs:
     for number, path in enumerate(paths):
         if path in paths[:number]:
             raise QueryError(f"the file {path!r} is given twice")
-    kinds = {path: kind_of(path) for path in paths}
+    kinds = {path: format or kind_of(path) for path in paths}
     kind = kinds[paths[0]]
     for path in paths:
         if kinds[path] != kind:
@@ -112,7 +132,8 @@ def kind_of(path: str | Path) -> str:
     >>> kind_of("trips.CSV.gz")
     'csv'
     """
-    suffixes = [suffix.lower() for suffix in Path(path).suffixes]
+    name = str(path).partition("?")[0] if is_address(str(path)) else path
+    suffixes = [suffix.lower() for suffix in Path(name).suffixes]
     packed = suffixes[-1:] == [".gz"]
     extension = "".join(suffixes[-2:-1] if packed else suffixes[-1:])
     kind = EXTENSIONS.get(extension)
@@ -123,10 +144,8 @@ def kind_of(path: str | Path) -> str:
 
 
 def _expand(path: str) -> list[str]:
-    if "://" in path:
-        raise QueryError(
-            f"{path!r} is an address; expected a path on this machine (the Python API takes any Spark DataFrame)"
-        )
+    if is_address(path):
+        return files_at(path)
     if Path(path).is_dir():
         inside = [each for each in Path(path).rglob("*") if each.is_file()]
         shown = [
@@ -154,6 +173,104 @@ def _layout(path: str, kind: str) -> Layout:
     from pyarrow.fs import LocalFileSystem
 
     try:
-        return READERS[kind].layout(LocalFileSystem(), File(path, Path(path).stat().st_size))
+        system, place = opened(path) if is_address(path) else (LocalFileSystem(), path)
+        return READERS[kind].layout(system, File(place, size_of(path)))
     except QueryError as error:
         raise QueryError(f"{path!r} cannot be read as {kind}: {one_line(error.__cause__ or error)}") from error
+
+
+class UnknownFileSystemError(QueryError):
+    """An address that pyarrow cannot open; Spark may know it."""
+
+
+def is_address(path: str) -> bool:
+    """Whether a path says on which file system it is.
+
+    >>> is_address("s3a://bucket/trips"), is_address("trips")
+    (True, False)
+    """
+    return "://" in path
+
+
+def opened(address: str) -> tuple[FileSystem, str]:
+    """The file system of an address, and the path on it.
+
+    Raises
+    ------
+    UnknownFileSystemError
+        If pyarrow has no such file system, or cannot reach it.
+    """
+    from pyarrow.fs import FileSystem
+
+    try:
+        return FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", address))  # type: ignore[no-any-return]
+    except (pa.ArrowException, OSError, ValueError) as error:
+        raise UnknownFileSystemError(f"{address!r} cannot be opened: {one_line(error)}") from error
+
+
+def files_at(address: str) -> list[str]:
+    """The address of a file, or of all files in a folder and those in it; hidden ones left out.
+
+    Raises
+    ------
+    QueryError
+        If there is nothing.
+    """
+    from pyarrow.fs import FileSelector, FileType
+
+    system, path = opened(address)
+    try:
+        kind = system.get_file_info(path).type
+        if kind == FileType.NotFound:
+            raise QueryError(f"{address!r} does not exist")
+        if kind == FileType.File:
+            return [address]
+        found = system.get_file_info(FileSelector(path, recursive=True))
+    except (pa.ArrowException, OSError) as error:
+        raise QueryError(f"{address!r} cannot be reached: {one_line(error)}") from error
+    base, mark, query = address.partition("?")
+    below = path.rstrip("/") + "/"
+    names = [each.path.removeprefix(below) for each in found if each.type == FileType.File]
+    shown = sorted(name for name in names if not any(part.startswith(("_", ".")) for part in name.split("/")))
+    if not shown:
+        raise QueryError(f"the folder {address!r} has no files in it")
+    return [f"{base.rstrip('/')}/{name}{mark}{query}" for name in shown]
+
+
+def size_of(path: str) -> int:
+    """The bytes of a file, by its path or address."""
+    if not is_address(path):
+        return Path(path).stat().st_size
+    system, place = opened(path)
+    return int(system.get_file_info(place).size)
+
+
+@contextmanager
+def without_standard_input(events: Sequence[str], kind: str | None) -> Iterator[list[str]]:
+    """The same paths, with what comes in by standard input as a file, for as long as the body runs.
+
+    Raises
+    ------
+    QueryError
+        If its kind is not given, or it is not alone.
+    """
+    if STANDARD not in events:
+        yield list(events)
+        return
+    if len(events) > 1:
+        raise QueryError(f"'-' is standard input, and {len(events) - 1} more are given; expected it alone")
+    if kind is None:
+        raise QueryError("'-' is standard input, which has no extension; expected --format")
+    with TemporaryDirectory(prefix="framefold-") as folder:
+        path = Path(folder, f"stdin.{kind}")
+        with open(path, "wb") as file:
+            shutil.copyfileobj(sys.stdin.buffer, file)
+        yield [str(path)]
+
+
+def memory() -> int:
+    """The bytes of memory of this machine; 0 where it does not say."""
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, OSError, ValueError):
+        return 0

@@ -3,39 +3,44 @@
 from __future__ import annotations
 
 import importlib.util
-import re
 import time as clock
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import MofNCompleteColumn, Progress
 
-from .. import QueryError, events, sliding
+from .. import QueryError, events
 from ..aggregators.contract.operation import Operation
 from ..aggregators.errors import EngineError
 from ..events import Windowed
 from ..reading import SparkFiles
-from ..runtime.sources.arrow import Reader, Readers
-from ..runtime.sources.file_source import FileSource
-from ..runtime.sources.files import Files
-from .arguments import number, read_aggregates, split
-from .inputs import TEXT, Inputs, open_files
-from .output import WINDOW, check_out, preview, write_dataframe, write_table
+from ..runtime.explain import Explanation
+from .arguments import MASTER, check_shared, is_cluster, read_aggregates, split
+from .inputs import (
+    STANDARD,
+    Inputs,
+    UnknownFileSystemError,
+    is_address,
+    kind_of,
+    memory,
+    open_files,
+    without_standard_input,
+)
+from .messages import ShownSource
+from .output import WINDOW, check_out, preview, write_dataframe, write_stdout, write_table
+from .windows import read_windows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 
-MASTER = re.compile(
-    r"local(\[(\*|[1-9]\d*)(,\d+)?\])?|local-cluster\[\d+,\d+,\d+\]|(spark|k8s)://.+|yarn", re.ASCII | re.IGNORECASE
-)
-"""The master URLs of Spark; for others its JVM prints a traceback."""
+SHARE_OF_MEMORY = 4
+"""``--engine auto`` takes the local engine for files of up to one part in so many of the machine's memory."""
 
 # Spark's default is a type that Parquet has deprecated, and that others read without its zone.
 OF_RESULTS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
@@ -48,15 +53,14 @@ class Job:
     events: list[str]
     time: str
     by: list[str]
-    size: str
-    every: str
-    offset: str
-    closed: str
-    empty: str
-    gaps: str
+    window: str
+    grid: dict[str, str | None]
+    until: str | None
     null_time: str
     agg: list[str]
     out: str | None
+    format: str | None
+    out_format: str | None
     engine: str | None
     master: str | None
     combine: str
@@ -72,105 +76,149 @@ class Job:
         FramefoldError
             If the events have no result.
         """
-        engine = self.engine or default_engine()
-        if engine == "spark" and not has_spark():
+        if self.engine == "spark" and not has_spark():
             raise EngineError("Spark is not installed: pip install 'framefold[spark]', or use --engine local")
-        inputs = open_files(self.events)
-        keys = [key for each in self.by for key in split(each, inputs.schema.names)]
-        outputs = read_aggregates(self.agg, inputs.schema.names)
-        needed = list(
-            dict.fromkeys([self.time, *keys, *(column for each in outputs.values() for column in each.columns)])
-        )
-        if hint := inputs.time_hint(self.time):
-            raise QueryError(hint)
-        of_nothing = self._query(inputs.schema.empty_table(), keys)
+        if self.out == STANDARD and self._out_kind is None:
+            raise QueryError("--out '-' is standard output, which has no extension; expected --out-format")
+        if self.master is not None and self.engine != "local" and has_spark():
+            check_shared(self.master, self._places)
+        with without_standard_input(self.events, self.format) as paths:
+            try:
+                inputs = open_files(paths, self.format)
+            except UnknownFileSystemError:
+                if self.engine == "local" or not has_spark():
+                    raise
+                self._with_readers_of_spark(explain=explain)
+                return
+            engine = self.engine or default_engine()
+            if engine == "auto":
+                engine = self._fitting_engine(inputs)
+            if hint := inputs.time_hint(self.time):
+                raise QueryError(hint)
+            keys, outputs, plan = self._checked(inputs.schema, inputs.files.paths, spark=engine == "spark")
+            needed = [self.time, *keys, *(column for each in outputs.values() for column in each.columns)]
+            inputs.require(list(dict.fromkeys(needed)))
+            if engine == "spark":
+                with self._session() as spark:
+                    self._on_spark(SparkFiles(inputs.files, spark), keys, outputs, explain=explain)
+            elif explain:
+                print(plan)
+            else:
+                self._locally(inputs, keys, outputs)
+
+    def _checked(
+        self, schema: pa.Schema, paths: Sequence[str], *, spark: bool
+    ) -> tuple[list[str], dict[str, Operation], Explanation]:
+        """The keys, the outputs and the plan of a query, which is right for events of a schema."""
+        keys = [key for each in self.by for key in split(each, schema.names)]
+        outputs = read_aggregates(self.agg, schema.names)
+        of_nothing = self._query(schema.empty_table(), keys)
         plan = of_nothing.explain(**outputs)
-        inputs.require(needed)
         if self.out:
             columns = pa.schema([each for each in of_nothing.aggregate(**outputs).schema if each.name != WINDOW])
-            check_out(self.out, inputs.files.paths, columns, spark=engine == "spark")
-        if engine == "spark":
-            self._on_spark(inputs, keys, outputs, explain=explain)
-        elif explain:
-            print(plan)
-        else:
-            self._locally(inputs, keys, outputs)
+            check_out(self.out, tuple(paths), columns, spark=spark, kind=self._out_kind)
+        return keys, outputs, plan
 
     def _query(self, data: Any, keys: list[str]) -> Windowed:
-        closed, empty = cast(Any, self.closed), cast(Any, self.empty)
-        spec = sliding(
-            number(self.size), number(self.every), offset=number(self.offset), closed=closed, empty=empty,
-            gaps=self.gaps,
-        )  # fmt: skip
-        return events(data, self.time, keys, null_time=self.null_time).window(spec).options(combine=self.combine)
+        spec = read_windows(self.window, self.grid)
+        of = events(data, self.time, keys, until=self.until, null_time=self.null_time)
+        return of.window(spec).options(combine=self.combine)
+
+    @property
+    def _out_kind(self) -> str | None:
+        """The kind of a result on standard output; None where its extension says it."""
+        return (self.out_format or self.format) if self.out == STANDARD else None
+
+    @property
+    def _places(self) -> list[str]:
+        """What tasks on other machines have to reach: the driver writes Arrow files and standard output itself."""
+        by_driver = self.out is None or self.out == STANDARD or kind_of(self.out) == "arrow"
+        return [*self.events, *([] if by_driver or self.out is None else [self.out])]
+
+    def _fitting_engine(self, inputs: Inputs) -> str:
+        """The engine that ``--engine auto`` takes, with a note that says why."""
+        size, room = inputs.bytes, memory() // SHARE_OF_MEMORY
+        found = f"{size / 1e6:,.1f} MB of files"
+        if self.master is not None and is_cluster(self.master):
+            engine, why = "spark", f"since --master is {self.master}"
+        elif not has_spark():
+            engine, why = "local", "since Spark is not installed"
+        elif size <= room:
+            engine, why = "local", f"which can hold {found}"
+        else:
+            engine, why = "spark", f"for {found}, more than 1/{SHARE_OF_MEMORY} of this machine's memory"
+        _note(f"--engine auto takes {'Spark' if engine == 'spark' else 'the local engine'}, {why}")
+        return engine
+
+    @contextmanager
+    def _session(self) -> Iterator[SparkSession]:
+        """Spark, whose machines have all that is named."""
+        with own_session("framefold run", self.master, progress=Console(stderr=True).is_terminal) as spark:
+            check_shared(spark.conf.get("spark.master") or "local", self._places)
+            yield spark
+
+    def _with_readers_of_spark(self, *, explain: bool) -> None:
+        """Run the job on files that only Spark's file systems reach."""
+        kinds = sorted({self.format or kind_of(path) for path in self.events})
+        if len(kinds) > 1 or kinds == ["arrow"] or not all(map(is_address, self.events)):
+            raise QueryError(
+                f"{self.events[0]!r} is on a file system that only Spark has, and is given with others or as Arrow; "
+                "expected addresses of Parquet, CSV or JSON files of one kind"
+            )
+        with self._session() as spark:
+            reader = spark.read.format(kinds[0]).option("header", True).option("inferSchema", True)
+            df = reader.load(self.events)
+            schema = df.limit(0).toArrow().schema
+            keys, outputs, _ = self._checked(schema, [], spark=True)
+            self._on_spark(df, keys, outputs, explain=explain)
 
     def _locally(self, inputs: Inputs, keys: list[str], outputs: dict[str, Operation]) -> None:
         began = clock.perf_counter()
         with _progress() as progress:
             result = self._query(ShownSource(inputs.files, progress), keys).aggregate(**outputs)
-        if self.out:
+        if self._out_kind:
+            write_stdout(result, self._out_kind)
+        elif self.out:
             write_table(result, self.out)
         self._report(result.slice(0, self.preview), len(result), clock.perf_counter() - began, "the local engine")
 
-    def _on_spark(self, inputs: Inputs, keys: list[str], outputs: dict[str, Operation], *, explain: bool) -> None:
+    def _on_spark(self, data: Any, keys: list[str], outputs: dict[str, Operation], *, explain: bool) -> None:
         from pyspark.sql import Observation, functions
 
         from ..spark.engine.driver import COMPUTED
 
-        with own_session("framefold run", self.master, progress=Console(stderr=True).is_terminal) as spark:
-            query = self._query(SparkFiles(inputs.files, spark), keys)
-            if explain:
-                print(query.explain(**outputs))
-                return
-            began = clock.perf_counter()
-            result: DataFrame = query.aggregate(**outputs)
-            total = COMPUTED.get(result)
-            if total is None and self.preview:
-                result = result.cache()  # its first rows are shown after it is counted or written
-            if self.out and total is None:
-                counted = Observation()  # as it is written
-                write_dataframe(result.observe(counted, functions.count(functions.lit(1)).alias("n")), self.out)
-                total = counted.get["n"]
-            elif self.out:
-                write_dataframe(result, self.out)
-            total = result.count() if total is None else total
-            rows = result.limit(self.preview).toArrow() if self.preview else pa.table({})
-            self._report(rows, total, clock.perf_counter() - began, f"Spark ({spark.conf.get('spark.master')})")
+        query = self._query(data, keys)
+        if explain:
+            print(query.explain(**outputs))
+            return
+        began = clock.perf_counter()
+        result: DataFrame = query.aggregate(**outputs)
+        spark = result.sparkSession
+        engine = f"Spark ({spark.conf.get('spark.master')})"
+        if self._out_kind:
+            table = result.toArrow()
+            write_stdout(table, self._out_kind)
+            self._report(table, len(table), clock.perf_counter() - began, engine)
+            return
+        total = COMPUTED.get(result)
+        if total is None and self.preview:
+            result = result.cache()  # its first rows are shown after it is counted or written
+        if self.out and total is None:
+            counted = Observation()  # as it is written
+            write_dataframe(result.observe(counted, functions.count(functions.lit(1)).alias("n")), self.out)
+            total = counted.get["n"]
+        elif self.out:
+            write_dataframe(result, self.out)
+        total = result.count() if total is None else total
+        rows = result.limit(self.preview).toArrow() if self.preview else pa.table({})
+        self._report(rows, total, clock.perf_counter() - began, engine)
 
     def _report(self, rows: pa.Table, total: int, seconds: float, engine: str) -> None:
-        if self.preview:
+        if self.preview and self.out != STANDARD:
             Console().print(preview(rows, total))
         windows = "1 window" if total == 1 else f"{total:,} windows"
-        where = f", written to {self.out}" if self.out else ""
+        where = f", written to {'standard output' if self.out == STANDARD else self.out}" if self.out else ""
         _note(f"{windows} in {seconds:.1f} s on {engine}{where}")
-
-
-class ShownSource(FileSource):
-    """The events in files, with a display of how many have been read."""
-
-    shows_progress = True
-
-    def __init__(self, files: Files, progress: Progress) -> None:
-        super().__init__(files)
-        known = files.format not in TEXT and not progress.disable
-        self.progress = progress
-        self.task = progress.add_task("reading events", total=self.data.count_rows() if known else None)
-
-    def batches(self, columns: Sequence[str]) -> pa.RecordBatchReader:
-        """See :meth:`Source.batches`."""
-        found = super().batches(columns)
-        return pa.RecordBatchReader.from_batches(found.schema, self._shown(lambda: found))
-
-    def readers(self, columns: Sequence[str], dictionaries: Sequence[str]) -> Readers | None:
-        """See :meth:`Source.readers`."""
-        found = super().readers(columns, dictionaries)
-        return found and Readers((partial(self._shown, read) for read in found.readers), found.threads)
-
-    def _shown(self, read: Reader) -> Iterator[Any]:
-        for batch in read():
-            self.progress.update(self.task, advance=len(batch))
-            yield batch
-            del batch  # or it would be held while the next one is read
 
 
 def has_spark() -> bool:

@@ -7,8 +7,11 @@ import datetime
 import json
 import math
 import os
+import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -22,8 +25,8 @@ from rich.table import Table
 from ..aggregators.errors import QueryError
 from ..runtime.sources.files import one_line
 from .holding import check_columns
-from .inputs import FileError, kind_of
-from .replacing import new_file, new_folder
+from .inputs import FileError, UnknownFileSystemError, is_address, kind_of, opened
+from .replacing import new_file, new_folder, new_object
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -32,7 +35,7 @@ WINDOW = "window"
 BOUNDS = ("window_start", "window_end")
 
 
-def check_out(out: str, inputs: tuple[str, ...], columns: pa.Schema, *, spark: bool) -> str:
+def check_out(out: str, inputs: tuple[str, ...], columns: pa.Schema, *, spark: bool, kind: str | None = None) -> str:
     """The kind of file of an output path.
 
     Parameters
@@ -45,12 +48,27 @@ def check_out(out: str, inputs: tuple[str, ...], columns: pa.Schema, *, spark: b
         The keys and the outputs of the result.
     spark
         Whether Spark writes it.
+    kind
+        The kind of file that goes to standard output, if that is where it goes.
 
     Raises
     ------
     QueryError
         If nothing can be written there, a column cannot be held by such a file, or other data would be overwritten.
     """
+    if kind is None:
+        kind = _check_path(out, inputs, spark=spark)
+    clash = [name for name in BOUNDS if kind == "csv" and name in columns.names]
+    if clash:
+        raise QueryError(
+            f"a CSV result has the window in columns {' and '.join(BOUNDS)}, but {clash[0]!r} is taken; rename it"
+        )
+    check_columns(out, kind, columns, spark=spark)
+    return kind
+
+
+def _check_path(out: str, inputs: tuple[str, ...], *, spark: bool) -> str:
+    """The kind of file of a path that may be written to."""
     try:
         kind = kind_of(out)
     except QueryError as error:
@@ -58,6 +76,9 @@ def check_out(out: str, inputs: tuple[str, ...], columns: pa.Schema, *, spark: b
     path = Path(out)
     if path.suffix == ".gz":
         raise QueryError(f"--out {out!r} is packed; expected a name without .gz")
+    if is_address(out):
+        check_address(out, spark=spark and kind != "arrow")
+        return kind
     try:
         real = path.resolve()
         real.exists()
@@ -67,7 +88,7 @@ def check_out(out: str, inputs: tuple[str, ...], columns: pa.Schema, *, spark: b
         if not folder.is_dir():
             raise QueryError(f"--out {out!r} is in the folder {str(folder)!r}, which does not exist")
     for each in inputs:
-        if real in (Path(each).resolve(), *Path(each).resolve().parents):
+        if not is_address(each) and real in (Path(each).resolve(), *Path(each).resolve().parents):
             raise QueryError(f"--out {out!r} would overwrite the events in {each!r}")
     if path.is_dir():
         if not (spark and kind != "arrow"):
@@ -77,12 +98,6 @@ def check_out(out: str, inputs: tuple[str, ...], columns: pa.Schema, *, spark: b
                 f"--out {out!r} is a folder that Spark did not write; expected a new name, or an earlier result"
             )
     check_permissions(out, real)
-    clash = [name for name in BOUNDS if kind == "csv" and name in columns.names]
-    if clash:
-        raise QueryError(
-            f"a CSV result has the window in columns {' and '.join(BOUNDS)}, but {clash[0]!r} is taken; rename it"
-        )
-    check_columns(out, kind, columns, spark=spark)
     return kind
 
 
@@ -98,11 +113,36 @@ def check_permissions(out: str, real: Path) -> None:
         )
 
 
+def check_address(out: str, *, spark: bool) -> None:
+    """QueryError unless a result can be written to an address; Spark's folder takes no other's place there."""
+    from pyarrow.fs import FileType
+
+    try:
+        system, path = opened(out)
+    except UnknownFileSystemError:
+        if spark:
+            return  # Spark may know it, and refuses to write where something is
+        raise
+    kind = system.get_file_info(path).type
+    if kind == FileType.Directory or (spark and kind == FileType.File):
+        raise QueryError(f"--out {out!r} exists; expected a new name, for a folder at an address is never replaced")
+
+
+def write_stdout(table: pa.Table, kind: str) -> None:
+    """Write a result to standard output, once all of it has been made."""
+    with TemporaryDirectory(prefix="framefold-") as folder:
+        path = str(Path(folder, f"result.{kind}"))
+        write_table(table, path)
+        with open(path, "rb") as file:
+            shutil.copyfileobj(file, sys.stdout.buffer)
+    sys.stdout.flush()
+
+
 def write_table(table: pa.Table, out: str) -> None:
     """Write a result of the local engine as one file, of the kind that its extension says."""
     kind = kind_of(out)
     try:
-        with new_file(out) as path:
+        with new_object(out) if is_address(out) else new_file(out) as path:
             if kind == "parquet":
                 pa.parquet.write_table(table, path)
             elif kind == "arrow":
@@ -138,6 +178,9 @@ def write_dataframe(df: DataFrame, out: str) -> None:
     if kind == "csv":
         df = _flat_dataframe(df)
     writer = df.write.option("header", True).option("ignoreNullFields", False).format(kind)
+    if is_address(out):
+        writer.mode("error").save(out)
+        return
     try:
         with new_folder(out) as path:
             writer.save(f"file:{path}")

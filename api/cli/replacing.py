@@ -10,9 +10,10 @@ import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 from ..runtime.sources.files import one_line
-from .inputs import FileError
+from .inputs import FileError, opened
 
 PATIENCE = 2.0
 """Seconds for which a folder is removed again and again: the tasks of a cancelled job may still be writing into it."""
@@ -45,6 +46,34 @@ def new_file(out: str) -> Iterator[Path]:
     except BaseException as error:
         _clear(new, error)
         raise
+
+
+@contextmanager
+def new_object(address: str) -> Iterator[Path]:
+    """A path to write a file to, which goes to an address when the body has ended without an exception.
+
+    It goes to a name beside it first: other file systems show what is only partly written, too.
+
+    Raises
+    ------
+    OSError
+        If it cannot be sent; what is at the address is as it was.
+    """
+    from pyarrow.fs import LocalFileSystem, copy_files
+
+    system, target = opened(address)
+    folder, _, name = target.rpartition("/")
+    new = f"{folder}/.{name[:40]}-{uuid.uuid4().hex[:12]}" if folder else f".{name}"
+    with TemporaryDirectory(prefix="framefold-") as place:
+        path = Path(place, name)
+        yield path
+        try:
+            copy_files(str(path), new, source_filesystem=LocalFileSystem(), destination_filesystem=system)
+            system.move(new, target)
+        except BaseException:
+            with suppress(OSError):
+                system.delete_file(new)
+            raise
 
 
 @contextmanager

@@ -354,7 +354,52 @@ MISTAKES = {
     "no events": (["--time", "at", "--window", "1 hour", *COUNT], "Missing argument 'EVENTS...'"),
     "an unknown choice": ([*TIMED, *COUNT, "--closed", "both"], "'both' is not one of 'left', 'right'"),
     "a negative preview": ([*TIMED, *COUNT, "--preview", "-1"], "--preview"),
-    "an address": (["s3://bucket/e.parquet", *QUERY, *COUNT], "expected a path on this machine"),
+    "an unknown address": (["far://bucket/e.parquet", *QUERY, *COUNT], "'far://bucket/e.parquet' cannot be opened: "),
+    "an unknown kind of windows": (
+        ["e.parquet", "--time", "at", "--window", "sesion:1 hour", *COUNT],
+        "--window 'sesion:1 hour' is of the unknown kind 'sesion'; did you mean 'session'?",
+    ),
+    "an unknown option of windows": (
+        ["e.parquet", "--time", "at", "--window", "session:1 hour:longst=2", *COUNT],
+        "--window 'session:1 hour:longst=2' has the unknown option 'longst'; did you mean 'longest'?",
+    ),
+    "windows without what they need": (
+        ["e.parquet", "--time", "at", "--window", "session", *COUNT],
+        "--window 'session' has no gap; expected session:GAP[:merge_touching=...,",
+    ),
+    "a value that windows have no name for": (
+        ["e.parquet", "--time", "at", "--window", "around:3", *COUNT],
+        "--window 'around:3' has '3' without a name; expected around[:rows=...",
+    ),
+    "an option twice": (
+        ["e.parquet", "--time", "at", "--window", "last_rows:3:every=2", "--every", "4", *COUNT],
+        "--window 'last_rows:3:every=2' has every=, and --every is given too; expected one of them",
+    ),
+    "a name of a value twice": (
+        ["e.parquet", "--time", "at", "--window", "session:3:gap=4", *COUNT],
+        "--window 'session:3:gap=4' has gap twice; expected it once",
+    ),
+    "an option that these windows do not have": (
+        ["e.parquet", "--time", "at", "--window", "session:1 hour", "--closed", "left", *COUNT],
+        "--closed is 'left', but windows of the kind 'session' have no closed",
+    ),
+    "a rule that is none": (
+        ["e.parquet", "--time", "at", "--window", "policy:evict=cont 3", *COUNT],
+        "a rule is 'cont 3'; expected 'count N', 'time LENGTH' or 'delta COLUMN N'",
+    ),
+    "an unknown time zone": ([*TIMED, "--timezone", "Berlin", *COUNT], "timezone is 'Berlin'"),
+    "standard input of no kind": (
+        ["-", *QUERY, *COUNT],
+        "'-' is standard input, which has no extension; expected --f",
+    ),
+    "standard input and more": (
+        ["-", "e.csv", "--format", "csv", *QUERY, *COUNT],
+        "'-' is standard input, and 1 more are given; expected it alone",
+    ),
+    "standard output of no kind": (
+        [*TIMED, *COUNT, "--out", "-"],
+        "--out '-' is standard output, which has no exten",
+    ),
 }
 
 

@@ -1,0 +1,158 @@
+"""The windows of ``framefold run``: a length, or a kind of windows with its options, as operations are written."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from ..aggregators.errors import QueryError, nearest
+from ..runtime.windows import (
+    Spec,
+    around,
+    by_count,
+    by_delta,
+    by_time,
+    cumulating,
+    landmark,
+    last_rows,
+    policy,
+    session,
+    sliding,
+    snapshot,
+    tumbling,
+)
+from .arguments import number, truth, value
+
+KINDS: dict[str, Callable[..., Spec]] = {
+    each.__name__: each
+    for each in (sliding, tumbling, cumulating, landmark, session, last_rows, around, policy, snapshot)
+}
+"""The kinds of windows, by the names that they have in Python."""
+
+FIRST = {
+    "sliding": "size",
+    "tumbling": "size",
+    "cumulating": "size",
+    "session": "gap",
+    "last_rows": "n",
+}
+"""The parameter that a value without a name is for."""
+
+RULES: dict[str, Callable[..., Any]] = {"count": by_count, "time": by_time, "delta": by_delta}
+
+
+def pair(text: str) -> Any:
+    """Two values with a comma between them, such as ``-1 hour,0 seconds``."""
+    return tuple(number(each.strip()) for each in text.split(","))
+
+
+def rule(text: str) -> Any:
+    """A rule of eviction or of a trigger: ``count 3``, ``time 5 minutes``, or ``delta COLUMN 0.5``.
+
+    >>> rule("count 3"), rule("delta price 0.5")
+    (by_count(3), by_delta('price', 0.5))
+    """
+    word, _, rest = text.strip().partition(" ")
+    column, _, delta = rest.strip().rpartition(" ")
+    if word not in RULES or not rest.strip() or (word == "delta" and not column):
+        raise QueryError(f"a rule is {text!r}; expected 'count N', 'time LENGTH' or 'delta COLUMN N'")
+    return by_delta(column, value(delta)) if word == "delta" else RULES[word](number(rest.strip()))
+
+
+READERS: dict[str, Callable[[str], Any]] = {
+    "Sequence": pair,
+    "Rule": rule,
+    "Instant": value,
+    "Offset": number,
+    "Duration": number,
+    "int": value,
+    "bool": truth,
+    "str": str,
+}
+"""The readers of options, by a word in the type of a parameter."""
+
+
+def read_windows(text: str, options: Mapping[str, str | None]) -> Spec:
+    """The windows of ``--window``.
+
+    Parameters
+    ----------
+    text
+        ``LENGTH`` or ``KIND[:VALUE][:OPTION=VALUE,...]``.
+    options
+        The options of the command line that windows have, such as ``every``; None where one is not given.
+
+    Raises
+    ------
+    QueryError
+        If the kind is unknown, or has no such option, or has it twice.
+
+    Examples
+    --------
+    >>> read_windows("1 hour", {"every": "1 minute"})
+    sliding('1 hour', every='1 minute')
+    >>> read_windows("session:30 minutes:longest=2 hours", {})
+    session('30 minutes', longest='2 hours')
+    """
+    kind, given = _read(text)
+    parameters = inspect.signature(KINDS[kind]).parameters
+    for name, said in options.items():
+        if said is None:
+            continue
+        if name in given:
+            raise QueryError(f"--window {text!r} has {name}=, and --{name} is given too; expected one of them")
+        if name not in parameters:
+            raise QueryError(f"--{name} is {said!r}, but windows of the kind {kind!r} have no {name}")
+        given[name] = said
+    if kind == "sliding":
+        given.setdefault("every", given.get("size", ""))
+    for name, parameter in parameters.items():
+        if parameter.default is inspect.Parameter.empty and name not in given:
+            raise QueryError(f"--window {text!r} has no {name}; expected {usage(kind)}")
+    read = {name: _reader(parameters[name])(said) for name, said in given.items()}
+    return KINDS[kind](**read)
+
+
+def _read(text: str) -> tuple[str, dict[str, str]]:
+    """The kind of windows, and their options as they are written."""
+    word, _, rest = text.partition(":")
+    kind = word.strip().lower().replace("-", "_")
+    if not re.match(r"[a-z]", kind):
+        return "sliding", {"size": text}
+    if kind not in KINDS:
+        raise QueryError(f"--window {text!r} is of the unknown kind {word!r}; {nearest(kind, KINDS)}")
+    found = re.fullmatch(r"(?:([^=]*?):)?(\w+=.*)", rest)
+    first, named = (found[1] or "", found[2]) if found else (rest, "")
+    given = {}
+    if first.strip():
+        if kind not in FIRST:
+            raise QueryError(f"--window {text!r} has {first!r} without a name; expected {usage(kind)}")
+        given[FIRST[kind]] = first.strip()
+    parameters = inspect.signature(KINDS[kind]).parameters
+    for option in filter(None, re.split(r",(?=\s*\w+=)", named)):
+        name, _, said = option.partition("=")
+        name = name.strip()
+        if name not in parameters:
+            raise QueryError(f"--window {text!r} has the unknown option {name!r}; {nearest(name, parameters)}")
+        if name in given:
+            raise QueryError(f"--window {text!r} has {name} twice; expected it once")
+        given[name] = said.strip()
+    return kind, given
+
+
+def _reader(parameter: inspect.Parameter) -> Callable[[str], Any]:
+    words = re.findall(r"\w+", str(parameter.annotation))
+    return next(READERS[word] for word in READERS if word in words)
+
+
+def usage(kind: str) -> str:
+    """How windows of a kind are written.
+
+    >>> usage("session"), usage("around")
+    ('session:GAP[:merge_touching=...,longest=...,stamp=...]', 'around[:rows=...,time=...,closed=...,min_fill=...]')
+    """
+    names = [name for name in inspect.signature(KINDS[kind]).parameters if name != FIRST.get(kind)]
+    first = f":{FIRST[kind].upper()}" if kind in FIRST else ""
+    return f"{kind}{first}[:{','.join(f'{name}=...' for name in names)}]"

@@ -1,0 +1,285 @@
+"""Where events come from and results go to: standard input and output, addresses, clusters, and files as they were."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.fs
+import pyarrow.parquet as pq
+import pytest
+
+from framefold.cli import demo, inputs, job, main, output
+from framefold.cli.arguments import check_shared
+from framefold.runtime.sources.files import Files
+
+EVENTS = pa.table({"t": [0, 3, 4, 11, 12], "k": ["a", "b", "a", "a", "b"], "x": [1, 2, 3, 4, 5]})
+QUERY = ["--time", "t", "--by", "k", "--window", "10", "--agg", "s=sum:x"]
+WANTED = [("a", 0, 4), ("a", 10, 4), ("b", 0, 2), ("b", 10, 5)]
+"""By hand."""
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    pq.write_table(EVENTS, tmp_path / "e.parquet")
+    pyarrow.csv.write_csv(EVENTS, tmp_path / "e.csv")
+    pyarrow.feather.write_feather(EVENTS, tmp_path / "e.arrow")
+    (tmp_path / "e.json").write_text("".join(json.dumps(row) + "\n" for row in EVENTS.to_pylist()))
+    return tmp_path
+
+
+def rows_of(table: pa.Table) -> list[tuple[Any, ...]]:
+    flat = table if "window_start" in table.schema.names else output.flat(table)
+    return sorted(zip(*(flat[name].to_pylist() for name in ("k", "window_start", "s")), strict=True))
+
+
+def read(data: bytes, kind: str) -> pa.Table:
+    if kind == "csv":
+        return pyarrow.csv.read_csv(io.BytesIO(data))
+    if kind == "json":
+        return pa.Table.from_pylist([json.loads(line) for line in data.splitlines()])
+    return (pq.read_table if kind == "parquet" else pyarrow.feather.read_table)(pa.BufferReader(data))
+
+
+def piped(monkeypatch: pytest.MonkeyPatch, data: bytes) -> None:
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "json", "arrow"])
+def test_events_come_by_standard_input_and_results_go_to_standard_output(
+    kind: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    piped(monkeypatch, (folder / f"e.{kind}").read_bytes())
+    assert main(["run", "-", "--format", kind, *QUERY, "--engine", "local", "--out", "-"]) == 0
+    seen = capsysbinary.readouterr()
+    assert rows_of(read(seen.out, kind)) == WANTED
+    assert seen.err.startswith(b"4 windows in ")
+    assert seen.err.endswith(b"written to standard output\n")
+
+
+def test_another_kind_goes_out_than_came_in(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    piped(monkeypatch, (folder / "e.csv").read_bytes())
+    said = ["--format", "csv", "--out-format", "json", "--engine", "local", "--out", "-"]
+    assert main(["run", "-", *QUERY, *said]) == 0
+    assert rows_of(read(capsysbinary.readouterr().out, "json")) == WANTED
+
+
+def test_spark_reads_standard_input_and_writes_standard_output(
+    folder: Path, spark: Any, monkeypatch: pytest.MonkeyPatch, capsysbinary: pytest.CaptureFixture[bytes]
+) -> None:
+    piped(monkeypatch, (folder / "e.parquet").read_bytes())
+    assert main(["run", "-", "--format", "parquet", *QUERY, "--engine", "spark", "--out", "-"]) == 0
+    assert rows_of(read(capsysbinary.readouterr().out, "parquet")) == WANTED
+
+
+def test_it_is_part_of_a_pipe(folder: Path) -> None:
+    line = [sys.executable, "-m", "framefold", "run", "-", "--format", "csv", *QUERY, "--engine", "local", "--out", "-"]
+    done = subprocess.run(line, input=(folder / "e.csv").read_bytes(), capture_output=True)
+    assert done.returncode == 0, done.stderr
+    assert rows_of(read(done.stdout, "csv")) == WANTED
+
+
+def test_the_format_goes_before_the_extension(folder: Path) -> None:
+    (folder / "e.csv").rename(folder / "events.txt")
+    said = ["--format", "csv", "--engine", "local", "--out", str(folder / "r.parquet")]
+    assert main(["run", str(folder / "events.txt"), *QUERY, *said]) == 0
+    assert rows_of(pq.read_table(folder / "r.parquet")) == WANTED
+
+
+def test_a_failed_job_writes_nothing_to_standard_output(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def torn(*_: Any) -> None:
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(pyarrow.csv, "write_csv", torn)
+    said = ["--engine", "local", "--out", "-", "--out-format", "csv"]
+    assert main(["run", str(folder / "e.csv"), *QUERY, *said]) == 1
+    seen = capsys.readouterr()
+    assert seen.out == ""
+    assert "the disk is full" in seen.err
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv", "json", "arrow"])
+def test_addresses_are_read_and_written(kind: str, folder: Path) -> None:
+    out = f"file://{folder}/r.{kind}"
+    for _ in range(2):  # an earlier result is replaced
+        assert main(["run", f"file://{folder}/e.{kind}", *QUERY, "--engine", "local", "--out", out]) == 0
+    assert rows_of(read((folder / f"r.{kind}").read_bytes(), kind)) == WANTED
+    assert not [each for each in os.listdir(folder) if each.startswith(".")]
+
+
+def test_a_folder_at_an_address_is_all_its_files(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    inside = folder / "parts" / "more"
+    inside.mkdir(parents=True)
+    (folder / "parts" / "_SUCCESS").write_text("")
+    pq.write_table(EVENTS.slice(0, 2), folder / "parts" / "a.parquet")
+    pq.write_table(EVENTS.slice(2), inside / "b.parquet")
+    out = folder / "r.parquet"
+    assert main(["run", f"file://{folder}/parts", *QUERY, "--engine", "local", "--out", str(out)]) == 0
+    assert rows_of(pq.read_table(out)) == WANTED
+    assert main(["run", f"file://{folder}/nowhere.parquet", *QUERY, "--engine", "local"]) == 2
+    assert f"'file://{folder}/nowhere.parquet' does not exist" in capsys.readouterr().err
+
+
+def test_spark_reads_addresses_and_writes_a_new_folder_at_one(
+    folder: Path, spark: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    arguments = [
+        "run",
+        f"file://{folder}/e.parquet",
+        *QUERY,
+        "--engine",
+        "spark",
+        "--out",
+        f"file://{folder}/r.parquet",
+    ]
+    assert main(arguments) == 0
+    assert rows_of(pq.read_table(folder / "r.parquet")) == WANTED
+    before = sorted(os.listdir(folder / "r.parquet"))
+    capsys.readouterr()
+    assert main(arguments) == 2
+    assert (
+        "r.parquet' exists; expected a new name, for a folder at an address is never replaced"
+        in capsys.readouterr().err
+    )
+    assert sorted(os.listdir(folder / "r.parquet")) == before
+
+
+@pytest.mark.parametrize("kind", ["parquet", "csv"])
+def test_spark_reaches_file_systems_that_pyarrow_does_not(
+    kind: str, folder: Path, spark: Any, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """A view of Hadoop's, for which pyarrow would need a Hadoop beside it."""
+    mount = f"spark.{kind}{os.getpid()}"
+    spark.conf.set(f"fs.viewfs.mounttable.{mount}.link./data", f"file://{folder}")
+    far = f"viewfs://{mount}/data"
+    with pytest.raises(inputs.UnknownFileSystemError):
+        inputs.open_files([f"{far}/e.{kind}"])
+    assert main(["run", f"{far}/e.{kind}", *QUERY, "--engine", "spark", "--out", f"{far}/r.{kind}"]) == 0
+    parts = [read(part.read_bytes(), kind) for part in (folder / f"r.{kind}").glob("part-*")]
+    assert rows_of(pa.concat_tables([part for part in parts if len(part)])) == WANTED
+    capsys.readouterr()
+    assert main(["run", f"{far}/e.{kind}", *QUERY, "--engine", "local"]) == 2
+    assert capsys.readouterr().err.startswith(f"framefold: '{far}/e.{kind}' cannot be opened: ")
+
+
+CLUSTERS = ["spark://host:7077", "yarn", "k8s://https://host:443"]
+
+
+@pytest.mark.parametrize("master", CLUSTERS)
+@pytest.mark.parametrize(
+    ("events", "out", "found"),
+    [
+        ("e.parquet", None, "'e.parquet' is a path"),
+        ("hdfs:///trips", "r.parquet", "'r.parquet' is a path"),
+        ("-", None, "'-' is standard input or output"),
+    ],
+)
+def test_what_only_this_machine_has_is_refused_on_a_cluster(
+    master: str, events: str, out: str | None, found: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = ["--out", out] if out else []
+    assert main(["run", events, *QUERY, *said, "--format", "parquet", "--master", master, "--engine", "spark"]) == 2
+    assert capsys.readouterr().err == (
+        f"framefold: {found} of this machine, and --master is {master!r}, whose machines need not have it; expected an "
+        "address such as hdfs://... or s3a://..., or file:///... for what all of them share\n"
+    )
+
+
+def test_a_local_master_has_the_paths_of_this_machine() -> None:
+    for master in ("local", "local[*]", "local-cluster[2,1,1024]"):
+        check_shared(master, ["e.parquet", "-"])
+    check_shared("yarn", ["hdfs:///trips", "file:///shared/trips", "s3a://bucket/trips"])
+
+
+@pytest.mark.parametrize(
+    ("memory", "spark_there", "more", "said", "taken"),
+    [
+        (1 << 30, True, [], "the local engine, which can hold 0.0 MB of files", "_locally"),
+        (100, True, [], "Spark, for 0.0 MB of files, more than 1/4 of this machine's memory", "_on_spark"),
+        (100, False, [], "the local engine, since Spark is not installed", "_locally"),
+        (1 << 30, True, ["--master", "yarn"], "Spark, since --master is yarn", "_on_spark"),
+    ],
+)
+def test_auto_takes_the_local_engine_for_files_that_it_can_hold(
+    memory: int, spark_there: bool, more: list[str], said: str, taken: str, folder: Path,
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    from contextlib import nullcontext
+
+    ran: list[str] = []
+    monkeypatch.setattr(job, "memory", lambda: memory)
+    monkeypatch.setattr(job, "has_spark", lambda: spark_there)
+    monkeypatch.setattr(job.Job, "_session", lambda _: nullcontext())
+    for way in ("_locally", "_on_spark"):
+        monkeypatch.setattr(job.Job, way, lambda *_, way=way, **__: ran.append(way))
+    assert main(["run", f"file://{folder}/e.parquet", *QUERY, "--engine", "auto", *more]) == 0
+    assert ran == [taken]
+    assert capsys.readouterr().err == f"--engine auto takes {said}\n"
+
+
+def test_this_machine_has_memory() -> None:
+    assert inputs.memory() > 1 << 28
+
+
+def test_shells_complete_commands_options_and_operations() -> None:
+    def completed(words: str) -> str:
+        shell = {"_FRAMEFOLD_COMPLETE": "complete_zsh", "_TYPER_COMPLETE_ARGS": words}
+        line = "import sys; from framefold.cli import main; sys.exit(main())"
+        done = subprocess.run([sys.executable, "-c", line], env=os.environ | shell, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "submit" in completed("framefold ")
+    assert "--timezone" in completed("framefold run --ti")
+    assert "auto" in completed("framefold run --engine ")
+    assert "r=correlation" in completed("framefold run --agg r=corr")
+
+
+def test_an_object_that_fails_on_its_way_leaves_the_earlier_one(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    arguments = ["run", f"file://{folder}/e.csv", *QUERY, "--engine", "local", "--out", f"file://{folder}/r.csv"]
+    assert main(arguments) == 0
+    before = (folder / "r.csv").read_bytes()
+
+    def torn(source: str, target: str, *, source_filesystem: Any, destination_filesystem: Any) -> None:
+        with destination_filesystem.open_output_stream(target) as stream:
+            stream.write(b"half of")
+        raise OSError("the line is cut")
+
+    monkeypatch.setattr(pyarrow.fs, "copy_files", torn)
+    assert main(arguments) == 1
+    assert (folder / "r.csv").read_bytes() == before
+    assert not [each for each in os.listdir(folder) if each.startswith(".")]
+
+
+def test_a_demo_that_fails_leaves_the_trips_that_were_kept(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = folder / "taxi"
+    assert main(["demo", "--engine", "local", "--rows", "1000", "--keep", str(kept)]) == 0
+    before = (kept / "trips.parquet").read_bytes()
+
+    def torn(_: pa.Table, path: Path, **options: Any) -> None:
+        Path(path).write_bytes(b"half of")
+        raise OSError("the disk is full")
+
+    monkeypatch.setattr(demo.pq, "write_table", torn)
+    with pytest.raises(OSError, match="the disk is full"):
+        main(["demo", "--engine", "local", "--rows", "2000", "--keep", str(kept)])
+    assert os.listdir(kept) == ["trips.parquet"]
+    assert (kept / "trips.parquet").read_bytes() == before
+
+
+def test_files_on_an_address_are_those_of_the_api(folder: Path) -> None:
+    found = inputs.open_files([f"file://{folder}/e.parquet"])
+    assert found.files == Files((f"file://{folder}/e.parquet",), "parquet", found.schema)
+    assert found.bytes == (folder / "e.parquet").stat().st_size
