@@ -9,7 +9,7 @@ from typing import Any, cast
 from .aggregators.contract.column_expressions import ColumnExpression
 from .aggregators.contract.operation import Operation
 from .aggregators.errors import QueryError, nearest
-from .engines import Engine, computed, engine_for
+from .engines import Engine, computed, engine_for, in_arrow
 from .gaps import warn_of_gaps
 from .runtime.columns.ticks import Duration
 from .runtime.explain import Explanation
@@ -285,6 +285,7 @@ class Windowed:
         plan = bind(
             engine.schema(used), time=of.time, by=of.by, until=of.until, longest=of.longest, ties=of.ties,
             window=self.windows, outputs=outputs, null_time=of.null_time, flat=of.run_options.window == "flat",
+            in_arrow=in_arrow,
         )  # fmt: skip
         for each in plan.axis.windows:
             if each.gaps == "warn" and each.left_out is not None:

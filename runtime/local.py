@@ -23,7 +23,7 @@ from .columns.ticks import drop_null_times, null_times
 from .explain import Explanation, explain
 from .partials.add_aligned import add_aligned
 from .partials.merge import Partials, empty_key_partials, merge
-from .plan.bind import WINDOW, type_of
+from .plan.bind import BOUNDS, type_of
 from .plan.plan import Plan, is_library_code
 from .plan.window_inputs import RANK
 from .progress import watched
@@ -131,7 +131,8 @@ def warn_of_far_times(results: pa.Table, plan: Plan) -> None:
     bound = plan.times.bound_type
     if pa.types.is_integer(bound) or not len(results):
         return
-    last, unit = pc.max(pc.struct_field(results.column(WINDOW), 1)), "D" if pa.types.is_date(bound) else "us"
+    windows, unit = results.column(len(plan.by)), "D" if pa.types.is_date(bound) else "us"
+    last = pc.max(pc.struct_field(windows, 1) if pa.types.is_struct(windows.type) else results.column(BOUNDS[1]))
     latest = np.array(last.cast(pa.int32() if unit == "D" else pa.int64()).as_py()).astype(f"datetime64[{unit}]")
     if latest >= np.datetime64("10000-01-01"):
         year = latest.astype("datetime64[Y]")

@@ -42,6 +42,8 @@ def why_not(plan: Plan) -> str | None:
     if plan.ordered:
         return "the order of events matters to an operation"
     for each in plan.axis.windows:
+        if each.fill is not None and each.fill.keys is not None:
+            return "windows are given for keys without an event, too"
         if each.numberings is None:
             return f"SQL has no simple number for the frames of {each.describe()}"
     found = numberings(plan)

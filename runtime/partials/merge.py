@@ -18,7 +18,6 @@ from ...aggregators.states.limbs import Exact, ExactField
 from ...aggregators.states.rows import replace_in_place, take
 from ..columns.key_codes import Ints, groups_by_sorting, key_codes, one_array, pack, span, stable_order
 from ..plan.plan import BATCH_RANK, FRAME, UNTIL, Plan, state_columns
-from ..windows.from_table import Anchored
 
 IDEMPOTENT = (
     np.minimum, np.maximum, np.fmin, np.fmax, np.logical_and, np.logical_or, np.bitwise_and, np.bitwise_or,
@@ -252,17 +251,22 @@ def empty_key_partials(plan: Plan) -> Partials:
     types = [plan.partials_schema.field(name).type for name in plan.keys]
     found = [Partials(plan.partials_schema.empty_table())]
     for windows in plan.axis.windows:
-        if not isinstance(windows, Anchored) or (keys := windows.keys_of_their_own(types)) is None:
+        if (keys := windows.keys_of_their_own(types)) is None:
             continue
         first = np.unique(key_codes(keys, len(keys[0]) if keys else 1, ordered=False)[0], return_index=True)[1]
-        none = np.empty(0, np.intp)
-        states = {
-            name: bound.scatter(len(first), none, {key: column[:0] for key, column in bound.identity.items()})
-            for name, bound in plan.states.items()
-        }
-        numbers = [np.full(len(first), -1), np.zeros(len(first), np.int64)]
-        found.append(of_states(plan, [key.take(pa.array(first)) for key in keys], numbers, states))
+        frame = -1 if plan.axis.fill_frames is None else plan.axis.fill_frames[0]
+        found.append(without_events(plan, [key.take(pa.array(first)) for key in keys], np.full(len(first), frame)))
     return concat(found)
+
+
+def without_events(plan: Plan, keys: Sequence[pa.Array], frames: Ints) -> Partials:
+    """Partials without an event for some keys and frames."""
+    none = np.empty(0, np.intp)
+    states = {
+        name: bound.scatter(len(frames), none, {key: column[:0] for key, column in bound.identity.items()})
+        for name, bound in plan.states.items()
+    }
+    return of_states(plan, keys, [frames, np.zeros(len(frames), np.int64)], states)
 
 
 def window_inputs_of(plan: Plan, partials: Partials) -> dict[str, NDArray[Any]]:

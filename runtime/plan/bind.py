@@ -20,6 +20,7 @@ from ..columns.ticks import Duration, TimeColumn
 from ..windows import Spec
 from ..windows.from_table import Anchored
 from ..windows.sliding import above_zero
+from .fill_keys import InArrow, check_gap, with_keys
 from .plan import Axis, Plan, partials_schema
 from .window_inputs import RANK, window_input
 
@@ -40,10 +41,11 @@ def bind(
     ties: Sequence[str] = (),
     null_time: str = "error",
     flat: bool = False,
+    in_arrow: InArrow = lambda data, names: data,
 ) -> Plan:
     """Check a query against the schema of its events.
 
-    With ``flat`` a result has the bounds of windows in two columns, not in a struct.
+    With ``flat`` a result has the bounds of windows in two columns, not in a struct. ``in_arrow`` reads tables of keys.
 
     Raises
     ------
@@ -67,6 +69,8 @@ def bind(
     for each in windows:
         if isinstance(each, Anchored):
             each.check_keys(by, [key.type for key in keys])
+    several, intervals = len(windows) > 1, ends is not None
+    windows = tuple(with_keys(each, keys, in_arrow, several=several, intervals=intervals) for each in windows)
     check_names(list(outputs), by, BOUNDS if flat else (WINDOW,), any(each.stamp != "interval" for each in windows))
     bound = {
         name: BoundAggregate(
@@ -87,6 +91,8 @@ def bind(
         )
     in_order = any(not operation.commutative or operation.spec.in_order for operation in bound.values())
     axis = Axis(windows, ends is not None, in_order)
+    if (fill := windows[0].fill if windows else None) is not None and axis.fill_frames is not None:
+        check_gap(windows[0], fill, axis.fill_frames)
     window_inputs = {f"#{name}": window_input(name) for name in axis.window_inputs}
     window_inputs |= {f"#{name}": window_input(name, type_of(events, name, "the windows")) for name in axis.columns}
     samples: dict[str, str] = {}

@@ -78,6 +78,19 @@ class Axis:
             return None
         return max(before for before, _ in spans), max(after for _, after in spans)
 
+    @cached_property
+    def fill_frames(self) -> tuple[int | None, int | None] | None:
+        """The frames that windows are filled from and to; None where they are not. A time in a gap is of none."""
+        fill = self.windows[0].fill
+        if fill is None:
+            return None
+        found: list[int | None] = []
+        for tick, beside in ((fill.first, 1), (fill.last, -1)):
+            frames, inside = self.frames(np.array([tick or 0]), None)
+            within = inside is None or bool(inside[0])
+            found.append(None if tick is None else int(frames[0]) + (0 if within else beside))
+        return found[0], found[1]
+
     @property
     def stamped(self) -> bool:
         """Whether results of any of the windows have a time ``at``."""

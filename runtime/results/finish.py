@@ -20,6 +20,7 @@ from ..columns.malloc import raise_mmap_threshold
 from ..frames.window_ranges import WindowIds, entering
 from ..intervals import coverage
 from ..intervals.lifespans import Lifespans, lifespans, states_of_lifespans
+from ..partials.fill import filled_up
 from ..partials.merge import Partials, states_of, window_inputs_of
 from ..plan.plan import Plan
 from ..sliding.slide import choose, slide
@@ -207,6 +208,7 @@ def chunks(plan: Plan, merged: Partials, windows: int) -> Iterator[Chunk]:
         About how many windows a chunk has. A key with more is a chunk of its own, and is cut into several where its
         windows are numbered: sliding, calendar and cumulating ones.
     """
+    merged = filled_up(plan, merged) if plan.axis.fill_frames else merged
     views, starts = views_of(plan, merged), merged.starts
     assert starts is not None
     if not len(starts):
@@ -280,6 +282,7 @@ def result_bytes(plan: Plan, merged: Partials) -> float:
     """About how many bytes the results of merged partials take; of lists and strings, only where each ends."""
     if not len(merged):
         return 0.0
+    merged = filled_up(plan, merged)
     keys, some = len(plan.by), 1 << 10
     row = sum(pa.nulls(some, kind).nbytes for kind in plan.result_schema.types[keys:]) / some
     own = sum(column.nbytes for column in merged.table.columns[:keys]) / len(merged)

@@ -74,6 +74,8 @@ def why_not(plan: Plan) -> str | None:
         if any(getattr(each, "empty", "skip") == "emit" for each in windows):
             return "events have an end, and empty='emit' asks for windows without one"
     for each in windows:
+        if each.fill is not None:
+            return "windows are filled (fill_from=, fill_to=), and which keys there are is known at the end only"
         if isinstance(each, Anchored) and each.keys and each.empty == "emit":
             return "windows of given keys are given without an event, too; expected empty='skip'"
         if isinstance(each, Triggered) and each.evict.kind == "delta" and each.min_fill == "full":

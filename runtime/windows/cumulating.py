@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 from ...aggregators.errors import DurationError, QueryError
-from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
+from ..columns.ticks import Duration, Instant, TimeColumn, describe, overflow_guard
+from ..frames.filling import Filling, filling
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
 from .sliding import Offset, above_zero, offset_ticks
 from .spec import Numbering, Spec, TypeOf, Windows, check_words, samples
@@ -23,6 +25,7 @@ class Cumulating(Spec):
     emit: str = "every"
     stamp: str = "interval"
     min_samples: int = 0
+    filling: Filling | None = None
     intervals = "also"
 
     def __str__(self) -> str:
@@ -37,6 +40,7 @@ class Cumulating(Spec):
         return Cycles(
             time=time, emit=self.emit, stamp=self.stamp, size=size, every=every, offset=offset, closed=self.closed,
             empty=self.empty, min_samples=self.min_samples,
+            fill=None if self.filling is None else self.filling.bind(time, self.closed),
         )  # fmt: skip
 
 
@@ -47,6 +51,9 @@ def cumulating(
     offset: Offset = 0,
     closed: str = "left",
     empty: str = "skip",
+    fill_from: Instant | None = None,
+    fill_to: Instant | None = None,
+    fill_keys: Any = None,
     min_samples: int = 0,
     emit: str = "every",
     stamp: str = "interval",
@@ -63,7 +70,7 @@ def cumulating(
         A duration of whole steps.
     every
         The step.
-    offset, closed, empty, min_samples, emit, stamp
+    offset, closed, empty, fill_from, fill_to, fill_keys, min_samples, emit, stamp
         As for :func:`sliding`.
 
     Raises
@@ -82,7 +89,8 @@ def cumulating(
     if every is None:
         raise QueryError(f"every= of cumulating({size!r}) is missing; expected the step, or ff.tumbling({size!r})")
     check_words(closed=closed, empty=empty, emit=emit, stamp=stamp)
-    return Cumulating(size, every, offset, closed, empty, emit, stamp, samples(min_samples))
+    fill = filling(empty, emit, fill_from, fill_to, fill_keys)
+    return Cumulating(size, every, offset, closed, empty, emit, stamp, samples(min_samples), fill)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -5,12 +5,14 @@ from __future__ import annotations
 import datetime
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from ...aggregators.errors import DurationError, QueryError
-from ..columns.ticks import LIMIT, Duration, TimeColumn, describe, overflow_guard
+from ..columns.ticks import LIMIT, Duration, Instant, TimeColumn, describe, overflow_guard
+from ..frames.filling import Filling, filling
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, Steps, WindowIds
 from ..frames.words import describe_gaps, describe_steps
 from .calendar import UNITS, Calendar, calendar
@@ -34,6 +36,7 @@ class Sliding(Spec):
     stamp: str = "interval"
     gaps: str = field(default="warn", compare=False)
     min_samples: int = 0
+    filling: Filling | None = None
     intervals = "also"
 
     def __str__(self) -> str:
@@ -55,6 +58,7 @@ class Sliding(Spec):
         """
         names = ("closed", "emit", "stamp", "min_fill", "min_samples", "empty", "gaps")
         choices = {name: getattr(self, name) for name in names}
+        choices["fill"] = None if self.filling is None else self.filling.bind(time, self.closed)
         if self.timezone is not None or UNITS.search(f"{self.size} {self.every}"):
             of_calendar = calendar(time, self.size, self.every, self.offset, self.timezone)
             if of_calendar:
@@ -96,6 +100,9 @@ def sliding(
     closed: str = "left",
     timezone: str | None = None,
     empty: str = "skip",
+    fill_from: Instant | None = None,
+    fill_to: Instant | None = None,
+    fill_keys: Any = None,
     min_fill: str = "partial",
     min_samples: int = 0,
     emit: str = "every",
@@ -124,6 +131,10 @@ def sliding(
     empty
         ``"skip"`` leaves out windows without an event; ``"emit"`` gives each key every window from its first event's
         to its last one's.
+    fill_from, fill_to
+        With ``empty="emit"``, the times between which each key has all windows too, wherever its events are.
+    fill_keys
+        A table with the columns of ``by=``: its keys have these windows even where they have no event.
     min_fill
         ``"full"`` leaves out the half-filled windows at the start, which begin before the step of the key's first
         event; ``"partial"`` gives them as they are.
@@ -157,7 +168,8 @@ def sliding(
         )
     check_words(closed=closed, empty=empty, min_fill=min_fill, emit=emit, stamp=stamp, gaps=gaps)
     least = samples(min_samples)
-    return Sliding(size, every, offset, closed, timezone, empty, min_fill, emit, stamp, gaps, least)
+    fill = filling(empty, emit, fill_from, fill_to, fill_keys)
+    return Sliding(size, every, offset, closed, timezone, empty, min_fill, emit, stamp, gaps, least, fill)
 
 
 def tumbling(
@@ -167,6 +179,9 @@ def tumbling(
     closed: str = "left",
     timezone: str | None = None,
     empty: str = "skip",
+    fill_from: Instant | None = None,
+    fill_to: Instant | None = None,
+    fill_keys: Any = None,
     min_fill: str = "partial",
     min_samples: int = 0,
     emit: str = "every",
@@ -181,8 +196,9 @@ def tumbling(
     >>> ff.events(events, time="t").window(ff.tumbling(4)).aggregate(n=ff.Count())["n"].to_pylist()
     [2, 1, 1]
     """
-    choices = {"closed": closed, "empty": empty, "min_fill": min_fill, "emit": emit, "stamp": stamp}
-    return sliding(size, size, offset=offset, timezone=timezone, min_samples=min_samples, **choices)
+    choices: dict[str, Any] = {"closed": closed, "empty": empty, "min_fill": min_fill, "emit": emit, "stamp": stamp}
+    choices |= {"fill_from": fill_from, "fill_to": fill_to, "fill_keys": fill_keys, "min_samples": min_samples}
+    return sliding(size, size, offset=offset, timezone=timezone, **choices)
 
 
 @dataclass(frozen=True, kw_only=True)

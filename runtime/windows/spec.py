@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from ...aggregators.errors import QueryError
 from ..columns.ticks import TimeColumn
+from ..frames.filling import Fill
 from ..frames.live_frames import LiveFrames, changed, join_intervals
 from ..frames.window_ranges import Coverage, Ints, Mask, PartialsView, Ranges, WindowIds
 
@@ -120,6 +121,8 @@ class Windows(ABC):
         ``"warn"`` for a warning where windows leave out times or rows.
     min_samples
         The least number of events of an output in a window, below which its result is null.
+    fill
+        From when to when windows without an event are given, and for which keys; None: where keys have events.
     columns
         The input columns whose values are window inputs.
 
@@ -138,6 +141,7 @@ class Windows(ABC):
     stamp: str = "interval"
     gaps: str = "allow"
     min_samples: int = 0
+    fill: Fill | None = None
     columns: tuple[str, ...] = ()
     unit: ClassVar[Literal["time", "rows"]] = "time"
     window_inputs: ClassVar[frozenset[str]] = frozenset()
@@ -158,10 +162,15 @@ class Windows(ABC):
         """Where windows have a row span: no frame straddles a multiple of this many rows."""
         return 1
 
+    def keys_of_their_own(self, types: list[pa.DataType]) -> list[pa.Array] | None:
+        """The keys that windows are given for, whether these have events or not; None: for those that have."""
+        return None if self.fill is None or self.fill.keys is None else list(self.fill.keys)
+
     @property
     def samples_in_words(self) -> str:
-        """What ``min_samples`` asks for, in words that follow others."""
-        return f", null below {self.min_samples} samples" if self.min_samples else ""
+        """What ``fill`` and ``min_samples`` ask for, in words that follow others."""
+        words = "" if self.fill is None else self.fill.words + (" for given keys" if self.fill.keys else "")
+        return f"{words}, null below {self.min_samples} samples" if self.min_samples else words
 
     @property
     def named(self) -> str:

@@ -46,3 +46,31 @@ def test_min_samples(spark: SparkSession, choice: str) -> None:
     assert ("all outputs are SQL aggregates" in str(query.explain(**outputs))) == (choice != "tasks")
     assert rows_of(query.aggregate(**outputs)) == rows_of(local)
     assert local["x"].null_count > local["n"].null_count > 0
+
+
+def time(minute: int) -> Any:
+    return pa.scalar(minute * MINUTE, pa.timestamp("us", tz="UTC")).as_py()
+
+
+@pytest.mark.parametrize("choice", CHOICES)
+def test_windows_are_filled(spark: SparkSession, choice: str) -> None:
+    keys = pa.table({"zone": ["one", "two"], "k": ["b", "c"]})
+    df = spark.createDataFrame(events())
+    choices: dict[str, Any] = {"empty": "emit", "fill_from": time(-30), "fill_to": time(260)}
+    outputs = {"n": ff.Count(), "x": ff.Sum("x")}
+    for mine, theirs in ((None, None), (keys, spark.createDataFrame(keys))):
+        own, given = (ff.sliding("20 minutes", "10 minutes", **choices, fill_keys=each) for each in (mine, theirs))
+        local = ff.events(events(), time="t", by="k").window(own).aggregate(**outputs)
+        query = ff.events(df, time="t", by="k").window(given).options(**CHOICES[choice])
+        assert rows_of(query.aggregate(**outputs)) == rows_of(local)
+        assert len(local) == 30 * (2 if mine is None else 3)
+    nothing = ff.events(df.where("false"), time="t").window(ff.tumbling("1 hour", **choices)).options(**CHOICES[choice])
+    assert [row.n for row in nothing.aggregate(n=ff.Count()).collect()] == [0] * 6
+
+
+def test_a_stream_is_not_filled(spark: SparkSession) -> None:
+    stream = spark.readStream.format("rate").load().withWatermark("timestamp", "1 minute")
+    windows = ff.tumbling("1 hour", empty="emit", fill_from=time(0))
+    query = ff.events(stream, time="timestamp").window(windows).options(forget="1 day")
+    with pytest.raises(ff.QueryError, match=r"a stream cannot answer this query: windows are filled \(fill_from=, "):
+        query.aggregate(n=ff.Count())
