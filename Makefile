@@ -1,4 +1,4 @@
-# make demo | test | slow | minima | lint | bench | bench-quick | bench-billion | bench-streams | bench-kernels | wheels | clean
+# make demo | test | slow | minima | lint | bench | bench-quick | bench-billion | bench-streams | bench-kernels | soak | wheels | clean
 #
 # Everything runs in .venv, which is made by the first command that needs it and made anew when pyproject.toml or the
 # compiled loops change.
@@ -17,7 +17,7 @@ unexport HADOOP_CONF_DIR PYSPARK_DRIVER_PYTHON PYSPARK_PYTHON PYSPARK_SUBMIT_ARG
 
 .DEFAULT_GOAL := test
 .NOTPARALLEL:
-.PHONY: demo test slow minima lint bench bench-quick bench-billion bench-streams bench-kernels wheels clean
+.PHONY: demo test slow minima lint bench bench-quick bench-billion bench-streams bench-kernels soak wheels clean
 
 demo: $(VENV)/has-spark
 	@$(BIN)/framefold demo
@@ -99,6 +99,10 @@ wheels: $(VENV)/has-lint
 	@[ $$(uname) = Linux ] || mv -n dist/made/*.whl dist
 	@rm -rf dist/made build
 	@ls dist
+
+# Ten days of events through one stream, in ten minutes; the page of streams keeps its picture.
+soak: $(VENV)/has-bench
+	@$(BIN)/python -m benchmarks.soak
 
 clean:
 	@rm -rf $(VENV) build dist *.egg-info */*/loops.c */*/*.so .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse
