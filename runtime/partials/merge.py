@@ -18,6 +18,7 @@ from ...aggregators.states.limbs import Exact, ExactField
 from ...aggregators.states.rows import replace_in_place, take
 from ..columns.key_codes import Ints, groups_by_sorting, key_codes, one_array, pack, span, stable_order
 from ..plan.plan import BATCH_RANK, FRAME, UNTIL, Plan, state_columns
+from ..windows.from_table import Anchored
 
 IDEMPOTENT = (
     np.minimum, np.maximum, np.fmin, np.fmax, np.logical_and, np.logical_or, np.bitwise_and, np.bitwise_or,
@@ -251,6 +252,8 @@ def empty_key_partials(plan: Plan) -> Partials:
     types = [plan.partials_schema.field(name).type for name in plan.keys]
     found = [Partials(plan.partials_schema.empty_table())]
     for windows in plan.axis.windows:
+        if windows.fill is None and not isinstance(windows, Anchored):
+            continue
         if (keys := windows.keys_of_their_own(types)) is None:
             continue
         first = np.unique(key_codes(keys, len(keys[0]) if keys else 1, ordered=False)[0], return_index=True)[1]

@@ -70,7 +70,10 @@ def bind(
         if isinstance(each, Anchored):
             each.check_keys(by, [key.type for key in keys])
     several, intervals = len(windows) > 1, ends is not None
-    windows = tuple(with_keys(each, keys, in_arrow, several=several, intervals=intervals) for each in windows)
+    windows = tuple(
+        each if each.fill is None else with_keys(each, each.fill, keys, in_arrow, several=several, intervals=intervals)
+        for each in windows
+    )
     check_names(list(outputs), by, BOUNDS if flat else (WINDOW,), any(each.stamp != "interval" for each in windows))
     bound = {
         name: BoundAggregate(

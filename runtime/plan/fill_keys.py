@@ -19,14 +19,14 @@ InArrow = Callable[[Any, Sequence[str]], Any]
 
 
 def with_keys(
-    windows: Windows, keys: Sequence[pa.Field], in_arrow: InArrow, *, several: bool, intervals: bool
+    windows: Windows, fill: Fill, keys: Sequence[pa.Field], in_arrow: InArrow, *, several: bool, intervals: bool
 ) -> Windows:
-    """Windows that know the keys that they are filled for; as they are where they are not filled.
+    """Windows that know the keys that they are filled for.
 
     Parameters
     ----------
-    windows
-        Of one kind.
+    windows, fill
+        Of one kind, and how they are filled.
     keys
         The keys of the events.
     in_arrow
@@ -43,9 +43,6 @@ def with_keys(
     ColumnError
         If the table lacks a key, or has it of another type.
     """
-    fill = windows.fill
-    if fill is None:
-        return windows
     for wrong, what in ((several, "several kinds of windows in one pass"), (intervals, "interval events (until=)")):
         if wrong:
             raise QueryError(
