@@ -1,4 +1,4 @@
-# make demo | test | slow | minima | lint | bench | bench-quick | bench-billion | bench-streams | bench-kernels | soak | wheels | clean
+# make demo | demo-stream | test | slow | minima | lint | bench | bench-quick | bench-billion | bench-streams | bench-kernels | soak | wheels | clean
 #
 # Everything runs in .venv, which is made by the first command that needs it and made anew when pyproject.toml or the
 # compiled loops change.
@@ -17,10 +17,14 @@ unexport HADOOP_CONF_DIR PYSPARK_DRIVER_PYTHON PYSPARK_PYTHON PYSPARK_SUBMIT_ARG
 
 .DEFAULT_GOAL := test
 .NOTPARALLEL:
-.PHONY: demo test slow minima lint bench bench-quick bench-billion bench-streams bench-kernels soak wheels clean
+.PHONY: demo demo-stream test slow minima lint bench bench-quick bench-billion bench-streams bench-kernels soak wheels clean
 
 demo: $(VENV)/has-spark
 	@$(BIN)/framefold demo
+
+# A minute of a made-up stream.
+demo-stream: $(VENV)/has-spark
+	@$(BIN)/framefold demo --stream
 
 # Two processes at once: one has all that needs Spark, and so the one session. What the other says comes after.
 test: $(VENV)/has-test

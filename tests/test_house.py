@@ -90,7 +90,20 @@ def test_everything_exported_exists_and_is_documented() -> None:
 
 
 @pytest.mark.parametrize(
-    "target", ["demo", "test", "slow", "minima", "lint", "bench", "bench-quick", "bench-kernels", "wheels", "clean"]
+    "target",
+    [
+        "demo",
+        "demo-stream",
+        "test",
+        "slow",
+        "minima",
+        "lint",
+        "bench",
+        "bench-quick",
+        "bench-kernels",
+        "wheels",
+        "clean",
+    ],
 )
 def test_make_can_say_what_it_would_do(target: str) -> None:
     done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False)

@@ -163,8 +163,16 @@ def demo(
     keep: Annotated[str | None, typer.Option(metavar="DIR", help="A folder to keep the trips in.")] = None,
     engine: Annotated[Engine, typer.Option(help="What to run it on.")] = Engine.spark,
     master: Annotated[str | None, typer.Option(metavar="URL", help="Where Spark runs; local[*] if left out.")] = None,
+    stream: Annotated[bool, typer.Option("--stream", help="A stream instead, seen as its windows close.")] = False,
+    seconds: Annotated[int, typer.Option(min=1, help="How long the stream goes on.")] = 60,
 ) -> None:
     """A day of made-up taxi trips in sliding windows: a table, a plot, and a check that both engines agree."""
+    if stream:
+        from .live.live import run_live
+
+        with _interruptible():
+            run_live(seconds, seed, master=master)
+        return
     from .demo import run_demo
 
     with _interruptible():

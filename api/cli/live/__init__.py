@@ -1,0 +1,1 @@
+"""``framefold demo --stream``: a made-up stream, seen as its windows close."""
