@@ -30,7 +30,7 @@ listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
 advertised.listeners=PLAINTEXT://127.0.0.1:{port}
 controller.listener.names=CONTROLLER
 log.dirs={folder}/logs
-num.partitions=2
+num.partitions={partitions}
 offsets.topic.replication.factor=1
 transaction.state.log.replication.factor=1
 transaction.state.log.min.isr=1
@@ -60,13 +60,13 @@ def free_port() -> int:
 
 
 @contextmanager
-def broker(folder: Path) -> Iterator[str]:
-    """The address of a running broker, which keeps its topics in a folder."""
+def broker(folder: Path, partitions: int = 2) -> Iterator[str]:
+    """The address of a running broker, which keeps its topics in a folder; and how many partitions each has."""
     java = shutil.which("java", path=os.pathsep.join([f"{os.environ.get('JAVA_HOME', '')}/bin", os.environ["PATH"]]))
     assert java, "Kafka needs a Java"
     port, controller = free_port(), free_port()
     settings = folder / "server.properties"
-    settings.write_text(SETTINGS.format(folder=folder, port=port, controller=controller))
+    settings.write_text(SETTINGS.format(folder=folder, port=port, controller=controller, partitions=partitions))
     kafka = [java, "-Xmx512m", "-cp", f"{JARS}/*"]
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     with (folder / "broker.log").open("ab") as log:

@@ -47,8 +47,10 @@ def main(sink: str, folder: str) -> None:
         f"{STATE}.rocksdb.changelogCheckpointing.enabled": changelog,
         "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.jars": os.environ.get("KILL_JARS", ""),
+        "spark.task.maxFailures": "20",
+        "spark.deploy.maxExecutorRetries": "-1",
     }
-    spark = local_session("killed", "local[2, 20]", **settings)
+    spark = local_session("killed", os.environ.get("KILL_MASTER", "local[2, 20]"), **settings)
     kafka = {"kafka.bootstrap.servers": os.environ.get("KAFKA", "")}
     if sink == "kafka":
         options = kafka | {"subscribe": "events", "startingOffsets": "earliest", "maxOffsetsPerTrigger": "300"}
