@@ -51,8 +51,8 @@ def pair(text: str) -> Any:
 def rule(text: str) -> Any:
     """A rule of eviction or of a trigger: ``count 3``, ``time 5 minutes``, or ``delta COLUMN 0.5``.
 
-    >>> rule("count 3"), rule("delta price 0.5")
-    (by_count(3), by_delta('price', 0.5))
+    >>> print(rule("count 3"), rule("delta price 0.5"))
+    count(3) delta(price, 0.5)
     """
     word, _, rest = text.strip().partition(" ")
     column, _, delta = rest.strip().rpartition(" ")
@@ -91,13 +91,13 @@ def read_windows(text: str, options: Mapping[str, str | None]) -> Spec:
 
     Examples
     --------
-    >>> read_windows("1 hour", {"every": "1 minute"})
-    sliding('1 hour', every='1 minute')
-    >>> read_windows("session:30 minutes:longest=2 hours", {})
-    session('30 minutes', longest='2 hours')
+    >>> print(read_windows("1 hour", {"every": "1 minute"}))
+    windows of 1 hour every 1 minute
+    >>> print(read_windows("session:30 minutes", {}))
+    sessions that end after 30 minutes without an event
     """
     kind, given = _read(text)
-    parameters = inspect.signature(KINDS[kind]).parameters
+    parameters = parameters_of(kind)
     for name, said in options.items():
         if said is None:
             continue
@@ -111,7 +111,7 @@ def read_windows(text: str, options: Mapping[str, str | None]) -> Spec:
     for name, parameter in parameters.items():
         if parameter.default is inspect.Parameter.empty and name not in given:
             raise QueryError(f"--window {text!r} has no {name}; expected {usage(kind)}")
-    read = {name: _reader(parameters[name])(said) for name, said in given.items()}
+    read = {name: reader_of(parameters[name])(said) for name, said in given.items()}
     return KINDS[kind](**read)
 
 
@@ -130,7 +130,7 @@ def _read(text: str) -> tuple[str, dict[str, str]]:
         if kind not in FIRST:
             raise QueryError(f"--window {text!r} has {first!r} without a name; expected {usage(kind)}")
         given[FIRST[kind]] = first.strip()
-    parameters = inspect.signature(KINDS[kind]).parameters
+    parameters = parameters_of(kind)
     for option in filter(None, re.split(r",(?=\s*\w+=)", named)):
         name, _, said = option.partition("=")
         name = name.strip()
@@ -142,9 +142,19 @@ def _read(text: str) -> tuple[str, dict[str, str]]:
     return kind, given
 
 
-def _reader(parameter: inspect.Parameter) -> Callable[[str], Any]:
-    words = re.findall(r"\w+", str(parameter.annotation))
-    return next(READERS[word] for word in READERS if word in words)
+def parameters_of(kind: str) -> dict[str, inspect.Parameter]:
+    """The parameters of a kind of windows that text can give: tables, for one, cannot be written."""
+    named = inspect.signature(KINDS[kind]).parameters
+    return {name: each for name, each in named.items() if any(word in READERS for word in _words(each))}
+
+
+def reader_of(parameter: inspect.Parameter) -> Callable[[str], Any]:
+    """The reader of a parameter of windows."""
+    return next(READERS[word] for word in READERS if word in _words(parameter))
+
+
+def _words(parameter: inspect.Parameter) -> list[str]:
+    return re.findall(r"\w+", str(parameter.annotation))
 
 
 def usage(kind: str) -> str:
@@ -153,6 +163,6 @@ def usage(kind: str) -> str:
     >>> usage("session"), usage("around")
     ('session:GAP[:merge_touching=...,longest=...,stamp=...]', 'around[:rows=...,time=...,closed=...,min_fill=...]')
     """
-    names = [name for name in inspect.signature(KINDS[kind]).parameters if name != FIRST.get(kind)]
+    names = [name for name in parameters_of(kind) if name != FIRST.get(kind)]
     first = f":{FIRST[kind].upper()}" if kind in FIRST else ""
     return f"{kind}{first}[:{','.join(f'{name}=...' for name in names)}]"

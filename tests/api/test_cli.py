@@ -363,6 +363,10 @@ MISTAKES = {
         ["e.parquet", "--time", "at", "--window", "session:1 hour:longst=2", *COUNT],
         "--window 'session:1 hour:longst=2' has the unknown option 'longst'; did you mean 'longest'?",
     ),
+    "an option of windows that is no text": (
+        ["e.parquet", "--time", "at", "--window", "tumbling:1 hour:fill_keys=a", *COUNT],
+        "--window 'tumbling:1 hour:fill_keys=a' has the unknown option 'fill_keys'",
+    ),
     "windows without what they need": (
         ["e.parquet", "--time", "at", "--window", "session", *COUNT],
         "--window 'session' has no gap; expected session:GAP[:merge_touching=...,",
