@@ -1,4 +1,4 @@
-# make demo | demo-stream | test | slow | minima | lint | bench | bench-quick | bench-billion | bench-streams | bench-kernels | soak | wheels | clean
+# make demo | demo-stream | test | slow | standalone | yarn | minima | lint | bench | bench-quick | bench-billion | bench-streams | bench-kernels | soak | wheels | clean
 #
 # Everything runs in .venv, which is made by the first command that needs it and made anew when pyproject.toml or the
 # compiled loops change.
@@ -9,6 +9,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 MINIMA := $(VENV)/minima
 KAFKA := $(VENV)/kafka
+YARN := $(VENV)/yarn
+BARE := $(VENV)/bare
 UV := $(VENV)/uv/bin/uv --no-config
 
 # What the caller's own environments set must not leak into this one.
@@ -17,7 +19,7 @@ unexport HADOOP_CONF_DIR PYSPARK_DRIVER_PYTHON PYSPARK_PYTHON PYSPARK_SUBMIT_ARG
 
 .DEFAULT_GOAL := test
 .NOTPARALLEL:
-.PHONY: demo demo-stream test slow minima lint bench bench-quick bench-billion bench-streams bench-kernels soak wheels clean
+.PHONY: demo demo-stream test slow standalone yarn minima lint bench bench-quick bench-billion bench-streams bench-kernels soak wheels clean
 
 demo: $(VENV)/has-spark
 	@$(BIN)/framefold demo
@@ -48,6 +50,13 @@ slow: $(VENV)/has-test $(VENV)/has-java $(VENV)/has-kafka
 	PYTHONPATH=$(CURDIR)/$(KAFKA)/python $(BIN)/pytest -m kafka tests/kafka || with=1; \
 	wait $$others; without=$$?; \
 	cat $(VENV)/slow-without-spark; exit $$((with || without))
+
+# Jobs on a real cluster of this machine's processes, with executors whose Python has none of our packages.
+standalone: $(VENV)/has-test $(BARE)/made
+	@$(BIN)/pytest tests/clusters/on_standalone.py
+
+yarn: $(VENV)/has-test $(BARE)/made $(VENV)/has-yarn
+	@$(BIN)/pytest tests/clusters/on_yarn.py
 
 # The oldest packages that pyproject.toml allows: all that needs no Spark, with few examples of each property, beside a
 # few tests that do.
@@ -163,6 +172,27 @@ $(VENV)/has-kafka: $(VENV)/has-test tests/kafka/pom.xml
 	mvn --quiet --batch-mode --file tests/kafka/pom.xml dependency:copy-dependencies \
 	    -DoutputDirectory=$(CURDIR)/$(KAFKA)/jars && \
 	$(PIP) install --target $(KAFKA)/python 'pyspark==4.2.0' && \
+	touch $@
+
+# A Python as machines of a cluster have it.
+$(BARE)/made: $(VENV)/has-test
+	@echo "Making a Python for executors" >&2
+	@$(BIN)/python -m venv --clear $(BARE)
+	@$(BARE)/bin/python -m pip --disable-pip-version-check --quiet install \
+	    $$($(BIN)/python -c 'import importlib.metadata as m; print(*(f"{n}=={m.version(n)}" for n in ("numpy", "pandas", "pyarrow")))')
+	@touch $@
+
+# Where there is no Maven nothing is made, and the tests say so.
+$(VENV)/has-yarn: $(VENV)/has-test tests/yarn/pom.xml tests/yarn/MiniCluster.java
+	@if ! command -v mvn >/dev/null || ! command -v javac >/dev/null; then \
+	    echo "There is no mvn and javac on the PATH, and so no YARN to test with" >&2; \
+	    exit; \
+	fi; \
+	echo "Installing Hadoop's minicluster" >&2; \
+	rm -rf $(YARN); \
+	mvn --quiet --batch-mode --file tests/yarn/pom.xml dependency:copy-dependencies \
+	    -DoutputDirectory=$(CURDIR)/$(YARN)/jars && \
+	javac -nowarn -proc:none -cp '$(YARN)/jars/*' -d $(YARN) tests/yarn/MiniCluster.java && \
 	touch $@
 
 $(VENV)/has-bench: $(VENV)/has-spark

@@ -96,6 +96,8 @@ def test_everything_exported_exists_and_is_documented() -> None:
         "demo-stream",
         "test",
         "slow",
+        "standalone",
+        "yarn",
         "minima",
         "lint",
         "bench",

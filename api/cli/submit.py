@@ -25,8 +25,13 @@ OURS = ("--environment", "--log")
 _SCRIPT = """\
 import sys
 
-from framefold.cli import main
-
+try:
+    from framefold.cli import main
+except ModuleNotFoundError as error:
+    sys.exit(
+        f"framefold: the driver runs {sys.executable}, which lacks {error.name}; expected --environment, or "
+        "spark.pyspark.python to name a Python with framefold installed"
+    )
 if code := main(sys.argv[1:]):
     sys.exit(code)
 """
@@ -76,8 +81,6 @@ def submit_job(arguments: Sequence[str], *, dry_run: bool, environment: str | No
     ensure_java()
     is_command = asked.job in command.COMMANDS
     job = None if is_command or "://" in asked.job else Path(asked.job)
-    # A driver on the cluster may have no more than executors; one on this machine has all of this environment.
-    packages = ("typer", "rich") if is_command and asked.on_cluster else ()
     with ExitStack() as stack:
         packed = None
         if environment is not None:
@@ -85,7 +88,7 @@ def submit_job(arguments: Sequence[str], *, dry_run: bool, environment: str | No
                 os.getcwd() if "--dry-run" in given else stack.enter_context(TemporaryDirectory(prefix="framefold-"))
             )
             packed = archive.pack_environment(environment, Path(folder))
-        files = archive.build(f"{Path(asked.job).stem}-files", job, packages)
+        files = archive.build(f"{Path(asked.job).stem}-files", job)
         script = kept_file("framefold_command.py", _SCRIPT) if is_command else asked.job
         if is_command:
             asked = command.Command(asked.options, asked.job, (asked.job, *asked.arguments))

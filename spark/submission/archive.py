@@ -6,12 +6,10 @@ import ast
 import io
 import os
 import platform
-import re
 import subprocess
 import sys
 import zipfile
-from collections.abc import Iterator, Sequence
-from importlib.metadata import PackageNotFoundError, distribution
+from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from ...aggregators.errors import EngineError, QueryError
@@ -22,7 +20,7 @@ DATE = (1980, 1, 1, 0, 0, 0)
 """The date of every file: the same contents are the same archive."""
 
 
-def build(name: str, job: Path | None, packages: Sequence[str] = ()) -> Path:
+def build(name: str, job: Path | None) -> Path:
     """Write an archive that can be put on a Python path.
 
     Parameters
@@ -31,8 +29,6 @@ def build(name: str, job: Path | None, packages: Sequence[str] = ()) -> Path:
         Of the archive, without its extension.
     job
         The Python file whose modules go along; None for none.
-    packages
-        Installed packages of pure Python that go along, with what they require.
 
     Returns
     -------
@@ -44,8 +40,7 @@ def build(name: str, job: Path | None, packages: Sequence[str] = ()) -> Path:
     QueryError
         If the job, or a module beside it, is not Python.
     """
-    added = dict(_required(packages))
-    added |= {path: file.read_bytes() for path, file in modules_beside(job).items()} if job else {}
+    added = {path: file.read_bytes() for path, file in modules_beside(job).items()} if job else {}
     # A package without an __init__.py is found in a zip by the entry of its folder only.
     added |= {f"{folder}/": b"" for path in added for folder in map(str, PurePosixPath(path).parents) if folder != "."}
     archive = io.BytesIO(Path(package_zip()).read_bytes())
@@ -106,25 +101,6 @@ def _files(folder: Path, name: str) -> Iterator[Path]:
                 yield file
     elif (folder / f"{name}.py").is_file():
         yield folder / f"{name}.py"
-
-
-def _required(packages: Sequence[str]) -> Iterator[tuple[str, bytes]]:
-    """The Python files of installed packages and of all that they require."""
-    left, seen = list(packages), set[str]()
-    while left:
-        name = re.sub(r"[-_.]+", "-", left.pop()).lower()
-        if name in seen:
-            continue
-        seen.add(name)
-        try:
-            found = distribution(name)
-        except PackageNotFoundError:  # required on other systems only
-            continue
-        for file in found.files or ():
-            if file.suffix == ".py" and ".." not in file.parts:
-                yield file.as_posix(), file.read_binary()
-        wanted = [each for each in found.requires or () if "extra ==" not in each]
-        left += [match[0] for each in wanted if (match := re.match(r"[\w.-]+", each))]
 
 
 def pack_environment(place: str, into: Path) -> Path:

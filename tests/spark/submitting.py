@@ -21,7 +21,7 @@ SMALL = ["--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partit
 
 
 def submit(
-    *arguments: object, timeout: float = 400, env: Mapping[str, str] | None = None
+    *arguments: object, timeout: float = 600, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
     """Run ``framefold submit`` in a process of its own."""
     command = [sys.executable, "-m", "framefold", "submit", *map(str, arguments)]
@@ -39,10 +39,9 @@ def write_trips(folder: Path, rows: int = 6_000) -> Path:
 
 def rows_of(table: pa.Table) -> list[Any]:
     """Rows in the order of keys and windows; two that differ in the last bit differ."""
-    return sorted(
-        (row["zone"], row["window"]["start"].isoformat(), row["pace"].hex(), row["middle"].hex(), row["trips"])
-        for row in table.to_pylist()
-    )
+    floats = {name: [str(each and each.hex()) for each in table[name].to_pylist()] for name in ("pace", "middle")}
+    starts = [window["start"].isoformat()[:19] for window in table["window"].to_pylist()]
+    return sorted(zip(table["zone"].to_pylist(), starts, *floats.values(), table["trips"].to_pylist(), strict=True))
 
 
 def expected(trips: Path) -> list[Any]:

@@ -1,0 +1,147 @@
+"""Jobs on a standalone master and two workers, each a process: `make standalone`."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import pyarrow.parquet as pq
+import pytest
+
+from framefold.cli import main
+
+from ..spark.submitting import JOB, expected, found, submit, write_trips
+from .processes import BARE, SPARK, environment, lacks_framefold, running, waited_for
+
+CLASS = SPARK / "bin" / "spark-class"  # the package has no start-master.sh
+DAEMON = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(SPARK)}
+
+
+@pytest.fixture(scope="module")
+def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The address of a master with two workers of a core each."""
+    logs = tmp_path_factory.mktemp("standalone")
+    with ExitStack() as stack:
+
+        def started(name: str, *arguments: object) -> str:
+            log = logs / f"{name}.log"
+            command = [CLASS, *arguments, "--port", 0, "--webui-port", 0]
+            process = stack.enter_context(running(command, log, environment(**DAEMON)))
+            pattern = r"Starting Spark master at (\S+)" if name == "master" else r"(Successfully registered)"
+            return waited_for(pattern, log, process)[1]
+
+        address = started("master", "org.apache.spark.deploy.master.Master", "--host", "127.0.0.1")
+        for number in range(2):
+            # Two hosts, for Spark speculates on another host only.
+            of_worker = [
+                "--host",
+                f"127.0.0.{number + 2}",
+                "--cores",
+                1,
+                "--memory",
+                "1g",
+                "--work-dir",
+                logs / f"work{number}",
+                address,
+            ]
+            started(f"worker{number}", "org.apache.spark.deploy.worker.Worker", *of_worker)
+        yield address
+
+
+@pytest.fixture
+def options(master: str) -> list[str]:
+    """Of spark-submit: two executors, one on each worker, whose Python lacks all that is ours."""
+    assert lacks_framefold(BARE)
+    settings = {
+        "spark.executor.memory": "700m",
+        "spark.executor.cores": "1",
+        "spark.driver.host": "127.0.0.1",
+        "spark.driver.bindAddress": "127.0.0.1",
+        "spark.pyspark.python": str(BARE),
+        "spark.scheduler.minRegisteredResourcesRatio": "1.0",
+        "spark.sql.shuffle.partitions": "2",
+        "spark.ui.enabled": "false",
+    }
+    return ["--master", master, *(word for each in settings.items() for word in ("--conf", "=".join(each)))]
+
+
+def test_an_aggregate_from_a_module_beside_the_job(options: list[str], tmp_path: Path) -> None:
+    trips, result = write_trips(tmp_path / "trips", 20_000), tmp_path / "result"
+    log = tmp_path / "log"
+    done = submit("--log", log, *options, JOB, trips, result)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert found(result) == expected(trips)
+    assert set(re.findall(r"Registered executor .* with ID (\d+)", log.read_text())) == {"0", "1"}
+
+
+def test_the_demo(options: list[str], tmp_path: Path) -> None:
+    done = submit(*options, "demo", "--rows", "20000", "--keep", tmp_path / "kept")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "started on spark://127.0.0.1:" in done.stdout
+    assert "gives the same windows, bit for bit" in " ".join(done.stdout.split())
+
+
+def test_a_command(options: list[str], tmp_path: Path) -> None:
+    trips = write_trips(tmp_path / "trips")
+    run = ["run", trips.as_uri(), "--time", "pickup", "--by", "zone", "--window", "1 hour", "--every", "5 minutes"]
+    run += ["--agg", "speed=median:speed", "--agg", "fare=average:fare", "--preview", "0", "--out"]
+    done = submit(*options, *run, (tmp_path / "there.parquet").as_uri())  # what all machines share
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert main([*run, str(tmp_path / "here.parquet"), "--engine", "local"]) == 0
+    here, there = (bits(tmp_path / f"{name}.parquet") for name in ("here", "there"))
+    assert len(here) > 5_000
+    assert there == here
+
+
+def bits(result: Path) -> list[tuple[str, ...]]:
+    """The rows of a result, sorted; two that differ in the last bit differ."""
+    columns = pq.read_table(result, columns=["zone", "window", "speed", "fare"]).to_pydict()
+    starts = [window["start"].isoformat()[:19] for window in columns["window"]]
+    floats = ([str(each and each.hex()) for each in columns[name]] for name in ("speed", "fare"))
+    return sorted(zip(columns["zone"], starts, *floats, strict=True))
+
+
+def test_a_function_that_raises(options: list[str], tmp_path: Path) -> None:
+    """The user's own exception, its line, and the exit code of a failure."""
+    (tmp_path / "faulty.py").write_text(
+        "import framefold as ff\n\n\nclass Faulty(ff.PythonOperation):\n    result = 'int64'\n\n"
+        "    def create(self):\n        return 0\n\n    def accumulate(self, state, value):\n"
+        "        return state + 1 // (value - value)  # the fault\n\n"
+        "    def combine(self, a, b):\n        return a + b\n\n    def finish(self, state):\n        return state\n"
+    )
+    (tmp_path / "job.py").write_text(
+        "from faulty import Faulty\nfrom pyspark.sql import SparkSession\n\nimport framefold as ff\n\n"
+        "spark = SparkSession.builder.getOrCreate()\n"
+        "ff.events(spark.range(100), time='id').window(ff.tumbling(10)).aggregate(x=Faulty('id'))\n"
+    )
+    done = submit(*options, tmp_path / "job.py")
+    assert done.returncode == 1
+    assert "ZeroDivisionError" in done.stdout
+    assert "faulty.py" in done.stdout
+
+
+@pytest.mark.parametrize("kind", ["lost", "slow"])
+def test_a_task_that_runs_twice_counts_once(kind: str, options: list[str], tmp_path: Path) -> None:
+    """Its executor is killed; or it takes so long that another executor runs it as well."""
+    trips, result, marker = write_trips(tmp_path / "trips"), tmp_path / "result", tmp_path / "marker"
+    for file in (JOB.with_name("means.py"), Path(__file__).with_name("mishap.py")):
+        shutil.copy(file, tmp_path)
+    speculation = {
+        "": "true",
+        ".interval": "100ms",
+        ".minTaskRuntime": "100ms",
+        ".quantile": "0.5",
+        ".multiplier": "1.1",
+    }
+    speculate = [word for name, value in speculation.items() for word in ("--conf", f"spark.speculation{name}={value}")]
+    log = tmp_path / "log"
+    job = [tmp_path / "mishap.py", trips, result, kind, marker]
+    done = submit("--log", log, *options, *(speculate if kind == "slow" else []), *job)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert marker.exists()
+    said = "Lost executor" if kind == "lost" else "Marking task .* as speculatable"
+    assert re.search(said, log.read_text())
+    assert found(result) == expected(trips)
