@@ -8,7 +8,7 @@ from functools import singledispatch
 import numpy as np
 
 from ..frames.next_greater import chain, first_above
-from ..frames.window_ranges import Ints, Mask, PartialsView
+from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds
 from ..intervals.lifespans import lifespans
 from ..plan.plan import Plan
 from ..windows import Windows
@@ -40,8 +40,13 @@ def _(windows: TickSteps | Cycles, view: PartialsView, watermark: int) -> Mask:
 def last_windows(windows: TickSteps | Cycles, view: PartialsView) -> Ints:
     """The number of the last window that each partial is in, with events that live on."""
     if "until" in view.window_inputs:
-        view = PartialsView(windows.frames(view.window_inputs["until"])[0], view.starts)
+        return windows_at(windows, view, view.window_inputs["until"]).last
     return windows.window_ids(view).last
+
+
+def windows_at(windows: TickSteps | Cycles, view: PartialsView, ticks: Ints) -> WindowIds:
+    """The windows of one kind at a time for each partial."""
+    return windows.window_ids(PartialsView(windows.frames(ticks)[0], view.starts))
 
 
 @open_rows.register
@@ -66,15 +71,18 @@ def _(windows: Bounded, view: PartialsView, watermark: int) -> Mask:
 @open_rows.register
 def _(windows: Anchored, view: PartialsView, watermark: int) -> Mask:
     found = windows.ranges(view)
-    some = np.flatnonzero((closing_ticks(windows, found, view) > watermark) & (found.high > found.low))
-    edges = np.zeros(len(view.frames) + 1, np.int64)
-    np.add.at(edges, found.low[some], 1)
-    np.add.at(edges, found.high[some], -1)
-    covered = np.zeros(len(view.frames) + 1, np.int64)
-    np.add.at(covered, found.low, 1)
-    np.add.at(covered, found.high, -1)
-    kept: Mask = (np.cumsum(edges)[:-1] > 0) | (np.cumsum(covered)[:-1] == 0)  # what is in no window is not late
-    return kept
+    still = closing_ticks(windows, found, view) > watermark
+    rows = len(view.frames)
+    return covered(found.where(still), rows) | ~covered(found.where(~still), rows)  # what is in no window is not late
+
+
+def covered(found: Ranges, rows: int) -> Mask:
+    """Which of some rows are in any window."""
+    edges = np.zeros(rows + 1, np.int64)
+    np.add.at(edges, found.low, 1)
+    np.add.at(edges, found.high, -1)
+    inside: Mask = np.cumsum(edges)[:-1] > 0
+    return inside
 
 
 @singledispatch
@@ -212,7 +220,7 @@ def in_gaps(plan: Plan, views: list[PartialsView]) -> Mask:
     for windows, view in zip(plan.axis.windows, views, strict=True):
         if not found.any() or not isinstance(windows, (TickSteps, Cycles)):
             return np.zeros(len(found), bool)
-        found &= windows.window_ids(view).first > last_windows(windows, view)
+        found &= windows_at(windows, view, view.window_inputs["first"]).first > last_windows(windows, view)
     return found
 
 

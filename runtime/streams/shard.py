@@ -113,7 +113,8 @@ class Shard:
     def add(self, partials: Partials) -> Partials:
         """Keep the partials of new events, but for those whose windows are all closed: these are returned."""
         new = merge(self.plan, partials)
-        new = self._where(new, ~in_gaps(self.plan, views_of(self.plan, new)))
+        if self.plan.until is not None:
+            new = self._where(new, ~in_gaps(self.plan, views_of(self.plan, new)))
         fresh = self._open(new)
         touched = self._blocks_of(new)
         if not isinstance(self.plan.axis.windows[0], Sessions) or fresh.all():
