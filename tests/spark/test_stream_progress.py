@@ -63,6 +63,7 @@ def kept(events: pa.Table) -> tuple[int, int]:
     return len(set(zip(events["key"].to_pylist(), frames, strict=True))), len(set(frames))
 
 
+@pytest.mark.slow
 def test_a_listener_reads_what_a_query_keeps_and_gives(spark: SparkSession, tmp_path: Path) -> None:
     tables = [table(NOW, NOW + 20), table(NOW + 15, NOW + 40, seed=1), table(NOW - 60, NOW - 50, rows=7)]
     source = Source(spark, tmp_path).add(*tables)
