@@ -170,6 +170,7 @@ class Events:
             How often open windows are given, too, such as ``"1 minute"``; marked ``provisional``.
         late, allowed_lateness
             ``"update"`` and ``"1 hour"``: late events change windows closed so long ago; marked ``revision``.
+            ``"drop_partial"``: those of which any window has closed are dropped.
         history, until
             A DataFrame of the events before the time ``until``, with which a new checkpoint starts.
         """

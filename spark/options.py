@@ -11,7 +11,7 @@ from ..runtime.columns.ticks import Duration, Instant
 WAYS = ("auto", "driver", "executors")
 ACCUMULATORS = ("auto", "spark", "python")
 READERS = ("auto", "spark")
-LATE = ("drop", "update")
+LATE = ("drop", "drop_partial", "update")
 SHAPES = ("struct", "flat")
 
 
@@ -58,7 +58,8 @@ class Options:
         Of a stream: how often windows that are still open are given, too, with what they have by then, such as
         ``"1 minute"`` by the clock. The result then has a column ``provisional``, and is for the output mode update.
     late
-        Of a stream: ``"drop"`` for events whose windows have all closed, or ``"update"``: they enter closed windows
+        Of a stream: ``"drop"`` for events whose windows have all closed, ``"drop_partial"`` for those of which any
+        has, so that no window lacks one that a later window has; or ``"update"``: they enter closed windows
         for ``allowed_lateness`` more, and these are given again. The result then has a column ``revision``, and is for
         the output mode update.
     allowed_lateness

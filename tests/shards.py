@@ -59,7 +59,7 @@ class Stored:
         book = {"series": 0, "first_held": None} | json.loads(self.book)
         series, first = book.pop("series"), book.pop("first_held")
         held = HeldEvents(stream.plan, self.events, stream.width, series, first) if stream.holds else None
-        return Shard(stream.plan, self.partials, held, stream.forget, lateness=stream.lateness, **book)
+        return Shard(stream.plan, self.partials, held, stream.forget, **stream.late_ones, **book)
 
     def keep(self, shard: Shard) -> None:
         book = {name: getattr(shard, name) for name in ("watermark", "gone", "due", "released")}
@@ -81,20 +81,21 @@ class Stream:
         How much time a block of events has that are held back, in ticks.
     forget
         How long a key is kept, in ticks.
-    lateness
-        How long windows that have closed take late events, in ticks.
+    lateness, drop_partial
+        Which late events are taken; see ``Shard``.
     """
 
     def __init__(
-        self, plan: Plan, shards: int = 1, width: int = 10, forget: int | None = None, lateness: int = 0
+        self,
+        plan: Plan,
+        shards: int = 1,
+        width: int = 10,
+        forget: int | None = None,
+        lateness: int = 0,
+        drop_partial: bool = False,
     ) -> None:
-        self.plan, self.holds, self.width, self.forget, self.lateness = (
-            counted(plan),
-            holds(plan),
-            width,
-            forget,
-            lateness,
-        )
+        self.late_ones = {"lateness": lateness, "drop_partial": drop_partial}
+        self.plan, self.holds, self.width, self.forget = counted(plan), holds(plan), width, forget
         self.stored = [Stored() for _ in range(shards)]
         self.late = 0
         """How many events have been dropped."""

@@ -1,4 +1,4 @@
-"""The cases of `vectors/`, brought to the API: those that a batch can run, and what the others wait for."""
+"""The cases of `vectors/`, brought to the API: those that a batch or a stream runs, and what the others wait for."""
 
 from __future__ import annotations
 
@@ -11,19 +11,18 @@ CASES = [*vector_cases_grid.cases(), *vector_cases_rows.cases(), *vector_cases_g
 # These are tests of their own in test_vectors.py: they take two queries, or end in an error, or are about cost.
 ON_THEIR_OWN = {"SI-07", "HZ-12", "SPL-19", "PSI-DYN-11", "PS-24", "PS-27", "TR-CLIP"}
 
-# What no batch can run, by what it waits for.
+# These are about watermarks and late events: tests of their own in test_vectors_streams.py. Three of them run as
+# batches too, as far as a batch has what they ask for.
+ON_STREAMS = {"HZ06", "SPL-20", "FL02", "FL06", "SI-08"}
+
+# What nothing can run yet, by what it waits for.
 AWAITED: dict[str, list[str]] = {
-    "streams: events that come too late are dropped, or fire a pane again": ["HZ06", "SPL-20", "FL02", "FL06"],
-    "streams: watermarks, which an output policy moves back or lets pass": ["SI-08"],
     "distinct that keeps what it found until that expires: it depends on the state before, not on the window": [
         "PS-15"
     ],
     "joins of two windows, pair by pair with the expiry of each": ["PS-19", "PS-20"],
     "classes of operators by when results are taken back: a batch takes none back": ["PS-28"],
 }
-
-# What runs all the same, as far as a batch has what it asks for.
-IN_PART = {"FL02", "FL06", "SPL-20"}
 
 
 def all_ids() -> list[str]:
@@ -34,8 +33,8 @@ def all_ids() -> list[str]:
 __all__ = [
     "AWAITED",
     "CASES",
-    "IN_PART",
     "LATE_IN_THE_ORIGINAL",
+    "ON_STREAMS",
     "ON_THEIR_OWN",
     "TIMES",
     "Case",

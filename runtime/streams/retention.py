@@ -224,6 +224,15 @@ def in_gaps(plan: Plan, views: list[PartialsView]) -> Mask:
     return found
 
 
+def untouched(plan: Plan, views: list[PartialsView], watermark: int) -> Mask:
+    """Which partials are in no window on a grid that a watermark has closed."""
+    found = np.ones(len(views[0].frames), bool)
+    for windows, view in zip(plan.axis.windows, views, strict=True):
+        if isinstance(windows, (TickSteps, Cycles)):
+            found &= windows.window_ids(view).first > windows.closed_by(watermark)
+    return found
+
+
 def first_closing(plan: Plan, views: list[PartialsView], watermark: int) -> int | None:
     """The tick at which the first window closes that has not closed; None where there is none."""
     ticks = []

@@ -21,7 +21,7 @@ from .closing import NEVER
 from .held_events import HeldEvents, in_order
 from .key_life import first_forgotten, forgotten, living_on
 from .late_events import among
-from .retention import first_closing, first_of_keys, in_gaps, needed, settled
+from .retention import first_closing, first_of_keys, in_gaps, needed, settled, untouched
 from .scope import in_sequence
 from .store import Store
 from .wanted import FIRST, ChangedWithin, ClosingWithin
@@ -55,6 +55,8 @@ class Shard:
         How long after they have closed windows take late events, in ticks: :meth:`revised` gives them again.
     gone
         The tick up to which windows take no more events, ``lateness`` before the watermark; it never goes back.
+    drop_partial
+        Whether an event is dropped where any window of its own has closed, and not only where all have.
     """
 
     plan: Plan
@@ -66,6 +68,7 @@ class Shard:
     released: int = 0
     lateness: int = 0
     gone: int = FIRST
+    drop_partial: bool = False
 
     def advance(self, watermark: int, *, silent: bool = False) -> Iterator[pa.Table]:
         """The results of the windows that a watermark closes, unless ``silent``; what only they needed is forgotten.
@@ -116,6 +119,8 @@ class Shard:
         if self.plan.until is not None:
             new = self._where(new, ~in_gaps(self.plan, views_of(self.plan, new)))
         fresh = self._open(new)
+        if self.drop_partial:
+            fresh &= untouched(self.plan, views_of(self.plan, new), self.gone)
         touched = self._blocks_of(new)
         if not isinstance(self.plan.axis.windows[0], Sessions) or fresh.all():
             after = self._both(self._merged(touched), self._where(new, fresh))

@@ -124,6 +124,7 @@ class StreamEngine(DataFrameEngine):
             ticks_of(plan, options.forget, "forget"),
             early=None if early is None else max(early // 1000, 1),
             lateness=ticks_of(plan, options.allowed_lateness, "allowed_lateness") or 0,
+            drop_partial=options.late == "drop_partial",
             begin=begin_tick(plan, options),
         )
 

@@ -43,6 +43,8 @@ class Shards:
         How often results of open windows are given, in milliseconds; None: never.
     lateness
         How long after they have closed windows take late events, and are given again, in ticks.
+    drop_partial
+        Whether events are late of which any window has closed; else those of which all have.
     begin
         The tick before which events are the history's, and up to which no windows are given; None: there is no history.
     """
@@ -54,6 +56,7 @@ class Shards:
     late: bool = False
     early: int | None = None
     lateness: int = 0
+    drop_partial: bool = False
     begin: int | None = None
 
     @property

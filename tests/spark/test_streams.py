@@ -331,7 +331,7 @@ def test_updates_that_are_refused(spark: SparkSession, tmp_path: Path) -> None:
         source.query(late="update")
     with pytest.raises(ff.QueryError, match="late is 'drop' and allowed_lateness '1 hour'"):
         source.query(allowed_lateness="1 hour")
-    with pytest.raises(ff.QueryError, match="late is 'refire', expected one of 'drop', 'update'"):
+    with pytest.raises(ff.QueryError, match="late is 'refire', expected one of 'drop', 'drop_partial', 'update'"):
         source.query(late="refire")
     with pytest.raises(ff.DurationError, match="early is '0 s'"):
         source.query(early="0 s").aggregate(n=ff.Count())
