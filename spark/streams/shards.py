@@ -91,6 +91,7 @@ def restored(shards: Shards, of: Any, book: dict[str, Any]) -> Shard:
         book.get("released", 0),
         shards.lateness,
         book.get("gone", watermark),
+        shards.drop_partial,
     )
 
 

@@ -237,10 +237,12 @@ def test_late_events_are_counted_and_enter_what_is_open(spark: SparkSession, tmp
         source.start(source.query().late(**OUTPUTS), "late"),
     )
     held = source.start(source.query(ff.last_rows(2)).late(n=ff.Count()), "held")
-    assert all(each.awaitTermination(300) for each in (query, dropped, held))
+    whole = source.start(source.query(late="drop_partial").late(n=ff.Count()), "whole")
+    assert all(each.awaitTermination(300) for each in (query, dropped, held, whole))
     assert late_events(query) == 1
     assert source.found("late").to_pylist() == tables[2].to_pylist()
     assert sorted(source.found("held")["x"].to_pylist()) == [685.0, 705.0], "those that the watermark has passed"
+    assert sorted(source.found("whole")["x"].to_pylist()) == [685.0, 705.0], "that of 11:45 is in one that has closed"
     found = source.found()
     ends = [end // MINUTE for end in pc.struct_field(found["window"], "end").cast("int64").to_pylist()]
     assert sorted(zip(ends, found["s"].to_pylist(), strict=True)) == [
