@@ -1,0 +1,59 @@
+"""A stream from Kafka to Kafka whose driver and workers are killed: the last record of each window is the right one."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+pytest.importorskip("pyspark")
+pytest.importorskip("google.protobuf")
+
+from pyspark.sql import functions as f
+
+from framefold.spark.session.session import local_session
+
+from ..spark.killing import Killed, events, expected
+from .broker import PYSPARK, broker, check, connector
+
+pytestmark = [pytest.mark.kafka, pytest.mark.slow]
+
+BATCHES = 30
+SECONDS = 40.0
+
+
+def test_kills_with_kafka(tmp_path: Path) -> None:
+    """Records of one key are equal to the last byte, so that nobody can see which of them was sent again."""
+    check()
+    session = local_session("kafka", "local[2]", **{"spark.jars": connector()})
+    try:
+        # Read in the order of time, in which no event is late: a micro-batch is a table.
+        with broker(tmp_path, partitions=1) as address:
+            kafka = {"kafka.bootstrap.servers": address}
+            table = pa.concat_tables(map(events, range(BATCHES)))
+            rows = session.createDataFrame(table).coalesce(1)
+            form = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
+            sent = rows.select(f.to_json(f.struct("*"), form).alias("value"))
+            sent.write.format("kafka").options(**kafka, topic="events").save()
+            environment = {"KAFKA": address, "KILL_JARS": connector(), "KILL_PATH": str(PYSPARK)}
+            killed = Killed("kafka", tmp_path, environment, wanted=50, batches=BATCHES)
+            killed.until_killed(SECONDS)
+            found = defaultdict(list)
+            for row in session.read.format("kafka").options(**kafka, subscribe="windows").load().collect():
+                found[bytes(row.key)].append(bytes(row.value))
+    finally:
+        session.stop()
+    again = sum(len(values) - 1 for values in found.values())
+    print(f"{killed.kills.total()} kills, {again} windows sent again: {dict(sorted(killed.kills.items()))}")
+    assert [values for values in found.values() if len(set(values)) > 1] == []
+    results = {}
+    for name, values in found.items():
+        key, value = json.loads(name), json.loads(values[-1])
+        results[key["key"], key["start"], key["end"]] = (value["n"], value["s"])
+    batch = expected(BATCHES)
+    bounds = [pa.compute.struct_field(batch["window"], name).cast("int64").to_pylist() for name in ("start", "end")]
+    keys = zip(batch["key"].to_pylist(), *bounds, strict=True)
+    assert results == dict(zip(keys, zip(batch["n"].to_pylist(), batch["s"].to_pylist(), strict=True), strict=True))
