@@ -69,7 +69,8 @@ minima: $(MINIMA)/made
 	wait $$others; without=$$?; \
 	cat $(MINIMA)/tests; exit $$((with || without))
 
-# mypy and import-linter do not see through an editable install: they check the package as a user has it.
+# mypy and import-linter do not see through an editable install: they check the package as a user has it, and a program
+# of a user's.
 lint: $(VENV)/has-lint
 	@$(BIN)/ruff check .
 	@$(BIN)/ruff format --check .
@@ -78,6 +79,8 @@ lint: $(VENV)/has-lint
 	@rm -rf build
 	@PYTHONPATH=$(VENV)/typed $(BIN)/lint-imports --no-cache
 	@MYPYPATH=$(VENV)/typed $(BIN)/mypy --strict --package framefold
+	@MYPYPATH=$(VENV)/typed $(BIN)/mypy --strict tests/typed_program.py
+	@if [ -x $(BIN)/pyright ]; then $(BIN)/pyright; else echo "pyright is not installed: not checked by it" >&2; fi
 
 # Nearly an hour and a half; the first time also as long as it takes to install the peers, each in an environment of
 # its own.

@@ -32,6 +32,7 @@ from .aggregators import (
     First,
     FirstN,
     FlatMapped,
+    Frames,
     FrequentItems,
     GeometricMean,
     GroupedBy,
@@ -54,6 +55,7 @@ from .aggregators import (
     Reducing,
     RootMeanSquare,
     Skewness,
+    State,
     StdDev,
     Sum,
     ThetaSketch,
@@ -82,7 +84,7 @@ from .aggregators.errors import (
     SumOverflowError,
 )
 from .aggregators.laws.check import check_laws
-from .events import Events, Windowed, events
+from .events import Events, Windowed
 from .reading import files, parquet
 from .runtime.explain import Explanation
 from .runtime.windows import (
@@ -99,6 +101,7 @@ from .runtime.windows import (
     snapshot,
     tumbling,
 )
+from .start import events
 from .together import together
 from .windows import windows_from
 
@@ -142,6 +145,7 @@ __all__ = [
     "FirstN",
     "FlatMapped",
     "FramefoldError",
+    "Frames",
     "FrequentItems",
     "GapsWarning",
     "GeometricMean",
@@ -170,6 +174,7 @@ __all__ = [
     "Reducing",
     "RootMeanSquare",
     "Skewness",
+    "State",
     "StdDev",
     "Sum",
     "SumOverflowError",

@@ -1,87 +1,30 @@
-"""The public API: events, then windows, then aggregates. An engine does the work."""
+"""Events, then windows, then aggregates. An engine does the work."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, cast
+from typing import Any, Generic, TypeVar, Unpack, cast
 
 from .aggregators.contract.column_expressions import ColumnExpression
 from .aggregators.contract.operation import Operation
 from .aggregators.errors import QueryError, nearest
-from .engines import Engine, computed, engine_for, in_arrow
+from .engines import Engine, computed, in_arrow
 from .gaps import warn_of_gaps
 from .runtime.columns.ticks import Duration
 from .runtime.explain import Explanation
 from .runtime.plan.bind import A_WINDOW, bind, require_output
 from .runtime.plan.plan import Plan
 from .runtime.windows import Spec
-from .spark.options import Options
+from .spark.options import Choices, Options
 
-
-def events(
-    data: Any,
-    time: str,
-    by: str | Sequence[str] | None = None,
-    *,
-    until: str | None = None,
-    longest: Duration | None = None,
-    ties: str | Sequence[str] = (),
-    null_time: str = "error",
-) -> Events:
-    """Events to aggregate over windows.
-
-    Parameters
-    ----------
-    data
-        A Spark DataFrame (classic or Connect), :func:`parquet` files, or anything that speaks Arrow: a pyarrow,
-        pandas or Polars table, a DuckDB relation. Spark in, Spark out; Arrow in, Arrow out.
-    time
-        The column with each event's time: timestamps, dates or integers. Here and wherever a column is named, a name
-        such as ``"window.start"`` that no column has is a field of a struct: results are events of further windows.
-    by
-        The key columns: one name, several, or none for one series of windows over everything.
-    until
-        The column with each event's end, of the type of its time: interval events, which live from their time up to it
-        and are in every window they overlap. None for events of one point in time.
-    longest
-        How long interval events live at most: what goes beyond is cut off.
-    ties
-        The columns that order events of one time, wherever their order matters; then they are in input order.
-    null_time
-        What to do with events without a time: ``"error"``, or ``"drop"`` to leave them out (``.dropped()`` gives them).
-
-    Raises
-    ------
-    QueryError
-        If the data or an argument cannot be used. Columns are checked by ``.aggregate``, before anything runs.
-
-    Examples
-    --------
-    >>> import pyarrow as pa, framefold as ff
-    >>> trips = pa.table({"at": [0, 30, 70], "driver": ["ann", "bob", "ann"], "speed": [20.0, 25.0, 30.0]})
-    >>> result = ff.events(trips, time="at", by="driver").window(ff.tumbling(60)).aggregate(speed=ff.Average("speed"))
-    >>> result.select(["driver", "speed"]).to_pydict()
-    {'driver': ['ann', 'ann', 'bob'], 'speed': [20.0, 30.0, 25.0]}
-    """
-    if not isinstance(time, str):
-        raise QueryError(f"time= is {time!r}; expected the name of a column")
-    if by is not None and not isinstance(by, (str, list, tuple)):
-        raise QueryError(f"by= is {by!r}; expected the name of a column, a list of names, or None")
-    keys = [by] if isinstance(by, str) else list(by or [])
-    if until is not None and not isinstance(until, str):
-        raise QueryError(f"until= is {until!r}; expected the name of a column, or None")
-    if not isinstance(ties, (str, list, tuple)):
-        raise QueryError(f"ties= is {ties!r}; expected the name of a column or a list of names")
-    if null_time not in ("error", "drop"):
-        raise QueryError(f"null_time is {null_time!r}; expected 'error' or 'drop'")
-    order = (ties,) if isinstance(ties, str) else tuple(ties)
-    return Events(engine_for(data), time, tuple(keys), until, longest, order, null_time, Options())
+Result = TypeVar("Result")
+"""What results are: a Spark DataFrame, or a pyarrow Table."""
 
 
 @dataclass(frozen=True)
-class Events:
-    """Events with the names of their columns and options; made by :func:`events`."""
+class Events(Generic[Result]):
+    """Events with the names of their columns and options; made by :func:`~framefold.events`."""
 
     engine: Engine
     time: str
@@ -97,7 +40,7 @@ class Events:
         """The columns that are named: time, keys, ends, ties."""
         return [self.time, *self.by, *([self.until] if self.until else []), *self.ties]
 
-    def where(self, condition: Any) -> Events:
+    def where(self, condition: Any) -> Events[Result]:
         """The events for which a condition is true, as in SQL's ``WHERE``.
 
         Parameters
@@ -121,14 +64,14 @@ class Events:
         """
         return replace(self, engine=self.engine.where(condition))
 
-    def window(self, *windows: Spec) -> Windowed:
+    def window(self, *windows: Spec) -> Windowed[Result]:
         """The events in windows, such as ``ff.sliding("1 hour", every="1 minute")``; in several, in one pass."""
         for window in windows:
             if not isinstance(window, Spec):
                 raise QueryError(f"window is {window!r}; expected {A_WINDOW}")
         return Windowed(self, windows)
 
-    def aggregate(self, /, **outputs: Operation) -> Any:
+    def aggregate(self, /, **outputs: Operation) -> Result:
         """Aggregates that each carry windows of their own, by ``.over(...)``; see :meth:`Windowed.aggregate`."""
         return self.window().aggregate(**outputs)
 
@@ -136,7 +79,7 @@ class Events:
         """The explanation of :meth:`aggregate` with the same outputs."""
         return self.window().explain(**outputs)
 
-    def options(self, **choices: Any) -> Events:
+    def options(self, **choices: Unpack[Choices]) -> Events[Result]:
         """The events with choices of how to run, which never change what a closed window has in it.
 
         Parameters
@@ -180,23 +123,23 @@ class Events:
                 raise QueryError(f"options() is given {name!r}; {nearest(name, known)}")
         return replace(self, run_options=replace(self.run_options, **choices))
 
-    def dropped(self) -> Any:
+    def dropped(self) -> Result:
         """The events that ``null_time="drop"`` leaves out: those without a time, as a DataFrame or a table."""
-        return self.engine.without_time(self.time)
+        return cast(Result, self.engine.without_time(self.time))
 
 
 @dataclass(frozen=True)
-class Windowed:
+class Windowed(Generic[Result]):
     """Events in windows; made by :meth:`Events.window`."""
 
-    events: Events
+    events: Events[Result]
     windows: tuple[Spec, ...]
 
-    def options(self, **choices: Any) -> Windowed:
+    def options(self, **choices: Unpack[Choices]) -> Windowed[Result]:
         """The query with choices of how to run; see :meth:`Events.options`."""
         return replace(self, events=self.events.options(**choices))
 
-    def aggregate(self, /, **outputs: Operation) -> Any:
+    def aggregate(self, /, **outputs: Operation) -> Result:
         """One row a key and window: the key columns, ``window`` (a struct of start and end), the outputs; sorted.
 
         ``.options(window="flat")`` before it gives two columns ``window_start`` and ``window_end`` instead.
@@ -218,7 +161,7 @@ class Windowed:
             If the events have no result.
         """
         engine, query = self._bound(outputs)
-        return engine.run(query, self.events.run_options)
+        return cast(Result, engine.run(query, self.events.run_options))
 
     def explain(self, /, **outputs: Operation) -> Explanation:
         """What :meth:`aggregate` of the same outputs would do: frames, ways of sliding, where each stage runs, and why.
@@ -239,7 +182,7 @@ class Windowed:
         engine, query = self._bound(outputs)
         return engine.explain(query, self.events.run_options)
 
-    def late(self, /, **outputs: Operation) -> Any:
+    def late(self, /, **outputs: Operation) -> Result:
         """The events that :meth:`aggregate` of the same outputs drops on a stream, with all their columns.
 
         They are a stream of its own, since a query has one sink; which are late is decided by the watermark of their
@@ -253,9 +196,9 @@ class Windowed:
         if not hasattr(self.events.engine, "late"):
             raise QueryError("late() is asked for events that are no stream, of which none is late; expected a stream")
         engine, query = self._bound(outputs)
-        return cast(Any, engine).late(query, self.events.run_options)
+        return cast(Result, cast(Any, engine).late(query, self.events.run_options))
 
-    def still_open(self, checkpoint: str, /, **outputs: Operation) -> Any:
+    def still_open(self, checkpoint: str, /, **outputs: Operation) -> Result:
         """The results that windows have by now which are open in the checkpoint of a stream, as a DataFrame of a batch.
 
         ``checkpoint`` is the ``checkpointLocation`` of :meth:`aggregate` of the same outputs, and these results are
@@ -266,7 +209,7 @@ class Windowed:
         if not hasattr(self.events.engine, "still_open"):
             raise QueryError("still_open() is asked for events that are no stream; expected a stream")
         engine, query = self._bound(outputs)
-        return cast(Any, engine).still_open(query, self.events.run_options, checkpoint)
+        return cast(Result, cast(Any, engine).still_open(query, self.events.run_options, checkpoint))
 
     def _query(self, outputs: Mapping[str, Operation]) -> Plan:
         return self._bound(outputs)[1]

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 from .runtime.sources.files import Files, files_of
 
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
 Path = str | os.PathLike[str]
+Format: TypeAlias = Literal["parquet", "orc", "arrow", "csv", "json"]
 
 
 @dataclass(frozen=True)
@@ -19,7 +23,11 @@ class SparkFiles:
     spark: Any
 
 
-def files(path: Path, *more: Path, format: str, spark: Any = None) -> Any:
+@overload
+def files(path: Path, *more: Path, format: Format, spark: None = None) -> Files: ...
+@overload
+def files(path: Path, *more: Path, format: Format, spark: SparkSession) -> SparkFiles: ...
+def files(path: Path, *more: Path, format: Format, spark: Any = None) -> Any:
     r"""Files, or folders of them, as events.
 
     Folders may have folders of the form ``name=value`` in them, as hive has: each name is a column.
@@ -79,10 +87,14 @@ class ParquetFiles:
     [2, 1]
     """
 
+    @overload
+    def __call__(self, path: Path, *more: Path, spark: None = None) -> Files: ...
+    @overload
+    def __call__(self, path: Path, *more: Path, spark: SparkSession) -> SparkFiles: ...
     def __call__(self, path: Path, *more: Path, spark: Any = None) -> Any:
         return files(path, *more, format="parquet", spark=spark)
 
-    def from_dataframe(self, df: Any) -> SparkFiles:
+    def from_dataframe(self, df: DataFrame) -> SparkFiles:
         """The files of a DataFrame that is nothing but these: ``spark.read.parquet(...)``, maybe with fewer columns.
 
         Spark decides whether it is nothing but these: its plan must mean the same (``DataFrame.sameSemantics``) as that

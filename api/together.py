@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from . import engines
 from .aggregators.errors import QueryError
-from .events import Events
+from .events import Events, Result
 from .runtime.sources.co_inputs import Roles, check_roles
 
 
-def together(**inputs: Events) -> Events:
+def together(**inputs: Events[Result]) -> Events[Result]:
     """Several inputs in the same windows: co-aggregation, as Hazelcast Jet's ``aggregateOperation2`` and ``3``.
 
     Each column goes by its input's name, a dot, and its own name; an aggregate over it sees that input's events.

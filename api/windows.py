@@ -11,12 +11,14 @@ import pyarrow as pa
 
 from .aggregators.errors import EngineError
 from .engines import in_arrow
-from .events import Events, events
+from .events import Events
 from .runtime.draw import draw as draw_table
 from .runtime.local import LocalEngine
 from .runtime.sources.arrow import Source
 from .runtime.windows import Spec, from_table
 from .runtime.windows.from_table import FromAnchors
+from .runtime.windows.spec import Bounds, Empty
+from .start import events
 
 
 @functools.wraps(from_table.windows_from)
@@ -28,8 +30,8 @@ def windows_from(
     by: str | Sequence[str] | None = None,
     at: str | None = None,
     obsolete: str | None = None,
-    closed: str = "left",
-    empty: str = "emit",
+    closed: Bounds = "left",
+    empty: Empty = "emit",
 ) -> FromAnchors:
     """See ``framefold.runtime.windows.windows_from``, whose docstring this has."""
     keys = (by,) if isinstance(by, str) else tuple(by or ())

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal, TypedDict
 
 from ..aggregators.errors import QueryError
 from ..runtime.columns.ticks import Duration, Instant
@@ -13,6 +13,26 @@ ACCUMULATORS = ("auto", "spark", "python")
 READERS = ("auto", "spark")
 LATE = ("drop", "drop_partial", "update")
 SHAPES = ("struct", "flat")
+
+
+class Choices(TypedDict, total=False):
+    """The arguments of ``.options(...)``, as editors know them: the fields of :class:`Options`."""
+
+    combine: Literal["auto", "driver", "executors"]
+    max_driver_partials: int
+    accumulate: Literal["auto", "spark", "python"]
+    read: Literal["auto", "spark"]
+    shards: int | None
+    trust_checkpoint: bool
+    forget: Duration | None
+    watermark: str | None
+    ahead: Duration | None
+    early: Duration | None
+    late: Literal["drop", "drop_partial", "update"]
+    allowed_lateness: Duration | None
+    window: Literal["struct", "flat"]
+    history: Any
+    until: Instant | None
 
 
 @dataclass(frozen=True)

@@ -240,6 +240,8 @@ def test_years_that_python_has_not() -> None:
         "expected earlier times in 'at', which may be in another unit"
     )
     assert caught[0].filename == __file__
+    with pytest.warns(ff.FarTimesWarning, match="the year 10000"):
+        ff.events(times, time="at").options(window="flat").window(ff.tumbling("1 hour")).aggregate(n=ff.Count())
     days = pa.table({"at": pa.array([3_666_000], pa.date32())})
     with pytest.warns(ff.FarTimesWarning, match="the year 12007"):
         ff.events(days, time="at").window(ff.tumbling("1 day")).aggregate(n=ff.Count())

@@ -69,4 +69,4 @@ class Sums(AggregateOperation):
 class OfSums(OfNumbers, Sums):
     """An operation on columns of numbers, with sums for its state, and without a deduct."""
 
-    deduct = AggregateOperation.deduct
+    deduct = AggregateOperation.deduct  # type: ignore[assignment]

@@ -14,7 +14,7 @@ from ..errors import OperationError
 from ..states.arrays import Index
 from ..states.fields import field
 from .column_expressions import ColumnLike, column_name
-from .frames import Frames, Values
+from .frames import Frames
 from .operators import Operators
 from .sql_spec import PLACEHOLDER, SqlSpec, by_field
 
@@ -202,11 +202,11 @@ class AggregateOperation(Operation):
         """The identity, one scalar a field: ``combine(create, x) == x``. Zeros unless a subclass says otherwise."""
         return dict.fromkeys(self.state, 0)
 
-    def accumulate(self, frames: Frames, *columns: Values) -> State:
-        """The states of a batch's frames, from its rows."""
+    def accumulate(self, frames: Frames, /, *columns: Any, **named: Any) -> State:
+        """The states of a batch's frames, from its rows: ``accumulate(self, frames, x, ...)``, a column each."""
         raise OperationError(f"{type(self).__name__} has no accumulate: write accumulate(self, frames, ...)")
 
-    def combine(self, a: State, b: State) -> State:
+    def combine(self, a: State, b: State, /) -> State:
         """Two states to one; ``a`` is the earlier."""
         raise OperationError(f"{type(self).__name__} has no combine: write combine(self, a, b)")
 
@@ -214,11 +214,11 @@ class AggregateOperation(Operation):
         """The states of each group of rows combined, in their order; None: by ``combine``. For built-in ones only."""
         return None
 
-    def deduct(self, a: State, b: State) -> State:
+    def deduct(self, a: State, b: State, /) -> State:
         """Remove ``b`` from the left end of ``a``. Optional."""
         raise OperationError(f"{type(self).__name__} has no deduct")
 
-    def finish(self, a: State) -> Any:
+    def finish(self, a: State, /) -> Any:
         """The results of states: a numpy array (masked where null), an Arrow array, or a list."""
         raise OperationError(f"{type(self).__name__} has no finish: write finish(self, a)")
 

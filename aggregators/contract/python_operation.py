@@ -46,19 +46,19 @@ class PythonOperation(Operation):
         """The identity: the state of no values."""
         raise OperationError(f"{type(self).__name__} has no create: write create(self)")
 
-    def accumulate(self, state: Any, *values: Any) -> Any:
+    def accumulate(self, state: Any, /, *values: Any, **named: Any) -> Any:
         """The state with one more value, which is later than those in it."""
         raise OperationError(f"{type(self).__name__} has no accumulate: write accumulate(self, state, value)")
 
-    def combine(self, a: Any, b: Any) -> Any:
+    def combine(self, a: Any, b: Any, /) -> Any:
         """Two states to one; ``a`` is the earlier."""
         raise OperationError(f"{type(self).__name__} has no combine: write combine(self, a, b)")
 
-    def deduct(self, a: Any, b: Any) -> Any:
+    def deduct(self, a: Any, b: Any, /) -> Any:
         """Remove ``b`` from the left end of ``a``. Optional."""
         raise OperationError(f"{type(self).__name__} has no deduct")
 
-    def finish(self, state: Any) -> Any:
+    def finish(self, state: Any, /) -> Any:
         """The result of a state; None for null. The state itself unless a subclass says otherwise."""
         return state
 

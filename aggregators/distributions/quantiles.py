@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -45,7 +45,9 @@ class Quantile(Multiset):
     [[17.5, 25.0]]
     """
 
-    def __init__(self, column: ColumnLike, q: float | Sequence[float], *, method: str = "linear") -> None:
+    def __init__(
+        self, column: ColumnLike, q: float | Sequence[float], *, method: Literal["linear", "discrete"] = "linear"
+    ) -> None:
         super().__init__(column)
         self.several = isinstance(q, (list, tuple, np.ndarray))
         shares: list[Any] = list(q) if isinstance(q, (list, tuple, np.ndarray)) else [q]

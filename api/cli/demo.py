@@ -80,11 +80,11 @@ def run_demo(rows: int, seed: int, *, keep: str | None, engine: str, master: str
             _compare(console, result, local)
 
 
-def _query(trips: Any) -> Windowed:
+def _query(trips: Any) -> Windowed[Any]:
     return events(trips, time="pickup", by="zone").window(sliding("1 hour", every="1 minute"))
 
 
-def _aggregate(query: Windowed) -> pa.Table:
+def _aggregate(query: Windowed[Any]) -> pa.Table:
     result = query.aggregate(speed=Average("speed"), trips=Count())
     return result if isinstance(result, pa.Table) else result.toArrow()
 
@@ -97,7 +97,7 @@ def _on_spark(console: Console, path: Path, master: str | None) -> pa.Table:
         return _run(console, _query(parquet(path, spark=spark)), "Spark")
 
 
-def _run(console: Console, query: Windowed, engine: str) -> pa.Table:
+def _run(console: Console, query: Windowed[Any], engine: str) -> pa.Table:
     console.print()
     for line in str(query.explain(speed=Average("speed"), trips=Count())).splitlines():
         label, _, text = line.strip().partition("  ")
@@ -170,7 +170,7 @@ def _round_step(step: float) -> int:
     return next(power * digit for power in powers for digit in (1, 2, 5) if power * digit >= step)
 
 
-def _compare(console: Console, result: pa.Table, query: Windowed) -> None:
+def _compare(console: Console, result: pa.Table, query: Windowed[Any]) -> None:
     """Say that the local engine gives the same; EngineError if it does not."""
     with _timed(console, "running on the local engine") as took:
         local = _aggregate(query)

@@ -7,7 +7,7 @@ import time as clock
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import pyarrow as pa
 from rich.console import Console
@@ -119,10 +119,10 @@ class Job:
             check_out(self.out, tuple(paths), columns, spark=spark, kind=self._out_kind)
         return keys, outputs, plan
 
-    def _query(self, data: Any, keys: list[str]) -> Windowed:
+    def _query(self, data: Any, keys: list[str]) -> Windowed[Any]:
         spec = read_windows(self.window, self.grid)
-        of = events(data, self.time, keys, until=self.until, null_time=self.null_time)
-        return of.window(spec).options(combine=self.combine)
+        of = events(data, self.time, keys, until=self.until, null_time=cast(Any, self.null_time))
+        return of.window(spec).options(combine=cast(Any, self.combine))
 
     @property
     def _out_kind(self) -> str | None:

@@ -12,7 +12,7 @@ from ...aggregators.errors import QueryError
 from ...aggregators.numeric.native import loops
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges
-from .spec import BOUNDS, Spec, TypeOf, Windows, check_words, one_of, samples
+from .spec import BOUNDS, Bounds, MinFill, Spec, TypeOf, Windows, check_words, one_of, samples
 
 
 @dataclass(frozen=True)
@@ -46,8 +46,8 @@ def around(
     *,
     rows: Sequence[int] | None = None,
     time: Sequence[Duration] | None = None,
-    closed: str = "both",
-    min_fill: str | None = None,
+    closed: Bounds = "both",
+    min_fill: MinFill | None = None,
     min_samples: int = 0,
 ) -> Around:
     """A window around each event, relative to it: the past, the future, or both.

@@ -10,7 +10,7 @@ from ..columns.ticks import Duration, Instant, TimeColumn, describe, overflow_gu
 from ..frames.filling import Filling, filling
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
 from .sliding import Offset, above_zero, offset_ticks
-from .spec import Numbering, Spec, TypeOf, Windows, check_words, samples
+from .spec import Closed, Emit, Empty, Numbering, Spec, Stamp, TypeOf, Windows, check_words, samples
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ def cumulating(
     every: Duration | None = None,
     *,
     offset: Offset = 0,
-    closed: str = "left",
-    empty: str = "skip",
+    closed: Closed = "left",
+    empty: Empty = "skip",
     fill_from: Instant | None = None,
     fill_to: Instant | None = None,
     fill_keys: Any = None,
     min_samples: int = 0,
-    emit: str = "every",
-    stamp: str = "interval",
+    emit: Emit = "every",
+    stamp: Stamp = "interval",
 ) -> Cumulating:
     """Windows that grow by a step up to a size, then start anew: sums since midnight, every hour.
 

@@ -13,7 +13,7 @@ from ...aggregators.errors import ColumnError, QueryError, nearest
 from ..columns.key_codes import key_codes, normalised, plain, plain_type
 from ..columns.ticks import TimeColumn
 from ..frames.window_ranges import MAX_WINDOWS, Ints, Mask, PartialsView, Ranges
-from .spec import BOUNDS, Spec, TypeOf, Windows, check_words, one_of
+from .spec import BOUNDS, Bounds, Empty, Spec, TypeOf, Windows, check_words, one_of
 
 
 @dataclass(frozen=True, eq=False)
@@ -97,8 +97,8 @@ def windows_from(
     by: str | Sequence[str] | None = None,
     at: str | None = None,
     obsolete: str | None = None,
-    closed: str = "left",
-    empty: str = "emit",
+    closed: Bounds = "left",
+    empty: Empty = "emit",
 ) -> FromAnchors:
     """One window for each row of another data set: of any width, overlapping or not, in any order.
 

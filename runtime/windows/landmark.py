@@ -10,7 +10,7 @@ from ...aggregators.errors import QueryError
 from ..columns.ticks import Duration, Instant, TimeColumn, describe, overflow_guard
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
 from .sliding import Offset, above_zero, offset_ticks
-from .spec import BOUNDS, Spec, TypeOf, Windows, check_words, one_of
+from .spec import BOUNDS, Bounds, Emit, Spec, Stamp, TypeOf, Windows, check_words, one_of
 
 
 @dataclass(frozen=True)
@@ -51,9 +51,9 @@ def landmark(
     every: Duration | None = None,
     *,
     offset: Offset = 0,
-    closed: str = "left",
-    emit: str = "every",
-    stamp: str = "interval",
+    closed: Bounds = "left",
+    emit: Emit = "every",
+    stamp: Stamp = "interval",
 ) -> Landmark:
     """Windows that keep every event: everything since a landmark so far.
 

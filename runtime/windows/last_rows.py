@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Literal
 
 import numpy as np
 
 from ..columns.ticks import TimeColumn, overflow_guard
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, Steps
 from ..frames.words import describe_gaps, describe_steps, rows_in_words
-from .spec import Spec, TypeOf, Windows, check_words, one_of, samples, whole
+from .spec import Emit, Gaps, MinFill, Spec, TypeOf, Windows, check_words, one_of, samples, whole
 
 TIES = {
     "arrival": "for rows in their order",
@@ -50,11 +51,11 @@ def last_rows(
     n: int,
     every: int = 1,
     *,
-    ties: str = "arrival",
-    min_fill: str = "partial",
+    ties: Literal["arrival", "distinct_time", "strict"] = "arrival",
+    min_fill: MinFill = "partial",
     min_samples: int = 0,
-    emit: str = "every",
-    gaps: str = "warn",
+    emit: Emit = "every",
+    gaps: Gaps = "warn",
 ) -> LastRows:
     """The last n rows: of each key, or of everything where there is none.
 

@@ -15,7 +15,7 @@ from ..frames.next_greater import chain, first_above
 from ..frames.window_ranges import MAX_WINDOWS, Coverage, Ints, Mask, PartialsView, Ranges
 from ..frames.words import describe_gaps, rows_in_words
 from .policy_rules import Rule, by_count
-from .spec import Spec, TypeOf, Windows, check_words, samples
+from .spec import Emit, Empty, Gaps, MinFill, Spec, TypeOf, Windows, check_words, samples
 
 
 @dataclass(frozen=True)
@@ -50,12 +50,12 @@ def policy(
     evict: Rule,
     trigger: Rule | None = None,
     *,
-    min_fill: str = "partial",
+    min_fill: MinFill = "partial",
     min_samples: int = 0,
     until: Instant | None = None,
-    empty: str = "skip",
-    emit: str = "every",
-    gaps: str = "warn",
+    empty: Empty = "skip",
+    emit: Emit = "every",
+    gaps: Gaps = "warn",
 ) -> Policy:
     """Windows by an eviction and a trigger policy: count, time or delta, all nine combinations (IBM Streams' SPL).
 

@@ -11,7 +11,7 @@ from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.next_greater import chain
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges
 from .sliding import above_zero
-from .spec import Numbering, Spec, TypeOf, Windows, check_words
+from .spec import Numbering, Spec, Stamp, TypeOf, Windows, check_words
 
 
 @dataclass(frozen=True)
@@ -34,7 +34,7 @@ class Session(Spec):
 
 
 def session(
-    gap: Duration, *, merge_touching: bool = False, longest: Duration | None = None, stamp: str = "interval"
+    gap: Duration, *, merge_touching: bool = False, longest: Duration | None = None, stamp: Stamp = "interval"
 ) -> Session:
     """Windows of events that follow one another closely: ``[first event, last event + gap)``.
 

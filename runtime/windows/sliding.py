@@ -16,7 +16,7 @@ from ..frames.filling import Filling, filling
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, Steps, WindowIds
 from ..frames.words import describe_gaps, describe_steps
 from .calendar import UNITS, Calendar, calendar
-from .spec import Numbering, Spec, TypeOf, Windows, check_words, samples
+from .spec import Closed, Emit, Empty, Gaps, MinFill, Numbering, Spec, Stamp, TypeOf, Windows, check_words, samples
 
 Offset = Duration | datetime.datetime
 
@@ -97,17 +97,17 @@ def sliding(
     every: Duration | None = None,
     *,
     offset: Offset = 0,
-    closed: str = "left",
+    closed: Closed = "left",
     timezone: str | None = None,
-    empty: str = "skip",
+    empty: Empty = "skip",
     fill_from: Instant | None = None,
     fill_to: Instant | None = None,
     fill_keys: Any = None,
-    min_fill: str = "partial",
+    min_fill: MinFill = "partial",
     min_samples: int = 0,
-    emit: str = "every",
-    stamp: str = "interval",
-    gaps: str = "warn",
+    emit: Emit = "every",
+    stamp: Stamp = "interval",
+    gaps: Gaps = "warn",
 ) -> Sliding:
     """Windows of one size at a constant step, also called hopping windows.
 
@@ -176,16 +176,16 @@ def tumbling(
     size: Duration,
     *,
     offset: Offset = 0,
-    closed: str = "left",
+    closed: Closed = "left",
     timezone: str | None = None,
-    empty: str = "skip",
+    empty: Empty = "skip",
     fill_from: Instant | None = None,
     fill_to: Instant | None = None,
     fill_keys: Any = None,
-    min_fill: str = "partial",
+    min_fill: MinFill = "partial",
     min_samples: int = 0,
-    emit: str = "every",
-    stamp: str = "interval",
+    emit: Emit = "every",
+    stamp: Stamp = "interval",
 ) -> Sliding:
     """Windows of one size, each starting where the one before ends: :func:`sliding` with a step as long as the size.
 

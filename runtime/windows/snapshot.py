@@ -9,7 +9,7 @@ import numpy as np
 from ..columns.ticks import TimeColumn
 from ..frames.live_frames import LiveFrames
 from ..frames.window_ranges import Ints, PartialsView, Ranges
-from .spec import Spec, TypeOf, Windows, check_words
+from .spec import Emit, Spec, TypeOf, Windows, check_words
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class Snapshot(Spec):
         return Snapshots(time=time, emit=self.emit)
 
 
-def snapshot(*, emit: str = "every") -> Snapshot:
+def snapshot(*, emit: Emit = "every") -> Snapshot:
     """One window between any two changes of a key's interval events: where one starts or ends.
 
     For the events of the last hour, let each live for an hour: ``until`` an hour after its time.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
 import pyarrow as pa
@@ -16,21 +16,23 @@ from ..frames.filling import Fill
 from ..frames.live_frames import LiveFrames, changed, join_intervals
 from ..frames.window_ranges import Coverage, Ints, Mask, PartialsView, Ranges, WindowIds
 
+Closed: TypeAlias = Literal["left", "right"]
+Bounds: TypeAlias = Literal["left", "right", "both", "neither"]
+Empty: TypeAlias = Literal["skip", "emit"]
+MinFill: TypeAlias = Literal["partial", "full"]
+Emit: TypeAlias = Literal["every", "on_change"]
+Stamp: TypeAlias = Literal["interval", "end", "start"]
+Gaps: TypeAlias = Literal["warn", "allow"]
+
 WORDS: dict[str, Mapping[str, str] | tuple[str, ...]] = {
     "closed": {"left": "for [start, end)", "right": "for (start, end]"},
-    "empty": ("skip", "emit"),
-    "min_fill": ("partial", "full"),
-    "emit": ("every", "on_change"),
-    "stamp": ("interval", "end", "start"),
-    "gaps": ("warn", "allow"),
-}
+    "empty": ("skip", "emit"), "min_fill": ("partial", "full"), "emit": ("every", "on_change"),
+    "stamp": ("interval", "end", "start"), "gaps": ("warn", "allow"),
+}  # fmt: skip
 """The values of arguments that several kinds of windows have."""
 BOUNDS = {
-    "left": "for [since, end)",
-    "right": "for (since, end]",
-    "both": "for [since, end]",
-    "neither": "for (since, end)",
-}
+    "left": "for [since, end)", "right": "for (since, end]", "both": "for [since, end]", "neither": "for (since, end)",
+}  # fmt: skip
 """The words of ``closed`` where windows need not follow one another."""
 
 TypeOf = Callable[[str, str], pa.DataType]

@@ -129,7 +129,7 @@ def run_live(seconds: float, seed: int, *, master: str | None) -> None:
         compare(console, view, asked.still_open(str(checkpoint), **OUTPUTS).toArrow(), trips)
 
 
-def windowed(trips: Any) -> Windowed:
+def windowed(trips: Any) -> Windowed[Any]:
     """The query."""
     return events(trips, time="pickup", by="zone").window(sliding("10 seconds", every="1 second"))
 

@@ -1,0 +1,102 @@
+"""The start of a query: events of some data, whose type says what results are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+
+import pyarrow as pa
+
+from .aggregators.errors import QueryError
+from .engines import engine_for
+from .events import Events
+from .reading import SparkFiles
+from .runtime.columns.ticks import Duration
+from .spark.options import Options
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+NullTime: TypeAlias = Literal["error", "drop"]
+
+
+@overload
+def events(
+    data: DataFrame | SparkFiles,
+    time: str,
+    by: str | Sequence[str] | None = None,
+    *,
+    until: str | None = None,
+    longest: Duration | None = None,
+    ties: str | Sequence[str] = (),
+    null_time: NullTime = "error",
+) -> Events[DataFrame]: ...
+@overload
+def events(
+    data: Any,
+    time: str,
+    by: str | Sequence[str] | None = None,
+    *,
+    until: str | None = None,
+    longest: Duration | None = None,
+    ties: str | Sequence[str] = (),
+    null_time: NullTime = "error",
+) -> Events[pa.Table]: ...
+def events(
+    data: Any,
+    time: str,
+    by: str | Sequence[str] | None = None,
+    *,
+    until: str | None = None,
+    longest: Duration | None = None,
+    ties: str | Sequence[str] = (),
+    null_time: NullTime = "error",
+) -> Events[Any]:
+    """Events to aggregate over windows.
+
+    Parameters
+    ----------
+    data
+        A Spark DataFrame (classic or Connect), :func:`parquet` files, or anything that speaks Arrow: a pyarrow,
+        pandas or Polars table, a DuckDB relation. Spark in, Spark out; Arrow in, Arrow out.
+    time
+        The column with each event's time: timestamps, dates or integers. Here and wherever a column is named, a name
+        such as ``"window.start"`` that no column has is a field of a struct: results are events of further windows.
+    by
+        The key columns: one name, several, or none for one series of windows over everything.
+    until
+        The column with each event's end, of the type of its time: interval events, which live from their time up to it
+        and are in every window they overlap. None for events of one point in time.
+    longest
+        How long interval events live at most: what goes beyond is cut off.
+    ties
+        The columns that order events of one time, wherever their order matters; then they are in input order.
+    null_time
+        What to do with events without a time: ``"error"``, or ``"drop"`` to leave them out (``.dropped()`` gives them).
+
+    Raises
+    ------
+    QueryError
+        If the data or an argument cannot be used. Columns are checked by ``.aggregate``, before anything runs.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> trips = pa.table({"at": [0, 30, 70], "driver": ["ann", "bob", "ann"], "speed": [20.0, 25.0, 30.0]})
+    >>> result = ff.events(trips, time="at", by="driver").window(ff.tumbling(60)).aggregate(speed=ff.Average("speed"))
+    >>> result.select(["driver", "speed"]).to_pydict()
+    {'driver': ['ann', 'ann', 'bob'], 'speed': [20.0, 30.0, 25.0]}
+    """
+    if not isinstance(time, str):
+        raise QueryError(f"time= is {time!r}; expected the name of a column")
+    if by is not None and not isinstance(by, (str, list, tuple)):
+        raise QueryError(f"by= is {by!r}; expected the name of a column, a list of names, or None")
+    keys = [by] if isinstance(by, str) else list(by or [])
+    if until is not None and not isinstance(until, str):
+        raise QueryError(f"until= is {until!r}; expected the name of a column, or None")
+    if not isinstance(ties, (str, list, tuple)):
+        raise QueryError(f"ties= is {ties!r}; expected the name of a column or a list of names")
+    if null_time not in ("error", "drop"):
+        raise QueryError(f"null_time is {null_time!r}; expected 'error' or 'drop'")
+    order = (ties,) if isinstance(ties, str) else tuple(ties)
+    return Events(engine_for(data), time, tuple(keys), until, longest, order, null_time, Options())
