@@ -11,6 +11,7 @@ from .aggregators.contract.operation import Operation
 from .aggregators.errors import QueryError, nearest
 from .engines import Engine, computed, in_arrow
 from .gaps import warn_of_gaps
+from .notebook import Described, of_events
 from .runtime.columns.ticks import Duration
 from .runtime.explain import Explanation
 from .runtime.plan.bind import A_WINDOW, bind, require_output
@@ -22,8 +23,8 @@ Result = TypeVar("Result")
 """What results are: a Spark DataFrame, or a pyarrow Table."""
 
 
-@dataclass(frozen=True)
-class Events(Generic[Result]):
+@dataclass(frozen=True, repr=False)
+class Events(Described, Generic[Result]):
     """Events with the names of their columns and options; made by :func:`~framefold.events`."""
 
     engine: Engine
@@ -34,6 +35,8 @@ class Events(Generic[Result]):
     ties: tuple[str, ...]
     null_time: str
     run_options: Options
+
+    described = of_events
 
     @property
     def names(self) -> list[str]:
@@ -128,12 +131,15 @@ class Events(Generic[Result]):
         return cast(Result, self.engine.without_time(self.time))
 
 
-@dataclass(frozen=True)
-class Windowed(Generic[Result]):
+@dataclass(frozen=True, repr=False)
+class Windowed(Described, Generic[Result]):
     """Events in windows; made by :meth:`Events.window`."""
 
     events: Events[Result]
     windows: tuple[Spec, ...]
+
+    def described(self) -> dict[str, str]:
+        return self.events.described() | {"windows": "; ".join(map(str, self.windows)) or "those of each output"}
 
     def options(self, **choices: Unpack[Choices]) -> Windowed[Result]:
         """The query with choices of how to run; see :meth:`Events.options`."""
