@@ -282,7 +282,7 @@ def result_bytes(plan: Plan, merged: Partials) -> float:
     """About how many bytes the results of merged partials take; of lists and strings, only where each ends."""
     if not len(merged):
         return 0.0
-    merged = filled_up(plan, merged)
+    merged = filled_up(plan, merged) if plan.axis.fill_frames else merged
     keys, some = len(plan.by), 1 << 10
     row = sum(pa.nulls(some, kind).nbytes for kind in plan.result_schema.types[keys:]) / some
     own = sum(column.nbytes for column in merged.table.columns[:keys]) / len(merged)

@@ -75,7 +75,7 @@ def run(spark: SparkSession, source: PartialsSource, job: tasks.Job, decision: D
 def in_words(plan: Plan) -> str:
     """What Spark's pages say of the jobs of a query, such as ``framefold: n by driver over 1 hour every 1 minute``."""
     by = f" by {', '.join(plan.by)}" if plan.by else ""
-    windows = " and ".join(each.describe().partition(",")[0] for each in plan.axis.windows)
+    windows = " and ".join(each.named.removeprefix("windows of ").partition(",")[0] for each in plan.axis.windows)
     return f"framefold: {', '.join(plan.outputs)}{by} over {windows}"[:WORDS]
 
 
