@@ -84,7 +84,9 @@ class StreamEngine(DataFrameEngine):
         """The results that open windows have by now in the checkpoint of a query that `run` has made, as a batch."""
         df, plain = self._checked(plan, options), replace(options, early=None, late="drop", allowed_lateness=None)
         job = Job(counted(plan), output_schema(plan.result_schema, [type_in(df, name) for name in plan.by]))
-        return still_open(df.sparkSession, checkpoint, self._shards(df, job, plain))
+        shards = self._shards(df, job, plain)
+        query = {name: each for name, each in shards.fingerprint.items() if name != "shards"}  # all of them are read
+        return still_open(df.sparkSession, checkpoint, replace(shards, fingerprint=query))
 
     def explain(self, plan: Plan, options: Options) -> Explanation:
         self._checked(plan, options)
@@ -119,7 +121,7 @@ class StreamEngine(DataFrameEngine):
         early = ticks_of(plan, options.early, "early")
         return Shards(
             job,
-            fingerprint(plan) | {"until": begin_tick(plan, options)},
+            fingerprint(plan) | {"until": begin_tick(plan, options), "shards": self._dealt(options)},
             width_of(df, plan),
             ticks_of(plan, options.forget, "forget"),
             early=None if early is None else max(early // 1000, 1),
@@ -129,8 +131,16 @@ class StreamEngine(DataFrameEngine):
         )
 
     def _labels(self, options: Options) -> tuple[int, ...]:
-        partitions = int(self.df.sparkSession.conf.get("spark.sql.shuffle.partitions", "200") or 200)
+        partitions = self._partitions()
         return labels(options.shards or partitions, partitions)
+
+    def _partitions(self) -> int:
+        return int(self.df.sparkSession.conf.get("spark.sql.shuffle.partitions", "200") or 200)
+
+    def _dealt(self, options: Options) -> str:
+        """What decides which shard has a key, and what that is called: state would not be found where it changes."""
+        partitions = self._partitions()
+        return f"{options.shards or partitions} for {partitions} shuffle partitions"
 
     def _checked(self, plan: Plan, options: Options) -> DataFrame:
         """The stream with a watermark, if nothing stands against the query."""
@@ -220,11 +230,15 @@ def ticks_of(plan: Plan, duration: Duration | None, named: str) -> int | None:
 
 def fingerprint(plan: Plan) -> dict[str, Any]:
     """What must not change while a checkpoint is used."""
-    states = {name: {key: str(kind) for key, kind in bound.fields.items()} for name, bound in plan.outputs.items()}
+    states = {
+        name: {key: [str(each) for each in kind.planes.values()] for key, kind in bound.fields.items()}
+        for name, bound in plan.states.items()
+    }
     return {
         "time": f"{plan.time} ({plan.times.type})",
         "by": [f"{field.name} ({field.type})" for field in plan.partials_schema][: len(plan.by)],
         "windows": [each.describe() for each in plan.axis.windows],
         "outputs": {name: str(bound.operation) for name, bound in plan.outputs.items()},
         "states": states,
+        "columns": [f"{field.name} ({field.type})" for field in plan.events_schema],
     }

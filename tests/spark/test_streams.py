@@ -365,6 +365,9 @@ def test_a_changed_query_is_an_error(spark: SparkSession, tmp_path: Path) -> Non
     query = source.start(source.query(ff.sliding("20 minutes", every="4 minutes")).aggregate(**OUTPUTS))
     with pytest.raises(StreamingQueryException, match=r"the checkpoint is of another query: windows .*every 5 minutes"):
         query.awaitTermination(300)
+    query = source.start(source.query(shards=5).aggregate(**OUTPUTS))
+    with pytest.raises(StreamingQueryException, match=r"of another query: shards '2 for 2 .* became '5 for 2 shuffle"):
+        query.awaitTermination(300)
 
 
 def test_what_is_refused_at_once(spark: SparkSession, tmp_path: Path) -> None:
