@@ -49,8 +49,14 @@ def draw(
         import drawsvg as svg
     except ImportError as error:
         raise EngineError("pictures need drawsvg; expected it installed: pip install 'framefold[draw]'") from error
-    if not 0 < len(table) <= MOST_EVENTS:
-        raise QueryError(f"draw() is given {len(table)} events; expected 1 to {MOST_EVENTS}")
+    if not len(table):
+        raise QueryError("draw() is given 0 events; expected 1 or more")
+    title = str(spec)
+    if len(table) > MOST_EVENTS:
+        title += f"; the first {MOST_EVENTS} of {len(table):,} events"
+        if time in table.schema.names:  # what else is wrong with it is said below
+            table = table.sort_by(time)
+        table = table.slice(0, MOST_EVENTS)
     plan = bind(
         table.schema,
         time=time,
@@ -65,13 +71,13 @@ def draw(
     result = run(Source(table), plan)
     if not 0 < len(result) <= MOST_WINDOWS:
         raise QueryError(f"draw() has {len(result)} windows; expected 1 to {MOST_WINDOWS}: take other events, or fewer")
-    return Picture(svg, spec, plan, table, result).drawing
+    return Picture(svg, title, plan, table, result).drawing
 
 
 class Picture:
     """One picture, from top to bottom: title, events (a row a key), frames, windows (a row each), the time line."""
 
-    def __init__(self, svg: Any, spec: Spec, plan: Plan, table: pa.Table, result: pa.Table) -> None:
+    def __init__(self, svg: Any, title: str, plan: Plan, table: pa.Table, result: pa.Table) -> None:
         self.svg = svg
         self.times = plan.times
         bounds = [ticks_of(plan.times, result["window"].combine_chunks().field(side)) for side in ("start", "end")]
@@ -84,7 +90,7 @@ class Picture:
         self.height = 3 * ROW + (ROW + GAP) * (rows + 2) + 2 * ROW
         self.drawing: drawsvg.Drawing = svg.Drawing(WIDTH, self.height)
         self.drawing.append(svg.Rectangle(0, 0, WIDTH, self.height, fill="white"))
-        self._text(str(spec), LEFT, ROW, 13, weight="bold")
+        self._text(title, LEFT, ROW, 13, weight="bold")
         self.top = 2 * ROW
         self._events(plan, table, events, ends, keys)
         self._frames(plan, events)
