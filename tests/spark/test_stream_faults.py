@@ -90,7 +90,9 @@ def take_back(checkpoint: Path, sink: Path) -> None:
 @pytest.mark.parametrize(
     ("changelog", "damage", "mended"),
     [
+        ("true", "deleted", "from a copy"),
         ("true", "torn", "by taking back a micro-batch"),
+        ("false", "torn", "by taking back a micro-batch"),
     ],
 )
 def test_a_damaged_file_of_state(spark: SparkSession, tmp_path: Path, changelog: str, damage: str, mended: str) -> None:
