@@ -84,7 +84,7 @@ class Spec(ABC):
         Parameters
         ----------
         events
-            ``ff.events(...)`` of Arrow data with at most 200 events, or a list of times.
+            ``ff.events(...)`` of Arrow data (of more than 200 the first), or a list of times.
 
         Returns
         -------
