@@ -132,7 +132,7 @@ def reasons(error: Any) -> str:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("full", ["checkpoint"])
+@pytest.mark.parametrize("full", ["checkpoint", "out"])
 def test_a_full_disk(spark: SparkSession, tmp_path: Path, full: str) -> None:
     """A file system in memory, filled by others when the query has begun, until they make room."""
     disk = tmp_path / full
