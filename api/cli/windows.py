@@ -145,12 +145,12 @@ def _read(text: str) -> tuple[str, dict[str, str]]:
 def parameters_of(kind: str) -> dict[str, inspect.Parameter]:
     """The parameters of a kind of windows that text can give: tables, for one, cannot be written."""
     named = inspect.signature(KINDS[kind]).parameters
-    return {name: each for name, each in named.items() if any(word in READERS for word in _words(each))}
+    return {name: each for name, each in named.items() if each.annotation != "Any"}
 
 
 def reader_of(parameter: inspect.Parameter) -> Callable[[str], Any]:
     """The reader of a parameter of windows."""
-    return next(READERS[word] for word in READERS if word in _words(parameter))
+    return next((READERS[word] for word in READERS if word in _words(parameter)), str)  # words are of types of their own
 
 
 def _words(parameter: inspect.Parameter) -> list[str]:
