@@ -150,7 +150,7 @@ def parameters_of(kind: str) -> dict[str, inspect.Parameter]:
 
 def reader_of(parameter: inspect.Parameter) -> Callable[[str], Any]:
     """The reader of a parameter of windows."""
-    return next((READERS[word] for word in READERS if word in _words(parameter)), str)  # words are of types of their own
+    return next((READERS[word] for word in READERS if word in _words(parameter)), str)  # choices have other types
 
 
 def _words(parameter: inspect.Parameter) -> list[str]:
