@@ -175,7 +175,7 @@ $(VENV)/has-kafka: $(VENV)/has-test tests/kafka/pom.xml
 	mvn --quiet --batch-mode --file tests/kafka/pom.xml dependency:copy-dependencies \
 	    -DoutputDirectory=$(CURDIR)/$(KAFKA)/jars && \
 	$(PIP) install --target $(KAFKA)/python 'pyspark==4.2.0' && \
-	touch $@
+	touch $@ || echo "They cannot be had here, and so there is no Kafka to test with" >&2
 
 # A Python as machines of a cluster have it.
 $(BARE)/made: $(VENV)/has-test
@@ -196,7 +196,7 @@ $(VENV)/has-yarn: $(VENV)/has-test tests/yarn/pom.xml tests/yarn/MiniCluster.jav
 	mvn --quiet --batch-mode --file tests/yarn/pom.xml dependency:copy-dependencies \
 	    -DoutputDirectory=$(CURDIR)/$(YARN)/jars && \
 	javac -nowarn -proc:none -cp '$(YARN)/jars/*' -d $(YARN) tests/yarn/MiniCluster.java && \
-	touch $@
+	touch $@ || echo "It cannot be had here, and so there is no YARN to test with" >&2
 
 $(VENV)/has-bench: $(VENV)/has-spark
 	@$(PIP) install --editable '.[bench,peer-duckdb,peer-pandas,peer-polars]'
