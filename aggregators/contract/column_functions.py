@@ -67,7 +67,8 @@ def apply(
         if (hint := single_values(error)) is None:
             raise
         raise OperationError(f"the function of {spec!r} failed ({type(error).__name__}: {error}): {hint}") from None
-    if (np.ndim(values) == 0 and not hasattr(values, "__len__")) or isinstance(values, (str, bytes, pa.Scalar)):
+    single = values.ndim == 0 if isinstance(values, np.ndarray) else not hasattr(values, "__len__")
+    if single or isinstance(values, (str, bytes, pa.Scalar)):
         found = shown(values.as_py() if isinstance(values, pa.Scalar) else values)
         raise OperationError(
             f"the function of {spec!r} returned {found} for a column of {len(columns[0])} values: it is called with "

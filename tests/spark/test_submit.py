@@ -208,7 +208,7 @@ def test_exit_code_and_output_of_a_job(tmp_path: Path) -> None:
     assert (done.returncode, done.stdout) == (3, "out\nerr\n")  # spark-submit puts the two together
     assert done.stderr.endswith(f"framefold: the job ended with exit code 3; its whole log is in {log}\n")
     assert " INFO " not in done.stderr
-    assert "Using Spark's default log4j profile" in log.read_text()
+    assert "WARN" in log.read_text(), "what Spark's own log says"
 
 
 @pytest.mark.slow
