@@ -36,7 +36,8 @@ test: $(VENV)/has-test
 	cat $(VENV)/tests-without-spark; exit $$((with || without))
 
 SIDE_BY_SIDE := -n 2 -p no:benchmark
-THOROUGH := tests/test_properties.py tests/test_windows_random.py tests/aggregators/test_every_operation.py tests/aggregators/test_laws.py
+THOROUGH := tests/test_properties.py tests/test_windows_random.py tests/test_streams_random.py \
+	tests/runtime/test_shard_kinds.py tests/runtime/test_shard_updates.py tests/aggregators/test_every_operation.py tests/aggregators/test_laws.py
 
 # Spark on the Java of the extra is among the slow tests. Properties get more examples here than in `make test`, and
 # those that take longest all of theirs. What needs Spark is in one process, the rest in two beside it.

@@ -16,11 +16,13 @@ from framefold.runtime.partials.merge import merge
 from framefold.runtime.streams.scope import counted, why_no_revisions
 from framefold.runtime.streams.shard import Shard, events_in
 
+from ..examples import examples
 from . import test_shard_kinds as kinds
 from .test_shard import SCHEMA, Batch, Dict, cumulated, grid, microseconds, plan_of, rows, streams
 
 
 @pytest.mark.parametrize("kind", kinds.EVENTS)
+@examples(100)
 @given(batches=kinds.streams())
 def test_early_results_are_those_of_the_batch_over_what_has_come(kind: str, batches: list[kinds.Batch]) -> None:
     windows, shard = kinds.EVENTS[kind], kinds.shard_of(kinds.plan_of(kinds.EVENTS[kind], kinds.OUTPUTS))
