@@ -177,7 +177,7 @@ def batch(windows: Any, outputs: dict[str, Any], events: pa.Table, **of: Any) ->
 
 
 @pytest.mark.parametrize("kind", EVENTS)
-@examples(100)
+@examples(60)
 @given(batches=streams(), width=st.sampled_from([1, 7, 1000]))
 def test_every_window_of_the_batch_once(kind: str, batches: list[Batch], width: int) -> None:
     windows = EVENTS[kind]
@@ -189,7 +189,7 @@ def test_every_window_of_the_batch_once(kind: str, batches: list[Batch], width: 
 
 
 @pytest.mark.parametrize("kind", EVENTS)
-@examples(100)
+@examples(60)
 @given(batches=streams(), ties=st.sampled_from([(), ("x",)]))
 def test_operations_that_depend_on_the_order(kind: str, batches: list[Batch], ties: tuple[str, ...]) -> None:
     windows = EVENTS[kind]
@@ -198,7 +198,7 @@ def test_operations_that_depend_on_the_order(kind: str, batches: list[Batch], ti
 
 
 @pytest.mark.parametrize("kind", INTERVALS)
-@examples(100)
+@examples(60)
 @given(batches=streams())
 def test_interval_events(kind: str, batches: list[Batch]) -> None:
     windows, outputs = INTERVALS[kind], dict(OUTPUTS)

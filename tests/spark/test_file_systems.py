@@ -40,6 +40,7 @@ def mounted(spark: SparkSession, tmp_path: Path) -> Iterator[str]:
     spark.conf.unset(link)
 
 
+@pytest.mark.slow
 def test_spark_reads_what_pyarrow_cannot_open(spark: SparkSession, mounted: str) -> None:
     windowed = ff.events(ff.parquet(mounted, spark=spark), time="t").window(WINDOWS)
     outputs = {"total": ff.Sum("x"), "middle": ff.Median("x")}

@@ -37,6 +37,7 @@ def test_every_block_is_run_by_a_test(namespace: dict[str, Any]) -> None:
     assert {"result", "query"} <= set(namespace)
 
 
+@pytest.mark.slow
 def test_upsert_into_postgresql(namespace: dict[str, Any], monkeypatch: pytest.MonkeyPatch) -> None:
     """Twice from the beginning, as after a micro-batch that was cut off behind its transaction: the same rows."""
     pytest.importorskip("psycopg")

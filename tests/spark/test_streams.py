@@ -139,6 +139,7 @@ def test_windows_are_those_of_the_batch(spark: SparkSession, tmp_path: Path) -> 
         assert late_events(running[name]) == 0
 
 
+@pytest.mark.slow
 def test_windows_that_depend_on_the_order_of_events(spark: SparkSession, tmp_path: Path) -> None:
     """Started once for the first batches and once more for the rest, on other numbers of shards."""
     outputs: dict[str, Any] = {"n": ff.Count(), "xs": ff.CollectList("x")}
@@ -166,6 +167,7 @@ def test_windows_that_depend_on_the_order_of_events(spark: SparkSession, tmp_pat
         assert len(found) > 5, name
 
 
+@pytest.mark.slow
 def test_interval_events_and_given_windows(spark: SparkSession, tmp_path: Path) -> None:
     source = Source(spark, tmp_path).add(*batches())
     stream = source.plain.withWatermark("time", "10 minutes").selectExpr("*", "time + interval 3 minutes as until")
@@ -182,6 +184,7 @@ def test_interval_events_and_given_windows(spark: SparkSession, tmp_path: Path) 
     assert every_row(source.found("given")) == every_row(expected_given)
 
 
+@pytest.mark.slow
 def test_several_streams_together(spark: SparkSession, tmp_path: Path) -> None:
     """Two streams in the same windows: Spark's watermark is the least of theirs."""
     source = Source(spark, tmp_path).add(*batches())
@@ -212,6 +215,7 @@ def test_windows_without_an_event(spark: SparkSession, tmp_path: Path) -> None:
     assert sum(found["n"].to_pylist()) == 600
 
 
+@pytest.mark.slow
 def test_shards_and_restarts_do_not_show(spark: SparkSession, tmp_path: Path) -> None:
     """A query that stops after each batch goes on where it was; with one shard and with seven, on two partitions."""
     source, tables = Source(spark, tmp_path), batches()
@@ -284,7 +288,9 @@ def test_open_windows_are_given_early_and_closed_ones_again(spark: SparkSession,
     assert Counter(zip(ends, *columns, strict=True)) == wanted
 
 
-@pytest.mark.parametrize("kind", ["sliding", "sessions", "last rows"])
+@pytest.mark.parametrize(
+    "kind", ["sliding", *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("sessions", "last rows"))]
+)
 def test_a_stream_goes_on_from_its_history(kind: str, spark: SparkSession, tmp_path: Path) -> None:
     """Of what both have, the history gives what comes before a time, and the stream the rest: no event counts twice."""
     windows, tables = (IN_ORDER | WINDOWS)[kind], batches()
