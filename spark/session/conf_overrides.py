@@ -6,7 +6,7 @@ import math
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import pyarrow as pa
 from pyspark.errors import PySparkException
@@ -129,7 +129,7 @@ def described(spark: SparkSession, words: str) -> Iterator[None]:
     try:
         context = spark.sparkContext
         free = context.getLocalProperty(DESCRIPTION) is None
-    except PySparkException:  # where a cluster gives users none
+    except (PySparkException, AttributeError):  # a cluster that gives users none, or a stopped one
         free = False
     if free:
         context.setLocalProperty(DESCRIPTION, words)
@@ -137,4 +137,5 @@ def described(spark: SparkSession, words: str) -> Iterator[None]:
         yield
     finally:
         if free:
-            context.setLocalProperty(DESCRIPTION, None)  # type: ignore[arg-type]
+            with suppress(AttributeError):  # it was stopped meanwhile
+                context.setLocalProperty(DESCRIPTION, None)  # type: ignore[arg-type]
