@@ -74,10 +74,13 @@ def test_as_polars_min_samples(least: int) -> None:
     frame: Any = pl.from_arrow(events())
     x = pl.col("x")
     by_time = {"window_size": "15m", "min_samples": least, "closed": "right"}
-    theirs = frame.select(
-        rows=x.rolling_sum(4, min_samples=least), time=x.rolling_sum_by("t", **by_time),
-        most=x.rolling_max_by("t", **by_time),
-    )  # fmt: skip
+    try:
+        theirs = frame.select(
+            rows=x.rolling_sum(4, min_samples=least), time=x.rolling_sum_by("t", **by_time),
+            most=x.rolling_max_by("t", **by_time),
+        )  # fmt: skip
+    except pl.exceptions.InvalidOperationError as error:
+        pytest.skip(f"this Polars has no answer: {error}")
     rows = ff.events(events(), time="t").window(ff.last_rows(4, min_samples=least)).aggregate(s=ff.Sum("x"))
     assert same(rows["s"], theirs["rows"].to_list())
     windows = ff.around(time=("-15 minutes", "0 minutes"), closed="right", min_samples=least)

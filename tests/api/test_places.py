@@ -45,7 +45,9 @@ def read(data: bytes, kind: str) -> pa.Table:
     if kind == "csv":
         return pyarrow.csv.read_csv(io.BytesIO(data))
     if kind == "json":
-        return pa.Table.from_pylist([json.loads(line) for line in data.splitlines()])
+        found = [json.loads(line) for line in data.splitlines()]
+        # pyarrow may put the fields of structs in another order.
+        return pa.Table.from_pylist([each | {"window_start": each["window"]["start"]} for each in found])
     return (pq.read_table if kind == "parquet" else pyarrow.feather.read_table)(pa.BufferReader(data))
 
 
