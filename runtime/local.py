@@ -99,8 +99,8 @@ def run(source: Source, plan: Plan) -> pa.Table:
     NullTimeError
         If events have no time, with their number, unless the plan drops those (a DroppedEventsWarning then has it).
     """
-    told, began = LOGGER.isEnabledFor(logging.INFO), time.monotonic()
-    if told:
+    reported, began = LOGGER.isEnabledFor(logging.INFO), time.monotonic()
+    if reported:
         report_way(plan, "the local engine", STAGES)
     partials, nulls, events = partials_of(source, plan)
     if nulls:
@@ -108,7 +108,7 @@ def run(source: Source, plan: Plan) -> pa.Table:
             f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning, 2
         )
     merged = merge(plan, [empty_key_partials(plan), *partials])
-    if told:
+    if reported:
         report_partials(merged, "the local engine", events)
     threads = pa.cpu_count() if only_library_code(plan) else 1
     parts = chunks(plan, merged, CHUNK_WINDOWS)
@@ -121,7 +121,7 @@ def run(source: Source, plan: Plan) -> pa.Table:
     )
     found = pa.concat_tables(table for _, table in slid)
     warn_of_far_times(found, plan)
-    if told:
+    if reported:
         LOGGER.info("the local engine gives %s windows", f"{len(found):,}")
     return found
 

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 
 SHARE_OF_MEMORY = 4
-"""``--engine auto`` takes the local engine for files of up to one part in so many of the machine's memory."""
+"""``--engine auto`` takes the local engine for files of up to 1 / SHARE_OF_MEMORY of the memory."""
 
 # Spark's default is a type that Parquet has deprecated, and that others read without its zone.
 OF_RESULTS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}

@@ -180,7 +180,7 @@ def assign(
     """Group one row or more by equal values in all columns.
 
     Groups are sorted by frame, then key: events that follow one another in time then add to neighbouring states. Where
-    they are so many that rows are sorted, it is by key, then frame, as merged partials are.
+    there are too many for that, rows are sorted by key, then frame, as merged partials are.
 
     Parameters
     ----------

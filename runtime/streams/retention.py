@@ -216,9 +216,9 @@ def needed(plan: Plan, views: list[PartialsView], watermark: int, *, opened: boo
 
 def in_gaps(plan: Plan, views: list[PartialsView]) -> Mask:
     """Which partials are of interval events that live between two windows, and so are in none."""
-    found = np.full(len(views[0].frames), plan.until is not None)
+    found = np.ones(len(views[0].frames), bool)
     for windows, view in zip(plan.axis.windows, views, strict=True):
-        if not found.any() or not isinstance(windows, (TickSteps, Cycles)):
+        if not isinstance(windows, (TickSteps, Cycles)):
             return np.zeros(len(found), bool)
         found &= windows_at(windows, view, view.window_inputs["first"]).first > last_windows(windows, view)
     return found

@@ -85,6 +85,7 @@ class Shard:
         released: set[int] = set()
         if self.held is not None and (events := self.held.released(watermark)) is not None:
             stored, released = self._with_events(stored, events)
+            self.released += 1
         if not silent:
             lives = living_on(self.plan, stored, watermark, self.forget)
             yield from results(self.plan, lives, wanted=ClosingWithin(self.plan, before, watermark, self.forget))
@@ -97,7 +98,7 @@ class Shard:
         """The results that open windows have by now."""
         stored = self._merged(self.store.blocks())
         if self.held is not None and (events := self.held.all()) is not None:
-            stored = merge(self.plan, [replace(stored, starts=None), self._partials_of(events, stored)])
+            stored, _ = self._with_events(stored, events)
         yield from results(self.plan, stored, wanted=ClosingWithin(self.plan, self.watermark, NEVER, self.forget))
 
     def revised(self, new: Partials) -> Iterator[pa.Table]:
@@ -151,13 +152,8 @@ class Shard:
 
     def _with_events(self, stored: Partials, events: pa.Table) -> tuple[Partials, set[int]]:
         """Stored partials, and after them those of events that were held back; the blocks that the latter are in."""
-        self.released += 1
-        found = self._partials_of(events, stored)
+        found = accumulate(self.plan, in_order(self.plan, events, stored), self.released + 1)
         return merge(self.plan, [replace(stored, starts=None), found]), self._blocks_of(found)
-
-    def _partials_of(self, events: pa.Table, stored: Partials) -> Partials:
-        """The partials of events that were held back, to come after stored ones."""
-        return accumulate(self.plan, in_order(self.plan, events, stored), max(self.released, 1))
 
     def _open(self, merged: Partials) -> Mask:
         """Which partials are in a window that still takes events."""

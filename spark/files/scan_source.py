@@ -14,7 +14,7 @@ from . import task_reader
 from .scan import ReadPlan, Scan
 
 MIN_SHARE = 1 << 17
-"""The partials that each task may send at least; where tasks are so many that they may not, all are counted first."""
+"""The partials that each task may send at least; with more tasks than that allows, all are counted first."""
 
 
 class ScanSource:

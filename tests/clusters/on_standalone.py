@@ -13,7 +13,7 @@ import pytest
 
 from framefold.cli import main
 
-from ..spark.submitting import JOB, expected, found, submit, write_trips
+from ..spark.submitting import JOB, expected, found, submit, submit_options, write_trips
 from .processes import BARE, SPARK, environment, lacks_framefold, running, waited_for
 
 CLASS = SPARK / "bin" / "spark-class"  # the package has no start-master.sh
@@ -65,7 +65,7 @@ def options(master: str) -> list[str]:
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
     }
-    return ["--master", master, *(word for each in settings.items() for word in ("--conf", "=".join(each)))]
+    return submit_options(master, settings)
 
 
 def test_an_aggregate_from_a_module_beside_the_job(options: list[str], tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ import pytest
 
 from framefold.spark.session.java import ensure_java
 
-from ..spark.submitting import JOB, expected, found, submit, write_trips
+from ..spark.submitting import JOB, expected, found, submit, submit_options, write_trips
 from .processes import BARE, ROOT, SPARK, environment, lacks_framefold, running, waited_for
 
 YARN = ROOT / ".venv" / "yarn"
@@ -89,7 +89,7 @@ def options(cluster: Cluster) -> list[str]:
         "spark.sql.shuffle.partitions": "2",
         "spark.ui.enabled": "false",
     }
-    return ["--master", "yarn", *(word for each in settings.items() for word in ("--conf", "=".join(each)))]
+    return submit_options("yarn", settings)
 
 
 @pytest.fixture

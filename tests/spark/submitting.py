@@ -20,6 +20,11 @@ JOB = EXAMPLES / "speeds.py"
 SMALL = ["--conf", "spark.ui.enabled=false", "--conf", "spark.sql.shuffle.partitions=2"]
 
 
+def submit_options(master: str, settings: Mapping[str, str]) -> list[str]:
+    """A master and settings as spark-submit takes them."""
+    return ["--master", master, *(word for each in settings.items() for word in ("--conf", "=".join(each)))]
+
+
 def submit(
     *arguments: object, timeout: float = 600, env: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
