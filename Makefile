@@ -81,7 +81,8 @@ lint: $(VENV)/has-lint
 	@PYTHONPATH=$(VENV)/typed $(BIN)/lint-imports --no-cache
 	@MYPYPATH=$(VENV)/typed $(BIN)/mypy --strict --package framefold
 	@MYPYPATH=$(VENV)/typed $(BIN)/mypy --strict tests/typed_program.py
-	@if [ -x $(BIN)/pyright ]; then $(BIN)/pyright; else echo "pyright is not installed: not checked by it" >&2; fi
+	@$(BIN)/pyright
+	@$(BIN)/pytest --quiet tests/types_in_editors.py
 
 # Nearly an hour and a half; the first time also as long as it takes to install the peers, each in an environment of
 # its own.

@@ -12,6 +12,8 @@ from .engines import engine_for
 from .events import Events
 from .reading import SparkFiles
 from .runtime.columns.ticks import Duration
+from .runtime.sources.arrow import Source
+from .runtime.sources.files import Files
 from .spark.options import Options
 
 if TYPE_CHECKING:
@@ -20,6 +22,17 @@ if TYPE_CHECKING:
 NullTime: TypeAlias = Literal["error", "drop"]
 
 
+@overload
+def events(
+    data: Files | Source,
+    time: str,
+    by: str | Sequence[str] | None = None,
+    *,
+    until: str | None = None,
+    longest: Duration | None = None,
+    ties: str | Sequence[str] = (),
+    null_time: NullTime = "error",
+) -> Events[pa.Table]: ...
 @overload
 def events(
     data: DataFrame | SparkFiles,

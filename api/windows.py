@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Sequence
 from typing import Any
 
@@ -21,7 +20,6 @@ from .runtime.windows.spec import Bounds, Empty
 from .start import events
 
 
-@functools.wraps(from_table.windows_from)
 def windows_from(
     anchors: Any,
     *,
@@ -42,6 +40,9 @@ def windows_from(
     return from_table.windows_from(
         table, start=start, end=end, by=keys, at=at, obsolete=obsolete, closed=closed, empty=empty
     )
+
+
+windows_from.__doc__ = from_table.windows_from.__doc__
 
 
 def draw(windows: Spec, of: Any) -> Any:

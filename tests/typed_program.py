@@ -35,9 +35,8 @@ class GeometricMean(ff.AggregateOperation):
     def deduct(self, a: ff.State, b: ff.State) -> ff.State:
         return {"log_sum": a["log_sum"] - b["log_sum"], "count": a["count"] - b["count"]}
 
-    def finish(self, a: ff.State) -> Floats:
-        mean: Floats = np.exp(a["log_sum"] / a["count"])
-        return mean
+    def finish(self, a: ff.State) -> Any:
+        return np.exp(a["log_sum"] / a["count"])
 
 
 class Dot(ff.AggregateOperation):

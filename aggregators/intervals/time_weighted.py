@@ -75,10 +75,13 @@ class Covered(AggregateOperation):
 
     result: Any = pa.int64()
     commutative = True
-    of_lifetimes = True
 
     def __init__(self) -> None:
         super().__init__()
+
+    @property
+    def of_lifetimes(self) -> bool:
+        return True
 
     def at_times(self, duration: Callable[[Duration, str], int]) -> Covered:
         """The operation for a time column: its result is a duration where the time is a timestamp."""
@@ -116,7 +119,10 @@ class TimeWeightedAverage(OneColumn):
 
     result = pa.float64()
     commutative = True
-    of_lifetimes = True
+
+    @property
+    def of_lifetimes(self) -> bool:
+        return True
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         require_numbers(self, types[0])
