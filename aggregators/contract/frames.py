@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any, cast
@@ -12,10 +11,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..errors import SumOverflowError
+from ..numeric.float_sums import cut_at, largest_of, summed
 from ..numeric.grouped_min_max import greatest, least
 from ..numeric.native import loops
 from ..states.arrays import Bools, Floats, Index, Ints
-from ..states.fields import HUGE, Compensated, numpy_type, two_sum
+from ..states.fields import HUGE, Compensated, numpy_type
 from ..states.limbs import Exact
 from ..states.rows import place
 
@@ -24,9 +24,6 @@ Values = Any
 
 CHUNK = 1 << 21
 """The number of 32-bit integers that float64 sums without rounding."""
-
-SPAN_PER_FRAME, MIN_SPAN, MAX_SPAN, SPAN_STEP = 16, 1 << 16, 1 << 20, 1 << 15
-"""Rows of a subtotal of floats: per frame, the fewest, the most, the unit. Subtotals lose less of low parts."""
 
 
 def to_values(column: pa.Array) -> Values:
@@ -231,11 +228,25 @@ class Frames:
 
     def group(self, values: Values) -> Iterator[Values]:
         """Each frame's values in time order, frame by frame: for whatever has no reduction of its own."""
-        if self._sorted:
+        return self._parts(self._by_frame(values))
+
+    def group_lists(self, values: Values) -> Iterator[list[Any]]:
+        """Each frame's values in time order as :meth:`group` gives them, as lists of Python's values."""
+        return self._parts(self._by_frame(values).tolist())
+
+    def _by_frame(self, values: Values) -> Values:
+        """Values by frame, then time."""
+        if not self._sorted:
+            rows = np.lexsort((self.order, self.index))
+        elif loops is None or self.size > len(self.index):
             rows = np.argsort(self.index, kind="stable")
         else:
-            rows = np.lexsort((self.order, self.index))
-        values = _take(values, rows)
+            rows = np.empty(len(self.index), np.intp)
+            loops.order_codes(np.ascontiguousarray(self.index), np.zeros(self.size + 1, np.int64), rows)
+        return _take(values, rows)
+
+    def _parts(self, values: Any) -> Iterator[Any]:
+        """The part of each frame of values by frame."""
         ends = np.cumsum(self.count())
         for start, end in zip((ends - self.count()).tolist(), ends.tolist(), strict=True):
             yield values[start:end]
@@ -252,47 +263,3 @@ def accumulate_where(
 
 def _take(values: Values, rows: Index) -> Values:
     return values.take(pa.array(rows)) if isinstance(values, pa.Array) else cast(NDArray[Any], values)[rows]
-
-
-def largest_of(values: Floats) -> float:
-    """The greatest magnitude, NaN if any value is; 0 of none."""
-    if loops is None:
-        return float(np.max(np.abs(values), initial=0.0))
-    return float(loops.largest(np.ascontiguousarray(values)))
-
-
-def cut_at(largest: float, rows: int) -> float:
-    """The number that, added to a value and subtracted again, leaves its upper part; sums of all of these fit 53 bits.
-
-    ``largest`` is the greatest magnitude of the values, below 2**960.
-    """
-    bits = max(2 * min(rows.bit_length(), 10), rows.bit_length())
-    return math.ldexp(1.5, max(math.frexp(largest)[1] + bits + 1, -968))
-
-
-def summed(values: Floats, index: Index, size: int, cut: float) -> tuple[Compensated, Ints]:
-    """The sum of each frame and how many rows it has.
-
-    Values are cut at one bit position into upper parts whose sum is exact, and low parts (J. Demmel and H. D. Nguyen,
-    "Fast Reproducible Floating-Point Summation", 2013).
-    """
-    high, low = np.zeros((2, size))
-    counts = np.zeros(size, np.int64)
-    add = add_parts if loops is None else loops.add_parts
-    values, index = np.ascontiguousarray(values), np.ascontiguousarray(index)
-    span = min(MAX_SPAN, max(MIN_SPAN, SPAN_PER_FRAME * size)) // SPAN_STEP * SPAN_STEP
-    for start in range(0, len(values), span):
-        above, below = np.zeros((2, size))
-        add(values[start : start + span], index[start : start + span], cut, above, below, counts)
-        high += above
-        low += below
-    return Compensated(*two_sum(high, low)), counts
-
-
-def add_parts(values: Floats, index: Index, cut: float, above: Floats, below: Floats, counts: Ints) -> None:
-    """As the compiled loop of this name, to the same bits."""
-    part = values + cut
-    part -= cut
-    np.add.at(above, index, part)
-    np.add.at(below, index, values - part)
-    np.add.at(counts, index, 1)

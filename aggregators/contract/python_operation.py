@@ -95,10 +95,10 @@ class ObjectColumns(AggregateOperation):
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         add, create = self.scalar.accumulate, self.scalar.create
         if len(columns) == 1:  # reduce loops without Python's interpreter
-            states = [functools.reduce(add, values.tolist(), create()) for values in frames.group(columns[0])]
+            states = [functools.reduce(add, values, create()) for values in frames.group_lists(columns[0])]
         else:
-            groups = zip(*(frames.group(column) for column in columns), strict=True)
-            rows = (zip(*(values.tolist() for values in group), strict=True) for group in groups)
+            groups = zip(*map(frames.group_lists, columns), strict=True)
+            rows = (zip(*group, strict=True) for group in groups)
             states = [functools.reduce(lambda state, row: add(state, *row), each, create()) for each in rows]
         return {"state": Objects().column(states)}
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import timedelta
 from typing import Any
 
@@ -38,13 +39,13 @@ class OneByOne(ff.PythonOperation):
         return (0.0, 0)
 
     def accumulate(self, state: Any, x: float) -> Any:
-        return (state[0] + float(np.log(x)), state[1] + 1)
+        return (state[0] + math.log(x), state[1] + 1)
 
     def combine(self, a: Any, b: Any) -> Any:
         return (a[0] + b[0], a[1] + b[1])
 
     def finish(self, a: Any) -> float | None:
-        return float(np.exp(a[0] / a[1])) if a[1] else None
+        return math.exp(a[0] / a[1]) if a[1] else None
 
 
 def duration(microseconds: int) -> timedelta:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import sys
 from decimal import Decimal
 from typing import Any
 
@@ -96,6 +97,23 @@ def test_arrays_of_one_length_are_one_object_each() -> None:
     assert Objects().full(np.array([7]), 1)[0].tolist() == [7]
     assert Objects().full([1, 2], 2).tolist() == [[1, 2], [1, 2]]
     assert Objects().full((), 2).tolist() == [(), ()]
+
+
+@pytest.mark.parametrize("first", [1.5, b"\x93", None, len])
+def test_objects_travel_with_functions_and_classes_of_a_script(first: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = type("Made", (), {"__module__": "__main__"})
+    own = made()
+    own.number = 7
+    values = [first, (2.0, 3), float.fromhex("0x1.9393939393939p+9"), own, lambda x: x + 1]
+    kind = Objects()
+    with monkeypatch.context() as script:
+        script.setattr(sys.modules["__main__"], "Made", made, raising=False)
+        planes = [kind.to_arrow(kind.column(values[:4])), kind.to_arrow(kind.column(values))]
+    for each in planes:  # read where the script is not
+        found = kind.from_arrow(each)
+        assert found[:3].tolist() == values[:3]
+        assert found[3].number == 7
+    assert found[4](1) == 2
 
 
 @pytest.mark.parametrize(
