@@ -13,7 +13,6 @@ from ...runtime.accumulate.sql_accumulate import FRAME, TICKS, SqlAccumulate, To
 from ...runtime.partials.merge import Partials
 from ...runtime.reporting import LOGGER
 from ...runtime.sources.files import one_line
-from ..convert.names import type_in
 from ..convert.types import ticks_sql
 from ..session.conf_overrides import FASTER_GROUPING, conf_overrides
 from . import tasks
@@ -43,7 +42,7 @@ def aggregated(events: DataFrame, sql: SqlAccumulate) -> DataFrame:
         events = events.where(f"{time} is not null")
     # As few projections as possible: Spark analyses each by itself. And all as text: a function called on a Column
     # takes several calls to the JVM.
-    ticks = {TICKS: ticks_sql(time, type_in(events, plan.time))}
+    ticks = {TICKS: ticks_sql(events, plan.time)}
     first, *later = sql.steps or [{}]
     # The last steps go into one projection with the groups, which must not depend on them.
     last = later.pop() if later and not set(sql.subgroup_by) & set(later[-1]) else {}

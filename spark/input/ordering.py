@@ -43,7 +43,7 @@ def in_time_order(
     numbered = events.withColumn(ARRIVAL, f.monotonically_increasing_id())
     keys = sortable(events, by)
     if block is not None:
-        spread = numbered.repartition(*keys, block_of(f.expr(ticks_sql(time, events.schema[time].dataType)), *block))
+        spread = numbered.repartition(*keys, block_of(f.expr(ticks_sql(events, time)), *block))
     else:
         spread = numbered.repartition(*keys) if keys else numbered.repartition(1)
     return spread.sortWithinPartitions(time, *sortable(events, ties), ARRIVAL).drop(ARRIVAL)

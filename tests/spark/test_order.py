@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 import pytest
@@ -9,7 +10,6 @@ import pytest
 pytest.importorskip("pyspark")
 
 from pyspark.sql import functions as f
-from pyspark.sql import types as t
 
 from framefold.spark.convert.types import ticks_sql
 from framefold.spark.input.ordering import block_of, in_time_order
@@ -29,33 +29,37 @@ def test_blocks_are_floors(spark: SparkSession, origin: int, width: int) -> None
     assert found == [(tick - origin) // width + shift for tick in ticks]
 
 
+@pytest.mark.parametrize("legacy", ["false", "true"])
 @pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kathmandu", "UTC"])
-def test_ticks_do_not_depend_on_the_zone(spark: SparkSession, zone: str) -> None:
-    before = spark.conf.get("spark.sql.session.timeZone")
-    spark.conf.set("spark.sql.session.timeZone", str(zone))
+def test_ticks_do_not_depend_on_the_zone(spark: SparkSession, zone: str, legacy: str) -> None:
+    settings = {"spark.sql.session.timeZone": zone, "spark.sql.legacy.interval.enabled": legacy}
+    before = {name: spark.conf.get(name) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
     try:
         micros = [
             -62_135_596_800_000_000,
+            -12_219_721_076_999_996,  # in the ten days that the Julian calendar has twice
             -1,
             0,
             1,
             1_710_053_999_999_999,
-            1_710_054_000_000_001,
+            1_710_054_000_000_001,  # 2024-03-10 07:00, when an hour of New York is left out
+            1_710_037_800_000_000,  # 02:30 of that day
             1_730_613_600_500_000,
+            253_402_300_799_999_999,
         ]
-        df = spark.createDataFrame([(each,) for each in micros], "m bigint")
-        local = df.select(
-            f.expr("timestamp_ntz '1970-01-01 00:00:00' + make_dt_interval(0, 0, 0, m / 1000000)").alias("n"), "m"
-        )
-        assert isinstance(local.schema["n"].dataType, t.TimestampNTZType)
-        rows = local.selectExpr(ticks_sql("n", t.TimestampNTZType()), "m").collect()
-        assert [row[0] for row in rows] == [row[1] for row in rows]
-        instants = df.selectExpr(ticks_sql("timestamp_micros(m)", t.TimestampType()), "m").collect()
-        assert [row[0] for row in instants] == micros
-        days = spark.sql("select date '1969-12-30' d").selectExpr(ticks_sql("d", t.DateType())).collect()
-        assert days[0][0] == -2
+        times = [datetime(1970, 1, 1) + timedelta(microseconds=each) for each in micros]
+        local = spark.createDataFrame(list(zip(times, micros, strict=True)), "`the time` timestamp_ntz, m bigint")
+        rows = local.selectExpr(ticks_sql(local, "the time"), "m").collect()
+        assert [row[0] for row in rows] == micros
+        df = spark.createDataFrame([(each,) for each in micros], "m bigint").selectExpr("timestamp_micros(m) n", "m")
+        assert [row[0] for row in df.selectExpr(ticks_sql(df, "n"), "m").collect()] == micros
+        days = spark.sql("select date '1969-12-30' d")
+        assert days.selectExpr(ticks_sql(days, "d")).collect()[0][0] == -2
     finally:
-        spark.conf.set("spark.sql.session.timeZone", str(before))
+        for name, value in before.items():
+            spark.conf.set(name, str(value))
 
 
 def test_one_task_sees_a_block_in_order(spark: SparkSession) -> None:
