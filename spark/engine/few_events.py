@@ -16,14 +16,18 @@ from ...runtime.sources.arrow import Source
 from ...runtime.sources.files import one_line
 from ..convert.names import under_plain_names
 from ..convert.types import cast_to
-from ..input.scan_bounds import most_rows
+from ..input.scan_bounds import footers_of, is_row_by_row, most_groups
 from ..session.conf_overrides import LARGE_BATCHES, conf_overrides
 from .decision import FEW_EVENTS
 from .source import PartialRows, PartialsSource
+from .sql_source import SqlSource
 from .tasks import Job
 
 FEW_FILES = 16
 """The most files whose footers are read to know it."""
+
+MANY_A_GROUP = 16
+"""Where each (key, frame) has as many events, by the footers, Spark groups them sooner than it hands them over."""
 
 
 class FewEventsSource:
@@ -33,8 +37,7 @@ class FewEventsSource:
         self.df, self.job, self.otherwise = df, job, otherwise
 
     def collect(self, limit: int | None) -> Partials | None:
-        most = most_rows(self.df, FEW_FILES)
-        if most is not None and most <= FEW_EVENTS:
+        if self._are_few():
             try:
                 return self._collect()
             except PySparkException as error:
@@ -47,6 +50,19 @@ class FewEventsSource:
 
     def release(self, result: DataFrame | None) -> None:
         self.otherwise.release(result)
+
+    def _are_few(self) -> bool:
+        footers = footers_of(self.df, FEW_FILES)
+        if footers is None:
+            return False
+        rows = sum(footer.num_rows for footer in footers)
+        if rows > FEW_EVENTS:
+            return False
+        if isinstance(self.otherwise, SqlSource):
+            groups = most_groups(footers, self.job.plan)
+            if groups is not None and groups * MANY_A_GROUP <= rows:
+                return False
+        return is_row_by_row(self.df)
 
     def _collect(self) -> Partials:
         plan, spark = self.job.plan, self.df.sparkSession

@@ -4,19 +4,23 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 from urllib.parse import unquote
+from weakref import WeakKeyDictionary
 
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql.types import StructField, StructType
 
 from ...aggregators.errors import QueryError
-from ...runtime.sources.files import Files
+from ...runtime.sources.files import File, Files
 from ..convert.names import column
 from ..input.scan_bounds import explained, footer_of
 from .parquet_types import kinds
+
+_paths: WeakKeyDictionary[DataFrame, list[str]] = WeakKeyDictionary()
+"""The paths that some DataFrames were given, which never change."""
 
 
 def paths_of(df: Any) -> list[str]:
@@ -41,6 +45,13 @@ def paths_of(df: Any) -> list[str]:
         f"the DataFrame {found} and is more than Parquet files read as they are (it may be filtered, computed, joined, "
         "a table of a catalog, or read with options); expected spark.read.parquet(path), maybe with fewer columns"
     )
+
+
+def known_paths_of(df: DataFrame) -> list[str]:
+    """:func:`paths_of`, which is looked for once, though another query may find other files there: see `is_listed`."""
+    if df not in _paths or df.storageLevel.useMemory:
+        _paths[df] = paths_of(df)
+    return _paths[df]
 
 
 def possible(df: DataFrame, files: list[str]) -> Iterator[tuple[list[str], StructType | None]]:
@@ -85,6 +96,24 @@ def schema_of(footer: Any) -> StructType | None:
 
 PLAIN_SCAN = re.compile(r"== Optimized Logical Plan ==\n(Project \[[^\n]*\]\n\+- )?Relation \[[^\n]*\] parquet\n\n")
 LOCATION = re.compile(r"Location: InMemoryFileIndex\(\d+ paths\)\[([^\n]*?)\](?=, |\n)")
+
+
+def is_listed(df: DataFrame, listed: Sequence[File]) -> bool:
+    """Whether files are those that a DataFrame has listed when it was made."""
+    return len(listed) == len(files := df.inputFiles()) and {file.path for file in listed} <= set(map(placed, files))
+
+
+def placed(file: str) -> str:
+    """The address of a file as its file system takes it.
+
+    >>> placed("file:///data/my%20trips"), placed("s3a://bucket/trips"), placed("hdfs://host:8020/trips")
+    ('/data/my trips', 'bucket/trips', '/trips')
+    """
+    if file.startswith("file:"):
+        return as_typed(file)
+    scheme, _, rest = unquote(file).partition("://")
+    host, _, path = rest.partition("/")
+    return f"/{path}" if scheme in ("hdfs", "viewfs") else f"{host.partition('@')[0]}/{path}"
 
 
 def roots_of(df: DataFrame) -> list[str] | None:

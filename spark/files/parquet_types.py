@@ -15,6 +15,8 @@ from pyspark.sql import SparkSession
 from pyspark.sql import types as t
 
 SETTINGS = {
+    "spark.sql.files.ignoreCorruptFiles": ("false",),
+    "spark.sql.files.ignoreMissingFiles": ("false",),
     "spark.sql.legacy.parquet.nanosAsLong": ("false",),
     "spark.sql.parquet.binaryAsString": ("false",),
     "spark.sql.parquet.datetimeRebaseModeInRead": ("corrected", "exception"),

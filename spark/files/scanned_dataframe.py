@@ -15,7 +15,7 @@ from ..engine.decision import reader
 from ..engine.engine import DataFrameEngine
 from ..options import Options
 from .file_engine import FileEngine
-from .from_dataframe import paths_of
+from .from_dataframe import is_listed, known_paths_of
 from .scan import Scan
 
 
@@ -46,9 +46,10 @@ class ScannedDataFrameEngine(DataFrameEngine):
     def _scan(self) -> Scan | str:
         """The scan of the files that the DataFrame is; else why it is none."""
         try:
-            return Scan(self.df.sparkSession, files_of(paths_of(self.df), "parquet"))
+            scan = Scan(self.df.sparkSession, files_of(known_paths_of(self.df), "parquet"))
         except QueryError as error:
             return str(error)
+        return scan if is_listed(self.df, scan.listed) else "its paths have other files now than it has listed"
 
 
 def why_spark(plan: Plan, options: Options, scan: Scan | None) -> str | None:

@@ -1,10 +1,13 @@
-"""What is known of a DataFrame before it is computed: its plan as text, and the most rows it can have."""
+"""What is known of a DataFrame before it is computed: its plan as text, and what its files have at most."""
 
 from __future__ import annotations
 
+import math
 import re
 import uuid
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from datetime import date, datetime, timedelta
 from typing import Any
 
 from pyspark.errors import PySparkException
@@ -12,6 +15,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from ...aggregators.errors import QueryError
+from ...runtime.accumulate.sql_accumulate import numberings, parts
+from ...runtime.plan.plan import Plan
 from ...runtime.sources.files import File, Files
 from ...runtime.sources.formats import READERS
 
@@ -33,14 +38,8 @@ def explained(df: DataFrame) -> str | None:
         return None
 
 
-def most_rows(df: DataFrame, files: int) -> int | None:
-    """The most rows that a DataFrame can have; None where that takes more than the footers of some Parquet files.
-
-    Parameters
-    ----------
-    files
-        The most files whose footers are read.
-    """
+def footers_of(df: DataFrame, files: int) -> list[Any] | None:
+    """The footers of the Parquet files of a DataFrame; None where it has none, others, or more files than ``files``."""
     try:
         paths = df.inputFiles()
     except PySparkException:  # the plan cannot be made
@@ -49,11 +48,40 @@ def most_rows(df: DataFrame, files: int) -> int | None:
         return None
     with ThreadPoolExecutor(len(paths)) as threads:
         footers = list(threads.map(footer_of, paths))
-    if not all(footers):
+    return footers if all(footers) else None
+
+
+def is_row_by_row(df: DataFrame) -> bool:
+    """Whether a DataFrame has at most one row for each row of its files."""
+    return ROW_BY_ROW.search(explained(df) or "") is not None
+
+
+def most_groups(footers: Sequence[Any], plan: Plan) -> int | None:
+    """The most (key, frame) of events in files, by the least and the greatest values of columns; None if not known."""
+    spans = [span_of(footers, name) for name in (*plan.by, plan.time)]
+    if None in spans:
         return None
-    if ROW_BY_ROW.search(explained(df) or "") is None:
+    *keys, time = [int(span or 0) for span in spans]
+    frames = sum(parts(by) * (time // by.width + 2) for by in numberings(plan))
+    return math.prod(span + 2 for span in keys) * frames  # a key may be null
+
+
+def span_of(footers: Sequence[Any], name: str) -> int | None:
+    """The greatest value of a column of integers, dates (in days) or times (in microseconds) less the least."""
+    bounds: list[Any] = []
+    for footer in footers:
+        places = [at for at in range(footer.num_columns) if footer.schema.column(at).path == name]
+        for group in map(footer.row_group, range(footer.num_row_groups)):
+            found = group.column(places[0]).statistics if places else None
+            if found is None or not found.has_min_max:
+                return None
+            bounds += [found.min, found.max]
+    if not bounds or not isinstance(bounds[0], (int, date)):  # a datetime is a date
         return None
-    return int(sum(footer.num_rows for footer in footers))
+    span = max(bounds) - min(bounds)
+    if isinstance(span, timedelta):
+        return span // (timedelta(microseconds=1) if isinstance(bounds[0], datetime) else timedelta(days=1))
+    return int(span)
 
 
 def footer_of(file: str) -> Any:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,8 +21,9 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as f
 
 import framefold as ff
+from framefold.runtime.plan.bind import bind
 from framefold.spark.engine import few_events
-from framefold.spark.input.scan_bounds import most_rows
+from framefold.spark.input.scan_bounds import footers_of, is_row_by_row, most_groups
 
 from ..operations import Ledger
 
@@ -144,12 +147,62 @@ def test_null_times(spark: SparkSession, tmp_path: Path, collected: list[int]) -
     assert collected == [3]
 
 
-def test_most_rows(spark: SparkSession, path: str) -> None:
+def test_footers_and_plans(spark: SparkSession, path: str) -> None:
     df = spark.read.parquet(path)
-    assert most_rows(df.where("x > 0"), files=1) == ROWS
-    assert most_rows(df, files=0) is None
-    assert most_rows(df.union(df), files=1) is None
-    assert most_rows(spark.range(3), files=1) is None
+    footers = footers_of(df.where("x > 0"), files=1)
+    assert footers is not None
+    assert [footer.num_rows for footer in footers] == [ROWS]
+    assert footers_of(df, files=0) is None
+    assert footers_of(spark.range(3), files=1) is None
+    assert is_row_by_row(df.where("x > 0"))
+    assert not is_row_by_row(df.union(df))
+
+
+@pytest.mark.parametrize(
+    ("time", "unit", "window", "edges"),
+    [
+        (pa.timestamp("us", "UTC"), 1_000_000, ff.sliding("20 seconds", every="3 seconds"), (3, 2)),
+        (pa.timestamp("ms"), 1_000, ff.sliding("20 seconds", every="3 seconds"), (3, 2)),
+        (pa.date32(), 1, ff.tumbling("7 days"), (7, 7)),
+        (pa.int64(), 1, ff.sliding(10, every=4), (4, 2)),
+    ],
+)
+def test_the_most_groups_are_no_fewer_than_there_are(
+    tmp_path: Path, time: pa.DataType, unit: int, window: Any, edges: tuple[int, int]
+) -> None:
+    rng = np.random.default_rng(5)
+    ticks, keys = rng.integers(-400, 400, (2, 500)), rng.integers(-3, 4, (2, 500))
+    times = [
+        pa.array(each * unit).cast(pa.int32() if pa.types.is_date(time) else pa.int64()).cast(time) for each in ticks
+    ]
+    for number, each in enumerate(times):
+        nulls = pa.array(keys[number], mask=rng.random(500) < 0.1)
+        pq.write_table(pa.table({"t": each, "k": nulls, "s": ["a"] * 500}), tmp_path / f"{number}.parquet")
+    footers = [pq.read_metadata(tmp_path / f"{number}.parquet") for number in (0, 1)]
+    schema = pq.read_schema(tmp_path / "0.parquet")
+    plan = bind(schema, time="t", by=["k"], window=window, outputs={"n": ff.Count()})
+    most = most_groups(footers, plan)
+    step, cut = edges  # a frame ends where a window starts, and where one ends
+    found = len({(t // step, t % step >= cut, k) for t, k in zip(ticks.ravel(), keys.ravel(), strict=True)})
+    assert most is not None
+    assert found <= most <= 16 * found
+    assert most_groups(footers, bind(schema, time="t", by=["s"], window=window, outputs={"n": ff.Count()})) is None
+
+
+def test_many_events_of_each_group_are_grouped_by_spark(
+    spark: SparkSession, tmp_path: Path, collected: list[int]
+) -> None:
+    table = pa.table({"t": range(6_000), "k": [1, 2, 3] * 2_000, "s": ["a", "b"] * 3_000, "x": [0.1] * 6_000})
+    pq.write_table(table, tmp_path / "events.parquet")
+    df = spark.read.parquet(str(tmp_path / "events.parquet"))
+    for by, size, here in (("k", 2_000, 0), ("k", 20, 1), ("s", 2_000, 1)):
+        events = ff.events(df, time="t", by=by).window(ff.tumbling(size)).options(read="spark")
+        found = events.aggregate(n=ff.Count(), total=ff.Sum("x")).toArrow().to_pylist()
+        assert len(collected) == here
+        collected.clear()
+        expected = Counter((key, t // size * size) for key, t in zip(table[by].to_pylist(), range(6_000), strict=True))
+        assert {(row[by], row["window"]["start"]): row["n"] for row in found} == expected
+        assert all(row["total"] == math.fsum([0.1] * row["n"]) for row in found)
 
 
 def test_files_that_spark_reads_are_few_events_too(spark: SparkSession, path: str) -> None:

@@ -98,9 +98,35 @@ def appended_to(spark: SparkSession, path: Path) -> DataFrame:
     return found
 
 
+def given_twice(spark: SparkSession, path: Path) -> DataFrame:
+    place = write(path / "twice", events(0), events(20))
+    return spark.read.parquet(place, place)  # Spark reads the files twice
+
+
+def given_twice_otherwise(spark: SparkSession, path: Path) -> DataFrame:
+    place = write(path / "twice", events(0), events(20))
+    return spark.read.parquet(place, f"{place}/1.parquet")
+
+
+def without_a_file(spark: SparkSession, path: Path) -> DataFrame:
+    """Spark leaves out a file that is gone, where it is told to."""
+    spark.conf.set("spark.sql.files.ignoreMissingFiles", "true")
+    found = folder(spark, path)
+    (path / "plain" / "1.parquet").unlink()
+    return found
+
+
+def without_a_broken_file(spark: SparkSession, path: Path) -> DataFrame:
+    spark.conf.set("spark.sql.files.ignoreCorruptFiles", "true")
+    write(path / "plain", events(0))
+    (path / "plain" / "1.parquet").write_bytes(b"no file of Parquet, but more than eight bytes")
+    return spark.read.schema("t bigint, k string, x double").parquet(str(path / "plain"))
+
+
 CASES: dict[Make, bool] = {
     folder: True, some_columns: True, files: True, partitioned: True, evolved: False, with_a_schema: False,
     mapped: False, chosen_by_name: False, filtered: False, renamed: False, cached: False, appended_to: False,
+    given_twice: False, given_twice_otherwise: False, without_a_file: False, without_a_broken_file: False,
 }  # fmt: skip
 """Whether tasks read the files of each."""
 
@@ -129,7 +155,32 @@ def test_results_are_those_of_spark(
     assert len(found) > 20
     assert "pyarrow" not in str(theirs.explain(**outputs))
     df.unpersist()
-    spark.conf.unset("spark.sql.parquet.fieldId.read.enabled")
+    for name in ("parquet.fieldId.read.enabled", "files.ignoreMissingFiles", "files.ignoreCorruptFiles"):
+        spark.conf.unset(f"spark.sql.{name}")
+
+
+def test_what_is_known_of_a_dataframe_holds_no_longer_than_it_is_so(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    df = folder(spark, tmp_path)
+
+    def by_tasks() -> bool:
+        caplog.clear()
+        with caplog.at_level(logging.INFO, "framefold"):
+            found = query(df).aggregate(n=ff.Count()).toArrow()
+        assert found.equals(query(df, read="spark").aggregate(n=ff.Count()).toArrow())
+        return "tasks read the 2 files" in caplog.text
+
+    assert [by_tasks(), by_tasks()] == [True, True]
+    df.persist()
+    assert not by_tasks()
+    df.unpersist()
+    assert by_tasks()
+    pq.write_table(events(500), tmp_path / "plain" / "9.parquet")
+    assert not by_tasks()
+    assert "its paths have other files now than it has listed" in caplog.text
+    (tmp_path / "plain" / "9.parquet").unlink()
+    assert by_tasks()
 
 
 def test_what_spark_has_to_do_is_not_looked_at(
