@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import accumulate, merging, sliding
+from . import accumulate, combine, merging, sliding
 
 
 def tables() -> dict[str, list[str]]:
@@ -12,5 +12,6 @@ def tables() -> dict[str, list[str]]:
             accumulate.nanoseconds()
         ),
         "Merging 2,000,000 partials into one a group, on one core": merging.table(merging.cells()),
+        "Combining the partials of many tasks on Spark, to results": combine.table(combine.cells()),
         "Sliding over 10 million frames, on one core": sliding.table(sliding.cells()),
     }

@@ -59,12 +59,7 @@ def run(spark: SparkSession, source: PartialsSource, job: tasks.Job, decision: D
         with described(spark, in_words(job.plan)):
             if decision.combine != "executors":
                 partials = source.collect(None if decision.combine == "driver" else decision.limit)
-                if partials is None:
-                    limit = decision.limit
-                    LOGGER.warning(
-                        "executors merge and slide, not the driver: max_driver_partials=%d is not enough", limit
-                    )
-                elif (done := on_driver(spark, job, decision, partials)) is not None:
+                if partials is not None and (done := on_driver(spark, job, decision, partials)) is not None:
                     return done
             result = on_executors(spark, job, source.distribute())
         return result

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import threading
 import weakref
 from collections.abc import Sequence
@@ -16,14 +15,17 @@ from pyspark.sql import types as t
 
 from ...runtime.partials.merge import Partials, merge
 from ...runtime.plan.plan import Plan
+from ...runtime.reporting import LOGGER
 from ..convert.names import under_plain_names
 from ..convert.partials_codec import from_ipc
 from ..input import row_numbers
 from ..input.ordering import in_row_order, in_time_order
 from ..session.packaging import stage
+from ..session.parallelism import parallelism
 from . import tasks
+from .combining import choose
 from .decision import Decision
-from .source import PartialRows
+from .source import PartialRows, left_to_executors
 
 BLOBS = t.StructType(
     [t.StructField("place", t.LongType()), t.StructField("rows", t.LongType()), t.StructField("ipc", t.BinaryType())]
@@ -99,7 +101,7 @@ class EventsSource:
 
 
 def collect(blobs: DataFrame, job: tasks.Job, limit: int | None, in_rounds: bool) -> Partials | None:
-    """The partials of tasks on the driver; None where there are more than ``limit``.
+    """The partials of tasks on the driver; None where executors are to have them.
 
     Parameters
     ----------
@@ -108,46 +110,31 @@ def collect(blobs: DataFrame, job: tasks.Job, limit: int | None, in_rounds: bool
     job
         Of the tasks.
     limit
-        The most partials that come to the driver.
+        The most partials that come to the driver; None where all do.
     in_rounds
-        Whether other tasks may merge partials of several tasks first, where there are more than ``limit``.
+        Whether other tasks may merge partials of several tasks first.
     """
     if limit is None:
         return merged(job.plan, blobs.toArrow())
     counts = (
         blobs.groupBy(f.shiftright("place", 32)).agg(f.sum("rows").alias("rows")).toArrow().column("rows").to_pylist()
     )
-    if sum(counts) <= limit:
-        return merged(job.plan, blobs.toArrow())
-    count = tasks_that_merge(len(counts), max(counts), limit) if in_rounds else 0
-    if not count:
-        return None
+    chosen = choose(counts, limit, parallelism(blobs.sparkSession), rounds=in_rounds)
+    LOGGER.info("%s partials of %s tasks: %s", f"{sum(counts):,}", f"{len(counts):,}", chosen)
+    if chosen.way == "executors":
+        return left_to_executors(
+            f"max_driver_partials={limit} is not enough" if sum(counts) > limit else "that takes less time"
+        )
+    found = (blobs if chosen.way == "driver" else first_by_tasks(blobs, job, chosen.tasks, limit)).toArrow()
+    if found.column("ipc").null_count:
+        return left_to_executors(f"max_driver_partials={limit} is not enough for what tasks have merged")
+    return merged(job.plan, found)
+
+
+def first_by_tasks(blobs: DataFrame, job: tasks.Job, count: int, limit: int) -> DataFrame:
+    """Partials of tasks merged by ``count`` others, each of some that follow each other; a null where more are left."""
     ranges = blobs.repartitionByRange(count, "place").sortWithinPartitions("place")  # in the order of their batches
-    found = stage(ranges, tasks.merge_blobs, job, limit // count, schema=BLOBS).toArrow()
-    return None if found.column("ipc").null_count else merged(job.plan, found)
-
-
-def tasks_that_merge(count: int, most: int, limit: int) -> int:
-    """The number of tasks that merge partials of others before the driver does; 0 where it would remain with too many.
-
-    The square root, so that the driver has about as many to merge as each of them; fewer where partials are many.
-
-    Parameters
-    ----------
-    count
-        The number of tasks that have partials.
-    most
-        The most partials of one of them. Merging leaves at least as many; twice as many where a task lacks half of all
-        keys and frames.
-    limit
-        The most partials that come to the driver.
-
-    Examples
-    --------
-    >>> tasks_that_merge(200, 144_000, 5_000_000), tasks_that_merge(200, 3_000_000, 5_000_000)
-    (15, 0)
-    """
-    return min(math.ceil(math.sqrt(count)), limit // (2 * most), count // 2)
+    return stage(ranges, tasks.merge_blobs, job, limit // count, schema=BLOBS)
 
 
 def merged(plan: Plan, blobs: pa.Table) -> Partials:

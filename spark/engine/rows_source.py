@@ -15,6 +15,7 @@ from ..convert.types import cast_to
 from ..input.ordering import ARRIVAL
 from ..session.conf_overrides import LARGE_BATCHES, conf_overrides
 from .events_source import EventsSource
+from .source import left_to_executors
 
 
 class RowsSource(EventsSource):
@@ -26,7 +27,7 @@ class RowsSource(EventsSource):
         with conf_overrides(events.sparkSession, LARGE_BATCHES):
             found = (events if limit is None else events.limit(limit + 1)).toArrow()
         if limit is not None and len(found) > limit:
-            return None
+            return left_to_executors(f"max_driver_partials={limit} is not enough")
         table = sorted_events(plan, cast_to(found.sort_by(ARRIVAL).drop_columns(ARRIVAL), plan.events_schema))
         portions = (table.slice(start, BATCH_ROWS) for start in range(0, len(table), BATCH_ROWS))
         partials = [accumulate(plan, portion, number) for number, portion in enumerate(portions)]

@@ -9,6 +9,7 @@ from typing import Protocol
 from pyspark.sql import DataFrame
 
 from ...runtime.partials.merge import Partials
+from ...runtime.reporting import LOGGER
 from ..session.packaging import Task
 
 
@@ -39,10 +40,18 @@ class PartialsSource(Protocol):
     """Makes the partials of one query; see ``driver.run``."""
 
     def collect(self, limit: int | None) -> Partials | None:
-        """All partials, in any order, on the driver; None where there are more than ``limit``. Runs at once."""
+        """All partials, in any order, on the driver; `left_to_executors` where these are to have them. Runs at once.
+
+        There may be no more than ``limit``, unless that is None.
+        """
 
     def distribute(self) -> PartialRows:
         """The partials as rows that Spark can shuffle, lazily; after `collect`, from what that has persisted."""
 
     def release(self, result: DataFrame | None) -> None:
         """Unpersist what is persisted: now, or once nobody has the result any more that reads it."""
+
+
+def left_to_executors(why: str) -> None:
+    """What a source gives that has no partials for the driver, and tells the logger."""
+    LOGGER.warning("executors merge and slide, not the driver: %s", why)

@@ -16,7 +16,7 @@ from ...runtime.sources.files import one_line
 from ..convert.types import ticks_sql
 from ..session.conf_overrides import FASTER_GROUPING, conf_overrides
 from . import tasks
-from .source import PartialRows
+from .source import PartialRows, left_to_executors
 
 WORD = re.compile(r"\w+")
 
@@ -87,4 +87,6 @@ class SqlSource:
         with conf_overrides(self.df.sparkSession, FASTER_GROUPING):
             # Counting them first, persisted, would take longer.
             found = groups.toArrow() if limit is None else groups.limit(limit + 1).toArrow()
-        return sql.partials(found) if limit is None or len(found) <= limit else None
+        if limit is not None and len(found) > limit:
+            return left_to_executors(f"max_driver_partials={limit} is not enough")
+        return sql.partials(found)

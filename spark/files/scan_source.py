@@ -8,7 +8,7 @@ from pyspark.sql import types as t
 from ...runtime.partials.merge import Partials
 from ..engine import tasks
 from ..engine.events_source import BLOBS, collect, merged, release
-from ..engine.source import PartialRows
+from ..engine.source import PartialRows, left_to_executors
 from ..session.packaging import Task, stage
 from . import task_reader
 from .scan import ReadPlan, Scan
@@ -35,7 +35,9 @@ class ScanSource:
             self.blobs = blobs = blobs.persist()
             return collect(blobs, self.job, limit, in_rounds=True)
         found = blobs.toArrow()
-        return None if found.column("ipc").null_count else merged(self.job.plan, found)
+        if found.column("ipc").null_count:
+            return left_to_executors(f"max_driver_partials={limit} is not enough")
+        return merged(self.job.plan, found)
 
     def distribute(self) -> PartialRows:
         schema = self.job.codec.spark_schema

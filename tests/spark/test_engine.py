@@ -22,7 +22,7 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 from framefold.runtime.partials.merge import Partials
-from framefold.spark.engine import driver, events_source, rows_source
+from framefold.spark.engine import combining, driver, events_source, rows_source
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -267,9 +267,11 @@ def test_auto_goes_by_the_count(df: DataFrame, monkeypatch: pytest.MonkeyPatch) 
 
 
 def test_tasks_merge_the_partials_of_many_others(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
-    taken: list[int] = []
-    real = events_source.tasks_that_merge
-    monkeypatch.setattr(events_source, "tasks_that_merge", lambda *of: (taken.append(real(*of)), taken[-1])[1])
+    taken: list[str] = []
+    real = events_source.choose
+    monkeypatch.setattr(
+        events_source, "choose", lambda *of, **more: (found := real(*of, **more), taken.append(found.way))[0]
+    )
     odd = "case id % 97 when 0 then null when 1 then double('nan') when 2 then -0.0d when 3 then 1e300"
     df = spark.range(0, 4_000, 1, 40).selectExpr(
         "id % 20 as t", "id div 20 % 2 as k", f"{odd} when 4 then -1e299 else id / 7 end as x"
@@ -282,12 +284,18 @@ def test_tasks_merge_the_partials_of_many_others(spark: SparkSession, monkeypatc
         choices = {"max_driver_partials": limit, "accumulate": "python"}
         result = events.options(**choices).aggregate(**outputs)
         assert (result in driver.COMPUTED, rows(result)) == (limit > 10, expected), limit
-    assert taken == [0, 2]
+    monkeypatch.setattr(combining, "DRIVER", 1.0)  # though they are few enough for the driver
+    for seconds in (0.0, 1.0):
+        monkeypatch.setattr(combining, "EXECUTORS", seconds)
+        result = events.options(accumulate="python").aggregate(**outputs)
+        assert (result in driver.COMPUTED, rows(result)) == (seconds == 1.0, expected), seconds
+    assert taken == ["executors", "tasks", "driver", "executors", "tasks"]
     monkeypatch.setattr(events_source, "PENDING_BYTES", 100)
     assert rows(events.options(combine="driver", accumulate="python").aggregate(**outputs)) == expected
-    assert real(40, 40, 1_600) == 7
     last = ff.events(df, time="t", by="k").options(accumulate="python")
-    assert "merged those of several" in str(last.window(ff.tumbling(5)).explain(n=ff.Count()))
+    text = str(last.window(ff.tumbling(5)).explain(n=ff.Count()))
+    assert "merged those of several" in text
+    assert "combine='auto' counts them, and estimates which takes least time" in text
     assert "merged those of several" not in str(last.window(ff.last_rows(2)).explain(n=ff.Count()))
 
 
