@@ -122,12 +122,14 @@ def collect(blobs: DataFrame, job: tasks.Job, limit: int | None, in_rounds: bool
     chosen = choose(counts, limit, parallelism(blobs.sparkSession), rounds=in_rounds)
     LOGGER.info("%s partials of %s tasks: %s", f"{sum(counts):,}", f"{len(counts):,}", chosen)
     if chosen.way == "executors":
-        return left_to_executors(
+        left_to_executors(
             f"max_driver_partials={limit} is not enough" if sum(counts) > limit else "that takes less time"
         )
+        return None
     found = (blobs if chosen.way == "driver" else first_by_tasks(blobs, job, chosen.tasks, limit)).toArrow()
     if found.column("ipc").null_count:
-        return left_to_executors(f"max_driver_partials={limit} is not enough for what tasks have merged")
+        left_to_executors(f"max_driver_partials={limit} is not enough for what tasks have merged")
+        return None
     return merged(job.plan, found)
 
 

@@ -27,7 +27,8 @@ class RowsSource(EventsSource):
         with conf_overrides(events.sparkSession, LARGE_BATCHES):
             found = (events if limit is None else events.limit(limit + 1)).toArrow()
         if limit is not None and len(found) > limit:
-            return left_to_executors(f"max_driver_partials={limit} is not enough")
+            left_to_executors(f"max_driver_partials={limit} is not enough")
+            return None
         table = sorted_events(plan, cast_to(found.sort_by(ARRIVAL).drop_columns(ARRIVAL), plan.events_schema))
         portions = (table.slice(start, BATCH_ROWS) for start in range(0, len(table), BATCH_ROWS))
         partials = [accumulate(plan, portion, number) for number, portion in enumerate(portions)]

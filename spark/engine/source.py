@@ -40,7 +40,7 @@ class PartialsSource(Protocol):
     """Makes the partials of one query; see ``driver.run``."""
 
     def collect(self, limit: int | None) -> Partials | None:
-        """All partials, in any order, on the driver; `left_to_executors` where these are to have them. Runs at once.
+        """All partials, in any order, on the driver; None where executors are to have them. Runs at once.
 
         There may be no more than ``limit``, unless that is None.
         """
@@ -53,5 +53,5 @@ class PartialsSource(Protocol):
 
 
 def left_to_executors(why: str) -> None:
-    """What a source gives that has no partials for the driver, and tells the logger."""
+    """Tell the logger that the driver gets no partials, and why: for a source that then gives None."""
     LOGGER.warning("executors merge and slide, not the driver: %s", why)

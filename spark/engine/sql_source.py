@@ -88,5 +88,6 @@ class SqlSource:
             # Counting them first, persisted, would take longer.
             found = groups.toArrow() if limit is None else groups.limit(limit + 1).toArrow()
         if limit is not None and len(found) > limit:
-            return left_to_executors(f"max_driver_partials={limit} is not enough")
+            left_to_executors(f"max_driver_partials={limit} is not enough")
+            return None
         return sql.partials(found)

@@ -36,7 +36,8 @@ class ScanSource:
             return collect(blobs, self.job, limit, in_rounds=True)
         found = blobs.toArrow()
         if found.column("ipc").null_count:
-            return left_to_executors(f"max_driver_partials={limit} is not enough")
+            left_to_executors(f"max_driver_partials={limit} is not enough")
+            return None
         return merged(self.job.plan, found)
 
     def distribute(self) -> PartialRows:
