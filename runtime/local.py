@@ -21,7 +21,7 @@ from .accumulate.accumulate import accumulate
 from .accumulate.time_order import sorted_events
 from .columns.ticks import drop_null_times, null_times
 from .explain import Explanation, explain
-from .partials.add_aligned import add_aligned
+from .partials.add_aligned import add_or_append
 from .partials.merge import Partials, empty_key_partials, merge
 from .plan.bind import BOUNDS, type_of
 from .plan.plan import Plan, is_library_code
@@ -163,8 +163,7 @@ def partials_of(source: Source, plan: Plan) -> tuple[list[Partials], int, int]:
         events += count
         nulls += without
         for each in found:
-            together = add_aligned(plan, partials[-1], each) if len(partials[-1]) == len(each) else None
-            partials = [*partials, each] if together is None else [*partials[:-1], together]
+            add_or_append(plan, partials, each)
         # As many new ones as there are merged ones: each is merged a few times only.
         if sum(map(len, partials[1:])) > max(PENDING_PARTIALS, len(partials[0])):
             partials = [merge(plan, partials)]

@@ -5,7 +5,7 @@ Users' functions get read-only columns, and what they return is checked: every f
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -164,9 +164,9 @@ class BoundAggregate:
         """States joined element by element, the left ones earlier."""
         return self._join("combine", self.operation.combine, a, b)
 
-    def combine_groups(self, states: State, group: Index, groups: int) -> State | None:
+    def combine_groups(self, blocks: Iterable[tuple[State, Index]], groups: int) -> State | None:
         """The states of each group of rows combined, in the order of the rows; None where only ``combine`` can."""
-        return None if self.untrusted else self.operation.combine_groups(states, group, groups)
+        return None if self.untrusted else self.operation.combine_groups(blocks, groups)
 
     def combine_locked(self, a: State, b: State) -> State:
         """:meth:`combine` of read-only columns within ``np.errstate``; the caller sees to both, once for many calls."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import inspect
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeAlias
 
 import pyarrow as pa
@@ -210,8 +210,11 @@ class AggregateOperation(Operation):
         """Two states to one; ``a`` is the earlier."""
         raise OperationError(f"{type(self).__name__} has no combine: write combine(self, a, b)")
 
-    def combine_groups(self, states: State, group: Index, groups: int) -> State | None:
-        """The states of each group of rows combined, in their order; None: by ``combine``. For built-in ones only."""
+    def combine_groups(self, blocks: Iterable[tuple[State, Index]], groups: int) -> State | None:
+        """The states of each group of rows combined, in their order; None: by ``combine``. For built-in ones only.
+
+        Blocks are states of rows and the group of each.
+        """
         return None
 
     def deduct(self, a: State, b: State, /) -> State:

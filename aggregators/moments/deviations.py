@@ -8,6 +8,7 @@ Computing the Sample Variance", 1983). Moving a centre by ``d`` adds ``n * d`` t
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -113,16 +114,21 @@ class Deviations:
                 return made
         return self._join(other)
 
-    def join_groups(self, group: Index, groups: int) -> Deviations | None:
+    @classmethod
+    def join_groups(cls, blocks: Iterable[tuple[Deviations, Index]], groups: int) -> Deviations | None:
         """The deviations of each group of states joined, in their order; None where they are to be joined by pairs."""
-        if loops is None or self.level.any():
+        if loops is None:
             return None
         room = np.zeros((5, groups))
-        level = np.zeros(groups, np.int8)
-        made = Deviations(np.zeros(groups, np.int64), room[0], room[1], room[2], room[3], room[4], level)
-        index = np.ascontiguousarray(group)
-        can = loops.join_groups_of_deviations(self._contiguous(), index, made._contiguous(), ORDINARY)
-        return made if can else None
+        made = cls(np.zeros(groups, np.int64), *room, np.zeros(groups, np.int8))
+        columns = made._contiguous()
+        for states, group in blocks:
+            if states.level.any():
+                return None
+            index = np.ascontiguousarray(group)
+            if not loops.join_groups_of_deviations(states._contiguous(), index, columns, ORDINARY):
+                return None
+        return made
 
     def _contiguous(self) -> list[NDArray[Any]]:
         """The columns without their levels, each contiguous."""

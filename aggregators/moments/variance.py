@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -70,8 +71,8 @@ class Variance(OfNumbers):
     def combine(self, a: State, b: State) -> State:
         return Deviations(**a).join(Deviations(**b)).fields()
 
-    def combine_groups(self, states: State, group: Index, groups: int) -> State | None:
-        joined = Deviations(**states).join_groups(group, groups)
+    def combine_groups(self, blocks: Iterable[tuple[State, Index]], groups: int) -> State | None:
+        joined = Deviations.join_groups(((Deviations(**states), group) for states, group in blocks), groups)
         return None if joined is None else joined.fields()
 
     def finish(self, a: State) -> Any:

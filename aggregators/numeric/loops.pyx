@@ -2,8 +2,10 @@
 """Loops over rows that numpy takes several passes for; where they are not compiled, numpy does the same."""
 
 from libc.math cimport fabs
-from libc.stdint cimport int32_t, int64_t
-from libc.string cimport memset
+from libc.stdint cimport int32_t, int64_t, uint64_t
+
+cdef int FEW = 12
+"""Rows that are joined one by one, because a block takes as long as these."""
 
 ctypedef fused number:
     double
@@ -59,56 +61,167 @@ def add_pairs(
     double[::1] lows not None,
 ):
     """Add pairs of floats to those of their groups, in their order, as ``Compensated`` adds them."""
-    cdef Py_ssize_t row, group = 0, size = sums.shape[0]
-    cdef double total, virtual, lost
-    if high.shape[0] != index.shape[0] or low.shape[0] != index.shape[0] or lows.shape[0] != size:
+    cdef Py_ssize_t row = 0, group, rows = index.shape[0], size = sums.shape[0], many = 1
+    if high.shape[0] != rows or low.shape[0] != rows or lows.shape[0] != size:
         raise ValueError("add_pairs: high, low and index, and sums and lows, must be of one length")
     with nogil:
-        for row in range(index.shape[0]):
+        while row < rows:
+            many = consecutive(index, row, rows, size)
+            if not many:
+                break
+            group = index[row]
+            if many < FEW:
+                for row in range(row, row + many):
+                    add_pair(high[row], low[row], &sums[group], &lows[group])
+                    group += 1
+                row += 1
+            else:
+                framefold_add_pairs(many, &high[row], &low[row], &sums[group], &lows[group])
+                row += many
+    if not many:
+        raise IndexError(f"group {index[row]} of a row is not among {size}")
+
+
+def add_integers(const int64_t[::1] values not None, const Py_ssize_t[::1] index not None, int64_t[::1] sums not None):
+    """Add integers to the sums of their groups; they wrap as numpy's do."""
+    cdef Py_ssize_t row, group = 0, size = sums.shape[0]
+    if values.shape[0] != index.shape[0]:
+        raise ValueError("add_integers: values and index must be of one length")
+    with nogil:
+        for row in range(values.shape[0]):
             group = index[row]
             if not 0 <= group < size:
                 break
-            total = sums[group] + high[row]
-            virtual = total - sums[group]
-            lost = (sums[group] - (total - virtual)) + (high[row] - virtual) + (lows[group] + low[row])
-            sums[group] = total + lost
-            virtual = sums[group] - total
-            lows[group] = (total - (sums[group] - virtual)) + (lost - virtual)
-    if index.shape[0] and not 0 <= group < size:
+            sums[group] = <int64_t>(<uint64_t>sums[group] + <uint64_t>values[row])
+    if values.shape[0] and not 0 <= group < size:
         raise IndexError(f"group {group} of a row is not among {size}")
 
 
-def number_codes(const int64_t[::1] codes not None, int64_t[::1] places not None, Py_ssize_t[::1] group not None):
-    """Number the codes in use in ascending order and put that of each row into ``group``; how many there are.
+cdef inline void add_pair(double high, double low, double* sum, double* lows) noexcept nogil:
+    cdef double total = sum[0] + high
+    cdef double virtual = total - sum[0]
+    cdef double lost = (sum[0] - (total - virtual)) + (high - virtual) + (lows[0] + low)
+    sum[0] = total + lost
+    virtual = sum[0] - total
+    lows[0] = (total - (sum[0] - virtual)) + (lost - virtual)
 
-    ``places``, one for each possible code, are -1; their beginning becomes the first row of each code in use.
+
+cdef inline Py_ssize_t consecutive(
+    const Py_ssize_t[::1] index, Py_ssize_t row, Py_ssize_t rows, Py_ssize_t size
+) noexcept nogil:
+    """How many rows from this one on have one group after the other; 0 where its group is not one of ``size``."""
+    cdef Py_ssize_t end = row + 1, group = index[row]
+    if not 0 <= group < size:
+        return 0
+    if rows - row > size - group:
+        rows = row + size - group
+    while end < rows and index[end] - group == end - row:
+        end += 1
+    return end - row
+
+
+def number_codes(const int64_t[::1] codes not None, int32_t[::1] places not None):
+    """Number the codes in use in ascending order, each in its place of ``places``, which are zeros; how many there are.
+
+    Places of codes that are not in use are of no meaning afterwards.
     """
-    cdef Py_ssize_t row, rows = codes.shape[0], size = places.shape[0], count = 0
+    cdef Py_ssize_t row, rows = codes.shape[0], size = places.shape[0]
     cdef int64_t code = 0
-    if group.shape[0] != rows:
-        raise ValueError("number_codes: codes and group must be of one length")
+    cdef int32_t count = 0, used
+    if size >= 1 << 31:
+        raise ValueError("number_codes: there must be fewer places than numbers of 32 bits")
     with nogil:
-        for row in range(rows - 1, -1, -1):
+        for row in range(rows):
             code = codes[row]
             if not 0 <= code < size:
                 break
-            places[code] = row
+            places[code] = 1
         else:
-            for code in range(size):
-                if places[code] >= 0:
-                    group[places[code]] = count
-                    count += 1
-            for row in range(rows):
-                group[row] = group[places[codes[row]]]
-            count = 0
-            for code in range(size):
-                if places[code] >= 0:
-                    places[count] = places[code]
-                    count += 1
+            for row in range(size):
+                used = places[row]
+                places[row] = count
+                count += used
             code = 0
     if rows and not 0 <= code < size:
         raise IndexError(f"code {code} of a row is not among {size}")
     return count
+
+
+def number_rows(int64_t[::1] codes not None, const int32_t[::1] places not None, Py_ssize_t[::1] first not None):
+    """Put the number of each row's code in its place, and the first row of each number into ``first``."""
+    cdef Py_ssize_t row, size = places.shape[0], count = first.shape[0]
+    cdef int64_t code = 0, number
+    with nogil:
+        for row in range(codes.shape[0] - 1, -1, -1):
+            code = codes[row]
+            if not 0 <= code < size or not 0 <= places[code] < count:
+                code = -1
+                break
+            number = places[code]
+            codes[row] = number
+            first[number] = row
+    if code < 0:
+        raise IndexError("number_rows: a code has no number")
+
+
+def unite(const int64_t[::1] left not None, const int64_t[::1] right not None, int64_t[::1] both not None):
+    """Put the codes that are in either of two ascending arrays into ``both``, in their order; how many there are."""
+    cdef Py_ssize_t a = 0, b = 0, count = 0, lefts = left.shape[0], rights = right.shape[0]
+    cdef int64_t x, y
+    if both.shape[0] < lefts + rights:
+        raise ValueError("unite: both must have room for left and right")
+    with nogil:
+        while a < lefts and b < rights:
+            x, y = left[a], right[b]
+            both[count] = x if x < y else y
+            a += x <= y
+            b += y <= x
+            count += 1
+        while a < lefts:
+            both[count] = left[a]
+            a += 1
+            count += 1
+        while b < rights:
+            both[count] = right[b]
+            b += 1
+            count += 1
+    return count
+
+
+def number_ascending(
+    int64_t[::1] codes not None, const int64_t[::1] values not None, Py_ssize_t start, Py_ssize_t[::1] first not None
+):
+    """Put the number that each of some ascending codes has among values in its place, and its row into ``first``.
+
+    The first of the codes is of row ``start``; values ascend, too.
+    """
+    cdef Py_ssize_t row, count = values.shape[0], place = 0, step, end
+    cdef int64_t code
+    cdef bint missing = False
+    if first.shape[0] != count:
+        raise ValueError("number_ascending: values and first must be of one length")
+    with nogil:
+        for row in range(codes.shape[0]):
+            code = codes[row]
+            if place < count and values[place] < code:
+                place += 1
+                step = 1
+                while place + step < count and values[place + step] < code:  # in strides that grow, then by halves
+                    place += step
+                    step *= 2
+                end = place + step if place + step < count else count
+                while place < end:
+                    if values[place + (end - place) // 2] < code:
+                        place = place + (end - place) // 2 + 1
+                    else:
+                        end = place + (end - place) // 2
+            if place >= count or values[place] != code:
+                missing = True
+                break
+            codes[row] = place
+            first[place] = start + row
+    if missing:
+        raise IndexError("number_ascending: a code is not among the values")
 
 
 def order_codes(const int64_t[::1] codes not None, int64_t[::1] places not None, Py_ssize_t[::1] order not None):
@@ -257,6 +370,9 @@ def take_greatest(const number[::1] values not None, const Py_ssize_t[::1] index
 
 cdef extern from *:
     """
+    #include <math.h>
+    #include <stdint.h>
+    #include <string.h>
     /* Rows that are joined at once: every group is among them once, so that compilers can take several in a register. */
     #define FRAMEFOLD_BLOCK 64
     #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
@@ -264,22 +380,48 @@ cdef extern from *:
     #else
     #define FRAMEFOLD_CLONES
     #endif
-    /* As ``join``, of many rows; the rows of v: the centre of both, of b; the count, sum, low, squares, low of b; and
-       sum, low, squares, low of a, in whose place those of both come. */
+    /* The pairs of ``Compensated`` added to others, row by row. */
     FRAMEFOLD_CLONES
-    static int framefold_join_block(double (*restrict v)[FRAMEFOLD_BLOCK], double least, double most)
+    static void framefold_add_pairs(
+        Py_ssize_t rows, const double *restrict high, const double *restrict low,
+        double *restrict sums, double *restrict lows)
     {
-        const double splitter = 134217729.0;
-        long long bad = 0;
-        for (int i = 0; i < FRAMEFOLD_BLOCK; i++) {
-            double base = v[0][i], centre = v[1][i], n = v[2][i];
-            double b = v[3][i], b_low = v[4][i], q = v[5][i], q_low = v[6][i];
-            double a = v[7][i], a_low = v[8][i], p = v[9][i], p_low = v[10][i];
-            double apart = centre - base;
-            double virtual = apart - centre;
-            double low = (centre - (apart - virtual)) - (virtual + base);
+        for (Py_ssize_t i = 0; i < rows; i++) {
+            double total = sums[i] + high[i];
+            double virtual = total - sums[i];
+            double lost = (sums[i] - (total - virtual)) + (high[i] - virtual) + (lows[i] + low[i]);
+            double sum = total + lost;
+            virtual = sum - total;
+            lows[i] = (total - (sum - virtual)) + (lost - virtual);
+            sums[i] = sum;
+        }
+    }
+    /* As ``join``, of at most FRAMEFOLD_BLOCK rows, the sums of the left ones in place; whether it can be done.
+       ``count``, ``centre``, ``sum`` to ``squares_low`` are of the right ones, ``base`` are the centres of both. */
+    FRAMEFOLD_CLONES
+    static int framefold_join_rows(
+        int rows, double least, double most, const int64_t *restrict count, const double *restrict centre,
+        const double *restrict sum, const double *restrict sum_low, const double *restrict squares,
+        const double *restrict squares_low, const double *restrict base, double *restrict to_sum,
+        double *restrict to_sum_low, double *restrict to_squares, double *restrict to_squares_low)
+    {
+        const double splitter = 134217729.0, two_to_52 = 4503599627370496.0;
+        int64_t bits[FRAMEFOLD_BLOCK], wide = 0, bad = 0;
+        double numbers[FRAMEFOLD_BLOCK];
+        for (int i = 0; i < rows; i++) {  /* counts as floats, as vectors have it: the bits of 2**52 plus each */
+            wide |= count[i];
+            bits[i] = count[i] | (int64_t)0x4330000000000000;
+        }
+        if (wide < 0 || wide >= ((int64_t)1 << 52))
+            return 0;
+        memcpy(numbers, bits, sizeof(double) * (size_t)rows);
+        for (int i = 0; i < rows; i++) {
+            double n = numbers[i] - two_to_52, b = sum[i], b_low = sum_low[i];
+            double apart = centre[i] - base[i];
+            double virtual = apart - centre[i];
+            double low = (centre[i] - (apart - virtual)) - (virtual + base[i]);
             double size = fabs(apart);
-            bad |= (apart != 0.0) & !((least <= size) & (size < most)) ? 1LL : 0LL;
+            bad |= (apart != 0.0) & !((least <= size) & (size < most)) ? 1 : 0;
             double upper = splitter * apart;
             upper = upper - (upper - apart);
             double lower = apart - upper + low;
@@ -291,10 +433,10 @@ cdef extern from *:
             double moved = b + shift;
             virtual = moved - b;
             double moved_low = (shift - virtual) + (b - (moved - virtual)) + b_low + low;
-            double sum = a + moved;
-            virtual = sum - a;
-            v[8][i] = (moved - virtual) + (a - (sum - virtual)) + a_low + moved_low;
-            v[7][i] = sum;
+            double a = to_sum[i], total = a + moved;
+            virtual = total - a;
+            to_sum_low[i] = (moved - virtual) + (a - (total - virtual)) + to_sum_low[i] + moved_low;
+            to_sum[i] = total;
             double twice = moved + b;
             virtual = twice - moved;
             double twice_low = (b - virtual) + (moved - (twice - virtual)) + moved_low + b_low;
@@ -303,19 +445,27 @@ cdef extern from *:
             twice_upper = twice_upper - (twice_upper - twice);
             double twice_lower = twice - twice_upper + twice_low;
             double more_low = upper * twice_upper - more + twice_lower * upper + lower * twice;
-            double high = q + more;
-            virtual = high - q;
-            low = (more - virtual) + (q - (high - virtual)) + q_low + more_low;
-            double squares = p + high;
-            virtual = squares - p;
-            v[10][i] = (high - virtual) + (p - (squares - virtual)) + p_low + low;
-            v[9][i] = squares;
+            double high = squares[i] + more;
+            virtual = high - squares[i];
+            low = (more - virtual) + (squares[i] - (high - virtual)) + squares_low[i] + more_low;
+            double p = to_squares[i];
+            total = p + high;
+            virtual = total - p;
+            to_squares_low[i] = (high - virtual) + (p - (total - virtual)) + to_squares_low[i] + low;
+            to_squares[i] = total;
         }
         return bad == 0;
     }
     """
     enum: FRAMEFOLD_BLOCK
-    int framefold_join_block(double (*v)[64], double least, double most) noexcept nogil
+    void framefold_add_pairs(
+        Py_ssize_t rows, const double* high, const double* low, double* sums, double* lows
+    ) noexcept nogil
+    int framefold_join_rows(
+        int rows, double least, double most, const int64_t* count, const double* centre, const double* sum,
+        const double* sum_low, const double* squares, const double* squares_low, const double* base, double* to_sum,
+        double* to_sum_low, double* to_squares, double* to_squares_low
+    ) noexcept nogil
 
 
 cdef inline double add(double a, double a_low, double b, double b_low, double* low) noexcept nogil:
@@ -324,10 +474,6 @@ cdef inline double add(double a, double a_low, double b, double b_low, double* l
     cdef double virtual = total - a
     low[0] = (b - virtual) + (a - (total - virtual)) + a_low + b_low
     return total
-
-
-cdef int FEW = 12
-"""Rows that are joined one by one, because a block takes as long as these."""
 
 
 cdef struct Deviations:
@@ -412,7 +558,7 @@ def join_deviations(left not None, right not None, made not None, double ordinar
 def join_groups_of_deviations(columns not None, const Py_ssize_t[::1] index not None, made not None, double ordinary):
     """Join deviations of level 0 to those of their groups, in their order; whether all can be joined.
 
-    The columns of each are those of ``join_deviations``; those of ``made`` are zeros.
+    The columns of each are those of ``join_deviations``; those of ``made`` are zeros at first.
     """
     cdef const int64_t[::1] b_count = columns[0]
     cdef const double[::1] b_centre = columns[1], b_sum = columns[2], b_sum_low = columns[3]
@@ -420,22 +566,20 @@ def join_groups_of_deviations(columns not None, const Py_ssize_t[::1] index not 
     cdef int64_t[::1] count = made[0]
     cdef double[::1] centre = made[1], sums = made[2], sums_low = made[3]
     cdef double[::1] squares = made[4], squares_low = made[5]
-    cdef Py_ssize_t row, group = 0, rows = index.shape[0], size = count.shape[0]
+    cdef Py_ssize_t row = 0, group = 0, rows = index.shape[0], size = count.shape[0]
     cdef Py_ssize_t filled, here, before, at
     cdef Deviations a, b, both
     cdef bint can = True
     cdef double least = 1.0 / ordinary
+    cdef double[5][64] v
     for column in columns:
         if len(column) != rows:
             raise ValueError("join_groups_of_deviations: all columns must be of the length of index")
     for column in made:
         if len(column) != size:
             raise ValueError("join_groups_of_deviations: all columns of groups must be of one length")
-    cdef double[11][64] v
-    memset(v, 0, sizeof(v))
     with nogil:
-        row = 0
-        while row < rows:
+        while can and row < rows:
             # Groups that rise are all different ones: they are joined together, where there are some in a row.
             filled, before, group = 0, -1, index[row]
             while filled < FRAMEFOLD_BLOCK and row + filled < rows and before < index[row + filled] < size:
@@ -459,26 +603,32 @@ def join_groups_of_deviations(columns not None, const Py_ssize_t[::1] index not 
                     count[group] = both.count
                     centre[group], sums[group], sums_low[group] = both.centre, both.sum, both.sum_low
                     squares[group], squares_low[group] = both.squares, both.squares_low
+            elif before - group == filled - 1:  # one group after the other: where they are
+                for at in range(filled):
+                    if count[group + at] == 0:
+                        centre[group + at] = b_centre[row + at]
+                    count[group + at] += b_count[row + at]
+                can = framefold_join_rows(
+                    filled, least, ordinary, &b_count[row], &b_centre[row], &b_sum[row], &b_sum_low[row],
+                    &b_squares[row], &b_squares_low[row], &centre[group], &sums[group], &sums_low[group],
+                    &squares[group], &squares_low[group],
+                )
             else:
                 for at in range(filled):
                     here, group = row + at, index[row + at]
-                    v[0][at] = b_centre[here] if count[group] == 0 else centre[group]
-                    v[1][at], v[2][at] = b_centre[here], <double>b_count[here]
-                    v[3][at], v[4][at] = b_sum[here], b_sum_low[here]
-                    v[5][at], v[6][at] = b_squares[here], b_squares_low[here]
-                    v[7][at], v[8][at] = sums[group], sums_low[group]
-                    v[9][at], v[10][at] = squares[group], squares_low[group]
-                for at in range(filled, FRAMEFOLD_BLOCK):
-                    v[0][at] = v[1][at] = 0.0  # what is left there from the last block can be joined
-                can = framefold_join_block(v, least, ordinary)
-                for at in range(filled if can else 0):
-                    here, group = row + at, index[row + at]
+                    if count[group] == 0:
+                        centre[group] = b_centre[here]
                     count[group] += b_count[here]
-                    centre[group] = v[0][at]
-                    sums[group], sums_low[group] = v[7][at], v[8][at]
-                    squares[group], squares_low[group] = v[9][at], v[10][at]
-            if not can:
-                break
+                    v[0][at], v[1][at], v[2][at] = centre[group], sums[group], sums_low[group]
+                    v[3][at], v[4][at] = squares[group], squares_low[group]
+                can = framefold_join_rows(
+                    filled, least, ordinary, &b_count[row], &b_centre[row], &b_sum[row], &b_sum_low[row],
+                    &b_squares[row], &b_squares_low[row], v[0], v[1], v[2], v[3], v[4],
+                )
+                for at in range(filled):
+                    group = index[row + at]
+                    sums[group], sums_low[group] = v[1][at], v[2][at]
+                    squares[group], squares_low[group] = v[3][at], v[4][at]
             row += filled
     if rows and not 0 <= group < size:
         raise IndexError(f"group {group} of a row is not among {size}")

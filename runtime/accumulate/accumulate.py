@@ -8,7 +8,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -16,27 +16,14 @@ from numpy.typing import NDArray
 
 from ...aggregators.contract.frames import Frames
 from ...aggregators.intervals.time_weighted import Lifetimes
-from ..columns.key_codes import (
-    MAX_SPARSE,
-    Coded,
-    Ints,
-    code_key,
-    code_numbers,
-    coded_or_plain,
-    edges,
-    groups_by_sorting,
-    pack,
-    plain,
-)
+from ..columns.coded import BLOCK, Coded, code_key, code_numbers, codes_of_block, subtract
+from ..columns.key_codes import MAX_SPARSE, Ints, coded_or_plain, edges, groups_by_sorting, pack, plain
 from ..columns.malloc import raise_mmap_threshold
 from ..columns.ticks import drop_null_times, ends_of
 from ..frames.window_ranges import Mask
 from ..partials.merge import Partials, of_states
 from ..plan.plan import Plan
 from ..plan.window_inputs import RANK, UNTIL_TICK
-
-BLOCK = 1 << 15
-"""Rows worked on at a time, so that intermediate columns stay in the cache."""
 
 ROWS_PER_GROUP = 4
 """Groups may be empty where there are at least this many rows for each possible group: they cost little then."""
@@ -200,30 +187,11 @@ def assign(
     return by_counting(index, columns, size, counting or size > rows // ROWS_PER_GROUP)
 
 
-def codes_of_block(index: NDArray[np.intp], columns: Sequence[Coded], start: int) -> NDArray[np.intp]:
-    """The codes of all columns in one, for a block of rows."""
-    block = slice(start, start + BLOCK)
-    part = index[block]
-    least = 0
-    factor = math.prod(column.count for column in columns)
-    for place, column in enumerate(columns):
-        factor //= column.count
-        least += column.least * factor
-        codes = column.codes[block]
-        if not place:
-            np.multiply(codes, factor, out=part, dtype=np.int64, casting="unsafe")
-        else:
-            own = codes if factor == 1 else np.multiply(codes, factor, dtype=np.int64, casting="unsafe")
-            np.add(part, own, out=part, dtype=np.int64, casting="unsafe")
-    part -= (least + (1 << 63)) % (1 << 64) - (1 << 63)  # int64 wraps: overflows above cancel here
-    return part
-
-
 def by_counting(index: NDArray[np.intp], columns: Sequence[Coded], size: int, counting: bool) -> Groups:
     """The groups of :func:`assign` by counting, where ``size``, the number possible, is small; fills ``index``."""
     counts = np.zeros(size, np.int64) if counting else None
     for start in range(0, len(index), BLOCK):
-        codes = codes_of_block(index, columns, start)
+        codes = codes_of_block(index, columns, slice(start, start + BLOCK))
         if counts is not None:
             np.add.at(counts, codes, 1)
     if counts is None:
@@ -262,8 +230,3 @@ def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
         index, first, counts = groups_by_sorting(codes, size)
     values = [column.values(subtract(column.codes[first], column.least)) for column in columns]
     return Groups(index, len(first), counts, values)
-
-
-def subtract(codes: NDArray[Any], least: int) -> Ints:
-    """Codes minus the least, as int64."""
-    return cast(Ints, np.subtract(codes, least, dtype=np.int64))

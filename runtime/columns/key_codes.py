@@ -5,8 +5,7 @@ A null is a key of its own and comes first; all NaN are one key and come last; -
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -217,53 +216,3 @@ def groups_by_sorting(codes: Ints, size: int) -> tuple[Ints, Ints, Ints]:
     group[order] = np.cumsum(new) - 1
     starts = np.flatnonzero(new)
     return group, order[starts], np.diff(np.append(starts, len(codes)))
-
-
-@dataclass(frozen=True)
-class Coded:
-    """A column of rows as integers.
-
-    Parameters
-    ----------
-    codes
-        One integer for each row.
-    least
-        The least of them.
-    count
-        The greatest minus the least, plus one.
-    values
-        Function from codes minus ``least`` to the column's values.
-    """
-
-    codes: NDArray[Any]
-    least: int
-    count: int
-    values: Callable[[Ints], Any]
-
-
-def code_numbers(codes: Ints, bounds: Sequence[int] | Ints | None = None) -> Coded:
-    """A column of integers, at least one; ``bounds`` are the least and the greatest of them, where known."""
-    least, greatest = edges(codes) if bounds is None else map(int, bounds)
-    if greatest - least < MAX_PACKED >> 8:
-        return Coded(codes, least, greatest - least + 1, lambda own: own + least)
-    values, inverse = np.unique(codes, return_inverse=True)
-    return Coded(inverse, 0, len(values), values.__getitem__)
-
-
-def code_key(column: pa.Array) -> Coded:
-    """A key column: integers and times in a small range as they are, other values by their dictionary."""
-    if (close := near(column)) is not None:
-        numbers, least, count = close
-        kind = numbers.dtype
-        return Coded(numbers, least, count, lambda own: pa.array((own + least).astype(kind)).view(column.type))
-    if not isinstance(column, pa.DictionaryArray):
-        codes, values = dictionary(normalised(column))
-        return Coded(codes, 0, max(len(values), 1), lambda own: values.take(pa.array(own)))
-    values = column.dictionary
-    if values.null_count or len(values.unique()) < len(values):
-        return code_key(values.take(column.indices))
-    if not column.null_count:
-        return Coded(column.indices.to_numpy(), 0, max(len(values), 1), lambda own: values.take(pa.array(own)))
-    null = len(values)  # a null is a key as any other
-    codes = pc.fill_null(column.indices.cast(pa.int64()), null).to_numpy()
-    return Coded(codes, 0, null + 1, lambda own: values.take(pa.array(own, mask=own == null)))

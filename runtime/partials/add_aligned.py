@@ -13,7 +13,23 @@ from ...aggregators.states.fields import Column, Compensated
 from ...aggregators.states.limbs import Exact
 from ..columns.key_codes import Ints, one_array
 from ..plan.plan import BATCH_RANK, FRAME, Plan
-from .merge import Partials, has_kernels, of_states, states_of
+from .combine import has_kernels
+from .merge import Partials, of_states, states_of
+
+NEAR = 8
+"""The latest partials, at most, that others may be added to row by row."""
+
+
+def add_or_append(plan: Plan, several: list[Partials], each: Partials) -> None:
+    """Append partials to several, or add them to late ones among these that are of the same keys and frames.
+
+    Those of the same part of the time are some portions apart where files that span all of it have several row groups.
+    """
+    for place in range(len(several) - 1, max(len(several) - 1 - NEAR, -1), -1):
+        if len(several[place]) == len(each) and (both := add_aligned(plan, several[place], each)) is not None:
+            several[place] = both
+            return
+    several.append(each)
 
 
 def add_aligned(plan: Plan, before: Partials, after: Partials) -> Partials | None:

@@ -2,37 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
-from ...aggregators.numeric.native import loops
-from ...aggregators.states.fields import Column, Compensated, CompensatedField, Field, Plain
-from ...aggregators.states.limbs import Exact, ExactField
-from ...aggregators.states.rows import replace_in_place, take
-from ..columns.key_codes import Ints, groups_by_sorting, key_codes, one_array, pack, span, stable_order
+from ...aggregators.states.fields import CompensatedField, Field
+from ...aggregators.states.rows import take
+from ..columns.coded import Coded, code_numbers, code_ordered
+from ..columns.key_codes import Ints, key_codes, one_array
 from ..plan.plan import BATCH_RANK, FRAME, UNTIL, Plan, state_columns
 from ..windows.from_table import Anchored
+from .combine import combine_groups
+from .groups import groups_of
 
-IDEMPOTENT = (
-    np.minimum, np.maximum, np.fmin, np.fmax, np.logical_and, np.logical_or, np.bitwise_and, np.bitwise_or,
-)  # fmt: skip
-"""Functions that give a value joined with itself as it is."""
-
-AS_BYTES = {
-    np.logical_and: np.minimum, np.minimum: np.minimum, np.fmin: np.minimum, np.bitwise_and: np.minimum,
-    np.logical_or: np.maximum, np.maximum: np.maximum, np.fmax: np.maximum, np.bitwise_or: np.maximum,
-}  # fmt: skip
-"""What does to booleans as bytes what functions do to booleans: some ``ufunc.at`` is slow on booleans."""
-
-MAX_PLACES = 4
-"""Possible groups for each partial, at most, for which each has a place in an array; else partials are sorted."""
+MIN_CHUNK = 1 << 12
+"""Rows of a chunk, on average, from which on states are joined where they are, and not put into one chunk before."""
 
 
 @dataclass(frozen=True)
@@ -76,24 +65,42 @@ def merge(plan: Plan, partials: Partials | Iterable[Partials]) -> Partials:
     if partials.starts is not None:
         return partials
     table = in_order_of_batches(partials.table.select(plan.partials_schema.names))
-    keys = [one_array(table.column(name)) for name in plan.keys]
-    codes, count = key_codes(keys, len(table), ordered=True)
-    names = [FRAME, BATCH_RANK] if plan.until is None else [FRAME, BATCH_RANK, UNTIL]
+    if not len(table):
+        return Partials(table, np.empty(0, np.intp))
+    if table.column(0).num_chunks * MIN_CHUNK > len(table):
+        table = table.combine_chunks()
+    columns = [one_array(table.column(name)) for name in plan.keys]
+    keys = list(map(code_ordered, columns))
+    names = [FRAME] if plan.until is None else [FRAME, UNTIL]
     numbers = [one_array(table.column(name)).to_numpy() for name in names]
-    group, first = groups_of(*pack([(codes, count), *map(span, [numbers[0], *numbers[2:]])], len(table)))
-    codes = codes[first]
-    numbers[1] = np.repeat(numbers[1][:1], len(table))  # one batch from now on, before all that come after it
-    if len(first) < len(table):
+    frames = list(map(code_numbers, numbers))
+    group, first, order = groups_of(keys, frames, len(table))
+    rows = first if order is None else first[order]
+    # One batch from now on, before all that come after it.
+    rank = np.full(len(rows), one_array(table.column(BATCH_RANK).slice(0, 1)).to_numpy()[0])
+    if len(rows) < len(table):
         combined = {
-            name: combine_groups(bound, states_of(plan, Partials(table), name), group, first)
+            name: combine_groups(bound, blocks_of(plan, table, name), group, first)
             for name, bound in plan.states.items()
         }
-        taken = [key.take(pa.array(first)) for key in keys]
-        table = of_states(plan, taken, [column[first] for column in numbers], combined).table
+        if order is not None:
+            combined = {name: take(states, order) for name, states in combined.items()}
+        frame, *last = (each[rows] for each in numbers)
+        table = of_states(plan, [each.take(pa.array(rows)) for each in columns], [frame, rank, *last], combined).table
     else:
-        table = take_rows(table, first) if (first[1:] < first[:-1]).any() else table
-        table = table.set_column(len(keys) + 1, table.schema.field(len(keys) + 1), pa.array(numbers[1]))
-    return Partials(table, np.flatnonzero(np.concatenate([[True], codes[1:] != codes[:-1]])[: len(codes)]))
+        table = take_rows(table, rows) if (rows[1:] < rows[:-1]).any() else table
+        table = table.set_column(len(keys) + 1, table.schema.field(len(keys) + 1), pa.array(rank))
+    return Partials(table, starts_of(keys, rows))
+
+
+def starts_of(keys: Sequence[Coded], rows: Ints) -> NDArray[np.intp]:
+    """Where keys begin, in rows that are sorted by them."""
+    new = np.zeros(len(rows), bool)
+    new[0] = True
+    for each in keys:
+        codes = each.codes[rows]
+        new[1:] |= codes[1:] != codes[:-1]
+    return np.flatnonzero(new)
 
 
 def in_order_of_batches(table: pa.Table) -> pa.Table:
@@ -109,115 +116,11 @@ def take_rows(table: pa.Table, rows: Ints) -> pa.Table:
     return pa.Table.from_arrays(columns, schema=table.schema)
 
 
-def groups_of(codes: Ints, size: int) -> tuple[Ints, Ints]:
-    """The group of each row, and the first row of each group: rows of one code, in the order of the codes."""
-    rows = np.arange(len(codes))
-    if (codes[1:] > codes[:-1]).all():
-        return rows, rows
-    if size <= MAX_PLACES * len(codes):
-        if loops is not None:
-            places, group = np.full(size, -1), np.empty(len(codes), np.intp)
-            return group, places[: loops.number_codes(np.ascontiguousarray(codes), places, group)]
-        seen = np.zeros(size, bool)
-        seen[codes] = True
-        group = (np.cumsum(seen) - 1)[codes]
-        first = np.empty(np.count_nonzero(seen), np.int64)
-        first[group[::-1]] = rows[::-1]  # where a group repeats, numpy keeps what is assigned last
-        return group, first
-    group, first, _ = groups_by_sorting(codes, size)
-    return group, first
-
-
-def combine_groups(bound: BoundAggregate, states: State, group: Ints, first: Ints) -> State:
-    """The states of each group of rows combined, in the order of the rows.
-
-    Parameters
-    ----------
-    bound
-        What combines.
-    states
-        One state a row.
-    group
-        The group of each row, shape (rows,).
-    first
-        The first row of each group, shape (groups,).
-    """
-    groups = len(first)
-    if (found := bound.combine_groups(states, group, groups)) is not None:
-        return found
-    if not has_kernels(bound) or (bound.compensated and loops is None):
-        return combine_pairwise(bound, states, group, groups)
-    return {
-        key: extremes_of_groups(bound.ufuncs[key], cast(NDArray[Any], column), group, first)
-        if bound.ufuncs[key] in IDEMPOTENT
-        else sums_of_groups(column, group, groups)
-        for key, column in states.items()
-    }
-
-
-def has_kernels(bound: BoundAggregate) -> bool:
-    """Whether numpy functions join all fields of an operation, and lose nothing in whatever order."""
-    functions = bound.ufuncs
-    return bool(functions) and all(is_exact(kind, functions.get(key)) for key, kind in bound.fields.items())
-
-
-def is_exact(kind: Field, function: Any) -> bool:
-    """Whether a numpy function joins a field, and loses nothing."""
-    if isinstance(kind, Plain):
-        return function in IDEMPOTENT or (function is np.add and kind.dtype.kind in "iu")
-    return function is np.add and isinstance(kind, (CompensatedField, ExactField))
-
-
-def extremes_of_groups(function: np.ufunc, column: NDArray[Any], group: Ints, first: Ints) -> NDArray[Any]:
-    """The values of a field in each group of rows joined by an idempotent function, given each group's first row."""
-    if column.dtype == bool and function in AS_BYTES:
-        return extremes_of_groups(AS_BYTES[function], column.view(np.uint8), group, first).view(bool)
-    found = column[first]
-    with np.errstate(invalid="ignore"):
-        function.at(found, group, column)
-    return found
-
-
-def sums_of_groups(column: Column, group: Ints, groups: int) -> Column:
-    """The sums of a field that is summed in each group of rows, in the order of the rows."""
-    if isinstance(column, Compensated):
-        assert loops is not None
-        sums, lows = np.zeros((2, groups))
-        loops.add_pairs(*map(np.ascontiguousarray, (column.high, column.low, group)), sums, lows)
-        special = None
-        if column.special_values is not None:
-            special = np.zeros((groups, column.special_values.shape[1]))
-            np.add.at(special, group, column.special_values)
-        return Compensated(sums, lows, special)
-    if isinstance(column, Exact):
-        return Exact([cast(Ints, sums_of_groups(limb, group, groups)) for limb in column.limbs])
-    summed = np.zeros(groups, cast(NDArray[Any], column).dtype)
-    np.add.at(summed, group, cast(NDArray[Any], column))
-    return summed
-
-
-def combine_pairwise(bound: BoundAggregate, states: State, group: Ints, groups: int) -> State:
-    """As `combine_groups`: neighbours are combined, then neighbours of these, and so on."""
-    order = stable_order(group, groups)
-    sizes = np.bincount(group, minlength=groups)
-    starts = np.cumsum(sizes) - sizes
-    several = np.flatnonzero(sizes > 1)
-    single = None if len(several) == groups else take(states, order[starts])
-    lengths = sizes[several]
-    group_of = np.repeat(np.arange(len(several)), lengths)
-    place = np.arange(len(group_of)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
-    states = take(states, order[starts[several][group_of] + place])
-    del order, sizes, starts  # as large as the states of some operations
-    while len(place) > len(several):
-        kept = np.flatnonzero(place % 2 == 0)
-        group_of, place = group_of[kept], place[kept]
-        paired = place + 1 < lengths[group_of]
-        left = kept[paired]
-        combined = bound.combine(take(states, left), take(states, left + 1))
-        states = combined if paired.all() else replace_in_place(take(states, kept), np.flatnonzero(paired), combined)
-        place = place // 2
-        lengths = (lengths + 1) // 2
-    return states if single is None else replace_in_place(single, several, states)
+def blocks_of(plan: Plan, table: pa.Table, name: str) -> Iterator[State]:
+    """The states of one output or window input, chunk by chunk."""
+    columns = [column for planes in state_columns(name, plan.states[name]).values() for column in planes]
+    for batch in table.select(columns).to_batches():
+        yield states_of(plan, Partials(pa.Table.from_batches([batch])), name)
 
 
 def concat(several: Iterable[Partials]) -> Partials:

@@ -25,7 +25,7 @@ from ...aggregators.contract.operation import State
 from ...aggregators.states.fields import Column, Compensated
 from ...aggregators.states.limbs import Exact
 from ...aggregators.states.rows import join, replace, take
-from ..partials.merge import has_kernels
+from ..partials.combine import has_kernels
 from ..plan.plan import Plan
 from .block_scan import MIN_WINDOWS, SideBySide, by_stacks_side_by_side, has_columns, side_by_side
 from .prefix_sums import float_sums, int_sums

@@ -103,7 +103,7 @@ def test_groups_are_joined_as_one_after_the_other(size: int, order: str) -> None
     }[order]
     group = np.tile(places, 4)
     whole = Deviations(*map(np.concatenate, zip(*(part.fields().values() for part in parts), strict=True)))
-    joined = whole.join_groups(group, size)
+    joined = Deviations.join_groups([(whole, group)], size)
     assert joined is not None
     expected = parts[0]
     for part in parts[1:]:
@@ -121,7 +121,7 @@ def test_groups_that_cannot_be_joined_at_once(field: str, value: float) -> None:
     made = states(10, 1, empty=0.0)
     made.centre[:] = 0.0
     made.fields()[field][7] = value
-    assert made.join_groups(np.zeros(10, np.intp), 1) is None
+    assert Deviations.join_groups([(made, np.zeros(10, np.intp))], 1) is None
 
 
 def test_groups_of_other_lengths() -> None:
@@ -134,10 +134,6 @@ def test_groups_of_other_lengths() -> None:
         COMPILED.join_groups_of_deviations(columns, np.zeros(10, np.intp), [made[0][:1], *made[1:]], 1.0)
     with pytest.raises(IndexError, match="group 2 of a row is not among 2"):
         COMPILED.join_groups_of_deviations(columns, np.full(10, 2), made, module.ORDINARY)
-    with pytest.raises(ValueError, match="of one length"):
-        COMPILED.number_codes(np.zeros(3, np.int64), np.full(2, -1), np.zeros(2, np.intp))
-    with pytest.raises(IndexError, match="code 5 of a row is not among 2"):
-        COMPILED.number_codes(np.full(1, 5), np.full(2, -1), np.zeros(1, np.intp))
 
 
 VALUES = st.lists(st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-6), min_size=1, max_size=5)

@@ -16,7 +16,8 @@ from framefold.aggregators.numeric.native import loops
 from framefold.runtime.accumulate import accumulate as module
 from framefold.runtime.accumulate.accumulate import assign
 from framefold.runtime.columns import key_codes
-from framefold.runtime.columns.key_codes import code_key, code_numbers, stable_order
+from framefold.runtime.columns.coded import code_key, code_numbers
+from framefold.runtime.columns.key_codes import stable_order
 
 DAY = datetime.date(2020, 2, 29)
 VALUES: dict[pa.DataType, list[Any]] = {

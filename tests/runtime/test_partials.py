@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.runtime.partials import merge as module
-from framefold.runtime.partials.merge import combine_groups
+from framefold.runtime.partials import groups as module
+from framefold.runtime.partials.combine import combine_groups
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.plan.plan import Plan
 
@@ -163,7 +163,7 @@ def test_groups_of_rows_are_combined_in_their_order(sizes: list[int], chance: ra
     combine = bound.operation.combine
     bound.operation.combine = lambda a, b: calls.append(1) or combine(a, b)  # type: ignore[method-assign, func-returns-value]
     first = np.array([group.index(number) for number in range(len(sizes))])
-    combined = combine_groups(bound, {"state": np.array(letters, object)}, np.array(group), first)
+    combined = combine_groups(bound, [{"state": np.array(letters, object)}], np.array(group), first)
     expected = [
         "".join(letter for of, letter in zip(group, letters, strict=True) if of == n) for n in range(len(sizes))
     ]
@@ -210,19 +210,6 @@ def test_states_of_built_in_operations_are_merged_exactly(rows: list[tuple[int, 
             assert found["sum"] == pytest.approx(expected, rel=1e-15, abs=1e-27 * max(map(abs, floats)))
         else:
             assert str(found["sum"]) == str(sum(x for x in floats if not math.isfinite(x)))
-
-
-@given(st.lists(st.integers(0, 12), max_size=40))
-def test_groups_are_found_by_the_loop_by_numpy_and_by_sorting(codes: list[int]) -> None:
-    found = []
-    before = module.loops, module.MAX_PLACES
-    try:
-        for module.loops, module.MAX_PLACES in ((before[0], 99), (None, 99), (None, 0)):
-            found.append([each.tolist() for each in module.groups_of(np.array(codes, np.int64), 13)])
-    finally:
-        module.loops, module.MAX_PLACES = before
-    distinct = sorted(set(codes))
-    assert found == [[list(map(distinct.index, codes)), list(map(codes.index, distinct))]] * 3
 
 
 def test_nulls_are_left_out_and_frames_without_values_have_the_identity() -> None:

@@ -1,0 +1,148 @@
+"""The states of groups of partials combined, by compiled loops or numpy where these join all fields, else by pairs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ...aggregators.contract.bound import BoundAggregate, length
+from ...aggregators.contract.operation import State
+from ...aggregators.numeric.native import loops
+from ...aggregators.states.fields import Column, Compensated, CompensatedField, Field, Plain
+from ...aggregators.states.limbs import Exact, ExactField
+from ...aggregators.states.rows import concatenate, join, replace_in_place, take
+from ..columns.key_codes import Ints, stable_order
+
+IDEMPOTENT = (
+    np.minimum, np.maximum, np.fmin, np.fmax, np.logical_and, np.logical_or, np.bitwise_and, np.bitwise_or,
+)  # fmt: skip
+"""Functions that give a value joined with itself as it is."""
+
+AS_BYTES = {
+    np.logical_and: np.minimum, np.minimum: np.minimum, np.fmin: np.minimum, np.bitwise_and: np.minimum,
+    np.logical_or: np.maximum, np.maximum: np.maximum, np.fmax: np.maximum, np.bitwise_or: np.maximum,
+}  # fmt: skip
+"""What does to booleans as bytes what functions do to booleans: some ``ufunc.at`` is slow on booleans."""
+
+
+def combine_groups(bound: BoundAggregate, blocks: Iterable[State], group: Ints, first: Ints) -> State:
+    """The states of each group of rows combined, in the order of the rows.
+
+    Parameters
+    ----------
+    bound
+        What combines.
+    blocks
+        One state a row: those of the first rows, those of the next ones, and so on.
+    group
+        The group of each row, shape (rows,).
+    first
+        The first row of each group, shape (groups,).
+    """
+    groups, blocks = len(first), list(blocks)
+    parts = list(parts_of(group, map(length, blocks)))
+    if (found := bound.combine_groups(zip(blocks, parts, strict=True), groups)) is not None:
+        return found
+    if not has_kernels(bound) or (bound.compensated and loops is None):
+        return combine_pairwise(bound, blocks, group, groups)
+    made = {}
+    for key in bound.fields:
+        function, columns = bound.ufuncs[key], [states[key] for states in blocks]
+        if function in IDEMPOTENT:
+            made[key] = extremes_of_groups(function, cast(NDArray[Any], concatenate(columns)), group, first)
+        else:
+            made[key] = sums_of_groups(list(zip(columns, parts, strict=True)), groups)
+    return made
+
+
+def parts_of(group: Ints, lengths: Iterable[int]) -> Iterator[Ints]:
+    """The groups of the rows of each block."""
+    start = 0
+    for rows in lengths:
+        yield group[start : start + rows]
+        start += rows
+
+
+def has_kernels(bound: BoundAggregate) -> bool:
+    """Whether numpy functions join all fields of an operation, and lose nothing in whatever order."""
+    functions = bound.ufuncs
+    return bool(functions) and all(is_exact(kind, functions.get(key)) for key, kind in bound.fields.items())
+
+
+def is_exact(kind: Field, function: Any) -> bool:
+    """Whether a numpy function joins a field, and loses nothing."""
+    if isinstance(kind, Plain):
+        return function in IDEMPOTENT or (function is np.add and kind.dtype.kind in "iu")
+    return function is np.add and isinstance(kind, (CompensatedField, ExactField))
+
+
+def extremes_of_groups(function: np.ufunc, column: NDArray[Any], group: Ints, first: Ints) -> NDArray[Any]:
+    """The values of a field in each group of rows joined by an idempotent function, given each group's first row."""
+    if column.dtype == bool and function in AS_BYTES:
+        return extremes_of_groups(AS_BYTES[function], column.view(np.uint8), group, first).view(bool)
+    found = column[first]
+    with np.errstate(invalid="ignore"):
+        function.at(found, group, column)
+    return found
+
+
+def sums_of_groups(blocks: Sequence[tuple[Column, Ints]], groups: int) -> Column:
+    """The sums of a field that is summed in each group of rows, in the order of the rows."""
+    kind = blocks[0][0]
+    if isinstance(kind, Compensated):
+        return sums_of_pairs(cast("Sequence[tuple[Compensated, Ints]]", blocks), groups)
+    if isinstance(kind, Exact):
+        limbs = [[(cast(Exact, column).limbs[at], group) for column, group in blocks] for at in range(len(kind.limbs))]
+        return Exact([cast(Ints, sums_of_groups(each, groups)) for each in limbs])
+    summed = np.zeros(groups, cast(NDArray[Any], kind).dtype)
+    add = np.add.at if loops is None or summed.dtype != np.int64 else add_integers
+    for column, group in blocks:
+        add(summed, group, cast(NDArray[Any], column))
+    return summed
+
+
+def add_integers(summed: Ints, group: Ints, column: Ints) -> None:
+    """As ``np.add.at``, compiled."""
+    assert loops is not None
+    loops.add_integers(np.ascontiguousarray(column), group, summed)
+
+
+def sums_of_pairs(blocks: Sequence[tuple[Compensated, Ints]], groups: int) -> Compensated:
+    """The sums of compensated floats in each group of rows, in the order of the rows."""
+    assert loops is not None
+    sums, lows = np.zeros((2, groups))
+    special = None
+    for column, group in blocks:
+        loops.add_pairs(np.ascontiguousarray(column.high), np.ascontiguousarray(column.low), group, sums, lows)
+        if column.special_values is not None:
+            special = np.zeros((groups, column.special_values.shape[1])) if special is None else special
+            np.add.at(special, group, column.special_values)
+    return Compensated(sums, lows, special)
+
+
+def combine_pairwise(bound: BoundAggregate, blocks: Sequence[State], group: Ints, groups: int) -> State:
+    """As `combine_groups`: neighbours are combined, then neighbours of these, and so on."""
+    states = join(list(blocks))
+    order = stable_order(group, groups)
+    sizes = np.bincount(group, minlength=groups)
+    starts = np.cumsum(sizes) - sizes
+    several = np.flatnonzero(sizes > 1)
+    single = None if len(several) == groups else take(states, order[starts])
+    lengths = sizes[several]
+    group_of = np.repeat(np.arange(len(several)), lengths)
+    place = np.arange(len(group_of)) - np.repeat(np.cumsum(lengths) - lengths, lengths)
+    states = take(states, order[starts[several][group_of] + place])
+    del order, sizes, starts  # as large as the states of some operations
+    while len(place) > len(several):
+        kept = np.flatnonzero(place % 2 == 0)
+        group_of, place = group_of[kept], place[kept]
+        paired = place + 1 < lengths[group_of]
+        left = kept[paired]
+        combined = bound.combine(take(states, left), take(states, left + 1))
+        states = combined if paired.all() else replace_in_place(take(states, kept), np.flatnonzero(paired), combined)
+        place = place // 2
+        lengths = (lengths + 1) // 2
+    return states if single is None else replace_in_place(single, several, states)

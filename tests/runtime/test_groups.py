@@ -1,0 +1,161 @@
+"""Rows of partials in groups: every way finds the same ones, and states are joined to the same bits."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import framefold as ff
+from framefold.aggregators.moments import deviations
+from framefold.aggregators.numeric import native
+from framefold.runtime.accumulate.accumulate import accumulate
+from framefold.runtime.columns.coded import code_numbers, code_ordered
+from framefold.runtime.partials import add_aligned, combine, groups, merge
+from framefold.runtime.plan.bind import bind
+
+from .. import stages
+
+COMPILED = native.loops
+ROWS = st.lists(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 4), st.integers(5, 8)), max_size=30), max_size=5)
+ORDERS: dict[str, Any] = {"key": lambda row: row, "frame": lambda row: (row[1], row[2], row[0]), "none": None}
+
+
+@pytest.mark.parametrize("order", ORDERS)
+@pytest.mark.parametrize("way", ["in places", "by runs", "by sorting", "dense codes", "by numpy"])
+@given(ROWS)
+def test_groups_are_those_of_equal_rows(way: str, order: str, batches: list[list[tuple[int, int, int]]]) -> None:
+    if COMPILED is None and way in ("in places", "by runs"):
+        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
+    batches = [batch if order == "none" else sorted(set(batch), key=ORDERS[order]) for batch in batches]
+    rows = list(itertools.chain(*batches)) or [(0, 0, 5)]
+    key, *frames = (np.array(column, np.int64) for column in zip(*rows, strict=True))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(groups, "loops", None if way == "by numpy" else COMPILED)
+        patch.setattr(groups, "MAX_PLACES", 99 if way in ("in places", "by numpy") else 0)
+        patch.setattr(groups, "MIN_RUN", 0 if way == "by runs" else 99)
+        patch.setattr(groups, "MAX_PACKED", 0 if way == "dense codes" else groups.MAX_PACKED)
+        found = groups.groups_of([code_ordered(pa.array(key))], list(map(code_numbers, frames)), len(rows))
+    of_group = [rows[row] for row in found.first]
+    assert [of_group[number] for number in found.group] == rows
+    assert found.first.tolist() == list(map(rows.index, of_group))
+    ordered = of_group if found.order is None else [of_group[number] for number in found.order]
+    assert ordered == sorted(set(rows))
+
+
+def test_batches_by_frame_are_grouped_by_frame() -> None:
+    if COMPILED is None:
+        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
+    keys, frames = np.tile(np.arange(5), 40), np.repeat(np.arange(20), 10)
+    found = groups.groups_of([code_ordered(pa.array(keys))], [code_numbers(frames)], 200)
+    assert found.order is not None
+    assert (np.diff(found.group) >= -4).all()  # keys of one frame are neighbours
+
+
+@pytest.mark.parametrize("spread", [1, 10_000])
+@pytest.mark.parametrize("chunked", [True, False])
+def test_compiled_joins_have_the_bits_of_numpys(chunked: bool, spread: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    if COMPILED is None:
+        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
+    rng = np.random.default_rng(spread)
+    schema = pa.schema({"t": pa.int64(), "k": pa.int64(), "n": pa.int64(), "x": pa.float64()})
+    outputs = {
+        "sum": ff.Sum("x"), "mean": ff.Average("x"), "apart": ff.Variance("x"), "events": ff.Count(),
+        "whole": ff.Sum("n"), "least": ff.Min("x"), "most": ff.Max("n"), "first": ff.First("n"), "odd": ff.BitAnd("n"),
+    }  # fmt: skip
+    plan = bind(schema, time="t", by=["k"], window=ff.tumbling(1), outputs=outputs)
+    batches = []
+    for rank in range(6):
+        rows = rng.integers(1, 3000)
+        x = rng.normal(1e3, 1.0, rows) * 10.0 ** rng.integers(-3, 4, rows)
+        x[:: 500 + rank] = [np.nan, np.inf, 1e300, -0.0, 0.0, -1e300][rank]
+        times = rng.integers(0, 60, rows) * spread
+        events = {"t": times, "k": rng.integers(0, 9, rows), "n": rng.integers(-(2**50), 2**50, rows), "x": x}
+        batches.append(stages.accumulate(plan, pa.table(events, schema), rank))
+    monkeypatch.setattr(merge, "MIN_CHUNK", 0 if chunked else 1 << 12)
+    table = pa.concat_tables(batches)
+    with_loops = stages.merge(plan, table)
+    monkeypatch.setattr(combine, "loops", None)
+    monkeypatch.setattr(groups, "loops", None)
+    monkeypatch.setattr(deviations, "loops", None)
+    by_pairs = stages.merge(plan, table)
+    # Pairs of floats are added in another order by pairs: only what is exact is the same in any order.
+    same = [name for name in table.column_names if name.split(".")[0] not in ("sum", "mean", "apart")]
+    assert bits(with_loops.select(same)) == bits(by_pairs.select(same))
+    results = [stages.results(plan, each).select(["sum", "mean", "apart"]) for each in (with_loops, by_pairs)]
+    for name in ("sum", "mean", "apart"):
+        np.testing.assert_allclose(*(each[name].to_numpy() for each in results), rtol=1e-15)
+
+
+def test_loops_check_what_they_get() -> None:
+    if COMPILED is None:
+        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
+    with pytest.raises(IndexError, match="code 5 of a row is not among 2"):
+        COMPILED.number_codes(np.full(1, 5), np.zeros(2, np.int32))
+    with pytest.raises(IndexError, match="a code has no number"):
+        COMPILED.number_rows(np.full(1, 1), np.array([0, 3], np.int32), np.zeros(1, np.intp))
+    with pytest.raises(ValueError, match="room for left and right"):
+        COMPILED.unite(np.arange(3), np.arange(2), np.zeros(4, np.int64))
+    with pytest.raises(IndexError, match="a code is not among the values"):
+        COMPILED.number_ascending(np.array([1, 4]), np.array([1, 3, 5]), 0, np.zeros(3, np.intp))
+    with pytest.raises(ValueError, match="values and first must be of one length"):
+        COMPILED.number_ascending(np.array([1]), np.array([1, 3]), 0, np.zeros(3, np.intp))
+    with pytest.raises(ValueError, match="values and index must be of one length"):
+        COMPILED.add_integers(np.arange(3), np.zeros(2, np.intp), np.zeros(2, np.int64))
+    with pytest.raises(IndexError, match="group 2 of a row is not among 2"):
+        COMPILED.add_integers(np.arange(1), np.full(1, 2), np.zeros(2, np.int64))
+    pairs = np.zeros(3), np.zeros(3)
+    with pytest.raises(IndexError, match="group 7 of a row is not among 2"):
+        COMPILED.add_pairs(*pairs, np.array([0, 1, 7]), np.zeros(2), np.zeros(2))
+    with pytest.raises(ValueError, match="must be of one length"):
+        COMPILED.add_pairs(*pairs, np.zeros(2, np.intp), np.zeros(2), np.zeros(2))
+
+
+@given(st.lists(st.lists(st.integers(0, 40), unique=True, max_size=30).map(sorted), min_size=1, max_size=9))
+def test_ascending_codes_are_found_among_all(runs: list[list[int]]) -> None:
+    if COMPILED is None:
+        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
+    rows = np.array(list(itertools.chain(*runs)), np.int64)
+    edges = [0, *itertools.accumulate(map(len, runs))]
+    group, first = groups.by_runs(rows.copy(), edges)
+    values, expected, inverse = np.unique(rows, return_index=True, return_inverse=True)
+    np.testing.assert_array_equal(group, inverse)
+    np.testing.assert_array_equal(first, expected)
+    assert len(first) == len(values)
+
+
+def test_partials_are_added_to_those_of_the_same_frames_some_portions_before() -> None:
+    if COMPILED is None:
+        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
+    schema = pa.schema({"t": pa.int64(), "k": pa.int64(), "x": pa.float64()})
+    plan = bind(schema, time="t", by=["k"], window=ff.tumbling(1), outputs={"sum": ff.Sum("x"), "most": ff.Max("x")})
+    rng = np.random.default_rng(1)
+    several: list[merge.Partials] = []
+    files = []
+    for rank in range(6):  # three files, each of two row groups: the first half of the time, then the second one
+        half = np.arange(50) + 50 * (rank % 2)
+        events = pa.table({"t": half, "k": half % 7, "x": rng.normal(0, 1, 50)}, schema)
+        files.append(events)
+        add_aligned.add_or_append(plan, several, accumulate(plan, events, rank))
+    assert list(map(len, several)) == [50, 50]
+    found = stages.results(plan, merge.merge(plan, several).table)
+    united = pa.concat_tables(files)  # noqa: F841  # duckdb reads it by name
+    expected = duckdb.sql("SELECT k, t, fsum(x), max(x) FROM united GROUP BY ALL ORDER BY ALL").fetchall()
+    starts = found["window"].combine_chunks().field("start").to_pylist()
+    assert list(zip(found["k"].to_pylist(), starts, strict=True)) == [row[:2] for row in expected]
+    np.testing.assert_allclose(found["sum"].to_numpy(), [row[2] for row in expected], rtol=1e-14)
+    assert found["most"].to_pylist() == [row[3] for row in expected]
+
+
+def bits(table: pa.Table) -> bytes:
+    """All values, to the last bit."""
+    sink = pa.BufferOutputStream()
+    with pa.ipc.new_stream(sink, table.schema) as stream:
+        stream.write_table(table.combine_chunks())
+    return bytes(sink.getvalue())
