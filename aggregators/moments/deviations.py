@@ -120,7 +120,8 @@ class Deviations:
         if loops is None:
             return None
         room = np.zeros((5, groups))
-        made = cls(np.zeros(groups, np.int64), *room, np.zeros(groups, np.int8))
+        none = np.zeros(groups, np.int64), np.zeros(groups, np.int8)
+        made = cls(none[0], room[0], room[1], room[2], room[3], room[4], none[1])
         columns = made._contiguous()
         for states, group in blocks:
             if states.level.any():

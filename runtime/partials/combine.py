@@ -48,7 +48,7 @@ def combine_groups(bound: BoundAggregate, blocks: Iterable[State], group: Ints, 
         return found
     if not has_kernels(bound) or (bound.compensated and loops is None):
         return combine_pairwise(bound, blocks, group, groups)
-    made = {}
+    made: dict[str, Column] = {}
     for key in bound.fields:
         function, columns = bound.ufuncs[key], [states[key] for states in blocks]
         if function in IDEMPOTENT:
