@@ -92,7 +92,10 @@ class Frames:
         left = np.zeros(self.size, bool)
         left[index] = True
         frames = np.flatnonzero(left)
-        return Frames((np.cumsum(left) - 1)[index], len(frames), self.ticks[kept], self.order[kept]), frames
+        if len(frames) < self.size:
+            index = (np.cumsum(left) - 1)[index]
+        order = None if self.order is self.ticks else self.order[kept]
+        return Frames(index, len(frames), self.ticks[kept], order), frames
 
     def repeated(self, times: Ints) -> Frames:
         """Each row as often as it says, such as once for each item of a list."""

@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from .key_codes import MAX_PACKED, Ints, dictionary, edges, encode, near, normalised
+from .key_codes import MAX_PACKED, Ints, dictionary, edges, encode, near, normalised, with_nulls_below
 
 BLOCK = 1 << 15
 """Rows worked on at a time, so that intermediate columns stay in the cache."""
@@ -59,6 +59,14 @@ def code_key(column: pa.Array) -> Coded:
         numbers, least, count = close
         kind = numbers.dtype
         return Coded(numbers, least, count, lambda own: pa.array((own + least).astype(kind)).view(column.type))
+    if (below := with_nulls_below(column)) is not None and (close := near(below[0])) is not None:
+        (filled, null), (numbers, least, count) = below, close
+
+        def values_or_null(own: Ints) -> pa.Array:
+            found = own + least
+            return pa.array(found, filled.type, mask=found == null).view(column.type)
+
+        return Coded(numbers, least, count, values_or_null)
     if not isinstance(column, pa.DictionaryArray):
         codes, values = dictionary(normalised(column))
         return Coded(codes, 0, max(len(values), 1), lambda own: values.take(pa.array(own)))

@@ -134,6 +134,25 @@ def near(column: pa.Array) -> tuple[NDArray[Any], int, int] | None:
     return (numbers, least, greatest - least + 1) if greatest - least < limit else None
 
 
+def with_nulls_below(column: pa.Array) -> tuple[pa.Array, int] | None:
+    """A column of integers or times with nulls as integers, and the one below the least, which its nulls are.
+
+    None for other columns, and where there is none below.
+    """
+    kind = column.type
+    if not column.null_count or not (pa.types.is_integer(kind) or pa.types.is_temporal(kind)):
+        return None
+    if pa.types.is_interval(kind):
+        return None
+    numbers = column if pa.types.is_integer(kind) else column.view(pa.int32() if kind.bit_width == 32 else pa.int64())
+    least = pc.min(numbers).as_py()
+    if least is None or least == (
+        0 if pa.types.is_unsigned_integer(numbers.type) else -1 << numbers.type.bit_width - 1
+    ):
+        return None
+    return numbers.fill_null(least - 1), least - 1
+
+
 def edges(numbers: NDArray[Any]) -> tuple[int, int]:
     """The least and the greatest of some integers."""
     return int(numbers.min()), int(numbers.max())
