@@ -21,10 +21,20 @@ MICROSECONDS = {
 }
 SHORT = {"us": "microsecond", "ms": "millisecond", "s": "second", "sec": "second", "m": "minute", "min": "minute"}
 SHORT |= {"mins": "minute", "secs": "second", "h": "hour", "hr": "hour", "hrs": "hour", "d": "day", "w": "week"}
+SHORT |= {"mo": "month", "q": "quarter", "y": "year"}
 UNITS = "weeks, days, hours, minutes, seconds, milliseconds or microseconds"
 CALENDAR = ("month", "quarter", "year")
 
 PART = re.compile(r"\s*([+-]?\s*\d+(?:\.\d+)?)\s*([a-zA-Zµ]+)")
+
+
+def unit_named(unit: str) -> str:
+    """The full name of a unit, in the singular.
+
+    >>> unit_named("hrs"), unit_named("Months")
+    ('hour', 'month')
+    """
+    return SHORT.get(unit.lower(), unit.lower()).removesuffix("s")
 
 
 def microseconds(duration: str, argument: str) -> int:
@@ -47,7 +57,7 @@ def microseconds(duration: str, argument: str) -> int:
         )
     total = 0
     for number, unit in (part.groups() for part in parts):
-        name = SHORT.get(unit.lower(), unit.lower()).removesuffix("s")
+        name = unit_named(unit)
         if name in CALENDAR:
             raise DurationError(f"{argument} is {duration!r}, and a {name} has no fixed length; expected {UNITS}")
         if name not in MICROSECONDS:

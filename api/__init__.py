@@ -214,7 +214,11 @@ if not TYPE_CHECKING:  # to checkers of types it would give every name that ther
     def __getattr__(name: str) -> str:
         """The version, which the metadata of the installed package say; looked for when it is asked for."""
         if name != "__version__":
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            from .aggregators.errors import nearest
+
+            near = nearest(name, __all__)
+            hint = f"; {near}" if near.startswith("did you mean") else ""
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}", name=name)
         from importlib.metadata import PackageNotFoundError, version
 
         try:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Generic, TypeVar, Unpack, cast
+from typing import Any, Generic, Never, TypeVar, Unpack, cast
 
 from .aggregators.contract.column_expressions import ColumnExpression
 from .aggregators.contract.operation import Operation
-from .aggregators.errors import QueryError, nearest
+from .aggregators.errors import QueryError, nearest, shown
 from .engines import Engine, computed, in_arrow
 from .gaps import warn_of_gaps
-from .notebook import Described, of_events
+from .notebook import Described, of_events, picture_of
 from .runtime.columns.ticks import Duration
 from .runtime.explain import Explanation
 from .runtime.plan.bind import A_WINDOW, bind, require_output
@@ -74,13 +74,13 @@ class Events(Described, Generic[Result]):
                 raise QueryError(f"window is {window!r}; expected {A_WINDOW}")
         return Windowed(self, windows)
 
-    def aggregate(self, /, **outputs: Operation) -> Result:
+    def aggregate(self, /, *unnamed: Never, **outputs: Operation) -> Result:
         """Aggregates that each carry windows of their own, by ``.over(...)``; see :meth:`Windowed.aggregate`."""
-        return self.window().aggregate(**outputs)
+        return self.window().aggregate(*unnamed, **outputs)
 
-    def explain(self, /, **outputs: Operation) -> Explanation:
+    def explain(self, /, *unnamed: Never, **outputs: Operation) -> Explanation:
         """The explanation of :meth:`aggregate` with the same outputs."""
-        return self.window().explain(**outputs)
+        return self.window().explain(*unnamed, **outputs)
 
     def options(self, **choices: Unpack[Choices]) -> Events[Result]:
         """The events with choices of how to run, which never change what a closed window has in it.
@@ -141,11 +141,14 @@ class Windowed(Described, Generic[Result]):
     def described(self) -> dict[str, str]:
         return self.events.described() | {"windows": "; ".join(map(str, self.windows)) or "those of each output"}
 
+    def _repr_html_(self) -> str:
+        return super()._repr_html_() + picture_of(self.events, self.windows)
+
     def options(self, **choices: Unpack[Choices]) -> Windowed[Result]:
         """The query with choices of how to run; see :meth:`Events.options`."""
         return replace(self, events=self.events.options(**choices))
 
-    def aggregate(self, /, **outputs: Operation) -> Result:
+    def aggregate(self, /, *unnamed: Never, **outputs: Operation) -> Result:
         """One row a key and window: the key columns, ``window`` (a struct of start and end), the outputs; sorted.
 
         ``.options(window="flat")`` before it gives two columns ``window_start`` and ``window_end`` instead.
@@ -166,10 +169,11 @@ class Windowed(Described, Generic[Result]):
         NullTimeError, SumOverflowError
             If the events have no result.
         """
+        require_names(unnamed)
         engine, query = self._bound(outputs)
         return cast(Result, engine.run(query, self.events.run_options))
 
-    def explain(self, /, **outputs: Operation) -> Explanation:
+    def explain(self, /, *unnamed: Never, **outputs: Operation) -> Explanation:
         """What :meth:`aggregate` of the same outputs would do: frames, ways of sliding, where each stage runs, and why.
 
         Examples
@@ -185,6 +189,7 @@ class Windowed(Described, Generic[Result]):
           accumulate, merge  in this process, in threads, 524,288 events or more at a time
           slide, finish      in this process, about 524,288 windows at a time
         """
+        require_names(unnamed)
         engine, query = self._bound(outputs)
         return engine.explain(query, self.events.run_options)
 
@@ -241,6 +246,13 @@ class Windowed(Described, Generic[Result]):
             if each.gaps == "warn" and each.left_out is not None:
                 warn_of_gaps(each)
         return engine, plan
+
+
+def require_names(unnamed: Sequence[Any]) -> None:
+    """QueryError where outputs are given without the names that their columns are to have."""
+    if unnamed:
+        found = ", ".join(map(shown, unnamed))
+        raise QueryError(f"aggregate() is given {found} without a name; expected each as an argument: n=ff.Count()")
 
 
 def windows_in(windows: Sequence[Spec], outputs: Mapping[str, Operation]) -> list[Spec]:

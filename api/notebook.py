@@ -3,7 +3,15 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from typing import Any
+
+from .aggregators.errors import FramefoldError
+from .runtime.sources.arrow import Source
+from .runtime.windows import Spec
+
+PICTURE_ROWS = 100_000
+"""The most events, all of them in memory, of which a notebook shows a picture by itself."""
 
 
 class Described:
@@ -38,3 +46,17 @@ def of_events(events: Any) -> dict[str, str]:
     if events.ties:
         lines["ties"] = ", ".join(events.ties)
     return lines
+
+
+def picture_of(events: Any, windows: Sequence[Spec]) -> str:
+    """The picture of windows over events, as HTML; empty where it would take long, or cannot be drawn."""
+    source = getattr(events.engine, "source", None)
+    if not isinstance(source, Source) or not hasattr(getattr(source, "data", None), "shape"):
+        return ""
+    rows = source.count()
+    if rows is None or rows > PICTURE_ROWS:
+        return ""
+    try:
+        return "".join(f"<div>{spec.draw(events).as_svg(header='')}</div>" for spec in windows)
+    except FramefoldError:  # nothing to show, too much for a picture, or no drawsvg
+        return ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from . import engines
-from .aggregators.errors import QueryError
+from .aggregators.errors import QueryError, shown
 from .events import Events, Result
 from .runtime.sources.co_inputs import Roles, check_roles
 
@@ -36,6 +36,9 @@ def together(**inputs: Events[Result]) -> Events[Result]:
     >>> result.select(["shop", "sold", "visits"]).to_pydict()
     {'shop': ['a', 'b'], 'sold': [40, 20], 'visits': [2, 1]}
     """
+    for name, each in inputs.items():
+        if not isinstance(each, Events):
+            raise QueryError(f"the input {name!r} is {shown(each)}; expected ff.events(...)")
     roles = {name: Roles(events.time, events.by, events.until) for name, events in inputs.items()}
     common = check_roles(roles)
     first = next(iter(inputs.values()))

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import html
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
-import numpy as np
 import pyarrow as pa
 
-from .aggregators.errors import EngineError
+from .aggregators.errors import EngineError, shown
 from .engines import in_arrow
 from .events import Events
+from .runtime.draw import MOST_EVENTS
 from .runtime.draw import draw as draw_table
 from .runtime.local import LocalEngine
+from .runtime.plan.bind import type_of
 from .runtime.sources.arrow import Source
 from .runtime.windows import Spec, from_table
 from .runtime.windows.from_table import FromAnchors
@@ -47,13 +49,44 @@ windows_from.__doc__ = from_table.windows_from.__doc__
 
 def draw(windows: Spec, of: Any) -> Any:
     """The picture of :meth:`Spec.draw`."""
-    if isinstance(of, (list, tuple, pa.Array, np.ndarray)):
-        of = events(pa.table({"time": pa.array(of)}), time="time")
-    if not isinstance(of, Events) or not isinstance(of.engine, LocalEngine):
-        raise EngineError(f"draw() is given {of!r:.80}; expected ff.events(...) of Arrow data, or a list of times")
-    source = of.engine.with_fields(of.names).source
-    table = source.batches(source.schema.names).read_all()
-    return draw_table(windows, table, time=of.time, by=of.by, until=of.until, longest=of.longest, ties=of.ties)
+    if not isinstance(of, Events):
+        of = events(pa.table({"time": times_of(of)}), time="time")
+    local = isinstance(of.engine, LocalEngine)
+    table = local_events(of) if local else first_on_spark(of, [*of.names, *windows.columns])
+    return draw_table(
+        windows, table, time=of.time, by=of.by, until=of.until, longest=of.longest, ties=of.ties, all_of_them=local
+    )
 
 
+def times_of(given: Any) -> pa.Array | pa.ChunkedArray:
+    """A list or a column of times, such as a Series of pandas or Polars; EngineError if it is something else."""
+    column = not hasattr(given, "columns") and any(hasattr(given, name) for name in ("__array__", "__arrow_c_stream__"))
+    if not column and not isinstance(given, (list, tuple)):
+        raise EngineError(f"draw() is given {shown(given)}; expected ff.events(...), or a list of times")
+    return given if isinstance(given, (pa.Array, pa.ChunkedArray)) else pa.array(given)
+
+
+def local_events(of: Events[Any]) -> pa.Table:
+    """All events of the local engine, with all their columns."""
+    source = cast(LocalEngine, of.engine).with_fields(of.names).source
+    return source.batches(source.schema.names).read_all()
+
+
+def first_on_spark(of: Events[Any], names: Sequence[str]) -> pa.Table:
+    """Some columns of the first events on Spark, one more than a picture has."""
+    engine = cast(Any, of.engine).with_fields(names)
+    df = engine.df
+    if df.isStreaming:
+        raise EngineError("draw() is given a stream; expected events that are there, such as some that were written")
+    type_of(engine.schema(names), of.time, "time=")
+    time = df[f"`{of.time.replace('`', '``')}`"]
+    return in_arrow(df.where(time.isNotNull()).orderBy(time).limit(MOST_EVENTS + 1), names)
+
+
+def shown_in_notebooks(windows: Spec) -> str:
+    """Windows in words, and as they were made."""
+    return f"<div>{html.escape(str(windows))}<br><code>{html.escape(repr(windows))}</code></div>"
+
+
+Spec._repr_html_ = shown_in_notebooks  # type: ignore[attr-defined]
 Spec.drawer = draw

@@ -43,8 +43,12 @@ def draw(
     until: str | None,
     longest: Duration | None = None,
     ties: Sequence[str],
+    all_of_them: bool = True,
 ) -> Any:
-    """The picture of :meth:`Spec.draw` for a table of events; columns are named as for ``ff.events``."""
+    """The picture of :meth:`Spec.draw` for a table of events; columns are named as for ``ff.events``.
+
+    With ``all_of_them=False`` the table is the first of the events, and how many there are is not known.
+    """
     try:
         import drawsvg as svg
     except ImportError as error:
@@ -53,7 +57,7 @@ def draw(
         raise QueryError("draw() is given 0 events; expected 1 or more")
     title = str(spec)
     if len(table) > MOST_EVENTS:
-        title += f"; the first {MOST_EVENTS} of {len(table):,} events"
+        title += f"; the first {MOST_EVENTS}" + (f" of {len(table):,} events" if all_of_them else " events")
         if time in table.schema.names:  # what else is wrong with it is said below
             table = table.sort_by(time)
         table = table.slice(0, MOST_EVENTS)

@@ -27,7 +27,7 @@ def sums(type: pa.DataType) -> SqlSpec | None:
 
 def states(planes: Planes, of: Callable[[pa.Array], Exact]) -> State:
     """States of totals in one column."""
-    zero = pa.scalar(0).cast(planes["total"].type)
+    zero = pa.scalar(0, planes["total"].type)
     return {"total": of(planes["total"].fill_null(zero)).carried(), "count": planes["count"].to_numpy()}
 
 

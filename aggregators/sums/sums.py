@@ -35,6 +35,8 @@ class Count(Sums):
     takes_empty_frames = True
 
     def __init__(self, column: ColumnLike | None = None) -> None:
+        if isinstance(column, str) and column == "*":
+            raise QueryError("Count is given '*'; expected ff.Count(), which counts all rows")
         super().__init__(*() if column is None else (column,))
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:

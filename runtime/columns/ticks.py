@@ -18,6 +18,7 @@ from ...aggregators.durations import MICROSECONDS
 from ...aggregators.durations import Duration as Duration
 from ...aggregators.durations import microseconds as microseconds
 from ...aggregators.errors import ColumnError, DurationError, NullTimeError
+from .key_codes import plain_type
 
 Ints = NDArray[np.int64]
 Instant = datetime.datetime | datetime.date | int | str
@@ -42,7 +43,9 @@ class TimeColumn:
 
     def __post_init__(self) -> None:
         if not (pa.types.is_timestamp(self.type) or pa.types.is_date(self.type) or pa.types.is_integer(self.type)):
-            hint = "; parse it into a timestamp first" if pa.types.is_string(self.type) else ""
+            hint = (
+                "; parse it into a timestamp first" if plain_type(self.type) in (pa.string(), pa.large_string()) else ""
+            )
             raise ColumnError(
                 f"time= needs a column of timestamps, dates or integers; {self.name!r} is {self.type}{hint}"
             )

@@ -5,7 +5,7 @@ A query that is wrong raises here, before anything runs.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 
 import pyarrow as pa
 
@@ -26,6 +26,7 @@ from .window_inputs import RANK, window_input
 
 WINDOW, AT = "window", "at"
 BOUNDS = ("window_start", "window_end")
+UNNAMED_INDEX = "__index_level_0__"
 A_WINDOW = "a window such as ff.sliding('1 hour', every='1 minute')"
 
 
@@ -179,6 +180,7 @@ def windows_of(
             if not isinstance(spec, Spec):
                 where = f"{name}={operation!r}.over(...)" if operation.windows else "window(...)"
                 raise QueryError(f"{where} is given {spec!r}; expected {A_WINDOW}")
+            require_plain(spec)
         if not (operation.windows or windows):
             raise QueryError(f"no window is given for {name!r}; expected .window(...), or {operation!r}.over(...)")
         numbers = (specs.setdefault(spec, len(specs)) for spec in operation.windows or windows)
@@ -201,6 +203,17 @@ def require_output(name: str, operation: object) -> None:
     raise QueryError(f"the output {name!r} is {found}; expected an aggregate operation{hint}")
 
 
+def require_plain(spec: Spec) -> None:
+    """QueryError where an argument of windows is something that cannot be compared, such as an expression."""
+    try:
+        hash(spec)
+    except TypeError as error:
+        for name, value in vars(spec).items():
+            if not isinstance(value, Hashable) or kind_of(value):
+                raise QueryError(f"{name} is {shown(value)}; expected a plain value, such as '1 hour'") from error
+        raise
+
+
 def type_of(events: pa.Schema, name: str, argument: str) -> pa.DataType:
     """The plain type of a column; ColumnError where there is none of that name, or more than one."""
     if not isinstance(name, str):
@@ -208,7 +221,8 @@ def type_of(events: pa.Schema, name: str, argument: str) -> pa.DataType:
     found = events.names.count(name)
     if found != 1:
         many = f"{found} columns called {name!r}" if found else f"the unknown column {name!r}"
-        fields = [f"{each.name}.{part.name}" for each in events if pa.types.is_struct(each.type) for part in each.type]
-        near = nearest(name, [*events.names, *(fields if "." in name else [])])
-        raise ColumnError(f"{argument} names {many}; " + ("expected one" if found else near))
+        parts = [f"{each.name}.{part.name}" for each in events if pa.types.is_struct(each.type) for part in each.type]
+        near = nearest(name, [*events.names, *(parts if "." in name else [])])
+        index = ", which is the index that pandas has without a name" if UNNAMED_INDEX in near else ""
+        raise ColumnError(f"{argument} names {many}; " + ("expected one" if found else near + index))
     return plain_type(events.field(name).type)

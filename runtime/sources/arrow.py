@@ -9,9 +9,10 @@ from typing import Any, NamedTuple, TypeVar
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...aggregators.errors import QueryError
+from ...aggregators.errors import QueryError, shown
 from ..columns.key_codes import plain_type
 from .conditions import all_of, checked, columns_of
+from .files import one_line
 
 BATCH_ROWS = 1 << 20
 """The most events that are read from files at a time."""
@@ -65,19 +66,23 @@ class Source:
             data = pa.table(data)
         if hasattr(data, "collect_schema") and hasattr(data, "collect"):
             raise QueryError(f"events are a {type(data).__name__}; expected collected data: call .collect() first")
-        kind = f"{type(data).__module__}.{type(data).__name__}"
         if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "scanner"):
             raise QueryError(
-                f"events are {kind}; expected a Spark DataFrame, ff.parquet(path), or anything that speaks Arrow, such "
-                "as a pyarrow, pandas or Polars table or a DuckDB relation"
+                f"events are {shown(data)}; expected a Spark DataFrame, ff.parquet(path), or anything that speaks "
+                "Arrow, such as a pyarrow, pandas or Polars table or a DuckDB relation"
             )
         self.data: Any = data
         self._read: list[Any] = []  # a reader that has been read; shared with the sources that where() makes
         arrow = isinstance(data, (pa.Table, pa.RecordBatchReader)) or hasattr(data, "scanner")
         try:
             self.schema = data.schema if arrow else pa.RecordBatchReader.from_stream(data).schema
-        except pa.ArrowInvalid as error:
-            raise QueryError(f"events are {kind}, which is no table of columns; expected one") from error
+        except (pa.ArrowException, TypeError, ValueError) as error:
+            if not hasattr(data, "columns"):
+                raise QueryError(f"events are {shown(data)}, which is no table of columns; expected one") from error
+            raise QueryError(
+                f"events are {shown(data)}, which Arrow does not take ({one_line(error)}); expected columns of a type "
+                "each, under names of their own"
+            ) from error
 
     def where(self, condition: Any) -> Source:
         """The events for which a condition on their columns is true.
@@ -94,7 +99,10 @@ class Source:
     def count(self) -> int | None:
         """The number of events; None where it is not known before they are read."""
         data = getattr(self, "data", None)
-        return len(data) if self.condition is None and isinstance(data, pa.Table) else None
+        if self.condition is not None or hasattr(data, "fetchall"):  # a relation of DuckDB would run its query
+            return None
+        rows, *_ = getattr(data, "shape", (None,))
+        return rows
 
     def readers(self, columns: Sequence[str], dictionaries: Sequence[str]) -> Readers | None:
         """Readers that several threads call; None where only one thread can read, by :meth:`batches`.

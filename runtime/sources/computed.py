@@ -54,9 +54,13 @@ def _with_polars(source: Source, expressions: Mapping[str, Any]) -> Source:
         frame = pl.from_arrow(frame.to_arrow().filter(source.condition))
     for name, each in expressions.items():
         try:
+            # A function that gives one value for all rows would be of all events, and not of those of a window.
+            one_value = each.meta.root_names() and len(frame.clear(2).select(each)) == 1
             frame = frame.with_columns(each.alias(name))
         except PolarsError as error:
             raise QueryError(f"the input {name} does not fit the columns: {one_line(error)}") from error
+        if one_value:
+            raise QueryError(f"the input {name} is one value for all events; expected a value for each of them")
     return Source(frame)
 
 

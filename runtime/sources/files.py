@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from ...aggregators.errors import QueryError
+from ...aggregators.errors import QueryError, shown
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -188,7 +188,7 @@ def files_of(paths: Sequence[Any], format: str) -> Files:
         raise QueryError(f"format is {format!r}; expected one of {', '.join(map(repr, TITLES))}")
     for path in paths:
         if not isinstance(path, (str, os.PathLike)):
-            raise QueryError(f"the path is {path!r}; expected a string or a path")
+            raise QueryError(f"the path is {shown(path)}; expected a string or a path")
     return Files(tuple(map(os.fspath, paths)), format)
 
 

@@ -11,13 +11,13 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...aggregators.durations import PART
+from ...aggregators.durations import PART, unit_named
 from ...aggregators.errors import DurationError, QueryError
 from ..columns.ticks import DAY, Duration, TimeColumn
 from ..frames.window_ranges import Ints, Steps
 
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
-UNITS = re.compile("|".join(MONTHS), re.IGNORECASE)
+UNITS = re.compile("|".join([*MONTHS, r"\d\s*(?:mo|q|y)\b"]), re.IGNORECASE)
 """The calendar units in durations."""
 MONDAY = -3
 """The day number of Monday, 1969-12-29."""
@@ -84,7 +84,7 @@ def months(duration: Any, argument: str) -> int | None:
     if not isinstance(duration, str):
         return None
     text = re.sub(r"^\s*interval\b", "", duration, flags=re.IGNORECASE)
-    parts = [(number.replace(" ", ""), unit.lower().removesuffix("s")) for number, unit in PART.findall(text)]
+    parts = [(number.replace(" ", ""), unit_named(unit)) for number, unit in PART.findall(text)]
     known = [unit in MONTHS for _, unit in parts]
     if not any(known):
         return None

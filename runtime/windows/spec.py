@@ -84,7 +84,8 @@ class Spec(ABC):
         Parameters
         ----------
         events
-            ``ff.events(...)`` of Arrow data (of more than 200 the first), or a list of times.
+            ``ff.events(...)``, or a column or list of times. Of more than 200 the first are drawn, and the title says
+            so; those of a DataFrame are found by one pass over it.
 
         Returns
         -------
@@ -94,7 +95,7 @@ class Spec(ABC):
         Raises
         ------
         EngineError
-            If drawsvg is not installed, or the events are on Spark.
+            If drawsvg is not installed, or the events are something else, or a stream.
         QueryError
             If there are too many events or windows for a picture, or none.
 

@@ -82,7 +82,7 @@ class DataFrameEngine:
             some.schema  # noqa: B018  # through Connect, only this analyses the condition
         except (AnalysisException, ParseException) as error:
             raise QueryError(
-                f"the condition {condition} of where() does not fit the DataFrame: {one_line(error)}"
+                f"the condition {condition} of where() does not fit the DataFrame: {reason(error)}"
             ) from error
         return DataFrameEngine(some)
 
@@ -98,7 +98,7 @@ class DataFrameEngine:
                 df = df.withColumn(name, each)
                 df.schema  # noqa: B018  # through Connect, only this analyses the column
             except AnalysisException as error:
-                raise QueryError(f"the input {name} does not fit the DataFrame: {one_line(error)}") from error
+                raise QueryError(f"the input {name} does not fit the DataFrame: {reason(error)}") from error
         return DataFrameEngine(df)
 
     def without_time(self, time: str) -> DataFrame:
@@ -126,3 +126,8 @@ def run(df: DataFrame, plan: Plan, decision: Decision) -> DataFrame:
             source = FewEventsSource(df, job, source)
     with reraise(df.sparkSession, lambda: df, plan):
         return driver.run(df.sparkSession, source, job, decision)
+
+
+def reason(error: Exception) -> str:
+    """What Spark says, without the plan that follows it."""
+    return one_line(error).partition(". SQLSTATE:")[0]

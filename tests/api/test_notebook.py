@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import re
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import duckdb
+import polars as pl
 import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
 
 import framefold as ff
+from framefold import notebook
 
 EVENTS = pa.table({"t": [0, 1], "<k>": ["a", "b"], "x": [1.0, 2.0]})
 
@@ -28,3 +37,33 @@ def test_in_a_notebook_it_is_a_table_with_its_names_escaped() -> None:
     assert "&lt;k&gt;" in shown
     assert "<k>" not in shown
     assert "tumbling windows of 8" in shown
+
+
+@pytest.mark.parametrize("kind", ["arrow", "pandas", "polars"])
+def test_a_query_over_data_in_memory_has_its_picture(kind: str) -> None:
+    pytest.importorskip("drawsvg")
+    frame = EVENTS if kind == "arrow" else EVENTS.to_pandas() if kind == "pandas" else pl.from_arrow(EVENTS)
+    shown = ff.events(frame, time="t", by="<k>").window(ff.tumbling(8), ff.sliding(4, every=2))._repr_html_()
+    pictures = [ET.fromstring(f"<svg{each}</svg>") for each in re.findall(r"<svg(.*?)</svg>", shown, re.DOTALL)]
+    assert [len(each.findall("{*}circle")) for each in pictures] == [2, 2]
+    titles = [picture.findall("{*}text")[0].text for picture in pictures]
+    assert titles == ["tumbling windows of 8", "windows of 4 every 2"]
+
+
+def test_what_cannot_be_drawn_or_would_take_long_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pq.write_table(EVENTS, tmp_path / "events.parquet")
+    relation = duckdb.connect().from_arrow(EVENTS)
+    windows = ff.tumbling(8)
+    for events in (EVENTS.slice(0, 0), ff.parquet(tmp_path / "events.parquet"), relation):
+        assert "<svg" not in ff.events(events, time="t").window(windows)._repr_html_()
+    assert "<?xml" not in ff.events(EVENTS, time="t").window(windows)._repr_html_()
+    assert "<svg" not in ff.events(EVENTS, time="x").window(windows)._repr_html_()
+    assert "<svg" in ff.events(EVENTS, time="t").window(windows)._repr_html_()
+    monkeypatch.setattr(notebook, "PICTURE_ROWS", 1)
+    assert "<svg" not in ff.events(EVENTS, time="t").window(windows)._repr_html_()
+
+
+def test_windows_by_themselves_are_words_and_how_they_were_made() -> None:
+    shown = ff.sliding(4, every=2)._repr_html_()  # type: ignore[attr-defined]
+    assert shown.startswith("<div>windows of 4 every 2<br><code>Sliding(size=4, every=2, ")
+    assert "<k>" not in ff.policy(evict=ff.by_delta("<k>", 1.0), trigger=ff.by_count(1))._repr_html_()

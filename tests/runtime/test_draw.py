@@ -6,6 +6,9 @@ import datetime as dt
 import xml.etree.ElementTree as ET
 from typing import Any
 
+import numpy as np
+import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -81,6 +84,18 @@ def test_too_many_windows() -> None:
         ff.tumbling(1).draw(list(range(61)))
 
 
-def test_what_cannot_be_drawn() -> None:
-    with pytest.raises(ff.EngineError, match=r"expected ff\.events"):
-        ff.tumbling(1).draw("events")
+@pytest.mark.parametrize(
+    "given", ["events", None, 3, {"t": [1]}, pa.table({"t": [1]}), pd.DataFrame({"t": [1]}), pl.DataFrame({"t": [1]})]
+)
+def test_what_cannot_be_drawn(given: Any) -> None:
+    with pytest.raises(
+        ff.EngineError, match=r"^draw\(\) is given .*; expected ff\.events\(\.\.\.\), or a list of times$"
+    ):
+        ff.tumbling(1).draw(given)
+
+
+@pytest.mark.parametrize(
+    "given", [(1, 2), pa.chunked_array([[1], [2]]), np.array([1, 2]), pd.Series([1, 2]), pl.Series([1, 2])]
+)
+def test_columns_of_times(given: Any) -> None:
+    assert ff.tumbling(1).draw(given).as_svg() == ff.tumbling(1).draw([1, 2]).as_svg()

@@ -87,10 +87,10 @@ def test_a_hive_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("data", "message"),
     [
-        ([1, 2], "builtins.list"),
-        ({"t": [1]}, "builtins.dict"),
-        (None, "NoneType"),
-        ("events.parquet", "builtins.str"),
+        ([1, 2], r"^events are \[1, 2\]; expected"),
+        ({"t": [1]}, r"^events are {'t': \[1\]}; expected"),
+        (None, "^events are None; expected"),
+        ("events.parquet", r"^events are 'events.parquet'; expected a Spark DataFrame, ff.parquet\(path\)"),
         (polars.LazyFrame({"t": [1]}), "LazyFrame.*collect"),
         (polars.Series("t", [1]), "Series"),
         (pandas.Series([1]), "Series"),

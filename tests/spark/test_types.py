@@ -12,6 +12,7 @@ import pyarrow as pa
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
+import framefold as ff
 from framefold import ColumnError, QueryError
 from framefold.spark.convert.types import arrow_schema, input_schema, output_schema, to_arrow, to_spark
 
@@ -107,3 +108,17 @@ def test_an_ambiguous_name_is_refused(spark: SparkSession) -> None:
         input_schema(df, ["x"])
     with pytest.raises(ColumnError, match="'Id' is ambiguous: 2 columns"):
         input_schema(df, ["Id"])
+
+
+@pytest.mark.parametrize("kind", ["decimal(5,2)", "decimal(10,2)", "decimal(12,3)", "decimal(18,18)", "decimal(28,2)"])
+def test_sums_of_decimals_by_spark_of_any_precision(spark: SparkSession, kind: str) -> None:
+    """Money is decimal(10,2) in most databases."""
+    amounts = spark.range(40).selectExpr(
+        "id as t", "id % 3 as k", f"cast(if(id % 7 = 0, null, id / 100) as {kind}) as d"
+    )
+    query = ff.events(amounts, time="t", by="k").window(ff.tumbling(10)).options(accumulate="spark")
+    found = query.aggregate(s=ff.Sum("d"), m=ff.Average("d")).collect()
+    expected = amounts.groupBy("k", f.expr("div(t, 10)").alias("w")).agg(f.sum("d").alias("s"), f.avg("d").alias("m"))
+    assert [(row.k, row.s, row.m) for row in found] == [
+        (row.k, row.s, row.m) for row in expected.orderBy("k", "w").collect()
+    ]
