@@ -33,7 +33,7 @@ def result(spark: Any, events: int, span: int) -> Any:
     source = source.option("startTimestamp", 0).option("advanceMillisPerBatch", span)
     value = f.col("value")
     stream = source.load().select(
-        (f.col("timestamp") + f.make_dt_interval(secs=(value * 7919) % span / 1000)).alias("time"),
+        f.timestamp_millis(f.unix_millis("timestamp") + (value * 7919) % span).alias("time"),
         (f.hash(value) % KEYS).alias("key"),
         (value % 1009).cast("double").alias("x"),
     )
@@ -107,6 +107,8 @@ def soak(days: float, batches: int, events: int, seconds: float) -> list[dict[st
     settings = {
         f"{STATE}.providerClass": ROCKSDB,
         f"{STATE}.rocksdb.changelogCheckpointing.enabled": "true",
+        f"{STATE}.maintenanceInterval": "15s",
+        "spark.sql.streaming.minBatchesToRetain": "10",  # of 100, so that one sees whether the disk fills up
         "spark.driver.memory": "1g",
     }
     spark = local_session("soak", "local[2]", **settings)
@@ -147,7 +149,7 @@ def draw(samples: list[dict[str, float]], path: Path) -> None:
         ["state, MB", "open sockets, all processes", "memory, MB", "seconds a micro-batch"],
         [
             {
-                "checkpoint": "on disk, with old versions",
+                "checkpoint": "on disk, with the ten last versions",
                 "state": "in memory, as RocksDB says",
             },
             {"sockets": ""},
@@ -171,9 +173,9 @@ def draw(samples: list[dict[str, float]], path: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--days", type=float, default=10)
-    parser.add_argument("--batches", type=int, default=240)
+    parser.add_argument("--batches", type=int, default=100)
     parser.add_argument("--events", type=int, default=100_000_000, help="of all days together")
-    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--seconds", type=float, default=900)
     parser.add_argument("--picture", type=Path, default=PICTURE)
     parser.add_argument("--samples", type=Path, help="a file for what was measured, as JSON")
     said = parser.parse_args()

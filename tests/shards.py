@@ -101,9 +101,9 @@ class Stream:
         """How many events have been dropped."""
 
     def batch(self, watermark: int, portions: Sequence[pa.Table] = ()) -> Iterator[pa.Table]:
-        """The results of a micro-batch: of the windows that its watermark closes, then of those that it changes.
+        """The results at a watermark: of the windows that it closes, then of those that events change after it.
 
-        As Spark has it, only those shards are asked that get events, or whose time has come.
+        Only those shards are asked that get events, or whose time has come: the others have nothing to say.
         """
         dealt = [
             shard_numbers([one_array(each.column(name)) for name in self.plan.by], len(each), len(self.stored))

@@ -10,7 +10,7 @@ import numpy as np
 from ..frames.next_greater import chain, first_above
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds
 from ..intervals.lifespans import lifespans
-from ..plan.plan import Plan
+from ..plan.plan import FRAME, Plan
 from ..windows import Windows
 from ..windows.around import AroundRows, AroundTime
 from ..windows.cumulating import Cycles
@@ -22,6 +22,7 @@ from ..windows.session import Sessions
 from ..windows.sliding import TickSteps
 from ..windows.snapshot import Snapshots
 from .closing import NEVER, closing_ticks
+from .long_sessions import FIRST_TICK, open_or_last, standing_for
 
 
 @singledispatch
@@ -129,6 +130,12 @@ def _(windows: Anchored, view: PartialsView, watermark: int) -> Mask:
 
 
 @needed_rows.register
+def _(windows: Sessions, view: PartialsView, watermark: int) -> Mask:
+    kept = open_rows(windows, view, watermark)
+    return kept if windows.longest is None else kept & open_or_last(windows, view, watermark)
+
+
+@needed_rows.register
 def _(windows: RowSteps, view: PartialsView, watermark: int) -> Mask:
     rank, rows = view.window_inputs["rank"], view.window_inputs["rows"]
     total = (rank + rows)[view.ends - 1][view.key]
@@ -210,7 +217,8 @@ def needed(plan: Plan, views: list[PartialsView], watermark: int, *, opened: boo
     for windows, view in zip(plan.axis.windows, views, strict=True):
         inside = np.arange(rows) if view.inside is None else np.flatnonzero(view.inside)
         some = view if view.inside is None else view.only(inside)
-        found[inside] |= (open_rows if opened else needed_rows)(windows, some, watermark)
+        whole = isinstance(windows, Sessions) and len(views) > 1  # others have these partials, too, as they are
+        found[inside] |= (open_rows if opened or whole else needed_rows)(windows, some, watermark)
     return found
 
 
@@ -251,10 +259,18 @@ def first_closing(plan: Plan, views: list[PartialsView], watermark: int) -> int 
     return min((tick for tick in ticks if tick < NEVER), default=None)
 
 
-def settled(plan: Plan, view: PartialsView, watermark: int) -> Ints | None:
-    """Frames for partials that landmark windows have in common from now on, one a key; None: they are as they are."""
+def settled(plan: Plan, view: PartialsView, watermark: int) -> tuple[str, Ints] | None:
+    """A column of partials, and its values from now on; None: they are as they are.
+
+    Of landmark windows the frame, which partials have in common then, one a key.
+    """
     (windows, *others) = plan.axis.windows
-    if others or not isinstance(windows, Bounded) or not len(view.frames):
+    if others or not len(view.frames):
+        return None
+    if isinstance(windows, Sessions) and windows.longest is not None:
+        first = standing_for(windows, view, watermark)
+        return None if (first == view.window_inputs["first"]).all() else (FIRST_TICK, first)
+    if not isinstance(windows, Bounded):
         return None
     frames = view.frames.copy()
     past = np.ones(len(frames), bool)
@@ -266,4 +282,4 @@ def settled(plan: Plan, view: PartialsView, watermark: int) -> Ints | None:
     last = np.full(2 * len(view.starts), np.iinfo(np.int64).min)
     np.maximum.at(last, group, frames[past])
     frames[past] = last[group]
-    return frames
+    return FRAME, frames

@@ -11,7 +11,7 @@ import pyarrow as pa
 from ..accumulate.accumulate import accumulate
 from ..frames.window_ranges import Mask
 from ..partials.merge import Partials, merge, window_inputs_of
-from ..plan.plan import BATCH_RANK, FRAME, Plan
+from ..plan.plan import BATCH_RANK, Plan
 from ..results.finish import results, views_of
 from ..windows import Ints
 from ..windows.cumulating import Cycles
@@ -166,10 +166,12 @@ class Shard:
         if in_sequence(self.plan) and len(kept):
             kept = np.arange(len(kept)) >= first_of_keys(kept, views[0])[views[0].key]
         kept &= ~forgotten(self.plan, views, self.watermark, self.forget)
-        frames = settled(self.plan, views[0], self.watermark)
-        if frames is None:
+        changed = settled(self.plan, views[0], self.watermark)
+        if changed is None:
             return self._where(stored, kept), set(np.unique(self._block(stored.frames()[~kept])).tolist())
-        table = stored.table.set_column(len(self.plan.by), stored.table.schema.field(FRAME), pa.array(frames))
+        name, values = changed
+        at = stored.table.schema.get_field_index(name)
+        table = stored.table.set_column(at, stored.table.schema.field(at), pa.array(values))
         left = merge(self.plan, Partials(table.filter(pa.array(kept))))
         return left, self._blocks_of(stored) | self._blocks_of(left)
 

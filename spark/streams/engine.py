@@ -28,6 +28,7 @@ from ..engine.engine import DataFrameEngine
 from ..engine.tasks import Job
 from ..options import Options
 from ..session.packaging import stage
+from ..session.session import cores
 from .checkpoint import still_open
 from .history import begin_tick, first_state, without_history
 from .labels import labels
@@ -39,6 +40,9 @@ from .slider import slider
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 WATERMARK = "spark.watermarkDelayMs"
+
+PARTITIONS_A_CORE = 4
+"""Of the state; of more a warning is given."""
 
 
 class StreamEngine(DataFrameEngine):
@@ -57,6 +61,8 @@ class StreamEngine(DataFrameEngine):
         df = self._checked(plan, options)
         if LOGGER.isEnabledFor(logging.INFO):
             report_way(plan, "Spark, a stream", self._stages(plan, options))
+        if (many := self._too_many()) is not None:
+            LOGGER.warning("a stream on a small machine: %s", many)
         found = output_schema(plan.result_schema, [type_in(df, name) for name in plan.by])
         schema = t.StructType([*found, *(t.StructField(name, t.BooleanType()) for name in marks(options))])
         job = Job(counted(plan), schema)
@@ -105,7 +111,8 @@ class StreamEngine(DataFrameEngine):
                 ("accumulate, merge", f"in each shard, in the order of the events, {kept}"),
             ]
         slid = ("slide, finish", "in each shard, all its keys at once, when the watermark closes windows")
-        return [*stages, slid]
+        many = self._too_many()
+        return [*stages, slid, *([] if many is None else [("state", many)])]
 
     def with_fields(self, names: Sequence[str]) -> StreamEngine:
         return StreamEngine(super().with_fields(names).df)
@@ -136,6 +143,17 @@ class StreamEngine(DataFrameEngine):
 
     def _partitions(self) -> int:
         return int(self.df.sparkSession.conf.get("spark.sql.shuffle.partitions", "200") or 200)
+
+    def _too_many(self) -> str | None:
+        """What to say where this machine is small for the partitions that state would have; None where it is not."""
+        partitions, machine = self._partitions(), cores(self.df.sparkSession.conf.get("spark.master", "") or "")
+        if machine is None or partitions <= PARTITIONS_A_CORE * machine:
+            return None
+        return (
+            f"state has {partitions} partitions (spark.sql.shuffle.partitions), for {machine} cores; each costs a core "
+            "about a sixth of a second in every micro-batch, full or empty: before the query first starts, "
+            f"spark.conf.set('spark.sql.shuffle.partitions', {machine})"
+        )
 
     def _dealt(self, options: Options) -> str:
         """What decides which shard has a key, and what that is called: state would not be found where it changes."""

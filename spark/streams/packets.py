@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -24,7 +24,7 @@ from ..input.row_numbers import partition_id
 PACKETS = t.StructType([
     t.StructField("shard", t.IntegerType()), t.StructField("place", t.LongType()), t.StructField("ipc", t.BinaryType())
 ])  # fmt: skip
-"""Partials, or events, of one shard's keys, as an Arrow IPC stream; ``place`` says in which order they came."""
+"""Partials, or events, of one shard's keys, as an Arrow IPC stream, or null; in the order of ``place``."""
 
 
 def pack_partials(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -98,17 +98,26 @@ def shards_of(job: Job, events: pa.Table, shards: int) -> Ints:
 
 
 def packets(dealt: Iterable[tuple[pa.Table, Ints]], labels: tuple[int, ...]) -> Iterator[pa.RecordBatch]:
-    """Tables whose rows are dealt to shards, as packets."""
-    places = itertools.count(partition_id() << 32)
+    """Tables whose rows are dealt to shards, as packets; the first task has one for each, so that all are called.
+
+    A shard that is not called does not know the watermark, by which events to come are late.
+    """
+    partition, left = partition_id(), set(labels)
+    places = itertools.count(partition << 32)
     for table, shards in dealt:
         found = np.unique(shards).tolist()
+        left -= {labels[shard] for shard in found}
         blobs = [to_ipc(table.filter(pa.array(shards == shard))) for shard in found]
-        columns = [
-            pa.array([labels[shard] for shard in found], pa.int32()),
-            pa.array([next(places) for _ in found], pa.int64()),
-            pa.array(blobs, pa.binary()),
-        ]
-        yield pa.RecordBatch.from_arrays(columns, PACKETS.names)
+        yield batch_of([labels[shard] for shard in found], places, blobs)
+    if partition == 0 and left:
+        yield batch_of(sorted(left), places, [None] * len(left))
+
+
+def batch_of(shards: list[int], places: Iterator[int], blobs: Sequence[bytes | None]) -> pa.RecordBatch:
+    """Packets for some shards."""
+    numbers = pa.array([next(places) for _ in shards], pa.int64())
+    columns = [pa.array(shards, pa.int32()), numbers, pa.array(blobs, pa.binary())]
+    return pa.RecordBatch.from_arrays(columns, PACKETS.names)
 
 
 def unpack(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

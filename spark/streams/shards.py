@@ -96,7 +96,7 @@ def restored(shards: Shards, of: Any, book: dict[str, Any]) -> Shard:
 
 
 def keep(of: Any, book: dict[str, Any], shard: Shard, watermark: int | None) -> None:
-    """Write what a shard knows beside its partials and events, and have Spark call when it is due.
+    """Write what a shard knows beside its partials and events, and have Spark call it when the watermark goes on.
 
     Parameters
     ----------
@@ -109,12 +109,12 @@ def keep(of: Any, book: dict[str, Any], shard: Shard, watermark: int | None) -> 
     watermark
         Spark's, in milliseconds, where a timer has gone off, which Spark removes; None elsewhere.
     """
-    timer, wanted = book.get("timer"), None if shard.due is None else -(-shard.due // 1000)
+    # Also where nothing is due: what is late by a watermark is so in every shard, and each has to know of it.
+    timer, wanted = book.get("timer"), shard.watermark // 1000 + 1
     if wanted != timer:
         if timer is not None and (watermark is None or timer > watermark):
             of.handle.deleteTimer(timer)
-        if wanted is not None:
-            of.handle.registerTimer(wanted)
+        of.handle.registerTimer(wanted)
     of.book.update((json.dumps(book | kept(shard) | {"timer": wanted}),))
 
 

@@ -65,7 +65,7 @@ def slide(payload: bytes, of: Any, key: Any, rows: Iterable[Row], times: Any) ->
     key
         What Spark calls the shard.
     rows
-        Packets of partials, or of events; none where a timer has expired.
+        Packets of partials, or of events, some empty; none where a timer has expired.
     times
         Spark's ``TimerValues``: the watermark, and the time of the micro-batch, which is the same when it is repeated.
     """
@@ -73,10 +73,12 @@ def slide(payload: bytes, of: Any, key: Any, rows: Iterable[Row], times: Any) ->
     watermark: int = times.getCurrentWatermarkInMs()
     book = written(shards, of)
     shard = restored(shards, of, book)
-    yield from marked(shards, shard.advance(watermark * 1000, silent=shards.late))
+    # As Spark's own window() has it: new events are late by the watermark of the micro-batch before, which every shard
+    # has seen, and enter what this one's closes.
     if (new := joined(row.ipc for row in sorted(rows, key=attrgetter("place")))) is not None:
         book["changed"] = True
         yield from (late_of if shards.late else taken)(shards, shard, new)
+    yield from marked(shards, shard.advance(watermark * 1000, silent=shards.late))
     if shards.early is not None and not shards.late and book.get("changed"):
         now = times.getCurrentProcessingTimeInMs()
         if now >= book.get("early", now - shards.early) + shards.early:
@@ -87,15 +89,15 @@ def slide(payload: bytes, of: Any, key: Any, rows: Iterable[Row], times: Any) ->
     of.said[key] = kept_by(shard)
 
 
-def start(payload: bytes, of: Any, packets: list[bytes]) -> None:
+def start(payload: bytes, of: Any, packets: list[bytes | None]) -> None:
     """The first state of a shard: the packets of a history, of which no window is given that has closed in it."""
     shards: Shards = opened(payload)
     book = written(shards, of)
     shard = restored(shards, of, book)
-    new = joined(packets)
-    assert new is not None
     assert shards.begin is not None
-    if shard.held is not None:
+    if (new := joined(packets)) is None:
+        pass
+    elif shard.held is not None:
         shard.hold(new)
     else:
         shard.add(Partials(new))
@@ -110,9 +112,9 @@ def written(shards: Shards, of: Any) -> dict[str, Any]:
     return book_of(shards, None if found is None else found[0])
 
 
-def joined(packets: Iterable[bytes]) -> pa.Table | None:
-    """What is in packets; None where there are none."""
-    tables = [partials_codec.opened(each) for each in packets]
+def joined(packets: Iterable[bytes | None]) -> pa.Table | None:
+    """What is in packets; None where there is nothing in any."""
+    tables = [partials_codec.opened(each) for each in packets if each is not None]
     return pa.concat_tables(tables) if tables else None
 
 

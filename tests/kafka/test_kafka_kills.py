@@ -30,13 +30,14 @@ def test_kills_with_kafka(tmp_path: Path) -> None:
     check()
     session = local_session("kafka", "local[2]", **{"spark.jars": connector()})
     try:
-        # Read in the order of time, in which no event is late: a micro-batch is a table.
-        with broker(tmp_path, partitions=1) as address:
+        # Partitions that go on side by side in the order of time, in which no event is late: a micro-batch is a table.
+        with broker(tmp_path, partitions=2) as address:
             kafka = {"kafka.bootstrap.servers": address}
             table = pa.concat_tables(map(events, range(BATCHES)))
-            rows = session.createDataFrame(table).coalesce(1)
+            place = pa.array([row % 2 for row in range(len(table))], pa.int32())
+            rows = session.createDataFrame(table.append_column("partition", place)).coalesce(1)
             form = {"timestampFormat": "yyyy-MM-dd'T'HH:mm:ss.SSSSSSXXX"}
-            sent = rows.select(f.to_json(f.struct("*"), form).alias("value"))
+            sent = rows.select(f.to_json(f.struct("time", "key", "x"), form).alias("value"), "partition")
             sent.write.format("kafka").options(**kafka, topic="events").save()
             environment = {"KAFKA": address, "KILL_JARS": connector(), "KILL_PATH": str(PYSPARK)}
             killed = Killed("kafka", tmp_path, environment, wanted=50, batches=BATCHES)

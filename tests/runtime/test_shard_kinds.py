@@ -222,6 +222,36 @@ def test_state_does_not_grow(kind: str) -> None:
     assert max(list(sizes.values())[40:]) <= max(list(sizes.values())[:40]) + 1
 
 
+@examples(60)
+@given(
+    times=st.lists(st.integers(0, 400), max_size=120),
+    gap=st.sampled_from([3, 7, 30]),
+    longest=st.sampled_from([10, 20, 25]),
+    touching=st.booleans(),
+    step=st.integers(1, 40),
+)
+def test_sessions_that_are_ended_and_go_on(times: list[int], gap: int, longest: int, touching: bool, step: int) -> None:
+    """Each one once, and of those that are over one partial is kept at the most, however long events go on."""
+    windows = ff.session(us(gap), longest=us(longest), merge_touching=touching)
+    shard, rows = shard_of(plan_of(windows, OUTPUTS), width=10), Counter[str]()
+    come = [(time, 0, "ab"[number % 3 // 2], number) for number, time in enumerate(times)]
+    for watermark in range(0, 401, step):
+        found, dropped = fed(shard, [(watermark, [each for each in come if watermark <= each[0] < watermark + step])])
+        rows += found
+        assert not dropped
+        firsts = [tick for each in shard.store.tables.values() for tick in each["#first.tick"].to_pylist()]
+        # Two keys: of each the last of what is over, and the frames of a session that is open.
+        assert len(firsts) <= 2 * (1 + 2 * longest // gap + 3)
+    assert rows + fed(shard, [(LATEST, [])])[0] == batch(windows, OUTPUTS, all_of([(0, come)]))
+
+
+def test_sessions_that_never_end_leave_little() -> None:
+    shard = shard_of(plan_of(ff.session(us(7), longest=us(20)), OUTPUTS), width=10)
+    for number in range(200):
+        fed(shard, [(20 * number - 10, [(20 * number + place, 0, "a", 1) for place in range(0, 20, 3)])])
+        assert sum(map(len, shard.store.tables.values())) <= 12
+
+
 def test_keys_are_forgotten() -> None:
     for windows in (ff.last_rows(3), ff.sliding(us(12), every=us(5), min_fill="full"), ff.landmark()):
         shard = shard_of(plan_of(windows, OUTPUTS), forget=50)

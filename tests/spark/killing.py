@@ -30,7 +30,7 @@ WINDOWS = ff.sliding("20 minutes", every="5 minutes")
 FEWEST = 3
 """Kills, however long they take."""
 
-MOST = 5
+MOST = 12
 """Workers of a program that are killed before all of it is, or executors before it is let go on."""
 
 FILES = {"reading is planned": "checkpoint/offsets", "state is written": "checkpoint/state/0/0"}
@@ -173,15 +173,16 @@ class Killed:
         return ended
 
     def kill_executors(self, process: subprocess.Popen[bytes], log: Path, chance: random.Random) -> None:
-        """One at a time, each some seconds after another has come."""
+        """One at a time with its Python workers, each some seconds after another has come; the driver lives on."""
         while process.poll() is None and len(log.read_text().splitlines()) < MOST:
             executors = members(process.pid, "CoarseGrainedExecutorBackend")
             time.sleep(chance.uniform(1, 8))
             if executors and process.poll() is None:
-                with suppress(ProcessLookupError):
-                    os.kill(chance.choice(executors), signal.SIGKILL)
-                    with log.open("a") as lines:
-                        lines.write("executor: any time\n")
+                with log.open("a") as lines:
+                    lines.write("executor: any time\n")
+                for each in below(chance.choice(executors)):
+                    with suppress(ProcessLookupError):
+                        os.kill(each, signal.SIGKILL)
 
     def await_file(self, process: subprocess.Popen[bytes], folder: Path, times: int) -> None:
         """Wait until so many new files have come into a folder, or the program has ended."""
@@ -201,6 +202,19 @@ def members(session: int, command: str = "") -> list[int]:
             with suppress(OSError):
                 if os.getsid(int(name)) == session and command.encode() in Path(f"/proc/{name}/cmdline").read_bytes():
                     found.append(int(name))
+    return found
+
+
+def below(process: int) -> list[int]:
+    """A process, and those that it has started: of an executor its Python workers."""
+    parents: dict[int, int] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            with suppress(OSError):
+                parents[int(name)] = int(Path(f"/proc/{name}/stat").read_text().rsplit(")", 1)[1].split()[1])
+    found = [process]
+    for each in found:
+        found += [child for child, parent in parents.items() if parent == each]
     return found
 
 

@@ -36,6 +36,15 @@ def test_kills_with_parquet(spark: SparkSession, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
+def test_kills_of_executors(spark: SparkSession, tmp_path: Path) -> None:
+    """Two executors, each a JVM with its own Python workers; Spark starts others in their place."""
+    killed = Killed("parquet", tmp_path, {"KILL_MASTER": "local-cluster[2,1,1024]"}, wanted=10)
+    killed.until_killed(SECONDS)
+    same(spark.read.parquet(str(tmp_path / "out")).toArrow(), killed)
+    assert set(killed.kills) == {"executor: any time"}
+
+
+@pytest.mark.slow
 def test_kills_with_postgresql(tmp_path: Path) -> None:
     psycopg = pytest.importorskip("psycopg")
     with server() as environment:

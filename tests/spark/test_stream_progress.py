@@ -105,3 +105,21 @@ def test_the_logger_says_how_a_stream_is_computed(
         Source(spark, tmp_path).query(shards=3).aggregate(n=ff.Count())
     assert caplog.messages[0].startswith("on Spark, a stream: n = Count(): int64; slides by ")
     assert "merge: in 3 shards, whose partials Spark's state store keeps" in caplog.messages[0]
+
+
+def test_a_warning_where_a_small_machine_has_many_partitions_of_state(
+    spark: SparkSession, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """As many as Spark has by default; two on two cores are none too many."""
+    source, before = Source(spark, tmp_path), spark.conf.get("spark.sql.shuffle.partitions")
+    try:
+        for partitions, many in ((2, False), (8, False), (200, True)):
+            spark.conf.set("spark.sql.shuffle.partitions", partitions)
+            caplog.clear()
+            with caplog.at_level(logging.WARNING, "framefold"):
+                source.query().aggregate(n=ff.Count())
+            words = f"state has {partitions} partitions (spark.sql.shuffle.partitions), for 2 cores"
+            assert any(words in message and "partitions', 2)" in message for message in caplog.messages) == many
+            assert (words in str(source.query().explain(n=ff.Count()))) == many
+    finally:
+        spark.conf.set("spark.sql.shuffle.partitions", before)

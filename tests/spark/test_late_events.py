@@ -1,0 +1,79 @@
+"""Late events of streams beside Spark's own ``window()`` on the same micro-batches: the same rows."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+pytest.importorskip("pyspark")
+pytest.importorskip("google.protobuf")
+
+from pyspark.sql import functions as f
+
+import framefold as ff
+
+from .test_streams import MINUTE, Source, late_events, rocksdb  # noqa: F401  # the fixture
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+BATCHES, ROWS = 9, 40
+
+
+def in_disorder(number: int) -> pa.Table:
+    """Events of eighty minutes, which go on by twenty a micro-batch: many are late. Most keys are rare."""
+    rng = np.random.default_rng(number)
+    times = rng.integers((20 * number + 60) * MINUTE, (20 * number + 140) * MINUTE, ROWS)
+    keys = rng.choice(["often", *(f"rare {each}" for each in range(20))], ROWS, p=[0.8, *[0.01] * 20])
+    return pa.table({"time": pa.array(times).cast(pa.timestamp("us", tz="UTC")), "key": keys, "x": np.ones(ROWS)})
+
+
+def of_windows(found: DataFrame) -> Counter[Any]:
+    return Counter(tuple(row) for row in found.selectExpr("key", "window.start", "window.end", "n").collect())
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [("20 minutes", "20 minutes"), pytest.param(("20 minutes", "5 minutes"), marks=pytest.mark.slow)],
+    ids=["tumbling", "sliding"],
+)
+def test_late_events_are_those_of_spark(spark: SparkSession, tmp_path: Path, windows: tuple[str, str]) -> None:
+    """Stopped and started again, so that micro-batches without data are between those that have some.
+
+    Where windows do not overlap each event is in its window or counted as late.
+    """
+    source = Source(spark, tmp_path)
+    theirs = source.plain.withWatermark("time", "10 minutes").groupBy("key", f.window("time", *windows))
+    queries = {
+        "theirs": theirs.agg(f.count("*").alias("n")),
+        **{
+            f"of {shards}": source.query(ff.sliding(windows[0], every=windows[1]), shards=shards).aggregate(
+                n=ff.Count()
+            )
+            for shards in (1, 7)
+        },
+    }
+    late: Counter[str] = Counter()
+    tables = [in_disorder(number) for number in range(BATCHES)]
+    for some in (tables[:4], tables[4:6], tables[6:]):
+        source.add(*some)
+        running = {name: source.start(query, name) for name, query in queries.items()}
+        for name, query in running.items():
+            assert query.awaitTermination(300)
+            late[name] += 0 if name == "theirs" else late_events(query)
+    found = {name: of_windows(spark.read.parquet(str(tmp_path / name))) for name in queries}
+    assert found["of 1"] == found["theirs"]
+    assert found["of 7"] == found["theirs"]
+    assert late["of 1"] == late["of 7"] > 20
+    if windows[0] == windows[1]:
+        # The last micro-batch's events whose window has not closed are in none yet.
+        watermark = max(table["time"].cast("int64").to_numpy().max() for table in tables) - 10 * MINUTE
+        ticks = np.concatenate([table["time"].cast("int64").to_numpy() for table in tables])
+        still_open = int((ticks // (20 * MINUTE) * 20 * MINUTE + 20 * MINUTE > watermark).sum())
+        given = sum(n * times for (*_, n), times in found["of 1"].items())
+        assert given + late["of 1"] + still_open == BATCHES * ROWS
