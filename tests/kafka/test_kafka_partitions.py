@@ -118,7 +118,8 @@ def test_two_partitions(tmp_path: Path) -> None:
                 for progress in query.recentProgress:
                     source = progress["sources"][0]
                     begin, end = (
-                        json.loads(source[name] or "{}").get(topic, {}) for name in ("startOffset", "endOffset")
+                        (json.loads(source[name] or "null") or {}).get(topic, {})
+                        for name in ("startOffset", "endOffset")
                     )
                     read.append(
                         [at[int(place), offset] for place in end for offset in range(begin.get(place, 0), end[place])]
