@@ -35,7 +35,7 @@ def topics() -> dict[str, pa.Table]:
     """Events in the order of time: of partitions side by side, and of one behind the other."""
     rng = np.random.default_rng(3)
     even, places = np.sort(rng.random(ROWS)), np.arange(ROWS) % 2
-    behind = np.where(places == 1, even**2, even)
+    behind = np.where(places == 1, even**4, even)
     keys = rng.choice(list("abc"), ROWS)
 
     def of(shares: Any, partition: Any) -> pa.Table:
