@@ -1,4 +1,4 @@
-# make demo | demo-stream | test | slow | standalone | yarn | minima | lint | bench | bench-quick | bench-billion | bench-streams | bench-kernels | soak | wheels | clean
+# make demo | demo-stream | test | slow | standalone | yarn | kubernetes | minima | lint | bench | bench-quick | bench-billion | bench-streams | bench-kernels | soak | wheels | clean
 #
 # Everything runs in .venv, which is made by the first command that needs it and made anew when pyproject.toml or the
 # compiled loops change.
@@ -10,6 +10,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 MINIMA := $(VENV)/minima
 KAFKA := $(VENV)/kafka
 YARN := $(VENV)/yarn
+KUBERNETES := $(VENV)/kubernetes
 BARE := $(VENV)/bare
 UV := $(VENV)/uv/bin/uv --no-config
 
@@ -19,7 +20,7 @@ unexport HADOOP_CONF_DIR PYSPARK_DRIVER_PYTHON PYSPARK_PYTHON PYSPARK_SUBMIT_ARG
 
 .DEFAULT_GOAL := test
 .NOTPARALLEL:
-.PHONY: demo demo-stream test slow standalone yarn minima lint bench bench-quick bench-billion bench-streams bench-kernels soak wheels clean
+.PHONY: demo demo-stream test slow standalone yarn kubernetes minima lint bench bench-quick bench-billion bench-streams bench-kernels soak wheels clean
 
 demo: $(VENV)/has-spark
 	@$(BIN)/framefold demo
@@ -58,6 +59,10 @@ standalone: $(VENV)/has-test $(BARE)/made
 
 yarn: $(VENV)/has-test $(BARE)/made $(VENV)/has-yarn
 	@$(BIN)/pytest tests/clusters/on_yarn.py
+
+# Kubernetes' own API server; what is beside it here instead of nodes: tests/clusters/kubelet.py.
+kubernetes: $(VENV)/has-test $(BARE)/made $(VENV)/has-kubernetes
+	@$(BIN)/pytest tests/clusters/on_kubernetes.py
 
 # The oldest packages that pyproject.toml allows: all that needs no Spark, with few examples of each property, beside a
 # few tests that do.
@@ -180,9 +185,10 @@ $(VENV)/has-kafka: $(VENV)/has-test tests/kafka/pom.xml
 	$(PIP) install --target $(KAFKA)/python 'pyspark==4.2.0' && \
 	touch $@ || echo "They cannot be had here, and so there is no Kafka to test with" >&2
 
-# A Python as machines of a cluster have it.
+# A Python as machines of a cluster have it, and what packs it.
 $(BARE)/made: $(VENV)/has-test
 	@echo "Making a Python for executors" >&2
+	@$(PIP) install --editable '.[environment]'
 	@$(BIN)/python -m venv --clear $(BARE)
 	@$(BARE)/bin/python -m pip --disable-pip-version-check --quiet install \
 	    $$($(BIN)/python -c 'import importlib.metadata as m; print(*(f"{n}=={m.version(n)}" for n in ("numpy", "pandas", "pyarrow")))')
@@ -200,6 +206,19 @@ $(VENV)/has-yarn: $(VENV)/has-test tests/yarn/pom.xml tests/yarn/MiniCluster.jav
 	    -DoutputDirectory=$(CURDIR)/$(YARN)/jars && \
 	javac -nowarn -proc:none -cp '$(YARN)/jars/*' -d $(YARN) tests/yarn/MiniCluster.java && \
 	touch $@ || echo "It cannot be had here, and so there is no YARN to test with" >&2
+
+# Ten minutes on two cores, the first time.
+$(VENV)/has-kubernetes: $(VENV)/has-test tests/kubernetes/go.mod tests/kubernetes/main.go
+	@if ! command -v go >/dev/null; then \
+	    echo "There is no go on the PATH, and so no Kubernetes to test with" >&2; \
+	    exit; \
+	fi; \
+	echo "Building Kubernetes' API server" >&2; \
+	rm -rf $(KUBERNETES); \
+	mkdir -p $(KUBERNETES)/source && \
+	cp tests/kubernetes/go.mod tests/kubernetes/main.go $(KUBERNETES)/source && \
+	cd $(KUBERNETES)/source && go mod tidy >../log 2>&1 && go build -ldflags '-s -w' -o ../api-server . >>../log 2>&1 && \
+	touch $(CURDIR)/$@ || echo "It cannot be had here, and so there is no Kubernetes to test with: $(KUBERNETES)/log" >&2
 
 $(VENV)/has-bench: $(VENV)/has-spark
 	@$(PIP) install --editable '.[bench,peer-duckdb,peer-pandas,peer-polars]'

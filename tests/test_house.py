@@ -97,6 +97,7 @@ def test_everything_exported_exists_and_is_documented() -> None:
         "test",
         "slow",
         "standalone",
+        "kubernetes",
         "yarn",
         "minima",
         "lint",

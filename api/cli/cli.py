@@ -189,6 +189,9 @@ def submit(
         ),
     ],
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Print the line of spark-submit; run nothing.")] = False,
+    manifest: Annotated[
+        bool, typer.Option("--manifest", help="Print the Spark operator's SparkApplication of the job; run nothing.")
+    ] = False,
     environment: Annotated[
         str | None,
         typer.Option(metavar="PATH", help="A virtual environment that executors get and run, or an archive of one."),
@@ -202,7 +205,7 @@ def submit(
     from .submit import submit_job
 
     with _interruptible():
-        return submit_job(arguments, dry_run=dry_run, environment=environment, log=log)
+        return submit_job(arguments, dry_run=dry_run, manifest=manifest, environment=environment, log=log)
 
 
 def completed(incomplete: str) -> list[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import importlib.metadata
+import json
 import os
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +23,9 @@ if TYPE_CHECKING:
 OURS = ("--environment", "--log")
 """The options of this command that take a value."""
 
+SWITCHES = ("--dry-run", "--manifest")
+"""Those that take none; both print something and run nothing."""
+
 # What runs a command of framefold where spark-submit wants a Python file.
 _SCRIPT = """\
 import sys
@@ -37,7 +42,9 @@ if code := main(sys.argv[1:]):
 """
 
 
-def submit_job(arguments: Sequence[str], *, dry_run: bool, environment: str | None, log: str | None) -> int:
+def submit_job(
+    arguments: Sequence[str], *, dry_run: bool, manifest: bool, environment: str | None, log: str | None
+) -> int:
     """Hand a job to spark-submit and follow it.
 
     Parameters
@@ -46,6 +53,8 @@ def submit_job(arguments: Sequence[str], *, dry_run: bool, environment: str | No
         Options of spark-submit, the job, its arguments.
     dry_run
         Print the line and run nothing.
+    manifest
+        Print what the Spark operator takes instead.
     environment
         A virtual environment, or an archive of one, that executors run.
     log
@@ -68,9 +77,10 @@ def submit_job(arguments: Sequence[str], *, dry_run: bool, environment: str | No
     if not has_spark():
         raise EngineError("Spark is not installed: pip install 'framefold[spark]'")
     from ..spark.session.java import ensure_java, kept_file
-    from ..spark.submission import archive, command, follow
+    from ..spark.submission import archive, command, follow, kubernetes
 
-    given = {"--environment": environment, "--log": log} | ({"--dry-run": ""} if dry_run else {})
+    given = {"--environment": environment, "--log": log}
+    given |= {name: "" for name, asked_for in zip(SWITCHES, (dry_run, manifest), strict=True) if asked_for}
     asked = command.read(_without_ours(arguments, given, command.words_of))
     environment, log = given["--environment"], given["--log"]
     if environment is not None and asked.is_local:
@@ -78,6 +88,10 @@ def submit_job(arguments: Sequence[str], *, dry_run: bool, environment: str | No
             f"--environment is for the executors of a cluster, and --master is {asked.master or 'local[*]'!r}; "
             "expected another master, or no --environment"
         )
+    if "--manifest" in given:
+        print(json.dumps(kubernetes.application(asked, importlib.metadata.version("pyspark")), indent=2))
+        return 0
+    kubernetes.check(asked)
     ensure_java()
     is_command = asked.job in command.COMMANDS
     job = None if is_command or "://" in asked.job else Path(asked.job)
@@ -88,7 +102,8 @@ def submit_job(arguments: Sequence[str], *, dry_run: bool, environment: str | No
                 os.getcwd() if "--dry-run" in given else stack.enter_context(TemporaryDirectory(prefix="framefold-"))
             )
             packed = archive.pack_environment(environment, Path(folder))
-        files = archive.build(f"{Path(asked.job).stem}-files", job)
+        in_image = kubernetes.is_in_image(asked)
+        files = None if in_image else archive.build(f"{Path(asked.job).stem}-files", job)
         script = kept_file("framefold_command.py", _SCRIPT) if is_command else asked.job
         if is_command:
             asked = command.Command(asked.options, asked.job, (asked.job, *asked.arguments))
@@ -102,11 +117,14 @@ def submit_job(arguments: Sequence[str], *, dry_run: bool, environment: str | No
             code = follow.follow(line, os.environ | variables, followed)
         except KeyboardInterrupt as error:
             if followed.application and asked.on_cluster:
-                error.add_note(
-                    f"{followed.application} goes on; `yarn application -kill {followed.application}` ends it"
-                )
+                end = f"yarn application -kill {followed.application}"
+                if followed.pod:
+                    end = f"kubectl delete pod --namespace {' '.join(followed.pod)}"
+                error.add_note(f"{followed.application} goes on; `{end}` ends it")
             raise
-    if asked.on_cluster and followed.application:
+    if followed.pod:
+        _bring_back_from_pod(*followed.pod)
+    elif asked.on_cluster and followed.application:
         _bring_back(followed)
     if code:
         where = f"; its whole log is in {log}" if log else ""
@@ -120,7 +138,7 @@ def _without_ours(arguments: Sequence[str], given: dict[str, str | None], words_
     at = 0
     while at < len(arguments) and arguments[at].startswith("-"):
         name, equals, value = arguments[at].partition("=")
-        if name == "--dry-run":
+        if name in SWITCHES:
             given[name] = ""
             at += 1
         elif name in OURS:
@@ -154,6 +172,17 @@ def _bring_back(followed: Log) -> None:
     follow.to_stderr(follow.without_own_lines(ends["stderr"] or ""))
     if None in ends.values():
         _note(f"the driver's log is on the cluster: yarn logs -applicationId {followed.application}")
+
+
+def _bring_back_from_pod(namespace: str, pod: str) -> None:
+    """The same from a pod, whose log has both in one."""
+    from ..spark.submission import follow, kubernetes
+
+    if (end := kubernetes.pod_log(namespace, pod)) is not None:
+        sys.stdout.write(follow.without_own_lines(end, mixed=True))
+        sys.stdout.flush()
+    else:
+        _note(f"the driver's log is on the cluster: kubectl logs --namespace {namespace} {pod}")
 
 
 def _note(message: str) -> None:

@@ -43,13 +43,22 @@ class Command:
 
     def option(self, name: str, setting: str = "") -> str | None:
         """The value of an option, or of the setting that says the same; the last one counts, as for spark-submit."""
-        given = [each[-1] for each in _grouped(self.options) if each[0] == name]
+        given = [each[-1] for each in self.grouped() if each[0] == name]
         return given[-1] if given else self.setting(setting) if setting else None
 
     def setting(self, name: str) -> str | None:
         """The value that ``--conf`` gives a setting."""
-        settings = [each[-1].partition("=") for each in _grouped(self.options) if each[0] in ("--conf", "-c")]
+        settings = [each[-1].partition("=") for each in self.grouped() if each[0] in ("--conf", "-c")]
         return next((value for key, _, value in reversed(settings) if key == name), None)
+
+    def grouped(self) -> Iterator[tuple[str, ...]]:
+        """The options as ``(name,)`` or ``(name, value)``."""
+        at = 0
+        while at < len(self.options):
+            words = words_of(self.options[at])
+            name, equals, value = self.options[at].partition("=")
+            yield (name, value) if equals else self.options[at : at + words]
+            at += words
 
     @property
     def master(self) -> str | None:
@@ -61,16 +70,25 @@ class Command:
         """Whether all processes are on this machine, as far as that can be told."""
         if self.master is not None:
             return self.master.startswith("local")
+        return self.option("--remote") is None and not self.has_defaults
+
+    @property
+    def has_defaults(self) -> bool:
+        """Whether a file has settings beside those that are known here."""
         folder = os.environ.get("SPARK_CONF_DIR") or spark_home() / "conf"
-        defaults = self.option("--properties-file") or Path(folder, "spark-defaults.conf")
-        return self.option("--remote") is None and not Path(defaults).exists()
+        return Path(self.option("--properties-file") or Path(folder, "spark-defaults.conf")).exists()
+
+    @property
+    def on_kubernetes(self) -> bool:
+        """Whether the cluster is one of Kubernetes."""
+        return self.master is not None and self.master.startswith("k8s://")
 
     @property
     def on_cluster(self) -> bool:
         """Whether the driver runs on the cluster, too."""
         return self.option("--deploy-mode", "spark.submit.deployMode") == "cluster"
 
-    def line(self, script: Path | str, archive: Path, environment: Path | None) -> list[str]:
+    def line(self, script: Path | str, archive: Path | None, environment: Path | None) -> list[str]:
         """The arguments of spark-submit, itself first.
 
         Parameters
@@ -78,11 +96,11 @@ class Command:
         script
             The Python file that is run.
         archive
-            What goes on the Python path of driver and executors.
+            What goes on the Python path of driver and executors; None: it is in their image.
         environment
             An archive of the Python that executors run; None: what spark-submit takes otherwise.
         """
-        added = self._joined("--py-files", "spark.submit.pyFiles", str(archive))
+        added = self._joined("--py-files", "spark.submit.pyFiles", str(archive)) if archive else []
         if environment is not None:
             added += self._joined("--archives", "spark.archives", f"{environment}#{ENVIRONMENT}")
             added += ["--conf", f"spark.pyspark.python=./{ENVIRONMENT}/bin/python"]
@@ -91,8 +109,8 @@ class Command:
             added += ["--conf", f"spark.pyspark.driver.python={driver_python()}"]
         if self.on_cluster and self.master == "yarn" and self.setting("spark.yarn.includeDriverLogsLink") is None:
             added += ["--conf", "spark.yarn.includeDriverLogsLink=true"]  # so that its log can be fetched
-        joined = {"--py-files", "--archives"} if environment else {"--py-files"}
-        kept = [word for option in _grouped(self.options) if option[0] not in joined for word in option]
+        joined = {word for word in ("--py-files", "--archives") if word in added}
+        kept = [word for option in self.grouped() if option[0] not in joined for word in option]
         return [str(spark_home() / "bin" / "spark-submit"), *kept, *added, str(script), *self.arguments]
 
     def _joined(self, name: str, setting: str, first: str) -> list[str]:
@@ -149,16 +167,6 @@ def _after(arguments: Sequence[str]) -> str:
 def words_of(option: str) -> int:
     """How many arguments an option of spark-submit takes up, its value among them."""
     return 1 if option in SWITCHES or "=" in option else 2
-
-
-def _grouped(options: Sequence[str]) -> Iterator[tuple[str, ...]]:
-    """Options as ``(name,)`` or ``(name, value)``."""
-    at = 0
-    while at < len(options):
-        words = words_of(options[at])
-        name, equals, value = options[at].partition("=")
-        yield (name, value) if equals else tuple(options[at : at + words])
-        at += words
 
 
 def spark_home() -> Path:

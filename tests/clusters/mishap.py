@@ -1,4 +1,7 @@
-"""A job in which one task, once, loses its executor or takes very long: mishap.py TRIPS RESULT MISHAP MARKER."""
+"""A job in which one task, once, loses its executor (lost) or takes very long (slow): TRIPS RESULT KIND MARKER.
+
+The marker is a file that then has the folder of the executor.
+"""
 
 import os
 import signal
@@ -23,7 +26,8 @@ class Mishap(GeometricMean):
         daemon = os.getppid()
         if b"pyspark.daemon" in Path(f"/proc/{daemon}/cmdline").read_bytes():  # not on the driver
             try:
-                os.close(os.open(self.marker, os.O_CREAT | os.O_EXCL))
+                with open(self.marker, "x") as file:
+                    file.write(os.getcwd())
             except FileExistsError:
                 pass
             else:

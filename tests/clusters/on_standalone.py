@@ -84,6 +84,17 @@ def test_the_demo(options: list[str], tmp_path: Path) -> None:
     assert "gives the same windows, bit for bit" in " ".join(done.stdout.split())
 
 
+def test_an_environment_that_goes_along(options: list[str], tmp_path: Path) -> None:
+    """Packed by venv-pack; executors find no other Python that has what they need."""
+    trips, result, log = write_trips(tmp_path / "trips"), tmp_path / "result", tmp_path / "log"
+    at = options.index(f"spark.pyspark.python={BARE}")
+    del options[at - 1 : at + 1]
+    done = submit("--environment", BARE.parents[1], "--log", log, *options, JOB, trips, result)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "bare.tar.gz#environment" in log.read_text()
+    assert found(result) == expected(trips)
+
+
 def test_a_command(options: list[str], tmp_path: Path) -> None:
     trips = write_trips(tmp_path / "trips")
     run = ["run", trips.as_uri(), "--time", "pickup", "--by", "zone", "--window", "1 hour", "--every", "5 minutes"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 import sys
 import urllib.request
 from collections.abc import Iterator
@@ -124,6 +125,7 @@ def test_a_command_with_its_driver_on_the_cluster(
     trips = write_trips(tmp_path / "trips")
     run = ["run", trips.as_uri(), "--time", "pickup", "--window", "1 hour", "--agg"]
     ours = ["--conf", f"spark.pyspark.python={sys.executable}"]
+    options += ["--conf", "spark.yarn.maxAppAttempts=1"]  # YARN would run the whole job again
     done = submit(*options, *ours, *CLUSTER, *run, "n=count", "--preview", 3, env=configured)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "24 windows in" in done.stdout
@@ -141,3 +143,18 @@ def test_the_demo(options: list[str], configured: dict[str, str], tmp_path: Path
     assert done.returncode == 0, done.stdout + done.stderr
     assert "started on yarn" in done.stdout
     assert "gives the same windows, bit for bit" in " ".join(done.stdout.split())
+
+
+def test_a_container_is_killed_in_the_midst_of_a_task(
+    options: list[str], configured: dict[str, str], tmp_path: Path
+) -> None:
+    trips, result, marker = write_trips(tmp_path / "trips"), tmp_path / "result", tmp_path / "marker"
+    for file in (JOB.with_name("means.py"), Path(__file__).with_name("mishap.py")):
+        shutil.copy(file, tmp_path)
+    log = tmp_path / "log"
+    job = [tmp_path / "mishap.py", trips.as_uri(), result.as_uri(), "lost", marker]
+    done = submit("--log", log, *options, *CLIENT, *job, env=configured)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert marker.exists()
+    assert "Lost executor" in log.read_text()
+    assert found(result) == expected(trips)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import io
+import json
 import shlex
 import subprocess
 import sys
+import threading
 import zipfile
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
@@ -236,3 +239,34 @@ def test_a_command_runs_where_spark_submit_says(tmp_path: Path) -> None:
     done = submit("--master", "local[3]", "run", trips, "--time", "pikup", "--window", "1 hour", "--agg", "n=count")
     assert done.returncode == 2
     assert "--time names the unknown column 'pikup'; did you mean 'pickup'?" in done.stdout
+
+
+def test_the_log_of_a_driver_that_failed_before_spark_knew_its_node() -> None:
+    """The ResourceManager knows it; a NodeManager has the log."""
+
+    class Answer(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            attempts = [{"id": 10, "logsLink": link.format("c_2")}, {"id": 9, "logsLink": link.format("c_1")}]
+            answers = {
+                "/ws/v1/cluster/apps/application_17_0001/appattempts": {"appAttempts": {"appAttempt": attempts}},
+                f"/ws/v1/node/containerlogs/c_2/stdout?size=-{follow.LOG_BYTES}": "LogContents:\nhi\nEnd of LogType:",
+            }
+            answer = answers[self.path]
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write((answer if isinstance(answer, str) else json.dumps(answer)).encode())
+
+        def log_message(self, *arguments: object) -> None:
+            """Say nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Answer) as server:
+        address = f"http://127.0.0.1:{server.server_port}"
+        link = address + "/node/containerlogs/{}/me"
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        log = follow.Log(None, lambda _: None, lambda _: None)
+        log.take("26/11/24 20:05:05 INFO Client: Application report for application_17_0001 (state: FAILED)\n")
+        log.take(f"\t tracking URL: {address}/cluster/app/application_17_0001\n")
+        assert follow.driver_output(log, "stdout") == "hi\n"
+        log.application = "application_17_0002"
+        assert follow.driver_output(log, "stdout") is None
+        server.shutdown()
