@@ -20,6 +20,7 @@ from ..convert.names import under_plain_names
 from ..convert.partials_codec import from_ipc
 from ..input import row_numbers
 from ..input.ordering import in_row_order, in_time_order
+from ..session.conf_overrides import NO_BYTE_LIMIT, conf_overrides
 from ..session.packaging import stage
 from ..session.parallelism import parallelism
 from . import tasks
@@ -53,7 +54,8 @@ class EventsSource:
             # Persisted and not checkpointed: a local checkpoint drops its lineage, so that a lost executor fails the
             # query, while a persisted partition is computed again.
             self.blobs = blobs = self._persist(blobs)
-        return collect(blobs, self.job, limit, self.in_rounds)
+        with conf_overrides(blobs.sparkSession, NO_BYTE_LIMIT):
+            return collect(blobs, self.job, limit, self.in_rounds)
 
     def distribute(self) -> PartialRows:
         if self.blobs is None:

@@ -25,6 +25,9 @@ TASK_ROWS, TASK_BYTES = 1 << 17, 16 << 20
 LARGE_BATCHES = {BATCH_ROWS: str(1 << 17)}
 """Settings for rows that are collected: by default a batch has 10,000 of them, and each has costs of its own."""
 
+NO_BYTE_LIMIT = {"spark.sql.execution.arrow.maxBytesPerBatch": str((1 << 31) - 1)}
+"""A setting for events that go to Python tasks: with a limit Spark adds up the size of a batch after each row of it."""
+
 FASTER_GROUPING = LARGE_BATCHES | {
     # By default a task looks for each group in a table of 65,536 rows first, and in the one that has room for all only
     # where that is full: two searches, and neither table stays in the cache.

@@ -124,6 +124,9 @@ def _settings(master: str) -> dict[str, str]:
         "spark.ui.showConsoleProgress": "false",
         # Over TCP a task's first and last rows come late. Spark before 4.1 does not know this setting.
         "spark.python.unix.domain.socket.enabled": "true",
+        # With a limit of bytes, 256 MB by default, Spark adds up the size of an Arrow batch after each of its rows. The
+        # limit of rows remains.
+        "spark.sql.execution.arrow.maxBytesPerBatch": str((1 << 31) - 1),
         # The defaults, not the extra options: those stay free for the user, and win.
         "spark.driver.defaultJavaOptions": f"-Dlog4j2.configurationFile={logging}",
     }

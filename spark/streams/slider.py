@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import Row
+from pyspark.sql import types as t
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from ...runtime.accumulate.accumulate import accumulate
@@ -32,13 +33,16 @@ def slider(shards: Shards) -> StatefulProcessor:
     """
     module, payload, held = __name__, pack(shards), holds(shards.job.plan)
     book, partials, events = BOOK, PARTIALS, EVENTS
+    # As types, and not as text: that Spark would parse, each in a call of its own, in every task.
+    tables = t.StructType().add("block", t.LongType()), t.StructType().add("ipc", t.BinaryType())
+    value = t.StructType().add(book, t.StringType())
 
     class Slider(StatefulProcessor):
         def init(self, handle: Any) -> None:
             self.handle = handle
-            self.partials = handle.getMapState(partials, "block bigint", "ipc binary")
-            self.events = handle.getMapState(events, "block bigint", "ipc binary") if held else None
-            self.book = handle.getValueState(book, f"{book} string")
+            self.partials = handle.getMapState(partials, *tables)
+            self.events = handle.getMapState(events, *tables) if held else None
+            self.book = handle.getValueState(book, value)
             self.said: dict[Any, Any] = {}
 
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # Spark's names

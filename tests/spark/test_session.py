@@ -48,6 +48,7 @@ def test_a_cluster_is_reached_from_the_address_and_with_the_python_of_the_user(e
 def test_settings(spark: SparkSession) -> None:
     assert spark.conf.get("spark.ui.enabled") == "false"
     assert spark.conf.get("spark.sql.shuffle.partitions") == "2"
+    assert spark.conf.get("spark.sql.execution.arrow.maxBytesPerBatch") == str(2**31 - 1)
 
 
 def test_a_running_session_is_handed_back(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
