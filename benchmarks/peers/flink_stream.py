@@ -13,11 +13,11 @@ from pathlib import Path
 from pyflink.table import EnvironmentSettings, TableEnvironment
 
 SOURCE = (
-    "CREATE TEMPORARY TABLE `{name}` (t TIMESTAMP(6), k BIGINT, x DOUBLE, WATERMARK FOR t AS t - INTERVAL '1' MINUTE) "
+    "CREATE TEMPORARY TABLE `{name}` (t TIMESTAMP(3), k BIGINT, x DOUBLE, WATERMARK FOR t AS t - INTERVAL '1' MINUTE) "
     "WITH ('connector' = 'filesystem', 'path' = '{path}', 'format' = 'csv')"
 )
 SINK = (
-    "CREATE TEMPORARY TABLE results (k BIGINT, window_start TIMESTAMP(6), total DOUBLE, events BIGINT) "
+    "CREATE TEMPORARY TABLE results (k BIGINT, window_start TIMESTAMP(3), total DOUBLE, events BIGINT) "
     "WITH ('connector' = 'blackhole')"
 )
 QUERY = (
