@@ -88,6 +88,11 @@ def submit_job(
             f"--environment is for the executors of a cluster, and --master is {asked.master or 'local[*]'!r}; "
             "expected another master, or no --environment"
         )
+    if environment is not None and asked.remote is not None:
+        raise QueryError(
+            "--environment cannot go to the executors of a Connect server (--remote), which run the Python that it was "
+            "started with; expected no --environment"
+        )
     if "--manifest" in given:
         print(json.dumps(kubernetes.application(asked, importlib.metadata.version("pyspark")), indent=2))
         return 0

@@ -66,11 +66,16 @@ class Command:
         return self.option("--master", "spark.master") or os.environ.get("MASTER")
 
     @property
+    def remote(self) -> str | None:
+        """The address of a server of Spark Connect, as far as the options say it."""
+        return self.option("--remote", "spark.remote")
+
+    @property
     def is_local(self) -> bool:
         """Whether all processes are on this machine, as far as that can be told."""
         if self.master is not None:
             return self.master.startswith("local")
-        return self.option("--remote") is None and not self.has_defaults
+        return self.remote is None and not self.has_defaults
 
     @property
     def has_defaults(self) -> bool:
@@ -125,6 +130,8 @@ class Command:
             variables["JAVA_HOME"] = home
         if not self.on_cluster:
             variables["PYSPARK_DRIVER_PYTHON"] = driver_python()
+        if self.remote is not None:
+            variables["SPARK_REMOTE"] = self.remote  # spark-submit starts the driver as one of classic Spark
         if self.is_local:
             variables["PYSPARK_PYTHON"] = os.environ.get("PYSPARK_PYTHON") or sys.executable
         return variables

@@ -84,6 +84,22 @@ def test_the_demo(options: list[str], tmp_path: Path) -> None:
     assert "gives the same windows, bit for bit" in " ".join(done.stdout.split())
 
 
+def test_through_a_connect_server(options: list[str], tmp_path: Path) -> None:
+    """A server on the cluster; the job as it is, from a process that knows only its address."""
+    trips, result, log = write_trips(tmp_path / "trips", 20_000), tmp_path / "result", tmp_path / "log"
+    binding = {"spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": "0"}
+    command = [SPARK / "bin" / "spark-submit", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
+    command += [*options, *submit_options("", binding)[2:], "spark-internal"]
+    variables = environment(SPARK_LOCAL_IP="127.0.0.1", PYSPARK_PYTHON=str(BARE))  # a server knows no setting for it
+    with running(command, log, variables) as process:
+        port = waited_for(r"Spark Connect server started at: \S*?:(\d+)", log, process)[1]
+        done = submit("--remote", f"sc://127.0.0.1:{port}", JOB, trips, result)
+    assert done.returncode == 0, done.stdout + done.stderr
+    windows = expected(trips)
+    assert done.stdout.endswith(f"{len(windows)} windows in {result}\n")
+    assert found(result) == windows
+
+
 def test_an_environment_that_goes_along(options: list[str], tmp_path: Path) -> None:
     """Packed by venv-pack; executors find no other Python that has what they need."""
     trips, result, log = write_trips(tmp_path / "trips"), tmp_path / "result", tmp_path / "log"

@@ -28,7 +28,7 @@ from .submitting import EXAMPLES, JOB, SMALL, expected, found, submit, write_tri
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:
     """No Spark of the developer's, and a cache of its own."""
-    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "MASTER", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
+    for name in ("SPARK_HOME", "SPARK_CONF_DIR", "SPARK_REMOTE", "MASTER", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON"):
         monkeypatch.setenv(name, "")
         monkeypatch.delenv(name)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
@@ -84,6 +84,16 @@ def test_on_this_machine_executors_run_this_python(
     (tmp_path / "spark-defaults.conf").write_text("spark.master yarn\n")
     monkeypatch.setenv("SPARK_CONF_DIR", str(tmp_path))
     assert "PYSPARK_PYTHON" not in dry_run(capsys, str(JOB))[0]
+
+
+def test_a_driver_is_told_of_its_server(capsys: pytest.CaptureFixture[str]) -> None:
+    """Told by spark-submit alone, one that names no master asks for a classic session."""
+    for options in (["--remote", "sc://host:15002"], ["--conf", "spark.remote=sc://host:15002"]):
+        variables, words = dry_run(capsys, *options, str(JOB))
+        assert variables["SPARK_REMOTE"] == "sc://host:15002"
+        assert words[:2] == options
+        assert "PYSPARK_PYTHON" not in variables  # the server has its own
+    assert "SPARK_REMOTE" not in dry_run(capsys, "--master", "yarn", str(JOB))[0]
 
 
 def test_a_driver_keeps_this_python_where_executors_get_another(capsys: pytest.CaptureFixture[str]) -> None:
@@ -146,6 +156,10 @@ def test_the_archive_has_what_modules_import_in_turn(tmp_path: Path) -> None:
         (["run", "a.parquet", "--master=yarn"], "--master stands behind 'run'; expected it in front, where spark-s"),
         (["--environment", "nowhere", "--master", "yarn", str(JOB)], "--environment is 'nowhere'; expected the folder"),
         (["--environment", "e.zip", str(JOB)], "--environment is for the executors of a cluster, and --master is 'lo"),
+        (
+            ["--environment", "e", "--remote", "sc://a", str(JOB)],
+            "--environment cannot go to the executors of a Connec",
+        ),
         (["--master", "yarn", "--log"], "--log has no value; expected a path"),
         (["--log", "/nowhere/log", str(JOB)], "--log '/nowhere/log' cannot be written: No such file or directory"),
         (["broken.py"], "'broken.py' is not Python 3"),
@@ -225,6 +239,13 @@ def test_the_example_gives_the_same_windows_everywhere(master: str, tmp_path: Pa
     windows = expected(trips)
     assert done.stdout.endswith(f"{len(windows)} windows in {result}\n")
     assert found(result) == windows
+
+
+@pytest.mark.slow
+def test_the_demo(tmp_path: Path) -> None:
+    done = submit("--master", "local[2]", "demo", "--rows", 20_000, "--keep", tmp_path / "kept")
+    assert done.returncode == 0, done.stderr
+    assert "gives the same windows, bit for bit" in " ".join(done.stdout.split())
 
 
 @pytest.mark.slow
