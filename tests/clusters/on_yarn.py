@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import subprocess
 import sys
+import threading
+import time
 import urllib.request
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -24,10 +27,11 @@ CLIENT, CLUSTER = ["--deploy-mode", "client"], ["--deploy-mode", "cluster"]
 
 @dataclass(frozen=True)
 class Cluster:
-    """The folder with its configuration, and the address of its NameNode for HTTP."""
+    """The folder with its configuration, the address of its NameNode for HTTP, and its process."""
 
     folder: Path
     names: str
+    process: subprocess.Popen[bytes]
 
     def put(self, file: Path, path: str) -> None:
         """Write a file to HDFS, by its REST API."""
@@ -48,6 +52,12 @@ class Cluster:
         for name in (each["pathSuffix"] for each in files):
             with urllib.request.urlopen(f"{address}/{name}?op=OPEN&user.name={self.user}") as answer:
                 (folder / name).write_bytes(answer.read())
+
+    def stop_node(self, number: int) -> None:
+        """Stop a NodeManager with all that runs on it."""
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{number}\n".encode())
+        self.process.stdin.flush()
 
     @property
     def user(self) -> str:
@@ -71,7 +81,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
     command = ["java", "-Xmx1g", "-cp", f"{YARN}/jars/*:{YARN}", "MiniCluster", folder]
     with running(command, folder / "log", environment()) as process:
         ready = waited_for(r"ready (\S+)", folder / "log", process)
-        yield Cluster(folder, ready[1])
+        yield Cluster(folder, ready[1], process)
 
 
 @pytest.fixture
@@ -138,23 +148,42 @@ def test_a_command_with_its_driver_on_the_cluster(
     assert f"framefold: the driver runs {BARE}, which lacks typer; expected --environment, or" in done.stdout
 
 
-def test_the_demo(options: list[str], configured: dict[str, str], tmp_path: Path) -> None:
-    done = submit(*options, *CLIENT, "demo", "--rows", 20_000, "--keep", tmp_path / "kept", env=configured)
+@pytest.mark.parametrize("mode", [CLIENT, CLUSTER], ids=lambda mode: mode[1])
+def test_the_demo(mode: list[str], options: list[str], configured: dict[str, str], tmp_path: Path) -> None:
+    if mode is CLUSTER:
+        options += ["--conf", f"spark.pyspark.python={sys.executable}"]
+    done = submit(*options, *mode, "demo", "--rows", 20_000, "--keep", tmp_path / "kept", env=configured)
     assert done.returncode == 0, done.stdout + done.stderr
     assert "started on yarn" in done.stdout
     assert "gives the same windows, bit for bit" in " ".join(done.stdout.split())
 
 
-def test_a_container_is_killed_in_the_midst_of_a_task(
-    options: list[str], configured: dict[str, str], tmp_path: Path
+@pytest.mark.parametrize("kind", ["lost", "slow"])
+def test_a_container_or_a_node_is_lost(
+    kind: str, options: list[str], configured: dict[str, str], cluster: Cluster, tmp_path: Path
 ) -> None:
+    """A JVM is killed in the midst of a task; or a NodeManager stops, and what it ran with it: the last test here."""
     trips, result, marker = write_trips(tmp_path / "trips"), tmp_path / "result", tmp_path / "marker"
     for file in (JOB.with_name("means.py"), Path(__file__).with_name("mishap.py")):
         shutil.copy(file, tmp_path)
+    stopped = []
+
+    def stop_its_node() -> None:
+        for _ in range(3000):
+            if marker.exists() and (node := re.search(r"localDir-nm-(\d)", marker.read_text())):
+                cluster.stop_node(int(node[1]))
+                stopped.append(node[1])
+                return
+            time.sleep(0.1)
+
+    if kind == "slow":
+        threading.Thread(target=stop_its_node, daemon=True).start()
     log = tmp_path / "log"
-    job = [tmp_path / "mishap.py", trips.as_uri(), result.as_uri(), "lost", marker]
+    job = [tmp_path / "mishap.py", trips.as_uri(), result.as_uri(), kind, marker]
     done = submit("--log", log, *options, *CLIENT, *job, env=configured)
     assert done.returncode == 0, done.stdout + done.stderr
     assert marker.exists()
-    assert "Lost executor" in log.read_text()
+    assert len(stopped) == (kind == "slow")
+    assert re.search("Lost executor|Executor lost", log.read_text())
+    assert ("Successfully Unregistered the Node" in (cluster.folder / "log").read_text()) == (kind == "slow")
     assert found(result) == expected(trips)

@@ -1,12 +1,16 @@
 import java.io.File;
 import java.io.FileOutputStream;
 import java.util.Map;
+import java.util.Scanner;
 import org.apache.hadoop.conf.Configuration;
 import org.apache.hadoop.hdfs.MiniDFSCluster;
 import org.apache.hadoop.yarn.conf.YarnConfiguration;
 import org.apache.hadoop.yarn.server.MiniYARNCluster;
 
-/** A NameNode, a ResourceManager and two NodeManagers, until stdin ends. Argument: the folder for their files. */
+/**
+ * A NameNode, a ResourceManager and two NodeManagers, until stdin ends. Argument: the folder for their files. A line of
+ * stdin is the number of a NodeManager to stop, with all that runs on it.
+ */
 public class MiniCluster {
   public static void main(String[] arguments) throws Exception {
     File folder = new File(arguments[0]).getAbsoluteFile();
@@ -40,7 +44,10 @@ public class MiniCluster {
       }
     }
     System.out.println("ready " + files.getNameNode().getHttpAddress().getHostString() + ":" + files.getNameNode().getHttpAddress().getPort());
-    System.in.read();
+    Scanner numbers = new Scanner(System.in);
+    while (numbers.hasNextInt()) {
+      nodes.getNodeManager(numbers.nextInt()).stop();
+    }
     nodes.stop();
     files.shutdown();
   }
