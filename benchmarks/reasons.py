@@ -36,7 +36,7 @@ REASONS = (
         ROWS_CROSS,
         "grouping in Spark where footers say that keys and frames have many events (kept: 2.1 became 1.3 to 1.5 times "
         "two stages at 1 and 100 keys; twice as long at a million), partials by tasks (twice as long), larger Arrow "
-        "batches (kept), collecting the events elsewhere (kept).",
+        "batches (kept), collecting the events elsewhere (kept)",
     ),
     Reason(
         "keys",
@@ -107,6 +107,14 @@ REASONS = (
         "three fifths of the time are in the user's functions, called once for each value; pandas calls numpy's once "
         "for each window, of which there are 14 times fewer than values",
         "pickling states without cloudpickle, one list of values cut by frame, sorting by counting (all kept)",
+    ),
+    Reason(
+        "rows",
+        "framefold_local.local",
+        "polars.rolling",
+        "half of the time goes into reading and sorting the events and into a state for each row, which one thread "
+        "does; two threads only slide",
+        "chunks of half as many windows, and a thread for each column that is sorted (neither made a difference)",
     ),
     Reason(
         "lbl-partitioned",

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import io
+import itertools
+import operator
 import pickle
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -61,8 +63,10 @@ def pickled(values: Sequence[Any]) -> list[bytes]:
     cloud = by_cloudpickle()
     try:
         if not any(NAMES in each for each in by_pickle(values[:1])):
-            pairs = zip(values, by_pickle(values), strict=True)
-            return [cloud(value) if NAMES in found else found for value, found in pairs]
+            made = by_pickle(values)
+            if not any(map(operator.contains, made, itertools.repeat(NAMES))):
+                return made
+            return [cloud(value) if NAMES in found else found for value, found in zip(values, made, strict=True)]
     except Exception:  # of whatever a value is made of; cloudpickle can, or says why not
         pass
     return list(map(cloud, values))
@@ -70,7 +74,7 @@ def pickled(values: Sequence[Any]) -> list[bytes]:
 
 def by_pickle(values: Sequence[Any]) -> list[bytes]:
     """Each value by pickle, with :data:`NAMES` among the bytes where it names a function or a class."""
-    return [pickle.dumps(value, pickle.HIGHEST_PROTOCOL) for value in values]
+    return list(map(pickle.dumps, values, itertools.repeat(pickle.HIGHEST_PROTOCOL)))
 
 
 def by_cloudpickle() -> Callable[[Any], bytes]:

@@ -123,6 +123,8 @@ class TypedSum(TypedOperation, Sums):
     def finish(self, a: State) -> Any:
         values, known = self.value(a)
         column = values if isinstance(values, pa.Array) else pa.array(values)
+        if known.all():
+            return column
         filler = pa.scalar(self.spec.empty, pa.float64()).cast(column.type, safe=True)
         return pa.compute.if_else(pa.array(known), column, filler)
 

@@ -200,14 +200,14 @@ def ranges_by_id(windows: str, partials: PartialsView, first: Ints, last: Ints, 
     if within is not None:
         begin, first = np.maximum(begin, within[0]), np.maximum(first, within[0])
         last, stop = np.minimum(last, within[1]), np.minimum(stop, within[1] + 1)
-    if (total := float((last.astype(np.float64) + 1 - begin).clip(0).sum())) > MAX_WINDOWS:  # int64 may wrap
+    if (total := float((last + 1.0 - begin).clip(0).sum())) > MAX_WINDOWS:  # int64 may wrap
         raise QueryError(
             f"{windows} are {total:.2g} over {rows} frames, more than one process can hold; expected a longer step, or "
             "empty='skip' where it is 'emit'"
         )
     count, leaving = np.maximum(last + 1 - begin, 0), np.maximum(stop - first, 0)
     if loops is not None:
-        found = RangesById(*np.empty((4, count.sum()), np.int64))
+        found = RangesById(*(np.empty(count.sum(), np.int64) for _ in range(4)))
         loops.ranges_of_windows(*map(np.ascontiguousarray, (begin, count, leaving)), *found)
         return found
     row, high = np.repeat(np.arange(rows), count), np.repeat(np.arange(1, rows + 1), leaving)

@@ -30,8 +30,8 @@ from .layout import lay_out, spread
 Found = Ranges | Coverage | Lifespans
 """The windows of one kind over a chunk: ranges of its rows, or what each of its rows is in."""
 
-CHUNK_WINDOWS = 1 << 19
-"""Windows that are slid at a time."""
+CHUNK_WINDOWS = 1 << 18
+"""Windows that are slid at a time: few enough that threads get equal shares, and reuse each other's memory."""
 
 CHUNK_BYTES, CHUNK_BYTES_OF_LISTS = 64 << 20, 4 << 20
 """Bytes of partials that are slid at a time; states that are lists grow while they slide."""
@@ -263,7 +263,7 @@ def chunks_of_key(
 def windows_of_rows(view: PartialsView, ids: WindowIds, windows: Windows) -> tuple[Ints, NDArray[np.float64]]:
     """The first window that each row brings, and how many it brings."""
     begin = entering(ids, view.starts, getattr(windows, "empty", "skip"))
-    return begin, (ids.last.astype(np.float64) + 1 - begin).clip(0)
+    return begin, (ids.last + 1.0 - begin).clip(0)
 
 
 def windows_of_keys(plan: Plan, views: list[PartialsView]) -> NDArray[np.float64]:

@@ -103,6 +103,37 @@ def window_sums(const int64_t[::1] values not None, Py_ssize_t width, int64_t[::
             sums[row] = <int64_t>total
 
 
+def range_sums(
+    const int64_t[::1] values not None,
+    const int64_t[::1] begin not None,
+    const int64_t[::1] end not None,
+    int64_t[::1] sums not None,
+):
+    """Set the sums of ranges of rows, both ends of which ascend, modulo 2**64."""
+    cdef Py_ssize_t window, entering = 0, leaving = 0, rows = values.shape[0], length = sums.shape[0]
+    cdef uint64_t total = 0
+    cdef bint forward = True
+    if begin.shape[0] != length or end.shape[0] != length:
+        raise ValueError("range_sums: there must be a beginning and an end for each sum")
+    with nogil:
+        for window in range(length):
+            if not leaving <= begin[window] <= end[window] <= rows or end[window] < entering:
+                forward = False
+                break
+            if begin[window] >= entering:
+                entering = leaving = begin[window]
+                total = 0
+            while entering < end[window]:
+                total += <uint64_t>values[entering]
+                entering += 1
+            while leaving < begin[window]:
+                total -= <uint64_t>values[leaving]
+                leaving += 1
+            sums[window] = <int64_t>total
+    if not forward:
+        raise ValueError("range_sums: ranges must be of rows, and their ends must ascend")
+
+
 cdef enum:
     TILE_ROWS = 256
 

@@ -51,6 +51,9 @@ def int_sums(values: NDArray[np.integer], block: Block, work: Workspace, out: ND
     if loops is not None and block.step == 1 and dtype == np.int64:
         loops.window_sums(np.ascontiguousarray(values), block.widest, out)
         return
+    if loops is not None and not block.step and dtype == np.int64:
+        loops.range_sums(np.ascontiguousarray(values), *map(np.ascontiguousarray, block.ranges()), out)
+        return
     running = work.column("running", len(values) + 1, dtype)
     running[0] = 0
     np.add.accumulate(values, out=running[1:])

@@ -328,6 +328,7 @@ def test_loops_refuse_columns_that_do_not_go_together() -> None:
     for refused in (
         lambda: loops.window_sums(whole, 3, whole.copy()),
         lambda: loops.window_sums(whole, 0, whole.copy()),
+        lambda: loops.range_sums(whole, whole[:2], whole, whole.copy()),
         lambda: loops.plane_sums(three, two, 2, None, None, adders, np.zeros(2), None),
         lambda: loops.plane_sums(three, three, 2, None, None, adders, np.zeros(3), None),
         lambda: loops.plane_sums(three, three, 2, None, None, adders, np.zeros(2), np.zeros(3)),
@@ -344,6 +345,8 @@ def test_loops_refuse_columns_that_do_not_go_together() -> None:
     back = np.array([1, 0, 1]), np.array([2, 2, 2])
     for begin, end in (beyond, back, (back[1], back[0])):
         assert not loops.plane_sums(three, three, 3, begin, end, adders, np.zeros(3), None)
+        with pytest.raises(ValueError, match="must ascend"):
+            loops.range_sums(whole, begin, end, whole.copy())
 
 
 def test_states_that_only_an_operation_could_have_made() -> None:
