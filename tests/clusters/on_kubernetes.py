@@ -135,11 +135,19 @@ def test_an_aggregate_from_a_module_beside_the_job(
         assert "framefold: the driver's log is on the cluster: kubectl logs --namespace jobs speeds-" in done.stderr
 
 
-def test_the_demo(options: list[str], client: list[str], cluster: Cluster, tmp_path: Path) -> None:
-    done = submit(*options, *client, "demo", "--rows", "20000", "--keep", tmp_path / "kept", env=cluster.configured)
+@pytest.mark.parametrize("mode", ["client", "in_cluster"])
+def test_the_demo(
+    mode: str, options: list[str], cluster: Cluster, request: pytest.FixtureRequest, tmp_path: Path
+) -> None:
+    options += request.getfixturevalue(mode)
+    if mode == "in_cluster":
+        options += ["--conf", f"spark.pyspark.python={sys.executable}"]
+    demo = ["demo", "--rows", 20_000, "--keep", tmp_path / "kept"]
+    done = submit(*options, *demo, env=cluster.configured)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "started on k8s://https://127.0.0.1:" in done.stdout
-    assert "gives the same windows, bit for bit" in " ".join(done.stdout.split())
+    if mode == "client" or shutil.which("kubectl"):
+        assert "started on k8s://https://127.0.0.1:" in done.stdout
+        assert "gives the same windows, bit for bit" in " ".join(done.stdout.split())
 
 
 def test_an_executors_pod_is_deleted_in_the_midst_of_a_task(
