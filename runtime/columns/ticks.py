@@ -122,7 +122,9 @@ class TimeColumn:
                 return found.toordinal() - datetime.date(1970, 1, 1).toordinal()
         else:
             zoned = self.type.tz is not None
-            expected = "a time with a zone such as '2026-01-31T09:00Z'" if zoned else "a time without a zone"
+            expected = f"a time with{'' if zoned else 'out'} a zone such as '2026-01-31T09:00{'Z' * zoned}'"
+            if isinstance(found, datetime.date) and not isinstance(found, datetime.datetime) and not zoned:
+                found = datetime.datetime.combine(found, datetime.time())
             if isinstance(found, datetime.datetime) and (found.utcoffset() is not None) == zoned:
                 epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC if zoned else None)
                 return (found - epoch) // datetime.timedelta(microseconds=1)

@@ -46,6 +46,10 @@ QUERIES = {
     "landmark": """
         SELECT k, NULL, count(*) OVER w, sum(x) OVER w
         FROM events WINDOW w AS (PARTITION BY k ORDER BY "at") ORDER BY k, "at\"""",
+    "landmark:since=2024-03-31": """
+        SELECT k, TIMESTAMP '2024-03-31', count(*) OVER w, sum(x) OVER w
+        FROM events WHERE "at" >= TIMESTAMP '2024-03-31' WINDOW w AS (PARTITION BY k ORDER BY "at")
+        ORDER BY k, "at\"""",
     "cumulating:1 day:every=6 hours": """
         SELECT k, s, count(*), sum(x) FROM events JOIN (
             SELECT s, unnest([6, 12, 18, 24]) AS hours

@@ -233,3 +233,17 @@ def test_nulls() -> None:
 def test_described_durations_parse_again(ticks: int) -> None:
     words = describe(ticks, pa.timestamp("us"))
     assert words == "0" if not ticks else microseconds(words, "size") == ticks
+
+
+def test_a_date_is_its_midnight_where_times_have_no_zone() -> None:
+    day = datetime.date(2026, 1, 31)
+    midnight = datetime.datetime(2026, 1, 31)
+    assert TIMESTAMP.instant(day, "since") == TIMESTAMP.instant(midnight, "since") == 1_769_817_600_000_000
+    assert DATE.instant(day, "since") == 1_769_817_600 // 86_400
+    zoned = TimeColumn("at", pa.timestamp("us", "UTC"))
+    for column, value, expected in (
+        (zoned, day, "expected a time with a zone such as '2026-01-31T09:00Z'"),
+        (TIMESTAMP, midnight.replace(tzinfo=datetime.UTC), "expected a time without a zone such as '2026-01-31T09:00'"),
+    ):
+        with pytest.raises(ColumnError, match=f"^since is .* {expected}$"):
+            column.instant(value, "since")
