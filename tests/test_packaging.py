@@ -73,7 +73,8 @@ def test_without_metadata_the_version_is_unknown(monkeypatch: pytest.MonkeyPatch
 
 
 def test_other_names_are_no_attributes() -> None:
-    with pytest.raises(AttributeError, match=r"^module 'framefold' has no attribute 'version_info'$"):
+    said = r"^module 'framefold' has no attribute 'version_info'; did you mean '__version__'\?$"
+    with pytest.raises(AttributeError, match=said):
         framefold.version_info
 
 
