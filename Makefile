@@ -1,4 +1,4 @@
-# make demo | demo-stream | test | slow | standalone | yarn | kubernetes | minima | lint | bench | bench-quick | bench-billion | bench-streams | bench-kernels | soak | wheels | clean
+# make demo | demo-stream | test | slow | standalone | connect | faults | s3 | yarn | kubernetes | minima | lint | bench | bench-quick | bench-billion | bench-streams | bench-kernels | soak | wheels | clean
 #
 # Everything runs in .venv, which is made by the first command that needs it and made anew when pyproject.toml or the
 # compiled loops change.
@@ -12,6 +12,8 @@ KAFKA := $(VENV)/kafka
 YARN := $(VENV)/yarn
 KUBERNETES := $(VENV)/kubernetes
 BARE := $(VENV)/bare
+S3 := $(VENV)/s3
+CLIENT := $(VENV)/client
 UV := $(VENV)/uv/bin/uv --no-config
 
 # What the caller's own environments set must not leak into this one.
@@ -20,7 +22,7 @@ unexport HADOOP_CONF_DIR PYSPARK_DRIVER_PYTHON PYSPARK_PYTHON PYSPARK_SUBMIT_ARG
 
 .DEFAULT_GOAL := test
 .NOTPARALLEL:
-.PHONY: demo demo-stream test slow standalone yarn kubernetes minima lint bench bench-quick bench-billion bench-streams bench-kernels soak wheels clean
+.PHONY: demo demo-stream test slow standalone connect faults s3 yarn kubernetes minima lint bench bench-quick bench-billion bench-streams bench-kernels soak wheels clean
 
 demo: $(VENV)/has-spark
 	@$(BIN)/framefold demo
@@ -48,7 +50,7 @@ slow: $(VENV)/has-test $(VENV)/has-java $(VENV)/has-kafka
 	HYPOTHESIS_PROFILE=more $(BIN)/pytest $(SIDE_BY_SIDE) -m "hypothesis and not slow and not spark" $(addprefix --ignore=,$(THOROUGH)) || ok=1; \
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow and not spark" $(THOROUGH) || ok=1; \
 	exit $$ok ) >$(VENV)/slow-without-spark 2>&1 & others=$$!; \
-	HYPOTHESIS_PROFILE=more $(BIN)/pytest -m "spark and (slow or hypothesis) and not kafka"; with=$$?; \
+	HYPOTHESIS_PROFILE=more $(BIN)/pytest -m "spark and (slow or hypothesis) and not kafka and not s3"; with=$$?; \
 	PYTHONPATH=$(CURDIR)/$(KAFKA)/python $(BIN)/pytest -m kafka tests/kafka || with=1; \
 	wait $$others; without=$$?; \
 	cat $(VENV)/slow-without-spark; exit $$((with || without))
@@ -56,6 +58,19 @@ slow: $(VENV)/has-test $(VENV)/has-java $(VENV)/has-kafka
 # Jobs on a real cluster of this machine's processes, with executors whose Python has none of our packages.
 standalone: $(VENV)/has-test $(BARE)/made
 	@$(BIN)/pytest tests/clusters/on_standalone.py
+
+# The tests for Spark once more, in an environment without a JVM, through a server of Connect.
+connect: $(VENV)/has-test $(BARE)/made $(CLIENT)/made
+	@$(BIN)/python -m tests.clusters.through_connect \
+	    $(CURDIR)/$(CLIENT)/bin/python -m pytest -p no:cacheprovider -m "spark and not slow and not kafka"
+
+# Executors that are killed, user functions that raise, a driver without room.
+faults: $(VENV)/has-test
+	@$(BIN)/pytest tests/clusters/on_faults.py
+
+# Files on an S3 server of this machine, moto's.
+s3: $(VENV)/has-s3
+	@$(BIN)/pytest tests/s3
 
 yarn: $(VENV)/has-test $(BARE)/made $(VENV)/has-yarn
 	@$(BIN)/pytest tests/clusters/on_yarn.py
@@ -168,6 +183,13 @@ $(MINIMA)/made: $(VENV)/has-spark
 	    --extra spark --extra sketches --extra fast --extra draw --extra test $$java
 	@touch $@
 
+# Spark by its protocol only.
+$(CLIENT)/made: $(VENV)/has-test
+	@echo "Installing the client of Spark Connect" >&2
+	@$(BIN)/python -m venv --clear $(CLIENT)
+	@$(CLIENT)/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[connect,test]'
+	@touch $@
+
 $(VENV)/has-java: $(VENV)/has-spark
 	@$(PIP) install --editable '.[java]'
 	@touch $@
@@ -184,6 +206,20 @@ $(VENV)/has-kafka: $(VENV)/has-test tests/kafka/pom.xml
 	    -DoutputDirectory=$(CURDIR)/$(KAFKA)/jars && \
 	$(PIP) install --target $(KAFKA)/python 'pyspark==4.2.0' && \
 	touch $@ || echo "They cannot be had here, and so there is no Kafka to test with" >&2
+
+# moto's S3 server, and Hadoop's file system for it, if Maven is there.
+$(VENV)/has-s3: $(VENV)/has-test tests/s3/pom.xml
+	@echo "Installing an S3 server" >&2
+	@$(BIN)/python -m venv --clear $(S3)
+	@$(S3)/bin/python -m pip --disable-pip-version-check --quiet install 'moto[server]>=5,<6' || \
+	    { echo "It cannot be had here, and so there is no S3 to test with" >&2; exit; }; \
+	if ! command -v mvn >/dev/null; then \
+	    echo "There is no mvn on the PATH, and so no S3 for Spark itself to test with" >&2; \
+	else \
+	    mvn --quiet --batch-mode --file tests/s3/pom.xml dependency:copy-dependencies -DoutputDirectory=$(CURDIR)/$(S3)/jars || \
+	    { rm -rf $(S3)/jars; echo "Hadoop's file system for S3 cannot be had here, and so no S3 for Spark itself" >&2; exit; }; \
+	fi; \
+	touch $@
 
 # A Python as machines of a cluster have it, and what packs it.
 $(BARE)/made: $(VENV)/has-test

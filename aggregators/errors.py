@@ -3,12 +3,32 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from typing import Any
 
+# A user and a password before the host, where what follows a colon is no port; and the values after a question mark.
+_LOGIN = re.compile(r"(\w://)[^\s'\"/:@]*:(?!\d*/)[^\s'\"]*@")
+_VALUES = re.compile(r"(?<=[?&])([\w.-]+=)[^\s'\"&]+")
+_ADDRESS = re.compile(r"\w://[^\s'\"]+")
+
+
+def without_secrets(text: str) -> str:
+    """A text, in which addresses have neither logins nor values of their own.
+
+    Examples
+    --------
+    >>> without_secrets("'s3://key:pass/word@bucket/a' and hdfs://host:8020/b?token=abc&user=ann")
+    "'s3://***@bucket/a' and hdfs://host:8020/b?token=***&user=***"
+    """
+    return _ADDRESS.sub(lambda found: _VALUES.sub(r"\1***", _LOGIN.sub(r"\1***@", found[0])), text)
+
 
 class FramefoldError(Exception):
-    """The base of all exceptions of framefold."""
+    """The base of all exceptions of framefold. Their messages have no secrets in addresses."""
+
+    def __init__(self, *sentence: object) -> None:
+        super().__init__(*(without_secrets(each) if isinstance(each, str) else each for each in sentence))
 
 
 class QueryError(FramefoldError, ValueError):

@@ -55,6 +55,10 @@ def engine_for(data: Any) -> Engine:
     if native.loops is None or native_sliding.loops is None:
         warn_of_numpy()
     pyspark = sys.modules.get("pyspark.sql")  # a DataFrame cannot come from a module that was never imported
+    if (pyspark is not None and isinstance(data, pyspark.DataFrame)) or isinstance(data, SparkFiles):
+        from .spark.session.versions import check_pyspark
+
+        check_pyspark()
     if pyspark is not None and isinstance(data, pyspark.DataFrame):
         if data.isStreaming:
             from .spark.streams.engine import StreamEngine

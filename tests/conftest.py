@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -37,9 +38,16 @@ hypothesis.settings.register_profile("thorough", deadline=None, max_examples=250
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "dev")
 
 
+REMOTE = os.environ.get("FRAMEFOLD_REMOTE")
+"""The address of a server of Connect, through which tests have their session; without it they start a Spark."""
+
+SHARE = int(os.environ.get("FRAMEFOLD_SHARE") or 1)
+"""Of how many tests one is run; the same ones each time."""
+
 WITH_SPARK = (
     "tests/spark/",
     "tests/kafka/",
+    "tests/s3/",
     "tests/api/test_cli.py",
     "tests/api/test_demo.py",
     "tests/test_docstrings.py",
@@ -51,9 +59,15 @@ COMBINED = ("driver", "executors")
 
 
 @pytest.hookimpl(tryfirst=True)
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """Mark the tests that need Spark, so that a run can have all of them, or none."""
+    if SHARE > 1:
+        kept = [item for item in items if not zlib.crc32(item.nodeid.encode()) % SHARE]
+        config.hook.pytest_deselected(items=[item for item in items if item not in set(kept)])
+        items[:] = kept
     for item in items:
+        if REMOTE and (classic := item.get_closest_marker("classic")):
+            item.add_marker(pytest.mark.skip(reason=f"not through Connect: {classic.args[0]}"))
         engines = getattr(getattr(item, "callspec", None), "params", {}).values()
         asked = "spark" in getattr(item, "fixturenames", ()) or any(
             isinstance(each, str) and each in COMBINED for each in engines
@@ -69,6 +83,13 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     Its time zone is the machine's: a test that depends on one sets it, and sets it back.
     """
     pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'framefold[spark]'")
+    if REMOTE:
+        from pyspark.sql import SparkSession
+
+        session = SparkSession.builder.remote(REMOTE).getOrCreate()
+        yield session
+        session.stop()
+        return
     from framefold.spark.session.session import local_session
 
     settings = {

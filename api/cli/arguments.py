@@ -56,9 +56,9 @@ def truth(text: str) -> Any:
 
 
 MASTER = re.compile(
-    r"local(\[(\*|[1-9]\d*)(,\d+)?\])?|local-cluster\[\d+,\d+,\d+\]|(spark|k8s)://.+|yarn", re.ASCII | re.IGNORECASE
+    r"local(\[(\*|[1-9]\d*)(,\d+)?\])?|local-cluster\[\d+,\d+,\d+\]|(spark|k8s|sc)://.+|yarn", re.ASCII | re.IGNORECASE
 )
-"""The master URLs of Spark; for others its JVM prints a traceback."""
+"""The master URLs of Spark, and the addresses of Connect; for others its JVM prints a traceback."""
 
 READERS: dict[str, Callable[[str], Any]] = {
     "Sequence": values,
@@ -235,10 +235,10 @@ def usage(kind: type[Operation], word: str) -> str:
 def is_cluster(master: str) -> bool:
     """Whether a master has tasks run on other machines.
 
-    >>> is_cluster("yarn"), is_cluster("local[4]"), is_cluster("local-cluster[2,1,1024]")
-    (True, False, False)
+    >>> is_cluster("yarn"), is_cluster("local[4]"), is_cluster("local-cluster[2,1,1024]"), is_cluster("sc://localhost")
+    (True, False, False, False)
     """
-    return not master.startswith("local")
+    return not re.match(r"local|sc://(localhost|127\.0\.0\.1)(:|/|$)", master)
 
 
 def check_shared(master: str, paths: Sequence[str]) -> None:

@@ -45,6 +45,8 @@ def _interruptible() -> Iterator[None]:
         raise interrupted from error
 
 
+MASTER_HELP = "Where Spark runs, or sc://HOST:PORT, a server of Spark Connect; local[*] if left out."
+
 app = typer.Typer(rich_markup_mode="rich", pretty_exceptions_enable=False)
 
 
@@ -117,7 +119,7 @@ def run(
         AnyEngine | None,
         typer.Option(help="Spark, where it is installed, if left out; auto: the local one for files that fit."),
     ] = None,
-    master: Annotated[str | None, typer.Option(metavar="URL", help="Where Spark runs; local[*] if left out.")] = None,
+    master: Annotated[str | None, typer.Option(metavar="URL", help=MASTER_HELP)] = None,
     combine: Annotated[Combine, typer.Option(help="Where Spark combines partials.")] = Combine.auto,
     explain: Annotated[bool, typer.Option("--explain", help="Say how it would be done; run nothing.")] = False,
     preview: Annotated[int, typer.Option(min=0, metavar="N", help="How many rows of the result to show.")] = 10,
@@ -162,7 +164,7 @@ def demo(
     seed: Annotated[int, typer.Option(min=0, help="Other trips for another seed.")] = 7,
     keep: Annotated[str | None, typer.Option(metavar="DIR", help="A folder to keep the trips in.")] = None,
     engine: Annotated[Engine, typer.Option(help="What to run it on.")] = Engine.spark,
-    master: Annotated[str | None, typer.Option(metavar="URL", help="Where Spark runs; local[*] if left out.")] = None,
+    master: Annotated[str | None, typer.Option(metavar="URL", help=MASTER_HELP)] = None,
     stream: Annotated[bool, typer.Option("--stream", help="A stream instead, seen as its windows close.")] = False,
     seconds: Annotated[int, typer.Option(min=1, help="How long the stream goes on.")] = 60,
 ) -> None:

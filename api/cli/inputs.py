@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from ..aggregators.errors import FramefoldError, QueryError
+from ..aggregators.errors import FramefoldError, QueryError, without_secrets
 from ..runtime.sources.file_source import FileSource
 from ..runtime.sources.files import File, Files, one_line
 from ..runtime.sources.formats import READERS, Layout, in_microseconds, unified
@@ -205,7 +205,8 @@ def opened(address: str) -> tuple[FileSystem, str]:
     try:
         return FileSystem.from_uri(re.sub(r"^s3[an]://", "s3://", address))  # type: ignore[no-any-return]
     except (pa.ArrowException, OSError, ValueError) as error:
-        raise UnknownFileSystemError(f"{address!r} cannot be opened: {one_line(error)}") from error
+        cause = error if without_secrets(str(error)) == str(error) else None
+        raise UnknownFileSystemError(f"{address!r} cannot be opened: {one_line(error)}") from cause
 
 
 def files_at(address: str) -> list[str]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import time as clock
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -16,7 +17,7 @@ from rich.progress import MofNCompleteColumn, Progress
 
 from .. import QueryError, events
 from ..aggregators.contract.operation import Operation
-from ..aggregators.errors import EngineError
+from ..aggregators.errors import EngineError, without_secrets
 from ..events import Windowed
 from ..reading import SparkFiles
 from ..runtime.explain import Explanation
@@ -235,7 +236,7 @@ def default_engine() -> str:
 
 
 def _note(message: str) -> None:
-    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[dim]{escape(message)}[/dim]")
+    Console(stderr=True, highlight=False, soft_wrap=True).print(f"[dim]{escape(without_secrets(message))}[/dim]")
 
 
 def _progress() -> Progress:
@@ -252,19 +253,22 @@ def own_session(app: str, master: str | None, *, progress: bool = False) -> Iter
     Where spark-submit has started this process, it is the one that was asked for there. Else the log is off: a failure
     is one sentence of the command line. Spark shows its progress on stderr, if asked to.
     """
-    from pyspark.sql import SparkSession
-
     from ..spark.session.errors import translated
-    from ..spark.session.session import is_submitted, local_session, submitted_session
+    from ..spark.session.session import active_session, connected, is_submitted, local_session, submitted_session
 
     submitted = master is None and is_submitted()
+    remote = os.environ.get("SPARK_REMOTE") if master is None else master if master.startswith("sc://") else None
     master = master or "local[*]"
     if not MASTER.fullmatch(master):
         raise QueryError(
-            f"--master is {master!r}; expected local[*], local[N], spark://HOST:PORT, yarn or k8s://HOST:PORT"
+            f"--master is {master!r}; expected local[*], local[N], spark://HOST:PORT, yarn, k8s://HOST:PORT or "
+            "sc://HOST:PORT"
         )
-    if there := SparkSession.getActiveSession() is not None:
-        spark = local_session(app, master)
+    there = active_session()
+    if there is not None:
+        spark = there
+    elif remote:
+        spark = connected(remote, **OF_RESULTS)
     elif submitted:
         spark = submitted_session(app, **OF_RESULTS)
     else:
@@ -278,5 +282,5 @@ def own_session(app: str, master: str | None, *, progress: bool = False) -> Iter
             raise own from error
         raise
     finally:
-        if not there:
+        if there is None:
             spark.stop()

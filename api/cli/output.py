@@ -179,7 +179,9 @@ def write_dataframe(df: DataFrame, out: str) -> None:
         df = _flat_dataframe(df)
     writer = df.write.option("header", True).option("ignoreNullFields", False).format(kind)
     if is_address(out):
-        writer.mode("error").save(out)
+        from ..spark.files.spark_reader import by_known_scheme, without_options
+
+        by_known_scheme(lambda paths: writer.mode("error").save(*paths), [without_options(out)])
         return
     try:
         with new_folder(out) as path:

@@ -12,7 +12,7 @@ from urllib.parse import unquote
 
 import pyarrow as pa
 
-from ...aggregators.errors import QueryError, shown
+from ...aggregators.errors import QueryError, shown, without_secrets
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -68,6 +68,10 @@ class Files:
     format: str = "parquet"
     schema: pa.Schema | None = None
 
+    def __repr__(self) -> str:
+        paths = ", ".join(repr(without_secrets(path)) for path in self.paths)
+        return f"Files({paths}, format={self.format!r})"
+
     def dataset(self) -> ds.Dataset:
         """The files as one data set of pyarrow."""
         import pyarrow.dataset as ds  # slow to import, and not needed on executors
@@ -100,7 +104,8 @@ class Files:
             except (pa.ArrowException, OSError, ValueError) as error:
                 reason = str(error).partition("\n")[0].rstrip(".")  # it goes on with every place of a library
                 hint = HDFS_HINT if scheme in ("hdfs", "viewfs") else ""
-                raise FileSystemError(f"{self._place(path)} cannot be opened: {reason}{hint}") from error
+                cause = error if without_secrets(str(error)) == str(error) else None
+                raise FileSystemError(f"{self._place(path)} cannot be opened: {reason}{hint}") from cause
         if any(system != found[0][0] for system, _ in found):
             raise QueryError(f"the paths {self.paths[0]!r} and others are on several file systems; expected one")
         return found[0][0], [path for _, path in found]

@@ -21,6 +21,7 @@ from ...runtime.results.finish import result_bytes, results
 from ..convert.partials_codec import to_ipc
 from ..convert.types import arrow_schema, cast_to
 from ..session.conf_overrides import batches_to_dataframe, described, to_dataframe
+from ..session.errors import too_large
 from ..session.packaging import stage
 from . import tasks
 from .decision import Decision
@@ -58,13 +59,35 @@ def run(spark: SparkSession, source: PartialsSource, job: tasks.Job, decision: D
     try:
         with described(spark, in_words(job.plan)):
             if decision.combine != "executors":
-                partials = source.collect(None if decision.combine == "driver" else decision.limit)
+                partials = collected(source, decision)
                 if partials is not None and (done := on_driver(spark, job, decision, partials)) is not None:
                     return done
             result = on_executors(spark, job, source.distribute())
         return result
+    except MemoryError as error:
+        raise EngineError(
+            "the driver has no memory left for the partials and results of this query; expected "
+            "combine='executors', or a driver with more memory"
+        ) from error
     finally:
         source.release(result)
+
+
+def collected(source: PartialsSource, decision: Decision) -> Partials | None:
+    """All partials, on the driver; None where executors are to have them."""
+    insisted = decision.combine == "driver"
+    try:
+        return source.collect(None if insisted else decision.limit)
+    except Exception as error:
+        if (why := too_large(error)) is None:
+            raise
+        if insisted:
+            raise EngineError(
+                f"the driver cannot get all partials ({why}); expected combine='executors' or 'auto', "
+                "or a driver with more memory and a larger spark.driver.maxResultSize"
+            ) from error
+        LOGGER.warning("executors merge and slide, not the driver: it cannot get all partials: %s", why)
+        return None
 
 
 def in_words(plan: Plan) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import threading
 import weakref
 from collections.abc import Sequence
@@ -9,6 +10,9 @@ from contextlib import suppress
 from dataclasses import replace
 
 import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark import StorageLevel
+from pyspark.errors import PythonException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
@@ -27,12 +31,19 @@ from . import tasks
 from .combining import choose
 from .decision import Decision
 from .source import PartialRows, left_to_executors
+from .tasks import FAILED
 
 BLOBS = t.StructType(
     [t.StructField("place", t.LongType()), t.StructField("rows", t.LongType()), t.StructField("ipc", t.BinaryType())]
 )
 """Partials of a task: its number in the upper half of a place that rises with their batch ranks, how many they are, and
 an Arrow IPC stream of them."""
+
+ON_TWO = StorageLevel(True, True, False, True, 2)
+"""In memory or on disk, on two executors; where one is lost, Spark copies what it had to another."""
+
+ONE_PROCESS = re.compile(r"local($|\[)")
+"""Masters without executors of their own."""
 
 PENDING_BYTES = 128 << 20
 """The partials that the driver unpacks before it merges them; those that are merged come on top."""
@@ -49,10 +60,9 @@ class EventsSource:
 
     def collect(self, limit: int | None) -> Partials | None:
         events = self._events(checkpoint=False)
-        blobs = stage(events, tasks.accumulate_to_ipc, self.job, None, schema=BLOBS)
+        blobs = stage(events, tasks.accumulate_to_ipc, self.job, None, schema=BLOBS, failed=tasks.failed)
         if limit is not None:
-            # Persisted and not checkpointed: a local checkpoint drops its lineage, so that a lost executor fails the
-            # query, while a persisted partition is computed again.
+            # Persisted and not checkpointed: what a lost executor had of it is computed again.
             self.blobs = blobs = self._persist(blobs)
         with conf_overrides(blobs.sparkSession, NO_BYTE_LIMIT):
             return collect(blobs, self.job, limit, self.in_rounds)
@@ -61,7 +71,7 @@ class EventsSource:
         if self.blobs is None:
             rows, function = self._events(checkpoint=True), tasks.accumulate
         else:
-            rows = self.blobs.localCheckpoint() if self.sort == "rows" else self.blobs
+            rows = kept(self.blobs) if self.sort == "rows" else self.blobs
             function = tasks.from_blobs
         df = stage(rows, function, self.job, schema=self.job.codec.spark_schema)
         return PartialRows(df, tasks.slide, ("frame", "batch_rank"))
@@ -87,7 +97,7 @@ class EventsSource:
         if self.sort == "time":
             return in_time_order(self.events, time, keys, ties, plan.axis.block)
         ordered = in_row_order(self._with_times(self.events), time, keys, ties)
-        ordered = ordered.localCheckpoint() if checkpoint else self._persist(ordered)
+        ordered = kept(ordered) if checkpoint else self._persist(ordered)
         schema = row_numbers.ends_schema([ordered.schema[name] for name in keys])
         counted = stage(ordered.select(keys or f.lit(0)), row_numbers.ends, len(keys), schema=schema)
         self.job = replace(self.job, offsets=row_numbers.offsets(counted.toArrow()))
@@ -117,10 +127,12 @@ def collect(blobs: DataFrame, job: tasks.Job, limit: int | None, in_rounds: bool
         Whether other tasks may merge partials of several tasks first.
     """
     if limit is None:
-        return merged(job.plan, blobs.toArrow())
-    counts = (
-        blobs.groupBy(f.shiftright("place", 32)).agg(f.sum("rows").alias("rows")).toArrow().column("rows").to_pylist()
-    )
+        return merged(job.plan, received(blobs))
+    by_task = blobs.groupBy(f.shiftright("place", 32)).agg(f.sum("rows").alias("rows"), f.min("rows").alias("least"))
+    found = by_task.toArrow()
+    if FAILED in found.column("least").to_pylist():
+        received(blobs.where(f.col("rows") == FAILED).limit(1))
+    counts = found.column("rows").to_pylist()
     chosen = choose(counts, limit, parallelism(blobs.sparkSession), rounds=in_rounds)
     LOGGER.info("%s partials of %s tasks: %s", f"{sum(counts):,}", f"{len(counts):,}", chosen)
     if chosen.way == "executors":
@@ -128,7 +140,7 @@ def collect(blobs: DataFrame, job: tasks.Job, limit: int | None, in_rounds: bool
             f"max_driver_partials={limit} is not enough" if sum(counts) > limit else "that takes less time"
         )
         return None
-    found = (blobs if chosen.way == "driver" else first_by_tasks(blobs, job, chosen.tasks, limit)).toArrow()
+    found = received(blobs if chosen.way == "driver" else first_by_tasks(blobs, job, chosen.tasks, limit))
     if found.column("ipc").null_count:
         left_to_executors(f"max_driver_partials={limit} is not enough for what tasks have merged")
         return None
@@ -138,7 +150,22 @@ def collect(blobs: DataFrame, job: tasks.Job, limit: int | None, in_rounds: bool
 def first_by_tasks(blobs: DataFrame, job: tasks.Job, count: int, limit: int) -> DataFrame:
     """Partials of tasks merged by ``count`` others, each of some that follow each other; a null where more are left."""
     ranges = blobs.repartitionByRange(count, "place").sortWithinPartitions("place")  # in the order of their batches
-    return stage(ranges, tasks.merge_blobs, job, limit // count, schema=BLOBS)
+    return stage(ranges, tasks.merge_blobs, job, limit // count, schema=BLOBS, failed=tasks.failed)
+
+
+def received(blobs: DataFrame) -> pa.Table:
+    """IPC blobs on the driver.
+
+    Raises
+    ------
+    PythonException
+        If a task has sent the report of an error instead, as Spark raises it where a task fails.
+    """
+    found = blobs.toArrow()
+    reports = found.filter(pc.equal(found.column("rows"), FAILED)).column("ipc")
+    if len(reports):
+        raise PythonException(f"An exception was thrown from the Python worker:\n{reports[0].as_py().decode()}")
+    return found
 
 
 def merged(plan: Plan, blobs: pa.Table) -> Partials:
@@ -150,6 +177,20 @@ def merged(plan: Plan, blobs: pa.Table) -> Partials:
         if pending > max(PENDING_BYTES, held[0].table.nbytes):
             held, pending = [merge(plan, held)], 0
     return merge(plan, held)
+
+
+def kept(df: DataFrame) -> DataFrame:
+    """The rows of a DataFrame, computed now, the same ones as long as anything reads them, also without an executor.
+
+    Computed again, Spark would cut them into partitions elsewhere. A checkpoint drops what they were made of: it is in
+    the folder of the session's checkpoints, if it has one; else two executors have each row, if there are two.
+    """
+    conf = df.sparkSession.conf
+    if conf.get("spark.checkpoint.dir", None):
+        return df.checkpoint()
+    if ONE_PROCESS.match(conf.get("spark.master", None) or ""):
+        return df.localCheckpoint()
+    return df.localCheckpoint(storageLevel=ON_TWO)
 
 
 def release(df: DataFrame, result: DataFrame | None) -> None:

@@ -39,6 +39,9 @@ BLOB_ROWS = 1 << 16
 SLID_ROWS = 1 << 17
 """The partials of whole keys that are slid together."""
 
+FAILED = -1
+"""The rows of a blob that has the report of an error and no partials."""
+
 
 @dataclass(frozen=True)
 class Job:
@@ -158,22 +161,27 @@ def _unpacked(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[Partials]:
             yield Partials(from_ipc(batch.slice(start, 1), job.plan.partials_schema))
 
 
+def failed(report: str) -> Iterator[pa.RecordBatch]:
+    """The report of an error in place of IPC blobs."""
+    yield _blob(partition_id() << 32, FAILED, report.encode())
+
+
 def _blobs(several: Iterable[Partials], limit: int | None) -> Iterator[pa.RecordBatch]:
     """Partials in IPC blobs; beyond ``limit`` a null ends them."""
     count, places = 0, itertools.count(partition_id() << 32)
-
-    def blob(rows: int, ipc: bytes | None) -> pa.RecordBatch:
-        columns = [pa.array([next(places)]), pa.array([rows]), pa.array([ipc], pa.binary())]
-        return pa.RecordBatch.from_arrays(columns, ["place", "rows", "ipc"])
-
     for partials in several:
         count += len(partials)
         if limit is not None and count > limit:
-            yield blob(count, None)
+            yield _blob(next(places), count, None)
             return
         for start in range(0, len(partials), BLOB_ROWS):
             some = partials.table.slice(start, BLOB_ROWS)
-            yield blob(len(some), to_ipc(some))
+            yield _blob(next(places), len(some), to_ipc(some))
+
+
+def _blob(place: int, rows: int, ipc: bytes | None) -> pa.RecordBatch:
+    columns = [pa.array([place]), pa.array([rows]), pa.array([ipc], pa.binary())]
+    return pa.RecordBatch.from_arrays(columns, ["place", "rows", "ipc"])
 
 
 def _rows(job: Job, several: Iterable[Partials]) -> Iterator[pa.RecordBatch]:

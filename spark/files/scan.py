@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
-from urllib.parse import unquote
 
 import numpy as np
 import pyarrow as pa
@@ -27,6 +25,7 @@ from ..convert.types import input_schema, to_arrow, to_spark
 from ..session.errors import first_cause
 from ..session.parallelism import parallelism, runs
 from . import orc_types, parquet_types
+from .spark_reader import loaded, spark_path
 
 # Footers are small and may be far away: most of the time goes into waiting for them.
 FOOTER_THREADS = 16
@@ -155,8 +154,7 @@ class Scan:
     def by_spark(self) -> DataFrame:
         """The files as Spark itself reads them, without the condition."""
         try:
-            df = self.spark.read.format(self.files.format).load(list(map(spark_path, self.files.paths)))
-            df.schema  # noqa: B018  # through Connect, only this asks Spark for the columns
+            df = loaded(self.spark, self.files.format, [spark_path(path) for path in self.files.paths])
         except Exception as error:
             if self.unopened is not None:
                 raise QueryError(f"{self.unopened}; Spark cannot read it either: {first_cause(error)}") from error
@@ -272,18 +270,6 @@ class Scan:
         inside = pa.schema([self.schema.field(name) for name in self.conditioned if name in layout.schema.names])
         known = [all_of([*folders, bounds]) for bounds in layout.guarantees(inside)]
         return [(number, sizes[number]) for number in possible(self.condition, self.schema, known)]
-
-
-def spark_path(path: str) -> str:
-    """A path as Spark takes it, which would see patterns or another file system in some."""
-    if path.startswith("file://"):
-        path = unquote(path.removeprefix("file://"))
-    if "://" in path:
-        return path
-    path = path.removeprefix("file:")
-    if not os.path.exists(path):  # a pattern
-        return "file:" + os.path.abspath(path)
-    return "file:" + re.sub(r"([][{}*?\\])", r"\\\1", os.path.abspath(path))
 
 
 def counted(count: int, word: str) -> str:

@@ -7,7 +7,7 @@ from pyspark.sql import types as t
 
 from ...runtime.partials.merge import Partials
 from ..engine import tasks
-from ..engine.events_source import BLOBS, collect, merged, release
+from ..engine.events_source import BLOBS, collect, merged, received, release
 from ..engine.source import PartialRows, left_to_executors
 from ..session.packaging import Task, stage
 from . import task_reader
@@ -30,11 +30,11 @@ class ScanSource:
         share = None if limit is None else limit // max(1, len(self.read_plan.tasks))
         function, many = task_reader.accumulate_to_ipc, share is not None and share < MIN_SHARE
         share = None if many else share
-        blobs = read_by_tasks(self.spark, function, self.read_plan, self.job, share, schema=BLOBS)
+        blobs = read_by_tasks(self.spark, function, self.read_plan, self.job, share, schema=BLOBS, failed=tasks.failed)
         if many:
             self.blobs = blobs = blobs.persist()
             return collect(blobs, self.job, limit, in_rounds=True)
-        found = blobs.toArrow()
+        found = received(blobs)
         if found.column("ipc").null_count:
             left_to_executors(f"max_driver_partials={limit} is not enough")
             return None
@@ -54,8 +54,13 @@ class ScanSource:
 
 
 def read_by_tasks(
-    spark: SparkSession, function: Task, read_plan: ReadPlan, *arguments: object, schema: t.StructType
+    spark: SparkSession,
+    function: Task,
+    read_plan: ReadPlan,
+    *arguments: object,
+    schema: t.StructType,
+    failed: Task | None = None,
 ) -> DataFrame:
     """A function of tasks that read files: each is given its number, and nothing else."""
     count = len(read_plan.tasks)
-    return stage(spark.range(0, count, 1, max(1, count)), function, read_plan, *arguments, schema=schema)
+    return stage(spark.range(0, count, 1, max(1, count)), function, read_plan, *arguments, schema=schema, failed=failed)

@@ -92,6 +92,18 @@ def is_of_stopped(error: Exception) -> bool:
     return known and any(word in str(error) for word in STOPPED)
 
 
+_TOO_LARGE = re.compile(
+    r"Total size of serialized results[^\n]*?maxResultSize[^\n]*?\)|java\.lang\.OutOfMemoryError: [^\n]*"
+)
+
+
+def too_large(error: Exception) -> str | None:
+    """What Spark says where the driver would get more than it may have, or has no memory for it; else None."""
+    known = isinstance(error, PySparkException) or type(error).__module__.startswith("py4j.")
+    found = _TOO_LARGE.search(str(error)) if known else None
+    return found and found[0]
+
+
 def translated(error: Exception, spark: SparkSession) -> errors.FramefoldError | None:
     """The framefold error for an exception of Spark's; None where there is none."""
     # Some come as py4j has them, which Connect does not need.

@@ -31,6 +31,7 @@ from pyspark.sql import types as t
 
 from ...aggregators.errors import OperationError
 from ...aggregators.numeric import native
+from .versions import check
 from .worker_python import THE_WORKERS, WANTED
 
 PACKAGE = __name__.split(".")[0]
@@ -53,6 +54,7 @@ def ship(spark: SparkSession) -> None:
     """
     if spark in _shipped:
         return
+    check(spark.version, "the Spark of the session", "that of its cluster or server")
     spark.addArtifacts(package_zip(), pyfile=True)
     _shipped.add(spark)
 
@@ -140,7 +142,9 @@ def unpack(payload: bytes) -> Any:
     return cloudpickle.loads(payload)
 
 
-def stage(rows: DataFrame, function: Task, *arguments: object, schema: t.StructType) -> DataFrame:
+def stage(
+    rows: DataFrame, function: Task, *arguments: object, schema: t.StructType, failed: Task | None = None
+) -> DataFrame:
     """Rows through a function of framefold's in tasks, lazily.
 
     Parameters
@@ -153,24 +157,27 @@ def stage(rows: DataFrame, function: Task, *arguments: object, schema: t.StructT
         Travel as `pack` has them.
     schema
         Of what the function gives.
+    failed
+        A function that makes batches of the report of an error that is not tried again; None: the task fails.
     """
     ship(rows.sparkSession)
-    return rows.mapInArrow(task(function, *arguments), schema)
+    return rows.mapInArrow(task(function, *arguments, failed=failed), schema)
 
 
-def task(function: Task, *arguments: object) -> Callable[[Batches], Batches]:
+def task(function: Task, *arguments: object, failed: Task | None = None) -> Callable[[Batches], Batches]:
     """The function that Spark pickles.
 
     It names no module of framefold's until it is called: a worker unpickles it before the zip is on its path.
     """
-    worker, name, payload = f"{PACKAGE}.spark.session.worker", (function.__module__, function.__name__), pack(arguments)
+    names = [each and (each.__module__, each.__name__) for each in (function, failed)]
+    worker, payload = f"{PACKAGE}.spark.session.worker", pack(arguments)
     workers, wanted = THE_WORKERS, WANTED
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from importlib import import_module
 
         try:
-            produced: Iterator[pa.RecordBatch] = import_module(worker).run(*name, payload, batches)
+            produced: Iterator[pa.RecordBatch] = import_module(worker).run(*names, payload, batches)
         except ModuleNotFoundError as error:
             import platform
             import sys

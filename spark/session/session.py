@@ -8,6 +8,7 @@ import sys
 import warnings
 from typing import TYPE_CHECKING
 
+from ...aggregators.errors import EngineError
 from .java import ensure_java, kept_file
 
 if TYPE_CHECKING:
@@ -60,6 +61,13 @@ def local_session(app: str, master: str = "local[*]", **conf: str) -> SparkSessi
     """
     # framefold passes Arrow tables to Spark, never pandas: the advice is not for its users.
     warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    from pyspark.util import is_remote_only
+
+    if is_remote_only():
+        raise EngineError(
+            "pyspark-client starts no Spark of its own; expected the address of a server of Spark Connect, "
+            "as SparkSession.builder.remote('sc://HOST:PORT'), --master sc://HOST:PORT or in SPARK_REMOTE"
+        )
     from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
@@ -88,6 +96,26 @@ def submitted_session(app: str, **conf: str) -> SparkSession:
     for name, value in conf.items():
         builder = builder.config(name, value)
     return builder.getOrCreate()
+
+
+def connected(address: str, **conf: str) -> SparkSession:
+    """A session of Spark Connect, by the address of its server, such as ``sc://host:15002``."""
+    from pyspark.sql import SparkSession
+
+    builder = SparkSession.builder.remote(address)
+    for name, value in conf.items():
+        builder = builder.config(name, value)
+    return builder.getOrCreate()
+
+
+def active_session() -> SparkSession | None:
+    """The session of this process, of any kind; None where there is none."""
+    from pyspark.sql import SparkSession
+    from pyspark.sql.utils import is_remote
+    from pyspark.util import is_remote_only
+
+    # What has no JVM looks for one.
+    return SparkSession.getActiveSession() if is_remote() or not is_remote_only() else None
 
 
 def cores(master: str) -> int | None:

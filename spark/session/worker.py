@@ -11,14 +11,28 @@ from typing import Any
 import pyarrow as pa
 
 from .errors import causes_noted
+from .failures import tried_once
 from .packaging import unpack
 
 
-def run(module: str, function: str, payload: bytes, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Call a module's function with the arguments in a payload and a task's batches; see ``packaging.stage``."""
-    with causes_noted():
-        yield from getattr(import_module(module), function)(*opened(payload), batches)
+def run(
+    function: tuple[str, str], failed: tuple[str, str] | None, payload: bytes, batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Call a function with the arguments in a payload and a task's batches; see ``packaging.stage``.
+
+    Functions are named by their modules and names.
+    """
+
+    def produce(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with causes_noted():
+            yield from _named(*function)(*opened(payload), rows)
+
+    yield from tried_once(produce, batches, failed and _named(*failed))
     freeze_gc()
+
+
+def _named(module: str, name: str) -> Any:
+    return getattr(import_module(module), name)
 
 
 @lru_cache(maxsize=8)

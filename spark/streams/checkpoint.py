@@ -42,6 +42,7 @@ def still_open(spark: SparkSession, checkpoint: str, shards: Shards) -> DataFram
     """
     try:
         rows = state_of(spark, checkpoint, with_events=holds(shards.job.plan))
+        rows.schema  # noqa: B018  # through Connect, only this asks Spark for it
     except PySparkException as error:
         raise EngineError(
             f"the checkpoint {checkpoint!r} has no state that can be read: {one_line(error)}; expected the "

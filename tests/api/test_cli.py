@@ -469,6 +469,7 @@ def test_spark_gives_the_same_windows(
     close(sorted(rows_of(pq.read_table(out)), key=lambda row: (row[0] or "", row[1])), expected)
 
 
+@pytest.mark.classic("it watches classic DataFrames")
 @pytest.mark.parametrize(("combine", "preview", "caches"), [("driver", 3, 0), ("executors", 3, 1), ("executors", 0, 0)])
 @pytest.mark.parametrize("kind", ["parquet", "csv", "arrow", None])
 @pytest.mark.usefixtures("spark")

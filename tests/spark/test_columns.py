@@ -27,6 +27,7 @@ import framefold as ff
 from framefold.aggregators.sums import sql_floats
 from framefold.runtime.accumulate import sql_accumulate
 from framefold.spark.engine import sql_source
+from framefold.spark.input.scan_bounds import explained
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -475,7 +476,7 @@ def test_events_stay_in_spark(frame: DataFrame, monkeypatch: pytest.MonkeyPatch)
 
     def noted(*given: Any) -> Any:
         plan = real(*given)
-        plans.append(plan._jdf.queryExecution().toString())
+        plans.append(str(explained(plan)))
         return plan
 
     monkeypatch.setattr(sql_source, "aggregated", noted)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-pytest.importorskip("pyspark")
+pytest.importorskip("pyspark.sql.classic", reason="only classic sessions have settings that queries change")
 
 import pyarrow as pa
 from pyspark.sql import types as t

@@ -1,12 +1,19 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+pytest.importorskip("pyspark")
+
+import pyspark
+
+import framefold as ff
 from framefold.aggregators.errors import JavaError
+from framefold.spark.session import packaging
 from framefold.spark.session import session as sessions
 from framefold.spark.session.session import local_session
 
@@ -45,12 +52,33 @@ def test_a_cluster_is_reached_from_the_address_and_with_the_python_of_the_user(e
     assert "spark.sql.shuffle.partitions" not in sessions._settings("spark://somewhere:7077")
 
 
+@pytest.mark.parametrize("version", ["3.5.9", "5.0.0.dev1"])
+def test_another_spark_is_refused(version: str, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pyspark, "__version__", version)
+    sentence = re.escape(f"PySpark is {version}; expected 4.0 or later, and below 5: pip install 'framefold[spark]'")
+    for data in (spark.range(3), ff.parquet("nowhere", spark=spark)):
+        with pytest.raises(ff.EngineError, match=sentence):
+            ff.events(data, time="id")
+
+
+def test_a_server_of_another_spark_is_refused() -> None:
+    class Session:
+        version = "3.5.1"
+
+    with pytest.raises(
+        ff.EngineError, match=r"the Spark of the session is 3\.5\.1; expected 4\.0 or later, and below 5"
+    ):
+        packaging.ship(cast(Any, Session()))
+
+
+@pytest.mark.classic("the server's settings are its own")
 def test_settings(spark: SparkSession) -> None:
     assert spark.conf.get("spark.ui.enabled") == "false"
     assert spark.conf.get("spark.sql.shuffle.partitions") == "2"
     assert spark.conf.get("spark.sql.execution.arrow.maxBytesPerBatch") == str(2**31 - 1)
 
 
+@pytest.mark.classic("a session of Connect is not started by this process")
 def test_a_running_session_is_handed_back(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     def never() -> None:
         raise JavaError("looked for Java though a JVM is running")
@@ -67,6 +95,7 @@ def test_a_running_session_is_handed_back(spark: SparkSession, monkeypatch: pyte
         spark.conf.unset("spark.framefold.test")
 
 
+@pytest.mark.classic("without a JVM there is nothing to start")
 def test_without_java_spark_is_not_even_started(
     environment: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
 ) -> None:

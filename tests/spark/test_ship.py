@@ -131,6 +131,7 @@ def test_executors_have_the_compiled_loops(spark: SparkSession) -> None:
     assert {row["loops"] for row in found} == {native.loops is not None}
 
 
+@pytest.mark.classic("sessions of Connect share nothing")
 def test_a_session_is_shipped_to_once(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     calls: list[str] = []
     real = type(spark).addArtifacts

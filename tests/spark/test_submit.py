@@ -24,6 +24,8 @@ from framefold.spark.submission import archive, command, follow
 
 from .submitting import EXAMPLES, JOB, SMALL, expected, found, submit, write_trips
 
+pytestmark = pytest.mark.classic("spark-submit comes with the whole of PySpark")
+
 
 @pytest.fixture(autouse=True)
 def environment(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> pytest.MonkeyPatch:

@@ -17,6 +17,8 @@ from framefold.spark.submission import follow, kubernetes
 
 from .submitting import JOB
 
+pytestmark = pytest.mark.classic("spark-submit comes with the whole of PySpark")
+
 CLUSTER = ["--master", "k8s://https://host:6443", "--deploy-mode", "cluster"]
 UPLOAD = ["--conf", "spark.kubernetes.file.upload.path=s3a://jobs/uploads"]
 IN_IMAGE = "local:///opt/job/speeds.py"

@@ -265,6 +265,7 @@ def test_what_is_derived_outlives_the_result(df: DataFrame, arrived: pa.Table) -
         assert listed(derived) == listed(expected)
 
 
+@pytest.mark.classic("it looks into the JVM of the session")
 def test_the_driver_leaves_nothing_behind(spark: SparkSession, df: DataFrame) -> None:
     before = cached(spark)
     for way in ({"combine": "driver"}, {"combine": "auto"}):

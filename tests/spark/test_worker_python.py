@@ -142,6 +142,7 @@ def numbers(spark: SparkSession) -> DataFrame:
     return spark.range(100).selectExpr("id as t", "cast(id as double) as x")
 
 
+@pytest.mark.classic("the Python of its workers is that of the server")
 def test_workers_without_pyarrow(spark: SparkSession, workers: Any, bare: Path, tmp_path: Path) -> None:
     workers(bare)
     parquet.write_table(pa.table({"t": [1, 2], "x": [1.0, 2.0]}), tmp_path / "t.parquet")
@@ -157,6 +158,7 @@ def test_workers_without_pyarrow(spark: SparkSession, workers: Any, bare: Path, 
         assert "No module named 'pyarrow'" in error.value.__notes__[0]
 
 
+@pytest.mark.classic("the Python of its workers is that of the server")
 def test_workers_without_numpy(spark: SparkSession, workers: Any, tmp_path: Path) -> None:
     """Here framefold's own task is reached, and its sentence is in whatever Spark raises when a result is used."""
     python = environment(tmp_path / "environment")
@@ -174,6 +176,7 @@ def test_workers_without_numpy(spark: SparkSession, workers: Any, tmp_path: Path
     assert sentence in str(raised.value)
 
 
+@pytest.mark.classic("the Python of its workers is that of the server")
 def test_workers_with_no_python(spark: SparkSession, workers: Any, tmp_path: Path) -> None:
     workers(tmp_path / "python")
     found = f"{tmp_path / 'python'}, which cannot be run (No such file or directory)"
@@ -187,6 +190,7 @@ def test_workers_with_no_python(spark: SparkSession, workers: Any, tmp_path: Pat
     assert str(error.value) == f"the workers of Spark run {found}; {WANTED}"
 
 
+@pytest.mark.classic("the Python of its workers is that of the server")
 def test_workers_of_another_version(spark: SparkSession, workers: Any, tmp_path: Path) -> None:
     """A Python that says that it is of another version, to PySpark's own check."""
     python = tmp_path / "python"
