@@ -187,7 +187,7 @@ class Windowed(Described, Generic[Result]):
           windows            60 every 1, [start, end), windows without an event are left out
           s = StdDev('x')    double; slides by two-stacks (at most 3 element operations a window): it has no deduct
           accumulate, merge  in this process, in threads, 524,288 events or more at a time
-          slide, finish      in this process, about 524,288 windows at a time
+          slide, finish      in this process, about 262,144 windows at a time
         """
         require_names(unnamed)
         engine, query = self._bound(outputs)

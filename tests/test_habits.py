@@ -72,9 +72,9 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
         "without a name",
     ),
     "times as text, of pandas": (
-        lambda: ask(pd.DataFrame({"at": ["2026-05-01 12:00"]})),
+        lambda: ask(pd.DataFrame({"at": ["2026-05-01 12:00"]}, dtype=object)),
         ff.ColumnError,
-        "time= needs a column of timestamps, dates or integers; 'at' is large_string; parse it into a timestamp first",
+        "time= needs a column of timestamps, dates or integers; 'at' is string; parse it into a timestamp first",
     ),
     "tables together": (
         lambda: ff.together(a=EVENTS, b=EVENTS),  # type: ignore[arg-type]
