@@ -101,14 +101,6 @@ REASONS = (
         "machine), portions of two million events (no gain)",
     ),
     Reason(
-        "own",
-        "framefold_local.python",
-        "pandas.python",
-        "three fifths of the time are in the user's functions, called once for each value; pandas calls numpy's once "
-        "for each window, of which there are 14 times fewer than values",
-        "pickling states without cloudpickle, one list of values cut by frame, sorting by counting (all kept)",
-    ),
-    Reason(
         "rows",
         "framefold_local.local",
         "polars.rolling",

@@ -22,9 +22,9 @@ from .accumulate.time_order import sorted_events
 from .columns.ticks import drop_null_times, null_times
 from .explain import Explanation, explain
 from .partials.add_aligned import add_or_append
-from .partials.merge import Partials, empty_key_partials, merge
+from .partials.merge import Partials, empty_key_partials, merge, release
 from .plan.bind import BOUNDS, type_of
-from .plan.plan import Plan, is_library_code
+from .plan.plan import Plan, in_this_process, is_library_code
 from .plan.window_inputs import RANK
 from .progress import watched
 from .reporting import LOGGER, report_partials, report_way
@@ -102,6 +102,7 @@ def run(source: Source, plan: Plan) -> pa.Table:
     reported, began = LOGGER.isEnabledFor(logging.INFO), time.monotonic()
     if reported:
         report_way(plan, "the local engine", STAGES)
+    plan = in_this_process(plan)
     partials, nulls, events = partials_of(source, plan)
     if nulls:
         warnings.warn(
@@ -167,6 +168,7 @@ def partials_of(source: Source, plan: Plan) -> tuple[list[Partials], int, int]:
         # As many new ones as there are merged ones: each is merged a few times only.
         if sum(map(len, partials[1:])) > max(PENDING_PARTIALS, len(partials[0])):
             partials = [merge(plan, partials)]
+            release(plan, partials[0])
     if nulls and plan.null_time == "error":
         raise NullTimeError(null_times(plan.time, nulls, events))
     return partials, nulls, events

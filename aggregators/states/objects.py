@@ -6,9 +6,9 @@ import io
 import itertools
 import operator
 import pickle
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 import cloudpickle
 import numpy as np
@@ -17,6 +17,14 @@ from numpy.typing import NDArray
 
 NAMES = pickle.STACK_GLOBAL
 """The byte before a function or a class in what pickle makes; it may be one of a number, too."""
+
+SAMPLE = 1 << 8
+"""Values of a column, about, that are pickled to know how large they are."""
+
+MAX_HELD_BYTES = 16 << 20
+"""Bytes of held values, as if pickled; values beyond are pickled, as others take several times as much."""
+
+Kind = TypeVar("Kind")
 
 
 @dataclass(frozen=True)
@@ -53,6 +61,65 @@ class Objects:
     def from_arrow(self, planes: Sequence[pa.Array]) -> NDArray[Any]:
         values = planes[0].to_pylist()
         return self.column(list(map(pickle.loads, values)) if self.type is None else values)
+
+
+class Pickle(bytes):
+    """A value by pickle, among others that are as they are."""
+
+
+class Store:
+    """Values under consecutive numbers, as they are, while they are not too large."""
+
+    def __init__(self) -> None:
+        self.values: list[Any] = []
+        self.least = 0  # the number of the first one
+        self.bytes = 0.0
+        self.pickles = False
+
+    def add(self, values: list[Any]) -> int:
+        """Add values; the number of the first one."""
+        first = self.least + len(self.values)
+        some = pickled(values[:: len(values) // SAMPLE + 1])  # whatever cannot be pickled fails here as on Spark
+        self.bytes += sum(map(len, some)) * len(values) / max(len(some), 1)
+        if self.bytes > MAX_HELD_BYTES:
+            values, self.pickles = list(map(Pickle, pickled(values))), True
+        self.values.extend(values)
+        return first
+
+    def at(self, numbers: NDArray[np.int64]) -> list[Any]:
+        """The values of some numbers."""
+        found = list(map(self.values.__getitem__, (numbers - self.least).tolist()))
+        return [pickle.loads(each) if type(each) is Pickle else each for each in found] if self.pickles else found
+
+    def release(self, least: int) -> None:
+        """Forget the values before a number."""
+        kept = len(self.values) + self.least - least
+        self.bytes *= kept / max(len(self.values), 1)
+        del self.values[: least - self.least]
+        self.least = least
+
+
+@dataclass(frozen=True, eq=False)
+class HeldObjects(Objects):
+    """Python values that stay in this process: their plane has the numbers under which they are held."""
+
+    store: Store = field(default_factory=Store)
+
+    @property
+    def planes(self) -> dict[str, pa.DataType]:
+        return {"": pa.int64()}
+
+    def to_arrow(self, column: NDArray[Any]) -> list[pa.Array]:
+        first = self.store.add(column.tolist())
+        return [pa.array(np.arange(first, first + len(column)))]
+
+    def from_arrow(self, planes: Sequence[pa.Array]) -> NDArray[Any]:
+        return self.column(self.store.at(planes[0].to_numpy()))
+
+
+def held(fields: Mapping[str, Kind]) -> dict[str, Kind | HeldObjects]:
+    """The fields of a state, those of pickled values held as they are."""
+    return {key: HeldObjects() if kind == Objects() else kind for key, kind in fields.items()}
 
 
 def pickled(values: Sequence[Any]) -> list[bytes]:

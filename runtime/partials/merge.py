@@ -8,10 +8,12 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...aggregators.contract.operation import State
 from ...aggregators.states.fields import CompensatedField, Field
+from ...aggregators.states.objects import HeldObjects
 from ...aggregators.states.rows import take
 from ..columns.coded import Coded, code_numbers, code_ordered
 from ..columns.key_codes import Ints, key_codes, one_array
@@ -148,6 +150,14 @@ def states_of(plan: Plan, partials: Partials, name: str) -> State:
         key: bound.fields[key].from_arrow([_plane(partials.table.column(each), bound.fields[key]) for each in columns])
         for key, columns in state_columns(name, bound).items()
     }
+
+
+def release(plan: Plan, partials: Partials) -> None:
+    """Forget the Python objects that are held for other partials than these."""
+    for name, bound in plan.outputs.items():
+        for key, (column, *_) in state_columns(name, bound).items():
+            if isinstance(kind := bound.fields[key], HeldObjects) and len(partials):
+                kind.store.release(pc.min(partials.table.column(column)).as_py())
 
 
 def empty_key_partials(plan: Plan) -> Partials:

@@ -5,6 +5,7 @@ All its windows share one axis: time, or the rows of each key, cut into frames.
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -16,6 +17,7 @@ import pyarrow as pa
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import Operation
 from ...aggregators.errors import ColumnError
+from ...aggregators.states.objects import held
 from ..columns.key_codes import edges
 from ..columns.ticks import TimeColumn
 from ..frames.window_ranges import Mask
@@ -235,6 +237,16 @@ class Plan:
     def ordered(self) -> bool:
         """Whether some operation needs all events of one (key, frame) together and in time order."""
         return bool(self.ties) or not all(bound.commutative for bound in self.outputs.values())
+
+
+def in_this_process(plan: Plan) -> Plan:
+    """The plan for stages in one process: states that are Python objects are held as they are, and not pickled."""
+    outputs = {name: copy.copy(bound) for name, bound in plan.outputs.items()}
+    for bound in outputs.values():
+        bound.fields = held(bound.fields)
+    keys = [plan.partials_schema.field(number) for number in range(len(plan.by))]
+    schema = partials_schema(keys, plan.window_inputs | outputs, plan.until is not None)
+    return plan if schema == plan.partials_schema else replace(plan, outputs=outputs, partials_schema=schema)
 
 
 def state_columns(output: str, bound: BoundAggregate) -> dict[str, list[str]]:

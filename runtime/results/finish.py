@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...aggregators.contract.operation import State
-from ...aggregators.states.objects import Objects
+from ...aggregators.states.objects import HeldObjects, Objects
 from ...aggregators.states.ragged import RaggedField
 from ..columns.key_codes import one_array
 from ..columns.malloc import raise_mmap_threshold
@@ -215,9 +215,10 @@ def chunks(plan: Plan, merged: Partials, windows: int) -> Iterator[Chunk]:
         yield Chunk(merged, views)
         return
     counts = windows_of_keys(plan, views)
-    kinds = (kind for bound in plan.outputs.values() for kind in bound.fields.values())
+    kinds = [kind for bound in plan.outputs.values() for kind in bound.fields.values()]
     size = CHUNK_BYTES_OF_LISTS if any(isinstance(kind, (RaggedField, Objects)) for kind in kinds) else CHUNK_BYTES
-    rows = max(1, size * len(merged) // max(merged.table.nbytes, 1))
+    held = sum(int(kind.store.bytes) for kind in kinds if isinstance(kind, HeldObjects))
+    rows = max(1, size * len(merged) // max(merged.table.nbytes + held, 1))
     ends = np.append(starts[1:], len(merged))
     weights = np.maximum(counts / windows, (ends - starts) / rows)
     heavy = weights > 1

@@ -14,6 +14,7 @@ import framefold as ff
 from framefold import OperationError
 from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.aggregators.contract.frames import Frames
+from framefold.aggregators.states import objects
 
 
 def bound(operation: Any) -> BoundAggregate:
@@ -99,3 +100,50 @@ def test_they_can_be_sent() -> None:
     sent = pickle.loads(cloudpickle.dumps(bound(Words("x"))))
     states = sent.accumulate(Frames(np.array([0, 0]), 1, np.arange(2)), [pa.array([4, 5])])
     assert sent.finish(states).to_pylist() == ["45"]
+
+
+def joined_by_hand(events: list[tuple[int, int, int]], size: int) -> list[tuple[int, str]]:
+    """Key and joined values of each window that :class:`Words` gives, in order."""
+    found: dict[tuple[int, int], str] = {}
+    for time, key, x in sorted(events, key=lambda event: event[0]):
+        for start in range(time - size + 1, time + 1):
+            found[key, start] = found.get((key, start), "") + str(x)
+    return [(key, found[key, start]) for key, start in sorted(found)]
+
+
+@pytest.mark.parametrize("most", [0, 300, 1 << 20])
+def test_states_of_many_portions(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Values beyond some bytes are pickled, and those that are merged into others are no longer held."""
+    monkeypatch.setattr("framefold.aggregators.states.objects.MAX_HELD_BYTES", most)
+    monkeypatch.setattr("framefold.runtime.local.PENDING_PARTIALS", 8)
+    monkeypatch.setattr("framefold.runtime.local.BATCH_ROWS", 10)
+    held: list[int] = []
+    release = objects.Store.release
+
+    def spied(store: objects.Store, least: int) -> None:
+        release(store, least)
+        held.append(len(store.values))
+
+    monkeypatch.setattr(objects.Store, "release", spied)
+    rng = np.random.default_rng(3)
+    times, keys, x = np.arange(400) // 4, rng.integers(0, 2, 400), rng.integers(0, 10, 400)
+    table = pa.table({"t": times, "k": keys, "x": x})
+    found = ff.events(table, time="t", by="k").window(ff.sliding(5, 1)).aggregate(words=Words("x"))
+    wanted = joined_by_hand(list(zip(times.tolist(), keys.tolist(), x.tolist(), strict=True)), 5)
+    assert list(zip(found["k"].to_pylist(), found["words"].to_pylist(), strict=True)) == wanted
+    partials = len(set(zip(times.tolist(), keys.tolist(), strict=True)))
+    assert len(held) > 3
+    assert max(held) <= partials
+
+
+class Pairs(Words):
+    """Joins two columns."""
+
+    def accumulate(self, state: Any, value: Any, other: Any) -> Any:
+        return f"{state}{value}{other}"
+
+
+def test_rows_of_two_columns() -> None:
+    table = pa.table({"t": [0, 1, 1], "x": [0, 2, 4], "y": [1, 3, 5]})
+    result = ff.events(table, time="t").window(ff.tumbling(2)).aggregate(pairs=Pairs("x", "y"))
+    assert result["pairs"].to_pylist() == ["012345"]
