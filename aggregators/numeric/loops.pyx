@@ -3,6 +3,22 @@
 
 from libc.math cimport fabs
 from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.string cimport memset
+
+# With GCC the processor fetches what a later row needs.
+cdef extern from *:
+    """
+    #ifdef __GNUC__
+    #define framefold_soon(place) __builtin_prefetch(place, 1)
+    #else
+    #define framefold_soon(place) ((void) (place))
+    #endif
+    """
+    void soon "framefold_soon" (const void* place) noexcept nogil
+
+cdef enum:
+    AHEAD = 16  # rows, of which the places of the last one are fetched
+    IN_CACHE = 1 << 15  # groups whose places are in the cache anyway
 
 cdef int FEW = 12
 """Rows that are joined one by one, because a block takes as long as these."""
@@ -45,6 +61,10 @@ def add_parts(
             group = index[row]
             if not 0 <= group < size:
                 break
+            if size > IN_CACHE and row + AHEAD < values.shape[0] and 0 <= index[row + AHEAD] < size:
+                soon(&above[index[row + AHEAD]])
+                soon(&below[index[row + AHEAD]])
+                soon(&counts[index[row + AHEAD]])
             part = (values[row] + cut) - cut
             above[group] += part
             below[group] += values[row] - part
@@ -245,6 +265,76 @@ def order_codes(const int64_t[::1] codes not None, int64_t[::1] places not None,
             code = 0
     if rows and not 0 <= code < size:
         raise IndexError(f"code {code} of a row is not among {size}")
+
+
+cdef enum:
+    DIGIT = 11
+
+
+def sort_by_bits(int64_t[::1] values not None, int64_t[::1] other not None, int low, int high):
+    """Sort numbers that are not negative by their bits from ``low`` to below ``high``, stably: digit by digit.
+
+    ``other`` is room for as many. D. E. Knuth, "The Art of Computer Programming", volume 3, 5.2.5: radix sort.
+    """
+    cdef int64_t[::1] source = values, target = other
+    cdef Py_ssize_t row, rows = values.shape[0], at, before, count
+    cdef int digits = (high - low + DIGIT - 1) // DIGIT if high > low else 1
+    cdef int width = (high - low + digits - 1) // digits, digit, shift
+    cdef int64_t mask = (<int64_t>1 << width) - 1
+    cdef Py_ssize_t[1 << DIGIT] places
+    if other.shape[0] != rows or not 0 <= low <= high <= 63:
+        raise ValueError("sort_by_bits: both must be of one length, and bits from 0 to 63")
+    with nogil:
+        for digit in range(digits):
+            shift = low + digit * width
+            memset(places, 0, sizeof(places))
+            for row in range(rows):
+                places[(source[row] >> shift) & mask] += 1
+            before = 0
+            for at in range(mask + 1):
+                count = places[at]
+                places[at] = before
+                before += count
+            for row in range(rows):
+                at = (source[row] >> shift) & mask
+                target[places[at]] = source[row]
+                places[at] += 1
+            source, target = target, source
+        if digits % 2:
+            values[:] = source
+
+
+def group_sorted(
+    int64_t[::1] both not None,
+    int bits,
+    Py_ssize_t[::1] group not None,
+    Py_ssize_t[::1] first not None,
+    int64_t[::1] counts not None,
+):
+    """Number the groups of equal codes in sorted codes with the row, of ``bits`` bits, below each; how many they are.
+
+    Sets the group of each row, and the first row and the number of rows of each group; ``both`` is overwritten with
+    the code of each group.
+    """
+    cdef Py_ssize_t at, row = 0, number = -1, rows = both.shape[0]
+    cdef int64_t code, before = -1, mask = (<int64_t>1 << bits) - 1
+    if group.shape[0] != rows or first.shape[0] != rows or counts.shape[0] != rows:
+        raise ValueError("group_sorted: both, group, first and counts must be of one length")
+    with nogil:
+        for at in range(rows):
+            row, code = both[at] & mask, both[at] >> bits
+            if row >= rows:
+                break
+            if at + AHEAD < rows and (both[at + AHEAD] & mask) < rows:
+                soon(&group[both[at + AHEAD] & mask])
+            if code != before:
+                number += 1
+                first[number], counts[number], both[number], before = row, 0, code, code
+            group[row] = number
+            counts[number] += 1
+    if rows and row >= rows:
+        raise IndexError(f"row {row} is not among {rows}")
+    return number + 1
 
 
 def ranges_of_windows(

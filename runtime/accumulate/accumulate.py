@@ -211,8 +211,9 @@ def values_of(columns: Sequence[Coded], codes: Ints) -> list[Any]:
     """The values of each column, unpacked from codes of all columns."""
     values: list[Any] = []
     for column in reversed(columns):
-        codes, own = np.divmod(codes, column.count)
-        values.append(column.values(own))
+        rest = codes // column.count  # which numpy does in much less time than divmod
+        values.append(column.values(codes - rest * column.count))
+        codes = rest
     return values[::-1]
 
 
@@ -221,12 +222,15 @@ def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
     codes, size = pack([(subtract(column.codes, column.least), column.count) for column in columns], rows)
     if (codes[1:] > codes[:-1]).all():  # each row is a group
         index = first = np.arange(rows)
-        counts = np.ones(rows, np.int64)
+        counts, found = np.ones(rows, np.int64), codes
     elif (codes[1:] >= codes[:-1]).all():
         new = np.concatenate([[True], codes[1:] > codes[:-1]])
         index, first = np.cumsum(new) - 1, np.flatnonzero(new)
-        counts = np.diff(first, append=rows)
+        counts, found = np.diff(first, append=rows), codes[first]
     else:
-        index, first, counts = groups_by_sorting(codes, size)
-    values = [column.values(subtract(column.codes[first], column.least)) for column in columns]
+        index, first, counts, found = groups_by_sorting(codes, size)
+    if size == math.prod(column.count for column in columns):
+        values = values_of(columns, found)
+    else:  # codes were made dense to be packed
+        values = [column.values(subtract(column.codes[first], column.least)) for column in columns]
     return Groups(index, len(first), counts, values)

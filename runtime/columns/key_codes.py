@@ -27,6 +27,9 @@ MAX_SPARSE = 1 << 18
 MAX_COUNTED = 1 << 18
 """Possible codes at most that are counted to be sorted: the counts stay in the processor's cache."""
 
+MIN_RADIX, MAX_RADIX = 1 << 12, 1 << 33
+"""Rows at least, and possible codes at most, that are sorted digit by digit: three digits are."""
+
 MIN_RUN = 1 << 12
 """Sorted runs of at least this many rows, such as the partials of a few tasks, are merged and not sorted again."""
 
@@ -207,7 +210,7 @@ def stable_order(codes: Ints, size: int) -> NDArray[np.intp]:
     """The stable order of codes from 0 to below ``size``.
 
     Few possible codes are counted. Else, where both fit 63 bits, codes and row numbers are packed and sorted as
-    integers: that sort is vectorized, and faster than an argsort.
+    integers: that is faster than an argsort.
     """
     if loops is not None and size <= min(MAX_COUNTED, len(codes)):
         order = np.empty(len(codes), np.intp)
@@ -216,16 +219,33 @@ def stable_order(codes: Ints, size: int) -> NDArray[np.intp]:
     bits = max(len(codes) - 1, 1).bit_length()
     if size << bits > 1 << 63:
         return np.argsort(codes, kind="stable")
-    both = codes << bits
-    both |= np.arange(len(codes))
-    runs = 1 + np.count_nonzero(both[1:] < both[:-1])
-    both.sort(kind="stable" if runs * MIN_RUN <= len(codes) else None)
+    both = sorted_with_rows(codes, size, bits)
     both &= (1 << bits) - 1
     return both
 
 
-def groups_by_sorting(codes: Ints, size: int) -> tuple[Ints, Ints, Ints]:
-    """The group of each row, of equal codes below ``size``, and the first row and the number of rows of each group."""
+def sorted_with_rows(codes: Ints, size: int, bits: int) -> Ints:
+    """Codes below ``size``, sorted, the row of each in the ``bits`` bits below it."""
+    both = codes << bits
+    both |= np.arange(len(codes))
+    runs = 1 + np.count_nonzero(both[1:] < both[:-1])
+    if runs * MIN_RUN <= len(codes):
+        both.sort(kind="stable")
+    elif loops is not None and len(codes) >= MIN_RADIX and size <= MAX_RADIX:
+        loops.sort_by_bits(both, np.empty_like(both), bits, bits + (size - 1).bit_length())
+    else:
+        both.sort()
+    return both
+
+
+def groups_by_sorting(codes: Ints, size: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """The group of each row, of equal codes below ``size``; the first row, number of rows and code of each group."""
+    bits = max(len(codes) - 1, 1).bit_length()
+    if loops is not None and size << bits <= 1 << 63:
+        group, first, counts = np.empty((3, len(codes)), np.int64)
+        both = sorted_with_rows(codes, size, bits)
+        groups = loops.group_sorted(both, bits, group, first, counts)
+        return group, first[:groups], counts[:groups], both[:groups]
     order = stable_order(codes, size)
     ordered = codes[order]
     new = np.empty(len(codes), bool)
@@ -234,4 +254,4 @@ def groups_by_sorting(codes: Ints, size: int) -> tuple[Ints, Ints, Ints]:
     group = np.empty(len(codes), np.intp)
     group[order] = np.cumsum(new) - 1
     starts = np.flatnonzero(new)
-    return group, order[starts], np.diff(np.append(starts, len(codes)))
+    return group, order[starts], np.diff(np.append(starts, len(codes))), ordered[starts]

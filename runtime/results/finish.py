@@ -264,7 +264,8 @@ def chunks_of_key(
 def windows_of_rows(view: PartialsView, ids: WindowIds, windows: Windows) -> tuple[Ints, NDArray[np.float64]]:
     """The first window that each row brings, and how many it brings."""
     begin = entering(ids, view.starts, getattr(windows, "empty", "skip"))
-    return begin, (ids.last + 1.0 - begin).clip(0)
+    counts = ids.last + 1.0 - begin
+    return begin, np.maximum(counts, 0.0, out=counts)
 
 
 def windows_of_keys(plan: Plan, views: list[PartialsView]) -> NDArray[np.float64]:

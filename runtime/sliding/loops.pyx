@@ -134,6 +134,18 @@ def range_sums(
         raise ValueError("range_sums: ranges must be of rows, and their ends must ascend")
 
 
+def begin_runs(const int64_t[::1] low not None, const int64_t[::1] high not None, int64_t[::1] first not None):
+    """Put the places of ranges that do not begin and end a row after the one before into ``first``; their number."""
+    cdef Py_ssize_t at, found = 0
+    if high.shape[0] != low.shape[0] or first.shape[0] < low.shape[0]:
+        raise ValueError("begin_runs: there must be as many ends as beginnings, and room for all")
+    with nogil:
+        for at in range(1, low.shape[0]):
+            first[found] = at
+            found += low[at] - low[at - 1] != 1 or high[at] - high[at - 1] != 1
+    return found
+
+
 cdef enum:
     TILE_ROWS = 256
 

@@ -11,6 +11,8 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from .native import loops
+
 Ints = NDArray[np.int64]
 
 BLOCK_WINDOWS, BLOCK_ROWS = 3 << 14, 3 << 15
@@ -143,8 +145,16 @@ def runs_by_a_row(low: Ints, high: Ints) -> Ints:
         # Both ends ascend by a row each if they ascend in every step, and by as many rows as there are steps.
         by_a_row = lows[-1] - lows[0] == highs[-1] - highs[0] == steps
         if not (by_a_row and (lows[1:] > lows[:-1]).all() and (highs[1:] > highs[:-1]).all()):
-            found.append(np.flatnonzero((np.diff(lows) != 1) | (np.diff(highs) != 1)) + 1 + start)
+            found.append(_begin_runs(lows, highs) + start)
     return np.concatenate(found)
+
+
+def _begin_runs(low: Ints, high: Ints) -> Ints:
+    """The ranges that do not begin and end a row after the one before."""
+    if loops is None:
+        return np.flatnonzero((np.diff(low) != 1) | (np.diff(high) != 1)) + 1
+    first = np.empty(len(low), np.int64)
+    return first[: loops.begin_runs(np.ascontiguousarray(low), np.ascontiguousarray(high), first)]
 
 
 def none_empty(low: Ints, high: Ints, first: Ints) -> bool:

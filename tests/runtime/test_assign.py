@@ -89,6 +89,34 @@ def test_sorting_of_ascending_runs_is_stable(runs: int, counted: int, monkeypatc
     assert stable_order(codes, 5_000).tolist() == sorted(range(len(codes)), key=codes.__getitem__)
 
 
+@pytest.mark.parametrize("compiled", [True, False])
+@pytest.mark.parametrize("size", [1, 2, 2_048, 2_049, 1 << 22, (1 << 22) + 1, 1 << 33, 1 << 40])
+def test_groups_by_sorting(size: int, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One digit to three, and more codes than are sorted by digits; numpy's ``unique`` says what the groups are."""
+    if not compiled:
+        monkeypatch.setattr(key_codes, "loops", None)
+    rng = np.random.default_rng(size)
+    codes = rng.choice(np.append(rng.integers(0, size, 6_000), [0, size - 1]), 10_000)
+    group, first, counts, found = key_codes.groups_by_sorting(codes.copy(), size)
+    expected = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
+    for made, wanted in zip((found, first, group, counts), expected, strict=True):
+        assert np.array_equal(made, wanted)
+    assert np.array_equal(stable_order(codes, size), np.argsort(codes, kind="stable"))
+
+
+@pytest.mark.skipif(loops is None, reason="framefold is installed without its compiled loops: there was no compiler")
+def test_what_cannot_be_sorted_by_digits() -> None:
+    assert loops is not None
+    none = np.zeros(3, np.int64)
+    for other, low, high in ((none[:2], 0, 3), (none, 3, 2), (none, 0, 64), (none, -1, 3)):
+        with pytest.raises(ValueError, match="of one length, and bits from 0 to 63"):
+            loops.sort_by_bits(none, other, low, high)
+    with pytest.raises(ValueError, match="of one length"):
+        loops.group_sorted(none, 2, none.copy(), none[:2], none.copy())
+    with pytest.raises(IndexError, match="row 3 is not among 3"):
+        loops.group_sorted(np.array([0, 3, 1]), 2, *np.zeros((3, 3), np.int64))
+
+
 @pytest.mark.skipif(loops is None, reason="framefold is installed without its compiled loops: there was no compiler")
 def test_codes_that_cannot_be_counted() -> None:
     assert loops is not None

@@ -144,13 +144,20 @@ def test_long_runs_are_by_themselves() -> None:
     assert found == [(0, 3), (3, 11), (11, 12), (12, 20), (20, 24), (24, 28)]
 
 
-@given(st.lists(st.tuples(st.integers(0, 9), st.integers(-1, 3), st.integers(1, 5)), min_size=1, max_size=9))
-def test_runs_by_a_row(of: list[tuple[int, int, int]]) -> None:
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(-1, 3), st.integers(1, 5)), min_size=1, max_size=9),
+    st.sampled_from([range_blocks.loops, None]),
+)
+def test_runs_by_a_row(of: list[tuple[int, int, int]], loops: Any) -> None:
     """Where they begin, and what is asked of all their windows, by definition."""
     low = np.concatenate([first + np.arange(length) for first, _, length in of])
     high = np.concatenate([first + width + np.arange(length) for first, width, length in of])
     pairs = list(zip(low.tolist(), high.tolist(), strict=True))
-    with patch.object(range_blocks, "SCANNED_RANGES", 4), patch.object(range_blocks, "LONG_RUN", 1):
+    with (
+        patch.object(range_blocks, "SCANNED_RANGES", 4),
+        patch.object(range_blocks, "LONG_RUN", 1),
+        patch.object(range_blocks, "loops", loops),
+    ):
         first = runs_by_a_row(low, high)
         assert range_blocks.none_empty(low, high, first) == all(a < b for a, b in pairs)
         assert range_blocks.ascending(low, first) == (sorted(low) == low.tolist())
