@@ -101,21 +101,6 @@ REASONS = (
         "machine), portions of two million events (no gain)",
     ),
     Reason(
-        "rows",
-        "framefold_local.local",
-        "polars.rolling",
-        "half of the time goes into reading and sorting the events and into a state for each row, which one thread "
-        "does; two threads only slide",
-        "chunks of half as many windows, and a thread for each column that is sorted (neither made a difference)",
-    ),
-    Reason(
-        "lbl-partitioned",
-        "framefold_local.local",
-        "pandas.rolling",
-        "keys that are strings are numbered three times, to sort the events, to accumulate and to merge them",
-        "nothing yet",
-    ),
-    Reason(
         "overlap",
         "framefold_spark.dataframe",
         "spark.window",

@@ -241,7 +241,7 @@ def by_key_and_time(source: pa.RecordBatchReader, plan: Plan) -> Iterator[pa.Tab
         nulls = events.filter(pc.is_null(column))
         yield nulls.append_column(RANK, pa.array(np.zeros(len(nulls), np.int64))) if plan.in_rows else nulls
         events = drop_null_times(events, plan.time)
-    yield from of_one_size(sorted_events(plan, events).to_reader())
+    yield from of_one_size(sorted_events(plan, events, dictionaries=True).to_reader())
 
 
 def in_order(

@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..columns.key_codes import Ints, encode, key_codes, normalised, pack, plain, span, stable_order
+from ..columns.key_codes import Ints, coded_or_plain, encode, key_codes, normalised, pack, plain, span, stable_order
 from ..plan.plan import Plan
 from ..plan.window_inputs import RANK
 
 
-def sorted_events(plan: Plan, events: pa.Table) -> pa.Table:
+def sorted_events(plan: Plan, events: pa.Table, *, dictionaries: bool = False) -> pa.Table:
     """Events by key, then time, ties and input order; with row numbers where windows are counted in rows.
 
     Parameters
@@ -20,12 +20,18 @@ def sorted_events(plan: Plan, events: pa.Table) -> pa.Table:
         What is computed.
     events
         With a time each.
+    dictionaries
+        Whether keys that are text may come with a dictionary, so that nobody makes one anew.
     """
     types = plan.input_schema
-    columns = {name: plain(events.column(name), types.field(name).type) for name in (plan.time, *plan.ties, *plan.by)}
+    columns = {name: plain(events.column(name), types.field(name).type) for name in (plan.time, *plan.ties)}
     ties = [encode(normalised(columns[name]), ordered=True) for name in plan.ties]
     times = pack([span(plan.times.ticks(columns[plan.time])), *ties], len(events))
-    keys = key_codes([normalised(columns[name]) for name in plan.by], len(events), ordered=True)
+    of_keys = {name: with_dictionary(events.column(name), types.field(name).type) for name in plan.by}
+    keys = key_codes([normalised(column) for column in of_keys.values()], len(events), ordered=True)
+    for name, column in of_keys.items():
+        if dictionaries and isinstance(column, pa.DictionaryArray):
+            events = events.set_column(events.schema.get_field_index(name), name, column)
     order = ordered(*keys, *times)
     if order is not None:
         events = events.take(pa.array(order))
@@ -35,6 +41,22 @@ def sorted_events(plan: Plan, events: pa.Table) -> pa.Table:
         ranks = np.arange(len(codes)) - np.repeat(first, np.diff(np.append(first, len(codes))))
         events = events.append_column(RANK, pa.array(ranks))
     return events
+
+
+def with_dictionary(column: pa.ChunkedArray, type: pa.DataType) -> pa.Array:
+    """A key column with a sorted dictionary where it is text without a null, or has a dictionary; else as it is."""
+    found = coded_or_plain(column, type)
+    if pa.types.is_string(found.type) or pa.types.is_large_string(found.type):
+        found = found.dictionary_encode()
+    if not isinstance(found, pa.DictionaryArray):
+        return found
+    if found.null_count or found.dictionary.null_count:
+        return plain(column, type)
+    ranks, count = encode(found.dictionary, ordered=True)
+    first = np.zeros(count, np.int64)
+    first[ranks] = np.arange(len(ranks))
+    codes = ranks.astype(np.int32)[found.indices.to_numpy()]
+    return pa.DictionaryArray.from_arrays(codes, found.dictionary.take(pa.array(first)))
 
 
 def ordered(keys: Ints, key_size: int, times: Ints, time_size: int) -> NDArray[np.intp] | None:

@@ -27,8 +27,11 @@ MAX_SPARSE = 1 << 18
 MAX_COUNTED = 1 << 18
 """Possible codes at most that are counted to be sorted: the counts stay in the processor's cache."""
 
-MIN_RADIX, MAX_RADIX = 1 << 12, 1 << 33
-"""Rows at least, and possible codes at most, that are sorted digit by digit: three digits are."""
+RUNS_SAMPLE, LONG_RUN = 1 << 12, 16
+"""Rows that are looked at for runs of equal text; rows of a run on average from which on it is coded once."""
+
+MIN_RADIX, MAX_RADIX = 1 << 12, 1 << 44
+"""Rows at least, and possible codes at most, that are sorted digit by digit: four digits are."""
 
 MIN_RUN = 1 << 12
 """Sorted runs of at least this many rows, such as the partials of a few tasks, are merged and not sorted again."""
@@ -99,8 +102,10 @@ def normalised(column: pa.Array) -> pa.Array:
 def encode(column: pa.Array, ordered: bool) -> tuple[Ints, int]:
     """A code for each value of a normalised column, and how many codes there are.
 
-    ``ordered`` codes compare as the values do.
+    ``ordered`` codes compare as the values do. A dictionary is sorted, and without a null.
     """
+    if isinstance(column, pa.DictionaryArray):
+        return column.indices.to_numpy().astype(np.int64), len(column.dictionary)
     if (close := near(column)) is not None:
         numbers, least, count = close
         return np.subtract(numbers, least, dtype=np.int64), count
@@ -165,11 +170,27 @@ def dictionary(column: pa.Array) -> tuple[Ints, pa.Array]:
     """A code for each value of a normalised column, in order of appearance, and the value of each code."""
     if pa.types.is_null(column.type):
         return np.zeros(len(column), np.int64), column[:1]
+    if (runs := few_runs(column)) is not None:
+        lengths = np.diff(runs.run_ends.to_numpy(), prepend=0)
+        codes, values = dictionary(runs.values)
+        return np.repeat(codes, lengths), values
     half = pa.types.is_float16(column.type)  # which pyarrow cannot encode
     coded = (column.cast(pa.float32()) if half else column).dictionary_encode(null_encoding="encode")
     values = coded.dictionary
     codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
     return codes, values.cast(column.type) if half else values
+
+
+def few_runs(column: pa.Array) -> pa.Array | None:
+    """A column of text in runs of equal values, where these are long, as in sorted rows; None otherwise."""
+    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    if not text or len(column) < RUNS_SAMPLE:
+        return None
+    for some in (column[:RUNS_SAMPLE], column):
+        runs = pc.run_end_encode(some)
+        if len(runs.values) * LONG_RUN > len(some):
+            return None
+    return runs
 
 
 def pack(codes: Sequence[tuple[Ints, int]], rows: int) -> tuple[Ints, int]:

@@ -17,7 +17,7 @@ import pyarrow as pa
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import Operation
 from ...aggregators.errors import ColumnError
-from ...aggregators.states.objects import held
+from ...aggregators.states.objects import Objects, held
 from ..columns.key_codes import edges
 from ..columns.ticks import TimeColumn
 from ..frames.window_ranges import Mask
@@ -241,12 +241,14 @@ class Plan:
 
 def in_this_process(plan: Plan) -> Plan:
     """The plan for stages in one process: states that are Python objects are held as they are, and not pickled."""
+    if not any(isinstance(kind, Objects) for bound in plan.outputs.values() for kind in bound.fields.values()):
+        return plan
     outputs = {name: copy.copy(bound) for name, bound in plan.outputs.items()}
     for bound in outputs.values():
         bound.fields = held(bound.fields)
     keys = [plan.partials_schema.field(number) for number in range(len(plan.by))]
     schema = partials_schema(keys, plan.window_inputs | outputs, plan.until is not None)
-    return plan if schema == plan.partials_schema else replace(plan, outputs=outputs, partials_schema=schema)
+    return replace(plan, outputs=outputs, partials_schema=schema)
 
 
 def state_columns(output: str, bound: BoundAggregate) -> dict[str, list[str]]:

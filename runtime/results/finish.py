@@ -160,11 +160,12 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Found], states: Iterable[Iter
     kinds = [each.ranges if isinstance(each, Lifespans) else each for each in windows]
     several = None if len(kinds) == 1 else lay_out(kinds, chunk.views[0].starts)
     rows = several or kinds[0]
-    taken = pa.array(rows.row)
+    taken = None if each_row(rows.row, len(chunk.partials)) else pa.array(rows.row)
     bounds = [plan.times.bounds(ticks) for ticks in (rows.start, rows.end)]
     if pa.types.is_struct(kind := plan.result_schema.types[len(plan.by)]):
         bounds = [pa.StructArray.from_arrays(bounds, fields=list(kind))]
-    columns = [one_array(column).take(taken) for column in chunk.partials.table.columns[: len(plan.by)]]
+    columns = [one_array(column) for column in chunk.partials.table.columns[: len(plan.by)]]
+    columns = columns if taken is None else [column.take(taken) for column in columns]
     columns += bounds
     if plan.axis.stamped:
         assert rows.at is not None
@@ -180,6 +181,11 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Found], states: Iterable[Iter
         else:
             columns.append(spread(finished, [several.places[number] for number in plan.over[name]], len(rows.row)))
     return pa.Table.from_arrays(columns, schema=plan.result_schema)
+
+
+def each_row(rows: Ints, count: int) -> bool:
+    """Whether some rows are all of ``count``, one after the other."""
+    return len(rows) == count and bool((rows == np.arange(count)).all())
 
 
 def without(column: pa.Array, some: NDArray[np.bool_]) -> pa.Array:

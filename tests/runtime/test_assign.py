@@ -90,9 +90,9 @@ def test_sorting_of_ascending_runs_is_stable(runs: int, counted: int, monkeypatc
 
 
 @pytest.mark.parametrize("compiled", [True, False])
-@pytest.mark.parametrize("size", [1, 2, 2_048, 2_049, 1 << 22, (1 << 22) + 1, 1 << 33, 1 << 40])
+@pytest.mark.parametrize("size", [1, 2, 2_048, 2_049, 1 << 22, (1 << 22) + 1, 1 << 33, 1 << 44, 1 << 48])
 def test_groups_by_sorting(size: int, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """One digit to three, and more codes than are sorted by digits; numpy's ``unique`` says what the groups are."""
+    """One digit to four, and more codes than are sorted by digits; numpy's ``unique`` says what the groups are."""
     if not compiled:
         monkeypatch.setattr(key_codes, "loops", None)
     rng = np.random.default_rng(size)

@@ -178,6 +178,43 @@ def test_codes_in_order_of_appearance() -> None:
     assert count == 3
 
 
+@pytest.mark.parametrize("type", [pa.string(), pa.large_string()], ids=str)
+@given(runs=st.lists(st.tuples(st.sampled_from(["b", "", "a", "é", None]), st.integers(1, 9)), min_size=1, max_size=9))
+def test_text_in_runs_is_coded_once_a_run(type: pa.DataType, runs: list[tuple[str | None, int]]) -> None:
+    """As row by row: codes in the order of appearance, a null among them."""
+    values = [value for value, length in runs for _ in range(length)]
+    before, module.RUNS_SAMPLE, module.LONG_RUN = (module.RUNS_SAMPLE, module.LONG_RUN), 2, 2
+    try:
+        codes, found = module.dictionary(pa.array(["x", *values], type)[1:])
+    finally:
+        module.RUNS_SAMPLE, module.LONG_RUN = before
+    assert [found[code].as_py() for code in codes.tolist()] == values
+    assert found.to_pylist() == list(dict.fromkeys(values))
+    assert found.type == type
+
+
+KEYS_OF_ROWS: list[pa.Array] = [
+    pa.array(["b", "a", "b", "c", "a", "b"]),
+    pa.array(["b", "a", "b", "c", "a", "b"], pa.large_string()),
+    pa.array(["b", None, "b", "c", None, "b"]),
+    pa.DictionaryArray.from_arrays(pa.array([3, 1, 0, 4, 1, 0]), pa.array(["b", "a", "z", "b", "c"])),
+    pa.DictionaryArray.from_arrays(pa.array([2, 1, 0, 4, 1, 0]), pa.array(["b", None, "b", "z", "c"])),
+]
+
+
+@pytest.mark.parametrize("keys", KEYS_OF_ROWS, ids=lambda each: str(each.type))
+def test_rows_are_sorted_by_keys_of_text(keys: pa.Array) -> None:
+    """By value, not by place in a dictionary, which may have values twice, values of no row, and a null."""
+    events = pa.table({"t": [5, 4, 3, 2, 1, 0], "k": keys, "x": [1, 2, 4, 8, 16, 32]})
+    found = ff.events(events, time="t", by="k").window(ff.last_rows(2)).aggregate(x=ff.Sum("x"))
+    wanted = []
+    texts = keys.to_pylist()
+    for key in sorted(set(texts), key=lambda text: (text is not None, text)):
+        own = [x for text, x in zip(reversed(texts), [32, 16, 8, 4, 2, 1], strict=True) if text == key]
+        wanted += [(key, sum(own[max(place - 1, 0) : place + 1])) for place in range(len(own))]
+    assert list(zip(found["k"].to_pylist(), found["x"].to_pylist(), strict=True)) == wanted
+
+
 def test_plain_columns() -> None:
     chunked = pa.chunked_array([["a"], ["b"]]).dictionary_encode()
     assert plain(chunked, plain_type(chunked.type)).to_pylist() == ["a", "b"]
