@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import replace
 from typing import Any
 
@@ -152,8 +153,14 @@ CASES = [
 ]
 
 
+CASES_AT_LEAST = 20
+"""Random streams of each kind of windows; of all kinds together there are at least 300."""
+
+
 @pytest.mark.parametrize(("name", "ordered"), CASES)
 def test_each_window_once(name: str, ordered: bool) -> None:
+    cases: Counter[str] = Counter()
+
     @settings(examples(200), suppress_health_check=[HealthCheck.too_slow])
     @given(streams(CONSTRUCTORS[name]))
     def check(stream: tuple[Problem, Cut]) -> None:
@@ -161,9 +168,18 @@ def test_each_window_once(name: str, ordered: bool) -> None:
         lifetimes = name in OF_LIFETIMES and any(row.end is not None for row in problem.rows)
         outputs = in_order() if ordered else commutative(lifetimes)
         query = as_stream(events_of(problem), cut).window(window_of(problem))
-        assert_same(problem, got_rows(query.aggregate(**outputs)), right(problem, cut.forget), list(outputs))
+        got = got_rows(query.aggregate(**outputs))
+        assert_same(problem, got, right(problem, cut.forget), list(outputs))
+        cases.update(streams=1, with_windows=bool(got), windows=len(got))
 
     check()
+    print(f"{name}, {'ordered' if ordered else 'in any order'}: {dict(cases)}")
+    assert cases["streams"] >= CASES_AT_LEAST
+    assert cases["with_windows"], "policies that wait for much give few windows"
+
+
+def test_there_are_enough_random_streams() -> None:
+    assert len(CASES) * CASES_AT_LEAST >= 300
 
 
 @pytest.mark.parametrize("sizes", [(), (1,), (0, 1, 1)], ids=str)
