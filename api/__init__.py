@@ -102,6 +102,7 @@ from .runtime.windows import (
     tumbling,
 )
 from .start import events
+from .stream_metrics import stream_metrics
 from .together import together
 from .windows import windows_from
 
@@ -200,6 +201,7 @@ __all__ = [
     "session",
     "sliding",
     "snapshot",
+    "stream_metrics",
     "theta_difference",
     "theta_estimate",
     "theta_intersection",

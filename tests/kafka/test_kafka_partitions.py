@@ -127,7 +127,7 @@ def test_two_partitions(tmp_path: Path) -> None:
                 assert sum(map(len, read)) == ROWS, "each event is read once"
                 assert max(map(len, read)) <= AT_ONCE + 1
                 windows, late = right(read)
-                metrics = [progress["observedMetrics"]["framefold"] for progress in query.recentProgress]
+                metrics = [ff.stream_metrics(progress) for progress in query.recentProgress]
                 given = [found(session.read.parquet(str(tmp_path / f"{topic} {name}"))) for name in ("ours", "theirs")]
                 print(f"{topic}: {len(windows)} windows, {late} late events of {ROWS}")
                 assert given == [windows, windows], topic

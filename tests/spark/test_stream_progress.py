@@ -36,7 +36,7 @@ class Seen(StreamingQueryListener):
     def onQueryIdle(self, event: Any) -> None: ...
 
     def onQueryProgress(self, event: Any) -> None:
-        self.metrics.append(event.progress.observedMetrics["framefold"].asDict())
+        self.metrics.append(ff.stream_metrics(event.progress))
 
     def onQueryTerminated(self, event: Any) -> None:
         self.ended = True

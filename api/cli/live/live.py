@@ -18,7 +18,7 @@ from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from ... import Average, Count, EngineError, events, parquet, sliding
+from ... import Average, Count, EngineError, events, parquet, sliding, stream_metrics
 from ...events import Windowed
 from ..job import has_spark, own_session
 from .trips_stream import SCHEMA, ZONES_SHOWN, TripsStream
@@ -141,8 +141,8 @@ def watch(console: Console, view: View, query: Any, seconds: float) -> None:
         while clock.monotonic() < until and query.isActive:
             clock.sleep(REFRESH)
             if query.lastProgress is not None:
-                said = query.lastProgress["observedMetrics"].get("framefold")
-                view.said = said.asDict() if said and said["shards"] else view.said
+                said = stream_metrics(query.lastProgress)
+                view.said = said if said.get("shards") else view.said
             if not console.is_terminal and view.windows > told:
                 told = view.windows
                 console.print(view.line())

@@ -1,0 +1,149 @@
+"""Streams through Spark Connect: a client that knows its server by the protocol only."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+pytest.importorskip("pyspark")
+pytest.importorskip("grpc")
+pytest.importorskip("google.protobuf")
+
+PROGRAM = """
+import sys, time, warnings
+from pathlib import Path
+
+warnings.simplefilter("ignore")
+import framefold as ff
+from framefold.spark.session.java import ensure_java
+from framefold.spark.streams.engine import PROVIDER, ROCKSDB
+
+ensure_java()
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as f
+from pyspark.sql.streaming.listener import StreamingQueryListener
+
+here = Path(sys.argv[1])
+spark = SparkSession.builder.remote("local[2]").getOrCreate()
+assert not hasattr(spark, "_jsparkSession")
+spark.conf.set("spark.sql.shuffle.partitions", 2)
+
+
+def stream():
+    files = spark.readStream.schema("time timestamp, key string, x double").option("maxFilesPerTrigger", 1)
+    return files.parquet(str(here / "in"))
+
+
+def run(result, name, sink=None):
+    writer = result.writeStream.option("checkpointLocation", str(here / f"{name}-checkpoint"))
+    if sink is None:
+        writer = writer.format("parquet").option("path", str(here / name))
+    else:
+        writer = writer.foreachBatch(sink)
+    query = writer.trigger(availableNow=True).start()
+    assert query.awaitTermination(300)
+    return query
+
+
+def rows(df):
+    return sorted(map(tuple, df.select("key", "window.start", "window.end", "n", "s").collect()))
+
+
+class Seen(StreamingQueryListener):
+    def __init__(self):
+        self.metrics, self.ended = [], False
+
+    def onQueryStarted(self, event): ...
+
+    def onQueryIdle(self, event): ...
+
+    def onQueryProgress(self, event):
+        self.metrics.append(ff.stream_metrics(event.progress))
+
+    def onQueryTerminated(self, event):
+        self.ended = True
+
+
+events = ff.events(stream().withWatermark("time", "10 minutes"), time="time", by="key")
+windowed = events.window(ff.sliding("20 minutes", every="5 minutes"))
+outputs = {"n": ff.Count(), "s": ff.Sum("x")}
+try:
+    windowed.aggregate(**outputs)
+except ff.EngineError as error:
+    assert "streams need the state store RocksDB; expected spark.conf.set(" in str(error), error
+else:
+    raise AssertionError
+spark.conf.set(PROVIDER, ROCKSDB)
+try:
+    ff.events(stream(), time="time").window(ff.tumbling("1 hour")).aggregate(n=ff.Count())
+except ff.QueryError as error:
+    assert "no watermark on its time 'time'" in str(error), error
+else:
+    raise AssertionError
+
+theirs = stream().withWatermark("time", "10 minutes").groupBy("key", f.window("time", "20 minutes", "5 minutes"))
+run(theirs.agg(f.count("*").alias("n"), f.sum("x").alias("s")), "theirs")
+expected = rows(spark.read.parquet(str(here / "theirs")))
+assert len(expected) > 50
+
+listener = Seen()
+spark.streams.addListener(listener)
+query = run(windowed.aggregate(**outputs), "ours")
+assert rows(spark.read.parquet(str(here / "ours"))) == expected
+said = [ff.stream_metrics(progress) for progress in query.recentProgress]
+assert sum(each["late_events"] for each in said) == 1, said
+assert sum(each["windows"] for each in said) == len(expected), said
+until = time.monotonic() + 60
+while not listener.ended and time.monotonic() < until:
+    time.sleep(0.1)
+spark.streams.removeListener(listener)
+assert listener.metrics == said, (listener.metrics, said)
+run(windowed.late(**outputs), "late")
+assert spark.read.parquet(str(here / "late")).count() == 1
+
+run(windowed.aggregate(**outputs), "batches", lambda batch, number: batch.write.mode("append").parquet(batches))
+assert rows(spark.read.parquet(batches)) == expected
+
+given = spark.read.parquet(str(here / "ours")).agg(f.sum("n")).collect()[0][0]
+rest = windowed.still_open(str(here / "ours-checkpoint"), **outputs).agg(f.sum("n")).collect()[0][0]
+assert given + rest == 4 * (spark.read.parquet(str(here / "in")).count() - 1), "four windows an event, but the late one"
+
+run(events.window(ff.last_rows(2)).aggregate(n=ff.Count(), last=ff.CollectList("x")), "held")
+assert spark.read.parquet(str(here / "held")).where("n = 2").count() > 500
+spark.stop()
+print("connected")
+"""
+
+
+@pytest.mark.slow
+def test_streams_through_connect(tmp_path: Path) -> None:
+    """Beside Spark's own ``window()``: into files, into foreachBatch, what is late, and what stays open."""
+    (tmp_path / "in").mkdir()
+    rng = np.random.default_rng(4)
+    minute = 60_000_000
+    times = [rng.integers(30 * number * minute, (30 * number + 38) * minute, 200) for number in range(4)]
+    for number, some in enumerate([*times[:3], np.array([5 * minute]), times[3]]):
+        columns = {"time": pa.array(np.sort(some)).cast(pa.timestamp("us", tz="UTC"))}
+        columns |= {"key": pa.array(rng.choice(["a", "b", "c"], len(some))), "x": pa.array(np.arange(len(some)) / 4)}
+        path = tmp_path / "in" / f"{number}.parquet"
+        pq.write_table(pa.table(columns), path)
+        os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
+    program = PROGRAM.replace("parquet(batches", f"parquet({str(tmp_path / 'written')!r}")
+    (tmp_path / "program.py").write_text(program)
+    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    done = subprocess.run(
+        [sys.executable, "program.py", str(tmp_path)],
+        cwd=tmp_path,
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=500,
+    )
+    assert done.stdout.strip().endswith("connected"), done.stdout + done.stderr
