@@ -146,15 +146,9 @@ def warn_of_far_times(results: pa.Table, plan: Plan) -> None:
 
 
 def partials_of(source: Source, plan: Plan) -> tuple[list[Partials], int, int]:
-    """The partials of events, in any order, the number of those without a time, and the number of all.
-
-    Raises
-    ------
-    NullTimeError
-        If events have no time, with their number, unless the plan drops those.
-    """
-    partials = [Partials(plan.partials_schema.empty_table())]
-    nulls = events = 0
+    """The partials of events, in any order, the number of those without a time, and the number of all."""
+    partials: list[Partials] = []
+    merged = nulls = events = 0
     readers = readers_of(source, plan)
     watch = partial(watched, what="accumulating events", total=source.count, began=time.monotonic())
     parts = in_order(
@@ -164,11 +158,15 @@ def partials_of(source: Source, plan: Plan) -> tuple[list[Partials], int, int]:
         events += count
         nulls += without
         for each in found:
-            add_or_append(plan, partials, each)
+            if not partials:
+                partials.append(each)
+            else:
+                add_or_append(plan, partials, each)
         # As many new ones as there are merged ones: each is merged a few times only.
-        if sum(map(len, partials[1:])) > max(PENDING_PARTIALS, len(partials[0])):
+        if sum(map(len, partials)) > merged + max(PENDING_PARTIALS, merged):
             partials = [merge(plan, partials)]
             release(plan, partials[0])
+            merged = len(partials[0])
     if nulls and plan.null_time == "error":
         raise NullTimeError(null_times(plan.time, nulls, events))
     return partials, nulls, events

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime as dt
 import traceback
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,6 +14,8 @@ import pytest
 
 import framefold as ff
 
+from .mistakes import Mistake, require_answer
+
 NOON = dt.datetime(2026, 5, 1, 12)
 EVENTS = pa.table({"at": [NOON, NOON + dt.timedelta(minutes=90)], "k": ["a", "b"], "i": [1, 2]})
 HOURS = ff.tumbling("1 hour")
@@ -24,7 +25,7 @@ def ask(data: Any = EVENTS, window: Any = HOURS, time: Any = "at", **outputs: An
     return ff.events(data, time=time).window(window).aggregate(**outputs or {"n": ff.Count()})
 
 
-MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
+MISTAKES: dict[str, Mistake] = {
     "no name": (
         lambda: ff.events(EVENTS, time="at").window(HOURS).aggregate(ff.Count(), ff.Sum("i")),  # type: ignore[arg-type]
         ff.QueryError,
@@ -124,11 +125,7 @@ MISTAKES: dict[str, tuple[Callable[[], Any], type[Exception], str]] = {
 
 @pytest.mark.parametrize("mistake", MISTAKES)
 def test_mistakes(mistake: str) -> None:
-    typed, error, read = MISTAKES[mistake]
-    with pytest.raises(error) as caught:
-        typed()
-    assert read in str(caught.value)
-    assert "\n" not in str(caught.value)
+    require_answer(MISTAKES[mistake])
 
 
 @pytest.mark.parametrize(

@@ -12,8 +12,8 @@ import pyarrow.compute as pc
 from ..contract.bound import BoundAggregate
 from ..contract.column_expressions import ColumnLike, column_name, kind_of
 from ..contract.column_functions import require_operation, single_values
-from ..contract.frames import Frames, Values, accumulate_where, to_values, valid_rows
-from ..contract.operation import AggregateOperation, Operation, State
+from ..contract.frames import Frames, Values, to_values, valid_rows
+from ..contract.operation import AggregateOperation, Operation, State, accumulate_where
 from ..contract.trial import sample
 from ..contract.wrapped import Wrapped
 from ..errors import ColumnError, OperationError, QueryError, shown

@@ -11,8 +11,8 @@ import pyarrow as pa
 from ..contract.bound import BoundAggregate
 from ..contract.column_expressions import ColumnLike
 from ..contract.column_functions import apply, is_list, require_operation, unfold
-from ..contract.frames import Frames, Values, accumulate_where
-from ..contract.operation import AggregateOperation, Operation, State
+from ..contract.frames import Frames, Values
+from ..contract.operation import AggregateOperation, Operation, State, accumulate_where
 from ..contract.trial import sample
 from ..contract.wrapped import Wrapped
 from ..errors import ColumnError, OperationError, QueryError

@@ -14,14 +14,14 @@ from numpy.typing import NDArray
 
 from ..errors import ColumnError, FramefoldError, OperationError, shown
 from ..states.arrays import Index
-from ..states.fields import Column, Compensated, CompensatedField, Plain, field
+from ..states.fields import Column, Compensated, CompensatedField, Plain, field, joins_exactly
 from ..states.limbs import Exact
 from ..states.ragged import RaggedField
 from ..states.rows import place
 from . import trial
-from .frames import Frames, Values, accumulate_where, to_values, valid_rows
-from .operation import AggregateOperation, Operation, State, check_arity
-from .sql_spec import Planes, SqlSpec
+from .frames import Frames, Values, to_values, valid_rows
+from .operation import AggregateOperation, Operation, State, accumulate_where, check_arity
+from .sql_spec import Planes, SqlSpec, overrides_accumulate
 
 PACKAGE = __name__.removesuffix("contract.bound")
 """Where built-in operations are defined: their functions are trusted."""
@@ -108,12 +108,7 @@ class BoundAggregate:
     @property
     def sql_spec(self) -> SqlSpec | None:
         """The spec by which Spark builds states; None without one, or where a subclass overrides ``accumulate``."""
-        kinds = type(self.operation).__mro__
-
-        def first(*names: str) -> int:
-            return next(place for place, kind in enumerate(kinds) if any(name in vars(kind) for name in names))
-
-        if self.of_nulls or first("sql", "sql_spec") > first("accumulate"):
+        if self.of_nulls or overrides_accumulate(type(self.operation)):
             return None
         found: SqlSpec | None = self._call("sql_spec", self.operation.sql_spec, *self.types)
         return found
@@ -137,6 +132,12 @@ class BoundAggregate:
         names = vars(of).keys() | next(names for names in written if names)
         # "joins" is the older name of "ufuncs".
         return of.ufuncs if "ufuncs" in names else getattr(of, "joins", {}) if "joins" in names else {}
+
+    @property
+    def has_kernels(self) -> bool:
+        """Whether numpy functions join all fields, and lose nothing in whatever order."""
+        functions = self.ufuncs
+        return bool(functions) and all(joins_exactly(functions.get(key), kind) for key, kind in self.fields.items())
 
     def accumulate(self, frames: Frames, inputs: Sequence[pa.Array]) -> State:
         """The states of all frames of a batch; rows with a null in an input column are left out."""

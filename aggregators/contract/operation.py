@@ -11,8 +11,9 @@ from typing import Any, ClassVar, Self, TypeAlias
 import pyarrow as pa
 
 from ..errors import OperationError
-from ..states.arrays import Index
+from ..states.arrays import Bools, Index
 from ..states.fields import field
+from ..states.rows import place
 from .column_expressions import ColumnLike, column_name
 from .frames import Frames
 from .operators import Operators
@@ -283,3 +284,12 @@ def check_arity(named: str, accumulate: Callable[..., Any], columns: Sequence[st
     except TypeError:
         takes = max(len(inspect.signature(accumulate).parameters) - 1, 0)
         raise OperationError(f"{named} is given {len(columns)} columns, but its accumulate takes {takes}") from None
+
+
+def accumulate_where(
+    frames: Frames, rows: Bools, accumulate: Callable[[Frames], Mapping[str, Any]], identity: Mapping[str, Any]
+) -> dict[str, Any]:
+    """States of some of the rows, as ``accumulate`` makes them; the identity, one state, in frames with no such row."""
+    some, left = frames.where(rows)
+    states = accumulate(some) if some.size else {key: column[:0] for key, column in identity.items()}
+    return {key: place(frames.size, left, states[key], column) for key, column in identity.items()}

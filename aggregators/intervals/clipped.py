@@ -15,8 +15,8 @@ from ..contract.numeric_columns import Sums, floats
 from ..contract.operation import AggregateOperation, State, TypedOperation
 from ..errors import SumOverflowError
 from ..states.arrays import Ints
-from ..states.double_double import product
-from ..states.fields import BIG, SHIFT, Compensated, two_sum
+from ..states.double_double import product, two_sum
+from ..states.fields import BIG, SHIFT, Compensated
 from ..states.limbs import BITS, MASK, Exact
 
 LARGE = 2.0**896

@@ -18,8 +18,7 @@ from numpy.typing import NDArray
 from ..contract.frames import Frames
 from ..numeric.native import loops
 from ..states.arrays import Floats, Index, Ints
-from ..states.double_double import add, halves, product, quotient
-from ..states.fields import two_sum
+from ..states.double_double import add, halves, product, quotient, two_sum
 from .grid_deviations import gridded
 from .scaled_means import exponent_of
 

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from ..contract.frames import Frames
 from ..contract.operation import State
 from ..states.arrays import Floats, Ints
-from ..states.fields import two_sum
+from ..states.double_double import two_sum
 
 NO_EXPONENT = -1100
 """The exponent of no deviation at all: below those of all floats."""

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..contract.frames import Frames, Values, accumulate_where
-from ..contract.operation import Operation, State, TypedOperation
+from ..contract.frames import Frames, Values
+from ..contract.operation import Operation, State, TypedOperation, accumulate_where
 from ..states.arrays import Bools
 from ..states.fields import field
 from .sort_keys import Order, restored, stored

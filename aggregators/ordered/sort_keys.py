@@ -12,7 +12,7 @@ from ..contract.frames import Values
 from ..contract.operation import Operation
 from ..errors import ColumnError
 from ..extremes.min_max import neutral_value
-from ..numeric.grouped_min_max import ranked
+from ..numeric.grouped import ranked
 from ..states.arrays import Bools, Floats, Ints
 from ..states.fields import numpy_type
 

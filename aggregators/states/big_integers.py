@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from .arrays import Floats, Ints
-from .fields import two_sum
+from .double_double import two_sum
 
 BITS = 28
 MASK = (1 << BITS) - 1

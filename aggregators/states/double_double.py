@@ -9,10 +9,16 @@ from __future__ import annotations
 import numpy as np
 
 from .arrays import Floats
-from .fields import two_sum
 
 SPLITTER = 2.0**27 + 1
 """Cuts a float into two halves of 26 bits (G. W. Veltkamp, in T. J. Dekker, 1971)."""
+
+
+def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """The rounded sums of two columns and, exactly, what rounding lost (D. E. Knuth, TAOCP 2, 4.2.2, theorem B)."""
+    total = a + b
+    virtual = total - a
+    return total, (a - (total - virtual)) + (b - virtual)
 
 
 def halves(a: Floats) -> tuple[Floats, Floats]:

@@ -14,10 +14,8 @@ an Arrow type           a numpy array of Python values (strings, decimals, ...)
 a dict of planes        a :class:`~framefold.aggregators.states.ragged.Ragged` column: lists of items
 ======================  =========================================================================
 
-Here are numpy columns and compensated sums. One 1e16, NaN or inf would spoil a plain float sum that slides by
-subtraction. Compensated sums have the rounding error of every addition in a second float (T. J. Dekker, "A
-floating-point technique for extending the available precision", 1971; D. E. Knuth, TAOCP 2, 4.2.2, theorem B), and
-special values, which cannot be subtracted, in columns of their own.
+One 1e16, NaN or inf would spoil a plain float sum that slides by subtraction. Compensated sums have the rounding error
+of every addition in a second float, and special values, which cannot be subtracted, in columns of their own.
 """
 
 from __future__ import annotations
@@ -32,33 +30,26 @@ from numpy.typing import NDArray
 
 from ..errors import OperationError
 from .arrays import Floats
+from .double_double import two_sum
 from .limbs import Exact, ExactField
 from .objects import Objects
 from .ragged import Ragged, RaggedField, vector_fields
 
-HUGE = 2.0**960
-"""Values from this magnitude on are special: 2**63 smaller ones can be summed without overflow."""
+HUGE, SHIFT = 2.0**960, 128
+"""Values from this magnitude on are special, and kept divided by 2**SHIFT: 2**63 smaller ones sum without overflow."""
 
-SHIFT = 128
-"""Huge values are kept divided by 2**SHIFT."""
+IDEMPOTENT = (np.minimum, np.maximum, np.fmin, np.fmax, np.logical_and, np.logical_or, np.bitwise_and, np.bitwise_or)
+"""Functions that give a value joined with itself as it is."""
 
 NAN, POSITIVE, NEGATIVE, BIG = range(4)
 """The columns of ``special_values``: the numbers of NaN, +inf and -inf, and the sum of huge values / 2**SHIFT."""
-
-
-def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """The rounded sums of two columns and, exactly, what rounding lost (Knuth's TwoSum)."""
-    total = a + b
-    virtual = total - a
-    return total, (a - (total - virtual)) + (b - virtual)
 
 
 @dataclass(slots=True, eq=False, repr=False)
 class Compensated:
     """A column of float sums, each kept as the unevaluated sum of two floats.
 
-    Adds and subtracts like any array; ``value()`` gives plain floats. An operation gets one where its state
-    declares a field ``"compensated"``.
+    Adds and subtracts like any array; ``value()`` gives plain floats. Of fields declared ``"compensated"``.
 
     Parameters
     ----------
@@ -251,6 +242,13 @@ class CompensatedField:
         if any(plane.null_count < len(plane) for plane in rest):
             special = np.column_stack([plane.fill_null(0.0).to_numpy(zero_copy_only=False) for plane in rest])
         return Compensated(high.to_numpy(zero_copy_only=False), low.to_numpy(zero_copy_only=False), special)
+
+
+def joins_exactly(function: Any, kind: Field) -> bool:
+    """Whether a numpy function joins a field, and loses nothing in whatever order."""
+    if isinstance(kind, Plain):
+        return function in IDEMPOTENT or (function is np.add and kind.dtype.kind in "iu")
+    return function is np.add and isinstance(kind, (CompensatedField, ExactField))
 
 
 def numpy_type(type: pa.DataType) -> np.dtype[Any] | None:

@@ -16,7 +16,7 @@ from ..contract.operation import State
 from ..durations import Duration, microseconds
 from ..errors import QueryError
 from ..states.arrays import Floats, Ints
-from ..states.fields import two_sum
+from ..states.double_double import two_sum
 
 
 class Ewma(OfNumbers):

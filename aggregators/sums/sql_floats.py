@@ -16,7 +16,8 @@ import pyarrow as pa
 from ..contract.operation import State
 from ..contract.sql_spec import ROW_LIMIT, SMALL_ROW_LIMIT, Planes, SqlSpec
 from ..states.arrays import Bools, Floats, Ints
-from ..states.fields import BIG, HUGE, NAN, NEGATIVE, POSITIVE, SHIFT, Compensated, two_sum
+from ..states.double_double import two_sum
+from ..states.fields import BIG, HUGE, NAN, NEGATIVE, POSITIVE, SHIFT, Compensated
 from ..states.limbs import MASK
 
 TOP = 18

@@ -16,9 +16,22 @@ from numpy.typing import NDArray
 
 from ...aggregators.contract.frames import Frames
 from ...aggregators.intervals.time_weighted import Lifetimes
-from ..columns.coded import BLOCK, Coded, code_key, code_numbers, codes_of_block, subtract
-from ..columns.key_codes import MAX_SPARSE, Ints, coded_or_plain, edges, groups_by_sorting, pack, plain
+from ..columns.key_codes import (
+    BLOCK,
+    MAX_SPARSE,
+    Coded,
+    Ints,
+    code_key,
+    code_numbers,
+    coded_or_plain,
+    codes_of_block,
+    edges,
+    pack,
+    plain,
+    subtract,
+)
 from ..columns.malloc import raise_mmap_threshold
+from ..columns.sorting import groups_by_sorting
 from ..columns.ticks import drop_null_times, ends_of
 from ..frames.window_ranges import Mask
 from ..partials.merge import Partials, of_states

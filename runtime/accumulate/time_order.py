@@ -6,7 +6,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..columns.key_codes import Ints, coded_or_plain, encode, key_codes, normalised, pack, plain, span, stable_order
+from ..columns.key_codes import Ints, coded_or_plain, encode, key_codes, normalised, pack, plain, span
+from ..columns.sorting import stable_order
 from ..plan.plan import Plan
 from ..plan.window_inputs import RANK
 

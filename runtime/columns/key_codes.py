@@ -1,12 +1,14 @@
-"""Key columns as integers: equal keys, equal codes, as Spark SQL groups and orders them.
+"""Columns as integers, and several packed into one: equal keys, equal codes, as Spark SQL groups and orders them.
 
 A null is a key of its own and comes first; all NaN are one key and come last; -0.0 is 0.0.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
@@ -14,9 +16,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...aggregators.errors import ColumnError
-from ...aggregators.numeric.native import loops
-
-Ints = NDArray[np.int64]
+from . import sorting
+from .sorting import Ints as Ints
+from .sorting import dense, few_runs
 
 MAX_PACKED = 1 << 62
 """Codes of several columns are packed into one integer below this."""
@@ -24,17 +26,8 @@ MAX_PACKED = 1 << 62
 MAX_SPARSE = 1 << 18
 """Codes need not be consecutive where at most this many are possible, or a few per row."""
 
-MAX_COUNTED = 1 << 18
-"""Possible codes at most that are counted to be sorted: the counts stay in the processor's cache."""
-
-RUNS_SAMPLE, LONG_RUN = 1 << 12, 16
-"""Rows that are looked at for runs of equal text; rows of a run on average from which on it is coded once."""
-
-MIN_RADIX, MAX_RADIX = 1 << 12, 1 << 44
-"""Rows at least, and possible codes at most, that are sorted digit by digit: four digits are."""
-
-MIN_RUN = 1 << 12
-"""Sorted runs of at least this many rows, such as the partials of a few tasks, are merged and not sorted again."""
+BLOCK = 1 << 15
+"""Rows worked on at a time, so that intermediate columns stay in the cache."""
 
 
 def plain_type(type: pa.DataType) -> pa.DataType:
@@ -124,10 +117,7 @@ def encode(column: pa.Array, ordered: bool) -> tuple[Ints, int]:
 
 
 def near(column: pa.Array) -> tuple[NDArray[Any], int, int] | None:
-    """The numbers of a column of integers or times, the least, and the size of their range; None if it is large.
-
-    None also for other columns, and for those with nulls.
-    """
+    """The numbers of a column of integers or times without nulls, the least, and the size of their range, if small."""
     kind = column.type
     if pa.types.is_temporal(kind) and not pa.types.is_interval(kind):
         column = column.view(pa.int32() if kind.bit_width == 32 else pa.int64())
@@ -170,7 +160,7 @@ def dictionary(column: pa.Array) -> tuple[Ints, pa.Array]:
     """A code for each value of a normalised column, in order of appearance, and the value of each code."""
     if pa.types.is_null(column.type):
         return np.zeros(len(column), np.int64), column[:1]
-    if (runs := few_runs(column)) is not None:
+    if len(column) >= sorting.RUNS_SAMPLE and (runs := few_runs(column)) is not None:
         lengths = np.diff(runs.run_ends.to_numpy(), prepend=0)
         codes, values = dictionary(runs.values)
         return np.repeat(codes, lengths), values
@@ -179,18 +169,6 @@ def dictionary(column: pa.Array) -> tuple[Ints, pa.Array]:
     values = coded.dictionary
     codes = coded.indices.to_numpy(zero_copy_only=False).astype(np.int64, copy=False)
     return codes, values.cast(column.type) if half else values
-
-
-def few_runs(column: pa.Array) -> pa.Array | None:
-    """A column of text in runs of equal values, where these are long, as in sorted rows; None otherwise."""
-    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
-    if not text or len(column) < RUNS_SAMPLE:
-        return None
-    for some in (column[:RUNS_SAMPLE], column):
-        runs = pc.run_end_encode(some)
-        if len(runs.values) * LONG_RUN > len(some):
-            return None
-    return runs
 
 
 def pack(codes: Sequence[tuple[Ints, int]], rows: int) -> tuple[Ints, int]:
@@ -204,12 +182,6 @@ def pack(codes: Sequence[tuple[Ints, int]], rows: int) -> tuple[Ints, int]:
         packed = column if size == 1 else packed * count + column
         size *= max(count, 1)
     return packed, size
-
-
-def dense(codes: Ints) -> tuple[Ints, int]:
-    """Consecutive codes in the same order, and their number."""
-    values, inverse = np.unique(codes, return_inverse=True)
-    return inverse.astype(np.int64, copy=False), len(values)
 
 
 def key_codes(columns: Sequence[pa.Array], rows: int, ordered: bool) -> tuple[Ints, int]:
@@ -227,52 +199,102 @@ def span(values: Ints) -> tuple[Ints, int]:
     return values - least, greatest - least + 1
 
 
-def stable_order(codes: Ints, size: int) -> NDArray[np.intp]:
-    """The stable order of codes from 0 to below ``size``.
+@dataclass(frozen=True)
+class Coded:
+    """A column of rows as integers.
 
-    Few possible codes are counted. Else, where both fit 63 bits, codes and row numbers are packed and sorted as
-    integers: that is faster than an argsort.
+    Parameters
+    ----------
+    codes
+        One integer for each row.
+    least
+        The least of them.
+    count
+        The greatest minus the least, plus one.
+    values
+        Function from codes minus ``least`` to the column's values.
     """
-    if loops is not None and size <= min(MAX_COUNTED, len(codes)):
-        order = np.empty(len(codes), np.intp)
-        loops.order_codes(np.ascontiguousarray(codes, np.int64), np.zeros(size + 1, np.int64), order)
-        return order
-    bits = max(len(codes) - 1, 1).bit_length()
-    if size << bits > 1 << 63:
-        return np.argsort(codes, kind="stable")
-    both = sorted_with_rows(codes, size, bits)
-    both &= (1 << bits) - 1
-    return both
+
+    codes: NDArray[Any]
+    least: int
+    count: int
+    values: Callable[[Ints], Any]
+
+    def at(self, rows: Ints | slice) -> Coded:
+        """Those of some rows, in the range of all."""
+        return replace(self, codes=self.codes[rows])
 
 
-def sorted_with_rows(codes: Ints, size: int, bits: int) -> Ints:
-    """Codes below ``size``, sorted, the row of each in the ``bits`` bits below it."""
-    both = codes << bits
-    both |= np.arange(len(codes))
-    runs = 1 + np.count_nonzero(both[1:] < both[:-1])
-    if runs * MIN_RUN <= len(codes):
-        both.sort(kind="stable")
-    elif loops is not None and len(codes) >= MIN_RADIX and size <= MAX_RADIX:
-        loops.sort_by_bits(both, np.empty_like(both), bits, bits + (size - 1).bit_length())
-    else:
-        both.sort()
-    return both
+def code_numbers(codes: Ints, bounds: Sequence[int] | Ints | None = None) -> Coded:
+    """A column of integers, at least one; ``bounds`` are the least and the greatest of them, where known."""
+    least, greatest = edges(codes) if bounds is None else map(int, bounds)
+    if greatest - least < MAX_PACKED >> 8:
+        return Coded(codes, least, greatest - least + 1, lambda own: own + least)
+    values, inverse = np.unique(codes, return_inverse=True)
+    return Coded(inverse, 0, len(values), values.__getitem__)
 
 
-def groups_by_sorting(codes: Ints, size: int) -> tuple[Ints, Ints, Ints, Ints]:
-    """The group of each row, of equal codes below ``size``; the first row, number of rows and code of each group."""
-    bits = max(len(codes) - 1, 1).bit_length()
-    if loops is not None and size << bits <= 1 << 63:
-        group, first, counts = np.empty((3, len(codes)), np.int64)
-        both = sorted_with_rows(codes, size, bits)
-        groups = loops.group_sorted(both, bits, group, first, counts)
-        return group, first[:groups], counts[:groups], both[:groups]
-    order = stable_order(codes, size)
-    ordered = codes[order]
-    new = np.empty(len(codes), bool)
-    new[:1] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
-    group = np.empty(len(codes), np.intp)
-    group[order] = np.cumsum(new) - 1
-    starts = np.flatnonzero(new)
-    return group, order[starts], np.diff(np.append(starts, len(codes))), ordered[starts]
+def code_key(column: pa.Array) -> Coded:
+    """A key column: integers and times in a small range as they are, other values by their dictionary."""
+    if (close := near(column)) is not None:
+        numbers, least, count = close
+        kind = numbers.dtype
+        return Coded(numbers, least, count, lambda own: pa.array((own + least).astype(kind)).view(column.type))
+    if (below := with_nulls_below(column)) is not None and (close := near(below[0])) is not None:
+        (filled, null), (numbers, least, count) = below, close
+
+        def values_or_null(own: Ints) -> pa.Array:
+            found = own + least
+            return pa.array(found, filled.type, mask=found == null).view(column.type)
+
+        return Coded(numbers, least, count, values_or_null)
+    if not isinstance(column, pa.DictionaryArray):
+        codes, values = dictionary(normalised(column))
+        return Coded(codes, 0, max(len(values), 1), lambda own: values.take(pa.array(own)))
+    values = column.dictionary
+    if values.null_count or len(values.unique()) < len(values):
+        return code_key(values.take(column.indices))
+    if not column.null_count:
+        return Coded(column.indices.to_numpy(), 0, max(len(values), 1), lambda own: values.take(pa.array(own)))
+    null = len(values)  # a null is a key as any other
+    codes = pc.fill_null(column.indices.cast(pa.int64()), null).to_numpy()
+    return Coded(codes, 0, null + 1, lambda own: values.take(pa.array(own, mask=own == null)))
+
+
+def code_ordered(column: pa.Array) -> Coded:
+    """A key column as integers that compare as its values do, which are not needed again."""
+    if (close := near(column)) is not None:
+        return Coded(*close, lambda own: own)
+    codes, count = encode(column, ordered=True)
+    return Coded(codes, 0, max(count, 1), lambda own: own)
+
+
+def codes_of_block(index: NDArray[np.intp], columns: Sequence[Coded], block: slice) -> NDArray[np.intp]:
+    """The codes of all columns in one, for a block of rows."""
+    part = index[block]
+    least = 0
+    factor = math.prod(column.count for column in columns)
+    for place, column in enumerate(columns):
+        factor //= column.count
+        least += column.least * factor
+        codes = column.codes[block]
+        if not place:
+            np.multiply(codes, factor, out=part, dtype=np.int64, casting="unsafe")
+        else:
+            own = codes if factor == 1 else np.multiply(codes, factor, dtype=np.int64, casting="unsafe")
+            np.add(part, own, out=part, dtype=np.int64, casting="unsafe")
+    part -= (least + (1 << 63)) % (1 << 64) - (1 << 63)  # int64 wraps: overflows above cancel here
+    return part
+
+
+def packed(columns: Sequence[Coded], rows: int) -> Ints:
+    """The codes of all columns in one, which must fit, for all rows."""
+    index = np.empty(rows, np.int64) if columns else np.zeros(rows, np.int64)
+    for start in range(0, rows, BLOCK):
+        codes_of_block(index, columns, slice(start, start + BLOCK))
+    return index
+
+
+def subtract(codes: NDArray[Any], least: int) -> Ints:
+    """Codes minus the least, as int64."""
+    return cast(Ints, np.subtract(codes, least, dtype=np.int64))

@@ -13,7 +13,6 @@ from ...aggregators.states.fields import Column, Compensated
 from ...aggregators.states.limbs import Exact
 from ..columns.key_codes import Ints, one_array
 from ..plan.plan import BATCH_RANK, FRAME, Plan
-from .combine import has_kernels
 from .merge import Partials, of_states, states_of
 
 NEAR = 8
@@ -41,7 +40,7 @@ def add_aligned(plan: Plan, before: Partials, after: Partials) -> Partials | Non
     """
     if len(before) != len(after) or plan.ordered or plan.until is not None or loops is None:
         return None
-    if not all(map(has_kernels, plan.states.values())):
+    if not all(bound.has_kernels for bound in plan.states.values()):
         return None
     places = [name for name in plan.partials_schema.names if name in (*plan.keys, FRAME)]
     if any(not before.table.column(name).equals(after.table.column(name)) for name in places):

@@ -11,15 +11,10 @@ from numpy.typing import NDArray
 from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
 from ...aggregators.numeric.native import loops
-from ...aggregators.states.fields import Column, Compensated, CompensatedField, Field, Plain
-from ...aggregators.states.limbs import Exact, ExactField
+from ...aggregators.states.fields import IDEMPOTENT, Column, Compensated
+from ...aggregators.states.limbs import Exact
 from ...aggregators.states.rows import concatenate, join, replace_in_place, take
-from ..columns.key_codes import Ints, stable_order
-
-IDEMPOTENT = (
-    np.minimum, np.maximum, np.fmin, np.fmax, np.logical_and, np.logical_or, np.bitwise_and, np.bitwise_or,
-)  # fmt: skip
-"""Functions that give a value joined with itself as it is."""
+from ..columns.sorting import Ints, stable_order
 
 AS_BYTES = {
     np.logical_and: np.minimum, np.minimum: np.minimum, np.fmin: np.minimum, np.bitwise_and: np.minimum,
@@ -46,7 +41,7 @@ def combine_groups(bound: BoundAggregate, blocks: Iterable[State], group: Ints, 
     parts = list(parts_of(group, map(length, blocks)))
     if (found := bound.combine_groups(zip(blocks, parts, strict=True), groups)) is not None:
         return found
-    if not has_kernels(bound) or (bound.compensated and loops is None):
+    if not bound.has_kernels or (bound.compensated and loops is None):
         return combine_pairwise(bound, blocks, group, groups)
     made: dict[str, Column] = {}
     for key in bound.fields:
@@ -64,19 +59,6 @@ def parts_of(group: Ints, lengths: Iterable[int]) -> Iterator[Ints]:
     for rows in lengths:
         yield group[start : start + rows]
         start += rows
-
-
-def has_kernels(bound: BoundAggregate) -> bool:
-    """Whether numpy functions join all fields of an operation, and lose nothing in whatever order."""
-    functions = bound.ufuncs
-    return bool(functions) and all(is_exact(kind, functions.get(key)) for key, kind in bound.fields.items())
-
-
-def is_exact(kind: Field, function: Any) -> bool:
-    """Whether a numpy function joins a field, and loses nothing."""
-    if isinstance(kind, Plain):
-        return function in IDEMPOTENT or (function is np.add and kind.dtype.kind in "iu")
-    return function is np.add and isinstance(kind, (CompensatedField, ExactField))
 
 
 def extremes_of_groups(function: np.ufunc, column: NDArray[Any], group: Ints, first: Ints) -> NDArray[Any]:

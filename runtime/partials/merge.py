@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -12,18 +13,35 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...aggregators.contract.operation import State
+from ...aggregators.numeric.native import loops
 from ...aggregators.states.fields import CompensatedField, Field
 from ...aggregators.states.objects import HeldObjects
 from ...aggregators.states.rows import take
-from ..columns.coded import Coded, code_numbers, code_ordered
-from ..columns.key_codes import Ints, key_codes, one_array
+from ..columns.key_codes import (
+    MAX_PACKED,
+    Coded,
+    Ints,
+    code_numbers,
+    code_ordered,
+    key_codes,
+    one_array,
+    pack,
+    packed,
+    subtract,
+)
+from ..columns.sorting import MIN_RUN, groups_by_runs, groups_by_sorting, stable_order
 from ..plan.plan import BATCH_RANK, FRAME, UNTIL, Plan, state_columns
 from ..windows.from_table import Anchored
 from .combine import combine_groups
-from .groups import groups_of
 
 MIN_CHUNK = 1 << 12
 """Rows of a chunk, on average, from which on states are joined where they are, and not put into one chunk before."""
+
+MAX_PLACES, FEW_PLACES = 4, 1 << 12
+"""Possible groups for each partial, or at all, up to which each has a place in an array; else partials are sorted."""
+
+SAMPLE = 1 << 12
+"""Rows that are looked at for the order of rows."""
 
 
 @dataclass(frozen=True)
@@ -93,6 +111,87 @@ def merge(plan: Plan, partials: Partials | Iterable[Partials]) -> Partials:
         table = take_rows(table, rows) if (rows[1:] < rows[:-1]).any() else table
         table = table.set_column(len(keys) + 1, table.schema.field(len(keys) + 1), pa.array(rank))
     return Partials(table, starts_of(keys, rows))
+
+
+class Groups(NamedTuple):
+    """Rows in groups.
+
+    Parameters
+    ----------
+    group
+        The group of each row.
+    first
+        The first row of each group.
+    order
+        The groups sorted by key, then frame; None where they are.
+    """
+
+    group: Ints
+    first: Ints
+    order: Ints | None
+
+
+def groups_of(keys: Sequence[Coded], frames: Sequence[Coded], rows: int) -> Groups:
+    """Rows of equal keys and frames in groups; codes of keys are in the order of keys."""
+    size, of_frames = (math.prod(column.count for column in columns) for columns in ([*keys, *frames], frames))
+    if size > MAX_PACKED:
+        columns = [(subtract(column.codes, column.least), column.count) for column in (*keys, *frames)]
+        return Groups(*grouped(*pack(columns, rows)), None)
+    of_keys = size // of_frames
+    if loops is None or of_keys == 1 or not by_frame(keys, frames):
+        return Groups(*grouped(packed([*keys, *frames], rows), size), None)
+    codes = packed([*frames, *keys], rows)
+    found = grouped(codes.copy(), size)
+    ordered = np.divmod(codes[found[1]], of_keys)
+    return Groups(*found, in_order(ordered[1] * of_frames + ordered[0], size))
+
+
+def by_frame(keys: Sequence[Coded], frames: Sequence[Coded]) -> bool:
+    """Whether rows are in the order of frames, and not of keys, as far as the first ones show."""
+    some = min(SAMPLE, len(frames[0].codes))
+    first, key = (packed([each.at(slice(some)) for each in columns], some) for columns in (frames, keys))
+    return bool((first[1:] >= first[:-1]).all() and (key[1:] < key[:-1]).any())
+
+
+def in_order(codes: Ints, size: int) -> Ints:
+    """The order of different codes below ``size``."""
+    if size > max(MAX_PLACES * len(codes), FEW_PLACES):
+        return stable_order(codes, size)
+    places: NDArray[Any] = np.full(size, -1, np.int32 if len(codes) < 1 << 31 else np.int64)
+    places[codes] = np.arange(len(codes))
+    return places[places >= 0].astype(np.intp)
+
+
+def grouped(codes: Ints, size: int) -> tuple[Ints, Ints]:
+    """The group of each row, and the first row of each group: rows of one code, in the order of the codes.
+
+    The codes, from 0 to below ``size``, may be overwritten.
+    """
+    rises = codes[1:] > codes[:-1]
+    if rises.all():
+        rows = np.arange(len(codes))
+        return rows, rows
+    if size <= max(MAX_PLACES * len(codes), FEW_PLACES):
+        return in_places(codes, size)
+    runs = len(codes) - np.count_nonzero(rises)
+    if loops is None or runs * MIN_RUN > len(codes):
+        return groups_by_sorting(codes, size)[:2]
+    return groups_by_runs(codes, [0, *(np.flatnonzero(~rises) + 1).tolist(), len(codes)])
+
+
+def in_places(codes: Ints, size: int) -> tuple[Ints, Ints]:
+    """As :func:`grouped`, with a place for each code."""
+    if loops is not None and size < 1 << 31:
+        numbers = np.zeros(size, np.int32)
+        first = np.empty(loops.number_codes(codes, numbers), np.intp)
+        loops.number_rows(codes, numbers, first)
+        return codes, first
+    seen = np.zeros(size, bool)
+    seen[codes] = True
+    group = (np.cumsum(seen) - 1)[codes]
+    first = np.empty(np.count_nonzero(seen), np.intp)
+    first[group[::-1]] = np.arange(len(codes))[::-1]  # where a group repeats, numpy keeps what is assigned last
+    return group, first
 
 
 def starts_of(keys: Sequence[Coded], rows: Ints) -> NDArray[np.intp]:

@@ -25,7 +25,6 @@ from ...aggregators.contract.operation import State
 from ...aggregators.states.fields import Column, Compensated
 from ...aggregators.states.limbs import Exact
 from ...aggregators.states.rows import join, replace, take
-from ..partials.combine import has_kernels
 from ..plan.plan import Plan
 from .block_scan import MIN_WINDOWS, SideBySide, by_stacks_side_by_side, has_columns, side_by_side
 from .prefix_sums import float_sums, int_sums
@@ -65,7 +64,7 @@ def choose(plan: Plan, output: str, number: int) -> Choice[Way]:
 
 def way_of(operation: BoundAggregate) -> Way:
     """The way in which the windows of an operation slide; where ranges do not move forward, it is the range tree."""
-    if has_kernels(operation):
+    if operation.has_kernels:
         return "kernels"
     return "deduct or two-stacks" if operation.deducts[0] else "two-stacks"
 
@@ -148,7 +147,7 @@ def by_kernels(
     Parameters
     ----------
     operation
-        One that :func:`has_kernels`.
+        One that ``has_kernels``.
     states
         One state a row.
     low, high

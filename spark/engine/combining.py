@@ -20,6 +20,9 @@ FETCH = 8e-3
 SHUFFLE = 0.5
 """Seconds that a shuffle takes however little there is."""
 
+ALWAYS_DRIVER = int(SHUFFLE / DRIVER)
+"""Partials up to which no other way can be quicker: the driver merges them while a shuffle begins."""
+
 WORDS: Mapping[Way, str] = {
     "driver": "the driver merges all partials",
     "tasks": "tasks merge the partials of several others, and the driver what they have left",

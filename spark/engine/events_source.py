@@ -27,7 +27,7 @@ from ..input.ordering import in_row_order, in_time_order
 from ..session.conf_overrides import NO_BYTE_LIMIT, conf_overrides
 from ..session.packaging import stage
 from ..session.parallelism import parallelism
-from . import tasks
+from . import combining, tasks
 from .combining import choose
 from .decision import Decision
 from .source import PartialRows, left_to_executors
@@ -133,6 +133,8 @@ def collect(blobs: DataFrame, job: tasks.Job, limit: int | None, in_rounds: bool
     if FAILED in found.column("least").to_pylist():
         received(blobs.where(f.col("rows") == FAILED).limit(1))
     counts = found.column("rows").to_pylist()
+    if sum(counts) <= min(limit, combining.ALWAYS_DRIVER):
+        return merged(job.plan, received(blobs))
     chosen = choose(counts, limit, parallelism(blobs.sparkSession), rounds=in_rounds)
     LOGGER.info("%s partials of %s tasks: %s", f"{sum(counts):,}", f"{len(counts):,}", chosen)
     if chosen.way == "executors":

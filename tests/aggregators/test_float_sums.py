@@ -11,9 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.aggregators.contract.frames import Frames
-from framefold.aggregators.numeric import float_sums as module
-from framefold.aggregators.numeric.float_sums import cut_at, largest_of, summed
+from framefold.aggregators.contract import frames as module
+from framefold.aggregators.contract.frames import Frames, cut_at, largest_of, summed
 
 COMPILED = module.loops
 

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.aggregators.numeric import grouped_min_max as module
-from framefold.aggregators.numeric.grouped_min_max import greatest, least
+from framefold.aggregators.numeric import grouped as module
+from framefold.aggregators.numeric.grouped import greatest, least
 
 COMPILED = module.loops
 TYPES = ["float64", "float32", "int64", "int32", "int16", "uint64", "uint8", "bool", "M8[us]", "m8[s]"]

@@ -15,9 +15,9 @@ from hypothesis import strategies as st
 from framefold.aggregators.numeric.native import loops
 from framefold.runtime.accumulate import accumulate as module
 from framefold.runtime.accumulate.accumulate import assign
-from framefold.runtime.columns import key_codes
-from framefold.runtime.columns.coded import code_key, code_numbers
-from framefold.runtime.columns.key_codes import stable_order
+from framefold.runtime.columns import sorting
+from framefold.runtime.columns.key_codes import code_key, code_numbers
+from framefold.runtime.columns.sorting import stable_order
 
 DAY = datetime.date(2020, 2, 29)
 VALUES: dict[pa.DataType, list[Any]] = {
@@ -79,10 +79,10 @@ def test_sorting_is_stable(codes: list[int], size: int) -> None:
     assert stable_order(np.array(codes, np.int64), size).tolist() == sorted(range(len(codes)), key=codes.__getitem__)
 
 
-@pytest.mark.parametrize("counted", [0, key_codes.MAX_COUNTED])
+@pytest.mark.parametrize("counted", [0, sorting.MAX_COUNTED])
 @pytest.mark.parametrize("runs", [1, 2, 3, 7, 50, 20_000])
 def test_sorting_of_ascending_runs_is_stable(runs: int, counted: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(key_codes, "MAX_COUNTED", counted)
+    monkeypatch.setattr(sorting, "MAX_COUNTED", counted)
     codes = np.random.default_rng(runs).integers(0, 5_000, 20_000)
     for run in np.array_split(codes, runs):
         run.sort()
@@ -94,10 +94,10 @@ def test_sorting_of_ascending_runs_is_stable(runs: int, counted: int, monkeypatc
 def test_groups_by_sorting(size: int, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """One digit to four, and more codes than are sorted by digits; numpy's ``unique`` says what the groups are."""
     if not compiled:
-        monkeypatch.setattr(key_codes, "loops", None)
+        monkeypatch.setattr(sorting, "loops", None)
     rng = np.random.default_rng(size)
     codes = rng.choice(np.append(rng.integers(0, size, 6_000), [0, size - 1]), 10_000)
-    group, first, counts, found = key_codes.groups_by_sorting(codes.copy(), size)
+    group, first, counts, found = sorting.groups_by_sorting(codes.copy(), size)
     expected = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
     for made, wanted in zip((found, first, group, counts), expected, strict=True):
         assert np.array_equal(made, wanted)

@@ -16,8 +16,9 @@ import framefold as ff
 from framefold.aggregators.moments import deviations
 from framefold.aggregators.numeric import native
 from framefold.runtime.accumulate.accumulate import accumulate
-from framefold.runtime.columns.coded import code_numbers, code_ordered
-from framefold.runtime.partials import add_aligned, combine, groups, merge
+from framefold.runtime.columns.key_codes import code_numbers, code_ordered
+from framefold.runtime.columns.sorting import groups_by_runs
+from framefold.runtime.partials import add_aligned, combine, merge
 from framefold.runtime.plan.bind import bind
 
 from .. import stages
@@ -37,11 +38,12 @@ def test_groups_are_those_of_equal_rows(way: str, order: str, batches: list[list
     rows = list(itertools.chain(*batches)) or [(0, 0, 5)]
     key, *frames = (np.array(column, np.int64) for column in zip(*rows, strict=True))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(groups, "loops", None if way == "by numpy" else COMPILED)
-        patch.setattr(groups, "MAX_PLACES", 99 if way in ("in places", "by numpy") else 0)
-        patch.setattr(groups, "MIN_RUN", 0 if way == "by runs" else 99)
-        patch.setattr(groups, "MAX_PACKED", 0 if way == "dense codes" else groups.MAX_PACKED)
-        found = groups.groups_of([code_ordered(pa.array(key))], list(map(code_numbers, frames)), len(rows))
+        patch.setattr(merge, "loops", None if way == "by numpy" else COMPILED)
+        patch.setattr(merge, "MAX_PLACES", 99 if way in ("in places", "by numpy") else 0)
+        patch.setattr(merge, "FEW_PLACES", 0)
+        patch.setattr(merge, "MIN_RUN", 0 if way == "by runs" else 99)
+        patch.setattr(merge, "MAX_PACKED", 0 if way == "dense codes" else merge.MAX_PACKED)
+        found = merge.groups_of([code_ordered(pa.array(key))], list(map(code_numbers, frames)), len(rows))
     of_group = [rows[row] for row in found.first]
     assert [of_group[number] for number in found.group] == rows
     assert found.first.tolist() == list(map(rows.index, of_group))
@@ -53,7 +55,7 @@ def test_batches_by_frame_are_grouped_by_frame() -> None:
     if COMPILED is None:
         pytest.skip("framefold is installed without its compiled loops: there was no compiler")
     keys, frames = np.tile(np.arange(5), 40), np.repeat(np.arange(20), 10)
-    found = groups.groups_of([code_ordered(pa.array(keys))], [code_numbers(frames)], 200)
+    found = merge.groups_of([code_ordered(pa.array(keys))], [code_numbers(frames)], 200)
     assert found.order is not None
     assert (np.diff(found.group) >= -4).all()  # keys of one frame are neighbours
 
@@ -82,7 +84,7 @@ def test_compiled_joins_have_the_bits_of_numpys(chunked: bool, spread: int, monk
     table = pa.concat_tables(batches)
     with_loops = stages.merge(plan, table)
     monkeypatch.setattr(combine, "loops", None)
-    monkeypatch.setattr(groups, "loops", None)
+    monkeypatch.setattr(merge, "loops", None)
     monkeypatch.setattr(deviations, "loops", None)
     by_pairs = stages.merge(plan, table)
     # Pairs of floats are added in another order by pairs: only what is exact is the same in any order.
@@ -123,7 +125,7 @@ def test_ascending_codes_are_found_among_all(runs: list[list[int]]) -> None:
         pytest.skip("framefold is installed without its compiled loops: there was no compiler")
     rows = np.array(list(itertools.chain(*runs)), np.int64)
     edges = [0, *itertools.accumulate(map(len, runs))]
-    group, first = groups.by_runs(rows.copy(), edges)
+    group, first = groups_by_runs(rows.copy(), edges)
     values, expected, inverse = np.unique(rows, return_index=True, return_inverse=True)
     np.testing.assert_array_equal(group, inverse)
     np.testing.assert_array_equal(first, expected)

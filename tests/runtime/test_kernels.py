@@ -24,7 +24,7 @@ from framefold.runtime.sliding import prefix_sums, range_blocks
 from framefold.runtime.sliding import slide as module
 from framefold.runtime.sliding.native import loops
 from framefold.runtime.sliding.range_blocks import Block, runs_by_a_row
-from framefold.runtime.sliding.slide import by_kernels, has_kernels, slide
+from framefold.runtime.sliding.slide import by_kernels, slide
 
 INT, FLOAT = pa.int64(), pa.float64()
 Ranges = tuple[np.ndarray, np.ndarray]
@@ -443,7 +443,7 @@ def test_functions_of_all_kinds(
         column[chance.random(rows) < 0.1] = "NaT"
     bound = BoundAggregate("own", Own(type, function), [INT])
     begin, end = data.draw(forward(rows))
-    assert has_kernels(bound)
+    assert bound.has_kernels
     with blocks_of(*sizes), patch.object(module, "by_two_stacks", None), patch.object(module, "by_deduct", None):
         found = slide(bound, {"field": column}, begin, end)["field"]
     assert found.dtype == column.dtype
@@ -496,11 +496,11 @@ def test_every_way_gives_the_same(values: list[float], data: Any, sizes: tuple[i
 
 def test_what_has_no_kernel() -> None:
     """Plain sums of floats lose digits; so does whatever is joined in a way of its own, or not by these functions."""
-    assert not has_kernels(BoundAggregate("own", Own("float64", np.add), [INT]))
-    assert not has_kernels(BoundAggregate("own", Own("int64", np.multiply), [INT]))
-    assert not has_kernels(BoundAggregate("own", Own("bool", np.add), [INT]))
-    assert not has_kernels(BoundAggregate("most", ff.Max("x"), [pa.string()]))
-    assert not has_kernels(BoundAggregate("spread", ff.StdDev("x"), [FLOAT]))
+    assert not BoundAggregate("own", Own("float64", np.add), [INT]).has_kernels
+    assert not BoundAggregate("own", Own("int64", np.multiply), [INT]).has_kernels
+    assert not BoundAggregate("own", Own("bool", np.add), [INT]).has_kernels
+    assert not BoundAggregate("most", ff.Max("x"), [pa.string()]).has_kernels
+    assert not BoundAggregate("spread", ff.StdDev("x"), [FLOAT]).has_kernels
 
 
 class Modulo(ff.Count):
@@ -515,8 +515,8 @@ class Named(ff.Count):
 
 
 def test_an_inherited_function_does_not_stand_for_a_combine_written_later() -> None:
-    assert has_kernels(BoundAggregate("n", Named(), []))
-    assert not has_kernels(BoundAggregate("n", Modulo(), []))
+    assert BoundAggregate("n", Named(), []).has_kernels
+    assert not BoundAggregate("n", Modulo(), []).has_kernels
     counts = {"count": np.array([3, 4, 5])}
     assert slide(BoundAggregate("n", Modulo(), []), counts, np.array([0]), np.array([3]))["count"].tolist() == [5]
 
@@ -550,7 +550,7 @@ class Older(Kept):
 
 def test_the_older_name_of_ufuncs_is_read() -> None:
     assert BoundAggregate("x", Older("x"), [FLOAT]).ufuncs == {"total": np.add}
-    assert has_kernels(BoundAggregate("x", Older("x"), [FLOAT]))
+    assert BoundAggregate("x", Older("x"), [FLOAT]).has_kernels
     wrong = Wrong("int64", np.minimum)
     wrong.__dict__["joins"] = wrong.__dict__.pop("ufuncs")
     with pytest.raises(OperationError, match="ufuncs of 'x' has minimum for field 'field'"):

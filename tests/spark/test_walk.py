@@ -14,7 +14,7 @@ from tests.test_walk import walk
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-MOST_MODULES, MOST_OF_SPARK = 34, 13
+MOST_MODULES, MOST_OF_SPARK = 30, 11
 STAGES = ["spark/engine/decision", "spark/engine/driver", "runtime/partials/merge", "runtime/results/finish"]
 
 

@@ -1,0 +1,121 @@
+"""Integers, such as packed codes of keys and frames, sorted: the order of rows, and groups of equal ones."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Sequence
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ...aggregators.numeric.native import loops
+
+Ints = NDArray[np.int64]
+
+MAX_COUNTED = 1 << 18
+"""Possible codes at most that are counted to be sorted: the counts stay in the processor's cache."""
+
+RUNS_SAMPLE, LONG_RUN = 1 << 12, 16
+"""Rows that are looked at for runs of equal text; rows of a run on average from which on it is coded once."""
+
+MIN_RADIX, MAX_RADIX = 1 << 12, 1 << 44
+"""Rows at least, and possible codes at most, that are sorted digit by digit: four digits are."""
+
+MIN_RUN = 1 << 12
+"""Sorted runs of at least this many rows, such as the partials of a few tasks, are merged and not sorted again."""
+
+
+def stable_order(codes: Ints, size: int) -> NDArray[np.intp]:
+    """The stable order of codes from 0 to below ``size``.
+
+    Few possible codes are counted. Else, where both fit 63 bits, codes and row numbers are packed and sorted as
+    integers: that is faster than an argsort.
+    """
+    if loops is not None and size <= min(MAX_COUNTED, len(codes)):
+        order = np.empty(len(codes), np.intp)
+        loops.order_codes(np.ascontiguousarray(codes, np.int64), np.zeros(size + 1, np.int64), order)
+        return order
+    bits = max(len(codes) - 1, 1).bit_length()
+    if size << bits > 1 << 63:
+        return np.argsort(codes, kind="stable")
+    both = sorted_with_rows(codes, size, bits)
+    both &= (1 << bits) - 1
+    return both
+
+
+def sorted_with_rows(codes: Ints, size: int, bits: int) -> Ints:
+    """Codes below ``size``, sorted, the row of each in the ``bits`` bits below it."""
+    both = codes << bits
+    both |= np.arange(len(codes))
+    runs = 1 + np.count_nonzero(both[1:] < both[:-1])
+    if runs * MIN_RUN <= len(codes):
+        both.sort(kind="stable")
+    elif loops is not None and len(codes) >= MIN_RADIX and size <= MAX_RADIX:
+        loops.sort_by_bits(both, np.empty_like(both), bits, bits + (size - 1).bit_length())
+    else:
+        both.sort()
+    return both
+
+
+def groups_by_sorting(codes: Ints, size: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """The group of each row, of equal codes below ``size``; the first row, number of rows and code of each group."""
+    bits = max(len(codes) - 1, 1).bit_length()
+    if loops is not None and size << bits <= 1 << 63:
+        group, first, counts = np.empty((3, len(codes)), np.int64)
+        both = sorted_with_rows(codes, size, bits)
+        groups = loops.group_sorted(both, bits, group, first, counts)
+        return group, first[:groups], counts[:groups], both[:groups]
+    order = stable_order(codes, size)
+    ordered = codes[order]
+    new = np.empty(len(codes), bool)
+    new[:1] = True
+    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
+    group = np.empty(len(codes), np.intp)
+    group[order] = np.cumsum(new) - 1
+    starts = np.flatnonzero(new)
+    return group, order[starts], np.diff(np.append(starts, len(codes))), ordered[starts]
+
+
+def groups_by_runs(codes: Ints, edges: Sequence[int]) -> tuple[Ints, Ints]:
+    """The group of each row and the first row of each group, of codes that ascend from each edge to the next one.
+
+    The codes are overwritten.
+    """
+    assert loops is not None
+    runs = [codes[start:end] for start, end in itertools.pairwise(edges)]
+    values = runs
+    while len(values) > 1:  # neighbours, then neighbours of these, and so on
+        values = [united(*values[at : at + 2]) for at in range(0, len(values), 2)]
+    first = np.empty(len(values[0]), np.intp)
+    for start, run in zip(reversed(edges[:-1]), reversed(runs), strict=True):  # the first of equal ones comes last
+        loops.number_ascending(run, values[0], start, first)
+    return codes, first
+
+
+def united(left: Ints, right: Ints | None = None) -> Ints:
+    """The codes in either of two ascending arrays, ascending."""
+    if right is None:
+        return left
+    assert loops is not None
+    both = np.empty(len(left) + len(right), np.int64)
+    return both[: loops.unite(left, right, both)]
+
+
+def dense(codes: Ints) -> tuple[Ints, int]:
+    """Consecutive codes in the same order, and their number."""
+    values, inverse = np.unique(codes, return_inverse=True)
+    return inverse.astype(np.int64, copy=False), len(values)
+
+
+def few_runs(column: pa.Array) -> pa.Array | None:
+    """A column of text in runs of equal values, where these are long, as in sorted rows; None otherwise."""
+    text = pa.types.is_string(column.type) or pa.types.is_large_string(column.type)
+    if not text:
+        return None
+    for some in (column[:RUNS_SAMPLE], column):
+        runs = pc.run_end_encode(some)
+        if len(runs.values) * LONG_RUN > len(some):
+            return None
+    return runs
