@@ -21,7 +21,7 @@ from ...runtime.streams.shard import Shard, events_in
 from ..convert import partials_codec
 from ..convert.types import cast_to
 from ..session.packaging import pack
-from ..session.worker import opened
+from ..session.worker import freeze_gc, opened
 from .progress import kept_by, packet, said
 from .shards import BOOK, EVENTS, PARTIALS, Shards, book_of, keep, restored
 
@@ -91,6 +91,7 @@ def slide(payload: bytes, of: Any, key: Any, rows: Iterable[Row], times: Any) ->
     keep(of, book, shard, watermark if rows == () else None)
     yield said(shard, of.said.get(key), watermark)
     of.said[key] = kept_by(shard)
+    freeze_gc()  # else a worker would search all modules for garbage while Spark commits the state
 
 
 def start(payload: bytes, of: Any, packets: list[bytes | None]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from pathlib import Path
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -14,9 +15,16 @@ import pytest
 pytest.importorskip("pyspark")
 pytest.importorskip("google.protobuf")
 
+from pyspark.sql import types as t
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 import framefold as ff
+from framefold.runtime.plan.bind import bind
+from framefold.runtime.streams.scope import counted
+from framefold.spark.engine.tasks import Job
+from framefold.spark.session.packaging import pack
+from framefold.spark.streams import slider
+from framefold.spark.streams.shards import Shards
 
 from .test_streams import MINUTE, Source, rocksdb, table  # noqa: F401  # the fixture
 
@@ -123,3 +131,24 @@ def test_a_warning_where_a_small_machine_has_many_partitions_of_state(
             assert (words in str(source.query().explain(n=ff.Count()))) == many
     finally:
         spark.conf.set("spark.sql.shuffle.partitions", before)
+
+
+def test_a_worker_searches_no_modules_for_garbage_while_state_is_committed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Spark's daemon collects garbage after each task: what is there after the first call of a shard is frozen."""
+    schema = pa.schema({"t": pa.int64(), "x": pa.float64()})
+    plan = counted(bind(schema, time="t", by=[], window=ff.tumbling(10), outputs={"n": ff.Count()}))
+    shards = Shards(Job(plan, t.StructType()), {}, 1, None)
+    book: list[Any] = []
+    of = SimpleNamespace(
+        partials=SimpleNamespace(keys=list),
+        events=None,
+        book=SimpleNamespace(get=lambda: None, update=book.append),
+        handle=SimpleNamespace(registerTimer=book.append, deleteTimer=book.append),
+        said={},
+    )
+    times = SimpleNamespace(getCurrentWatermarkInMs=lambda: 7)
+    calls: list[int] = []
+    monkeypatch.setattr(slider, "freeze_gc", lambda: calls.append(len(book)))
+    (said,) = slider.slide(pack(shards), of, (0,), [], times)
+    assert said["shards"] == 1
+    assert calls == [len(book)] == [2], "after the timer and the book are written"
