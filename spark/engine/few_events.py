@@ -23,11 +23,11 @@ from .source import PartialRows, PartialsSource
 from .sql_source import SqlSource
 from .tasks import Job
 
-FEW_FILES = 16
-"""The most files whose footers are read to know it."""
-
 MANY_A_GROUP = 16
 """Where each (key, frame) has as many events, by the footers, Spark groups them sooner than it hands them over."""
+
+FEW_GROUPS = 1 << 14
+"""The most groups, by the footers, that one task of Spark puts together where others have grouped the events."""
 
 
 class FewEventsSource:
@@ -52,17 +52,16 @@ class FewEventsSource:
         self.otherwise.release(result)
 
     def _are_few(self) -> bool:
-        footers = footers_of(self.df, FEW_FILES)
+        footers = footers_of(self.df)
         if footers is None:
             return False
         rows = sum(footer.num_rows for footer in footers)
-        if rows > FEW_EVENTS:
-            return False
         if isinstance(self.otherwise, SqlSource):
             groups = most_groups(footers, self.job.plan)
             if groups is not None and groups * MANY_A_GROUP <= rows:
+                self.otherwise.few = groups <= FEW_GROUPS
                 return False
-        return is_row_by_row(self.df)
+        return rows <= FEW_EVENTS and is_row_by_row(self.df)
 
     def _collect(self) -> Partials:
         plan, spark = self.job.plan, self.df.sparkSession

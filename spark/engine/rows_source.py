@@ -9,10 +9,12 @@ from pyspark.sql import functions as f
 
 from ...runtime.accumulate.accumulate import accumulate
 from ...runtime.accumulate.time_order import sorted_events
+from ...runtime.columns.key_codes import one_array
 from ...runtime.partials.merge import Partials, merge
 from ...runtime.sources.arrow import BATCH_ROWS
 from ..convert.types import cast_to
 from ..input.ordering import ARRIVAL
+from ..input.scan_bounds import most_rows
 from ..session.conf_overrides import LARGE_BATCHES, conf_overrides
 from .events_source import EventsSource
 from .source import left_to_executors
@@ -24,12 +26,17 @@ class RowsSource(EventsSource):
     def collect(self, limit: int | None) -> Partials | None:
         plan = self.job.plan
         events = self._with_times(self.events).withColumn(ARRIVAL, f.monotonically_increasing_id())
+        if limit is not None and (most := most_rows(self.events)) is not None and most <= limit:
+            limit = None  # with a limit Spark shuffles all events to one task
         with conf_overrides(events.sparkSession, LARGE_BATCHES):
             found = (events if limit is None else events.limit(limit + 1)).toArrow()
         if limit is not None and len(found) > limit:
             left_to_executors(f"max_driver_partials={limit} is not enough")
             return None
-        table = sorted_events(plan, cast_to(found.sort_by(ARRIVAL).drop_columns(ARRIVAL), plan.events_schema))
+        arrivals = one_array(found.column(ARRIVAL)).to_numpy()
+        if (arrivals[1:] < arrivals[:-1]).any():
+            found = found.sort_by(ARRIVAL)
+        table = sorted_events(plan, cast_to(found.drop_columns(ARRIVAL), plan.events_schema), dictionaries=True)
         portions = (table.slice(start, BATCH_ROWS) for start in range(0, len(table), BATCH_ROWS))
         partials = [accumulate(plan, portion, number) for number, portion in enumerate(portions)]
         return merge(plan, [Partials(plan.partials_schema.empty_table()), *partials])

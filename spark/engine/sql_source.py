@@ -63,6 +63,9 @@ def aggregated(events: DataFrame, sql: SqlAccumulate) -> DataFrame:
 class SqlSource:
     """The groups of a DataFrame's events; see `PartialsSource`."""
 
+    few = False
+    """Whether groups are taken to be few: one task puts them together, so that counting them takes no other shuffle."""
+
     def __init__(self, df: DataFrame, job: tasks.Job) -> None:
         self.df, self.job = df, job
 
@@ -84,7 +87,8 @@ class SqlSource:
 
     def _collect(self, sql: SqlAccumulate, limit: int | None) -> Partials | None:
         groups = aggregated(self.df, sql)
-        with conf_overrides(self.df.sparkSession, FASTER_GROUPING):
+        groups = groups.coalesce(1) if self.few else groups
+        with conf_overrides(self.df.sparkSession, {} if self.few else FASTER_GROUPING):
             # Counting them first, persisted, would take longer.
             found = groups.toArrow() if limit is None else groups.limit(limit + 1).toArrow()
         if limit is not None and len(found) > limit:

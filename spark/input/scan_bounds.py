@@ -20,6 +20,9 @@ from ...runtime.plan.plan import Plan
 from ...runtime.sources.files import File, Files
 from ...runtime.sources.formats import READERS
 
+FEW_FILES = 16
+"""The most files whose footers are read."""
+
 ROW_BY_ROW = re.compile(r"== Optimized Logical Plan ==\n((\+- | )*(Project|Filter|Relation) [^\n]*\n)+\n")
 """A plan whose steps each make at most one row of each row, of one scan."""
 
@@ -38,13 +41,13 @@ def explained(df: DataFrame) -> str | None:
         return None
 
 
-def footers_of(df: DataFrame, files: int) -> list[Any] | None:
-    """The footers of the Parquet files of a DataFrame; None where it has none, others, or more files than ``files``."""
+def footers_of(df: DataFrame) -> list[Any] | None:
+    """The footers of the Parquet files of a DataFrame; None where it has none, others, or more than a few files."""
     try:
         paths = df.inputFiles()
     except PySparkException:  # the plan cannot be made
         return None
-    if not 0 < len(paths) <= files:
+    if not 0 < len(paths) <= FEW_FILES:
         return None
     with ThreadPoolExecutor(len(paths)) as threads:
         footers = list(threads.map(footer_of, paths))
@@ -54,6 +57,14 @@ def footers_of(df: DataFrame, files: int) -> list[Any] | None:
 def is_row_by_row(df: DataFrame) -> bool:
     """Whether a DataFrame has at most one row for each row of its files."""
     return ROW_BY_ROW.search(explained(df) or "") is not None
+
+
+def most_rows(df: DataFrame) -> int | None:
+    """The most rows of a DataFrame, by the footers of its files; None where these do not tell."""
+    footers = footers_of(df)
+    if footers is None or not is_row_by_row(df):
+        return None
+    return sum(footer.num_rows for footer in footers)
 
 
 def most_groups(footers: Sequence[Any], plan: Plan) -> int | None:

@@ -22,8 +22,9 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 from framefold.runtime.plan.bind import bind
-from framefold.spark.engine import few_events
-from framefold.spark.input.scan_bounds import footers_of, is_row_by_row, most_groups
+from framefold.spark.engine import few_events, rows_source, sql_source
+from framefold.spark.input import scan_bounds
+from framefold.spark.input.scan_bounds import footers_of, is_row_by_row, most_groups, most_rows
 
 from ..operations import Ledger
 
@@ -120,6 +121,62 @@ def test_more_events_are_left_to_spark(
     assert collected == [ROWS]
 
 
+@pytest.mark.parametrize(("most", "few"), [(5_000_000, True), (3, True), (5_000_000, False)])
+def test_few_groups_are_put_together_by_one_task(
+    spark: SparkSession, tmp_path: Path, most: int, few: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With more partials than the driver may have, executors go on, as where groups are not known to be few."""
+    monkeypatch.setattr(few_events, "FEW_GROUPS", 1 << 14 if few else 0)
+    used: list[tuple[bool, bool]] = []
+    collect = sql_source.SqlSource.collect
+
+    def spied(source: sql_source.SqlSource, limit: int | None) -> Any:
+        found = collect(source, limit)
+        used.append((source.few, found is not None))
+        return found
+
+    monkeypatch.setattr(sql_source.SqlSource, "collect", spied)
+    rng = np.random.default_rng(5)
+    for number in range(3):
+        times = pa.array(rng.integers(0, 100, ROWS) * 1_000_000).cast(pa.timestamp("us", tz="UTC"))
+        table = pa.table({"t": times, "k": rng.integers(0, 3, ROWS), "x": rng.integers(0, 1000, ROWS)})
+        pq.write_table(table, tmp_path / f"{number}.parquet")
+    windows = ff.events(spark.read.parquet(str(tmp_path)), time="t", by="k").window(ff.tumbling("50 seconds"))
+    found = windows.options(read="spark", max_driver_partials=most).aggregate(n=ff.Count(), s=ff.Sum("x")).toArrow()
+    expected = duckdb.sql(
+        f"SELECT k, epoch_us(t) // 50000000 w, count(*), sum(x)::bigint FROM '{tmp_path}/*.parquet' "
+        "GROUP BY ALL ORDER BY ALL"
+    ).fetchall()
+    starts = pc.divide(pc.struct_field(found["window"], "start").cast("int64"), 50_000_000)
+    rows = list(zip(*(column.to_pylist() for column in (found["k"], starts, found["n"], found["s"])), strict=True))
+    assert sorted(rows) == expected
+    assert used == [(few, most > 3)]
+
+
+def test_rows_of_files_come_without_a_limit(
+    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Where footers say that they are few; and in the order of the input, whatever files they are in."""
+    bounds: list[int | None] = []
+    real = rows_source.most_rows
+    monkeypatch.setattr(rows_source, "most_rows", lambda df: (bounds.append(real(df)), bounds[-1])[1])
+    rng = np.random.default_rng(9)
+    times = rng.permutation(3 * ROWS).reshape(3, ROWS)
+    for number, own in enumerate(times):
+        table = pa.table({"t": own, "k": rng.choice(["b", "a", "c"], ROWS), "x": rng.integers(0, 1000, ROWS)})
+        pq.write_table(table, tmp_path / f"{number}.parquet")
+    df = spark.read.parquet(str(tmp_path))
+    events = ff.events(df, time="t", by="k").window(ff.last_rows(7)).options(read="spark")
+    expected = duckdb.sql(
+        "SELECT k, t, (sum(x) OVER (PARTITION BY k ORDER BY t ROWS 6 PRECEDING))::bigint "
+        f"FROM '{tmp_path}/*.parquet' ORDER BY ALL"
+    ).fetchall()
+    for most in (3 * ROWS, 3 * ROWS - 1):  # executors have the second
+        found = events.options(max_driver_partials=most).aggregate(s=ff.Sum("x")).toArrow()
+        assert sorted(zip(*(found[name].to_pylist() for name in ("k", "at", "s")), strict=True)) == expected
+    assert bounds == [3 * ROWS] * 2
+
+
 def test_what_spark_does_not_hand_over_is_grouped_by_it(
     spark: SparkSession, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,13 +204,17 @@ def test_null_times(spark: SparkSession, tmp_path: Path, collected: list[int]) -
     assert collected == [3]
 
 
-def test_footers_and_plans(spark: SparkSession, path: str) -> None:
+def test_footers_and_plans(spark: SparkSession, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     df = spark.read.parquet(path)
-    footers = footers_of(df.where("x > 0"), files=1)
+    footers = footers_of(df.where("x > 0"))
     assert footers is not None
     assert [footer.num_rows for footer in footers] == [ROWS]
-    assert footers_of(df, files=0) is None
-    assert footers_of(spark.range(3), files=1) is None
+    assert most_rows(df.where("x > 0")) == ROWS
+    assert most_rows(df.union(df)) is None
+    assert footers_of(spark.range(3)) is None
+    assert most_rows(spark.range(3)) is None
+    monkeypatch.setattr(scan_bounds, "FEW_FILES", 0)
+    assert footers_of(df) is None
     assert is_row_by_row(df.where("x > 0"))
     assert not is_row_by_row(df.union(df))
 
