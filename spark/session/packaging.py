@@ -32,7 +32,7 @@ from pyspark.sql import types as t
 from ...aggregators.errors import OperationError
 from ...aggregators.numeric import native
 from .versions import check
-from .worker_python import THE_WORKERS, WANTED
+from .worker_python import THE_WORKERS, wanted
 
 PACKAGE = __name__.split(".")[0]
 # The rooms need not lie side by side on disk (an editable install maps them), so each is looked up.
@@ -161,17 +161,19 @@ def stage(
         A function that makes batches of the report of an error that is not tried again; None: the task fails.
     """
     ship(rows.sparkSession)
-    return rows.mapInArrow(task(function, *arguments, failed=failed), schema)
+    return rows.mapInArrow(task(rows.sparkSession, function, *arguments, failed=failed), schema)
 
 
-def task(function: Task, *arguments: object, failed: Task | None = None) -> Callable[[Batches], Batches]:
-    """The function that Spark pickles.
+def task(
+    spark: SparkSession, function: Task, *arguments: object, failed: Task | None = None
+) -> Callable[[Batches], Batches]:
+    """The function that Spark pickles, for a session.
 
     It names no module of framefold's until it is called: a worker unpickles it before the zip is on its path.
     """
     names = [each and (each.__module__, each.__name__) for each in (function, failed)]
     worker, payload = f"{PACKAGE}.spark.session.worker", pack(arguments)
-    workers, wanted = THE_WORKERS, WANTED
+    workers, expected = THE_WORKERS, wanted(spark)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from importlib import import_module
@@ -183,7 +185,7 @@ def task(function: Task, *arguments: object, failed: Task | None = None) -> Call
             import sys
 
             here = f"{sys.executable} (Python {platform.python_version()})"
-            raise ImportError(f"{workers} {here}, which lacks {error.name}; {wanted}") from None
+            raise ImportError(f"{workers} {here}, which lacks {error.name}; {expected}") from None
         return produced
 
     run.__name__ = f"{PACKAGE}_{function.__name__}"  # Spark shows it in plans

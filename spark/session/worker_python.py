@@ -17,10 +17,6 @@ from ...aggregators.errors import EngineError
 
 HERE = platform.python_version()
 MINOR = HERE.rpartition(".")[0]
-WANTED = (
-    f"expected PYSPARK_PYTHON, or spark.pyspark.python of spark-submit, to name a Python {MINOR} with pyarrow and "
-    f"numpy when Spark starts; this process runs {sys.executable} (Python {HERE})"
-)
 THE_WORKERS = "the workers of Spark run"
 
 _PACKAGES = ("pyarrow", "numpy")
@@ -44,22 +40,32 @@ def trouble(spark: SparkSession, report: str) -> EngineError | None:
     if said := _FROM_A_TASK.search(report):
         return EngineError(said[1])
     if missing := _MISSING.search(report):
-        return EngineError(f"{_lacking(spark, missing[1], missing[2])}; {WANTED}")
+        return EngineError(f"{_lacking(spark, missing[1], missing[2])}; {wanted(spark)}")
     if other := _OTHER_VERSION.search(report):
         python = _named(spark, f"{other[1]}.{other[2]}")
-        return EngineError(
-            f"{THE_WORKERS} {python}, another version than this process; {WANTED}, which PYSPARK_DRIVER_PYTHON names "
-            "where Spark starts it"
-        )
+        more = ", which PYSPARK_DRIVER_PYTHON names where Spark starts it" if isinstance(spark, SparkSession) else ""
+        return EngineError(f"{THE_WORKERS} {python}, another version than this process; {wanted(spark)}{more}")
     if absent := _CANNOT_RUN.search(report):
-        return EngineError(f"{THE_WORKERS} {absent[1]}, which cannot be run ({absent[2]}); {WANTED}")
+        return EngineError(f"{THE_WORKERS} {absent[1]}, which cannot be run ({absent[2]}); {wanted(spark)}")
     if died := _DIED.search(report):
         version = re.search(r"/python(\d+\.\d+)/", died[1])
         last = died[1].strip().splitlines()[-1].strip()
         return EngineError(
-            f"{THE_WORKERS} {_named(spark, version and version[1])}, which does not start ({last}); {WANTED}"
+            f"{THE_WORKERS} {_named(spark, version and version[1])}, which does not start ({last}); {wanted(spark)}"
         )
     return None
+
+
+def wanted(spark: SparkSession) -> str:
+    """What to do about it: a server of Connect takes the Python of its workers from its own environment only."""
+    if isinstance(spark, SparkSession):
+        where, when = "PYSPARK_PYTHON, or spark.pyspark.python of spark-submit,", "Spark"
+    else:
+        where, when = "PYSPARK_PYTHON in the environment of the Spark Connect server", "it"
+    return (
+        f"expected {where} to name a Python {MINOR} with pyarrow and numpy when {when} starts; this process runs "
+        f"{sys.executable} (Python {HERE})"
+    )
 
 
 def _lacking(spark: SparkSession, executable: str | None, package: str) -> str:

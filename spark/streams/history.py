@@ -51,7 +51,9 @@ def first_state(plan: Plan, job: Job, labels: tuple[int, ...], options: Options)
 
 def checked(plan: Plan, history: Any) -> DataFrame | None:
     """The DataFrame of a history, which has the columns that a query reads, of the same types."""
-    df: DataFrame | None = getattr(getattr(history, "engine", None), "df", history)  # of ff.events
+    df: DataFrame | None = history
+    if not hasattr(history, "isStreaming"):  # to a DataFrame of Connect any name is a column's
+        df = getattr(getattr(history, "engine", None), "df", history)  # of ff.events
     if df is None:
         return None
     if not hasattr(df, "isStreaming") or df.isStreaming:

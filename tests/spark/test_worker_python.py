@@ -18,18 +18,25 @@ pytest.importorskip("pyspark")
 import pyarrow as pa
 import pyarrow.parquet as parquet
 from pyspark.errors import PythonException
+from pyspark.sql import SparkSession
 
 import framefold as ff
 from framefold.cli.job import own_session
 from framefold.spark.session.worker_python import trouble
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 VERSION = platform.python_version()
 WANTED = (
     f"expected PYSPARK_PYTHON, or spark.pyspark.python of spark-submit, to name a Python {VERSION.rpartition('.')[0]} "
     f"with pyarrow and numpy when Spark starts; this process runs {sys.executable} (Python {VERSION})"
+)
+
+WANTED_BEHIND_CONNECT = (
+    "expected PYSPARK_PYTHON in the environment of the Spark Connect server to name a Python "
+    f"{VERSION.rpartition('.')[0]} with pyarrow and numpy when it starts; this process runs {sys.executable} "
+    f"(Python {VERSION})"
 )
 
 # What Spark 4.3 reports, without the lines of the JVM's stack.
@@ -106,7 +113,16 @@ def test_what_spark_reports_is_one_sentence(report: str) -> None:
     """Without a session that could be asked: the server of a session of Connect may run anywhere."""
     error = trouble(mock.Mock(), report)
     assert isinstance(error, ff.EngineError)
-    assert str(error).startswith(f"the workers of Spark run {REPORTS[report]}; {WANTED}")
+    assert str(error) == f"the workers of Spark run {REPORTS[report]}; {WANTED_BEHIND_CONNECT}"
+
+
+def test_a_classic_session_is_told_of_its_own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("PYSPARK_PYTHON", raising=False)
+    said = str(trouble(mock.Mock(spec=SparkSession), OTHER_VERSION))
+    assert said == (
+        f"the workers of Spark run python3 (Python 3.12), another version than this process; {WANTED}, which "
+        "PYSPARK_DRIVER_PYTHON names where Spark starts it"
+    )
 
 
 @pytest.mark.parametrize("module", ["scipy", "numpydoc", "my.numpy"])
@@ -218,5 +234,5 @@ def test_workers_without_pyarrow_behind_connect(tmp_path: Path, bare: Path) -> N
     command = [sys.executable, "program.py"]
     done = subprocess.run(command, cwd=tmp_path, env=there, capture_output=True, text=True, timeout=300)
     assert done.stdout.strip() == (
-        f"the workers of Spark run {bare} (Python {VERSION}), which lacks pyarrow and numpy; {WANTED}"
+        f"the workers of Spark run {bare} (Python {VERSION}), which lacks pyarrow and numpy; {WANTED_BEHIND_CONNECT}"
     ), done.stdout + done.stderr
