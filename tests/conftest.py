@@ -102,6 +102,15 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
     session.stop()
 
 
+@pytest.fixture(scope="module")
+def spark_of_docs(spark: SparkSession) -> Iterator[SparkSession]:
+    """The session, which programs that name no Spark find as well."""
+    with pytest.MonkeyPatch.context() as patched:
+        if REMOTE:
+            patched.setenv("SPARK_REMOTE", REMOTE)
+        yield spark
+
+
 @pytest.fixture
 def rocksdb(spark: SparkSession) -> Iterator[None]:
     """Spark's state in RocksDB, as streams need it."""

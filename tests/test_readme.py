@@ -38,7 +38,7 @@ def ran(kind: str, block: str, namespace: dict[str, Any]) -> None:
         assert main(arguments) == 0, command
 
 
-@pytest.mark.usefixtures("spark")
+@pytest.mark.usefixtures("spark_of_docs")
 def test_what_is_shown_is_what_is_printed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import shutil
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -14,7 +13,8 @@ import pytest
 from framefold.cli import main
 
 from ..spark.submitting import JOB, expected, found, submit, submit_options, write_trips
-from .processes import BARE, SPARK, environment, lacks_framefold, running, waited_for
+from .jobs import is_bit_for_bit, options_of, run_demo, run_example, run_mishap
+from .processes import BARE, SPARK, environment, running, waited_for
 
 CLASS = SPARK / "bin" / "spark-class"  # the package has no start-master.sh
 DAEMON = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(SPARK)}
@@ -54,50 +54,41 @@ def master(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 @pytest.fixture
 def options(master: str) -> list[str]:
     """Of spark-submit: two executors, one on each worker, whose Python lacks all that is ours."""
-    assert lacks_framefold(BARE)
     settings = {
-        "spark.executor.memory": "700m",
         "spark.executor.cores": "1",
         "spark.driver.host": "127.0.0.1",
         "spark.driver.bindAddress": "127.0.0.1",
         "spark.pyspark.python": str(BARE),
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.ui.enabled": "false",
     }
-    return submit_options(master, settings)
+    return options_of(master, settings)
 
 
 def test_an_aggregate_from_a_module_beside_the_job(options: list[str], tmp_path: Path) -> None:
-    trips, result = write_trips(tmp_path / "trips", 20_000), tmp_path / "result"
-    log = tmp_path / "log"
-    done = submit("--log", log, *options, JOB, trips, result)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert found(result) == expected(trips)
-    assert set(re.findall(r"Registered executor .* with ID (\d+)", log.read_text())) == {"0", "1"}
+    run_example(tmp_path, *options)
+    assert set(re.findall(r"Registered executor .* with ID (\d+)", (tmp_path / "log").read_text())) == {"0", "1"}
 
 
 def test_the_demo(options: list[str], tmp_path: Path) -> None:
-    done = submit(*options, "demo", "--rows", "20000", "--keep", tmp_path / "kept")
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "started on spark://127.0.0.1:" in done.stdout
-    assert "gives the same windows, bit for bit" in " ".join(done.stdout.split())
+    said = run_demo(tmp_path, *options)
+    assert "started on spark://127.0.0.1:" in said
+    assert is_bit_for_bit(said)
 
 
 def test_through_a_connect_server(options: list[str], tmp_path: Path) -> None:
-    """A server on the cluster; the job as it is, from a process that knows only its address."""
-    trips, result, log = write_trips(tmp_path / "trips", 20_000), tmp_path / "result", tmp_path / "log"
+    """A server on the cluster; the job and the demo as they are, from processes that know only its address."""
     binding = {"spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": "0"}
     command = [SPARK / "bin" / "spark-submit", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
     command += [*options, *submit_options("", binding)[2:], "spark-internal"]
     variables = environment(SPARK_LOCAL_IP="127.0.0.1", PYSPARK_PYTHON=str(BARE))  # a server knows no setting for it
-    with running(command, log, variables) as process:
-        port = waited_for(r"Spark Connect server started at: \S*?:(\d+)", log, process)[1]
-        done = submit("--remote", f"sc://127.0.0.1:{port}", JOB, trips, result)
-    assert done.returncode == 0, done.stdout + done.stderr
-    windows = expected(trips)
-    assert done.stdout.endswith(f"{len(windows)} windows in {result}\n")
-    assert found(result) == windows
+    with running(command, tmp_path / "server", variables) as process:
+        port = waited_for(r"Spark Connect server started at: \S*?:(\d+)", tmp_path / "server", process)[1]
+        remote = ["--remote", f"sc://127.0.0.1:{port}"]
+        printed, _ = run_example(tmp_path, *remote)
+        assert printed.endswith(f" windows in {tmp_path / 'result'}\n")
+        said = run_demo(tmp_path, *remote)
+        assert "started on spark://127.0.0.1:" in said
+        assert is_bit_for_bit(said)
 
 
 def test_an_environment_that_goes_along(options: list[str], tmp_path: Path) -> None:
@@ -153,9 +144,6 @@ def test_a_function_that_raises(options: list[str], tmp_path: Path) -> None:
 @pytest.mark.parametrize("kind", ["lost", "slow"])
 def test_a_task_that_runs_twice_counts_once(kind: str, options: list[str], tmp_path: Path) -> None:
     """Its executor is killed; or it takes so long that another executor runs it as well."""
-    trips, result, marker = write_trips(tmp_path / "trips"), tmp_path / "result", tmp_path / "marker"
-    for file in (JOB.with_name("means.py"), Path(__file__).with_name("mishap.py")):
-        shutil.copy(file, tmp_path)
     speculation = {
         "": "true",
         ".interval": "100ms",
@@ -164,11 +152,5 @@ def test_a_task_that_runs_twice_counts_once(kind: str, options: list[str], tmp_p
         ".multiplier": "1.1",
     }
     speculate = [word for name, value in speculation.items() for word in ("--conf", f"spark.speculation{name}={value}")]
-    log = tmp_path / "log"
-    job = [tmp_path / "mishap.py", trips, result, kind, marker]
-    done = submit("--log", log, *options, *(speculate if kind == "slow" else []), *job)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert marker.exists()
-    said = "Lost executor" if kind == "lost" else "Marking task .* as speculatable"
-    assert re.search(said, log.read_text())
-    assert found(result) == expected(trips)
+    log = run_mishap(tmp_path, kind, *options, *(speculate if kind == "slow" else []))
+    assert re.search("Lost executor" if kind == "lost" else "Marking task .* as speculatable", log)

@@ -16,6 +16,9 @@ ROOT = Path(__file__).parents[2]
 BARE = ROOT / ".venv" / "bare" / "bin" / "python"
 """A Python with numpy, pandas and pyarrow, and nothing else; made by make."""
 
+WORKERS = ROOT / ".venv" / "workers" / "bin" / "python"
+"""The same with protobuf, for streams, and datasketches."""
+
 SPARK = Path(pyspark.__file__).parent
 
 UNSET = ("PYTHONPATH", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_HOME", "HADOOP_CONF_DIR", "YARN_CONF_DIR")

@@ -17,7 +17,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .processes import BARE, SPARK, environment, lacks_framefold
+from framefold.spark.session.java import ensure_java
+
+from .processes import SPARK, WORKERS, environment, lacks_framefold
 
 SETTINGS = {
     "spark.connect.grpc.binding.address": "127.0.0.1",
@@ -40,7 +42,7 @@ def server(folder: Path, *options: str) -> Iterator[str]:
     settings = SETTINGS | {"spark.sql.warehouse.dir": str(folder / "warehouse")}
     words = [word for each in settings.items() for word in ("--conf", "=".join(each))]
     variables = environment(
-        PYSPARK_PYTHON=str(BARE), SPARK_LOCAL_IP="127.0.0.1", SPARK_LOG_DIR=str(folder), SPARK_PID_DIR=str(folder)
+        PYSPARK_PYTHON=str(WORKERS), SPARK_LOCAL_IP="127.0.0.1", SPARK_LOG_DIR=str(folder), SPARK_PID_DIR=str(folder)
     )
     subprocess.run(
         [SPARK / "sbin" / "start-connect-server.sh", *options, *words], env=variables, cwd=folder, check=True
@@ -64,7 +66,8 @@ def port_in(folder: Path, seconds: float = 120) -> str:
 
 def main(command: list[str]) -> int:
     """Run a command; its exit code."""
-    assert lacks_framefold(BARE)
+    assert lacks_framefold(WORKERS)
+    ensure_java()
     folder = Path(tempfile.mkdtemp(prefix="connect-"))
     try:
         with server(folder, "--master", "local[2]") as remote:

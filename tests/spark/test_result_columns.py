@@ -156,7 +156,8 @@ def ends(minute: int) -> Any:
     return pa.scalar(minute * MINUTE, pa.timestamp("us", tz="UTC")).as_py()
 
 
-def test_the_page_of_what_comes_after_the_result(spark: SparkSession) -> None:
+@pytest.mark.usefixtures("spark_of_docs")
+def test_the_page_of_what_comes_after_the_result() -> None:
     namespace: dict[str, Any] = {"__name__": "__main__"}
     blocks = BLOCK.findall((DOCS / "after-the-result.md").read_text())
     assert [run(block, namespace) for _, block in blocks] == [block.count("# ->") for _, block in blocks]

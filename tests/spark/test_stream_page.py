@@ -22,13 +22,13 @@ BLOCKS = BLOCK.findall((DOCS / "streams.md").read_text())
 
 
 @pytest.fixture(scope="module")
-def namespace(spark: SparkSession) -> Iterator[dict[str, Any]]:
+def namespace(spark_of_docs: SparkSession) -> Iterator[dict[str, Any]]:
     """What the blocks that need nothing else leave behind."""
     named: dict[str, Any] = {"__name__": "__main__"}
     blocks = [block for needed, block in BLOCKS if not needed]
     assert [run(block, named) for block in blocks] == [block.count("# ->") for block in blocks]
     yield named
-    spark.conf.unset(PROVIDER)
+    spark_of_docs.conf.unset(PROVIDER)
 
 
 def test_every_block_is_run_by_a_test(namespace: dict[str, Any]) -> None:
