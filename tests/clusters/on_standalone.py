@@ -17,7 +17,12 @@ from .jobs import is_bit_for_bit, options_of, run_demo, run_example, run_mishap
 from .processes import BARE, SPARK, environment, running, waited_for
 
 CLASS = SPARK / "bin" / "spark-class"  # the package has no start-master.sh
-DAEMON = {"SPARK_DAEMON_MEMORY": "256m", "SPARK_LOCAL_IP": "127.0.0.1", "SPARK_HOME": str(SPARK)}
+DAEMON = {
+    "SPARK_DAEMON_MEMORY": "256m",
+    "SPARK_LOCAL_IP": "127.0.0.1",
+    "SPARK_HOME": str(SPARK),
+    "SPARK_MASTER_OPTS": "-Dspark.worker.timeout=300",  # a busy machine
+}
 
 
 @pytest.fixture(scope="module")
