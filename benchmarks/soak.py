@@ -1,7 +1,7 @@
 """A long stream: ten days of event time, and what state, sockets and memory come to on the way.
 
 ``python -m benchmarks.soak`` makes events as it goes, in micro-batches of equal event time; it stops at the end of
-the days, or when its time is up, and draws what it has seen.
+the days, or when its time is up, and puts what it has seen into the page of streams, as a picture and in figures.
 """
 
 from __future__ import annotations
@@ -15,7 +15,19 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-PICTURE = Path(__file__).parents[1] / "docs" / "pictures" / "soak.png"
+PAGE = Path(__file__).parents[1] / "docs" / "streams.md"
+PICTURE = PAGE.parent / "pictures" / "soak.png"
+BEGIN, END = "<!-- make soak -->\n", "<!-- made -->\n"
+"""Around what the page of streams says of it."""
+FIGURES = {
+    "values": ("values in the state", ",.0f"),
+    "state": ("state in memory, as RocksDB says, MB", ",.1f"),
+    "checkpoint": ("state on disk, with its ten last versions, MB", ",.1f"),
+    "sockets": ("open sockets, all processes", ",.0f"),
+    "jvm": ("memory of the JVM, with a heap of 1 GB, MB", ",.0f"),
+    "python": ("memory of Python, driver and workers, MB", ",.0f"),
+    "seconds": ("seconds a micro-batch", ",.2f"),
+}
 STATE = "spark.sql.streaming.stateStore"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 KEYS = 1000
@@ -170,24 +182,51 @@ def draw(samples: list[dict[str, float]], path: Path) -> None:
     figure.savefig(path, dpi=80)
 
 
+def figures(samples: list[dict[str, float]], seconds: float) -> list[str]:
+    """What was run, and what there was early and late in it, as lines of Markdown."""
+    tenth = max(1, len(samples) // 10)
+    early, late = samples[tenth : 2 * tenth] or samples, samples[-tenth:]
+
+    def mean(some: list[dict[str, float]], name: str) -> float:
+        return sum(each[name] for each in some) / len(some)
+
+    return [
+        f"{sum(each['events'] for each in samples):,.0f} events of {KEYS:,} keys over {samples[-1]['days']:.1f} days "
+        f"of event time, in {len(samples)} micro-batches, an hour's windows every five minutes, in local mode on "
+        f"{os.cpu_count()} cores, in {seconds / 60:.1f} minutes (`make soak`). Means of its second and last tenth:",
+        "",
+        "| | second tenth | last tenth |",
+        "| --- | ---: | ---: |",
+        *(f"| {title} | {mean(early, name):{form}} | {mean(late, name):{form}} |"
+          for name, (title, form) in FIGURES.items()),
+    ]  # fmt: skip
+
+
+def put(lines: list[str], page: Path) -> None:
+    """Say it in the page, in place of what the last run has said."""
+    text = page.read_text()
+    before, rest = text.split(BEGIN)
+    page.write_text(before + BEGIN + "\n".join(lines) + "\n" + END + rest.split(END)[1])
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--days", type=float, default=10)
     parser.add_argument("--batches", type=int, default=100)
     parser.add_argument("--events", type=int, default=100_000_000, help="of all days together")
     parser.add_argument("--seconds", type=float, default=900)
-    parser.add_argument("--picture", type=Path, default=PICTURE)
+    parser.add_argument("--picture", type=Path, help="only a picture there, and nothing in the page of streams")
     parser.add_argument("--samples", type=Path, help="a file for what was measured, as JSON")
     said = parser.parse_args()
+    started = time.monotonic()
     samples = soak(said.days, said.batches, round(said.events / said.batches), said.seconds)
     if said.samples:
         said.samples.write_text(json.dumps(samples))
-    draw(samples, said.picture)
-    tenth = max(1, len(samples) // 10)
-    first, last = samples[tenth : 2 * tenth] or samples, samples[-tenth:]
-    print(f"{sum(s['events'] for s in samples):,.0f} events, {samples[-1]['days']:.1f} days; second and last tenth:")
-    for name in ("state", "checkpoint", "values", "sockets", "jvm", "python", "seconds"):
-        print(f"{name}: {sum(s[name] for s in first) / len(first):,.1f} {sum(s[name] for s in last) / len(last):,.1f}")
+    lines = figures(samples, time.monotonic() - started)
+    draw(samples, said.picture or PICTURE)
+    if said.picture is None:
+        put(lines, PAGE)
+    print("\n".join(lines))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,8 @@ import statistics
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping, Sequence
+import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,74 +21,24 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as text
 import pyarrow.parquet as pq
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import functions as f
+from pyspark.sql import SparkSession
 
-import framefold as ff
-from framefold.runtime.streams.scope import counted
-from framefold.spark.convert.names import under_plain_names
-from framefold.spark.engine.tasks import Job
-from framefold.spark.session.packaging import stage
 from framefold.spark.session.session import local_session
 from framefold.spark.streams.engine import PROVIDER, ROCKSDB
-from framefold.spark.streams.packets import PACKETS, pack_partials
 
 from .child import ROOT
 from .environments import Unavailable, python_of
+from .stream_queries import ALONE, CHAINED, CONTENDERS, FLINK, LONGER, ONE_STATE, OURS, WINDOW, Query
 
 EVENTS_A_DAY, KEYS, MINUTE = 4_000_000, 100, 60_000_000
-WARM = 3
+WARM = 2
 """Micro-batches of each run that are left out."""
 PARTITIONS = 2
 CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 """On for all contenders: a micro-batch writes its changes of the state, and Spark a snapshot now and then."""
-Query = Callable[[DataFrame], DataFrame]
-
-
-def framefold(size: str) -> Query:
-    """Our own, in windows of a size every minute."""
-    windows = ff.sliding(size, every="1 minute")
-    outputs = {"total": ff.Sum("x"), "events": ff.Count()}
-    return lambda events: ff.events(events, time="t", by="k").window(windows).aggregate(**outputs)
-
-
-def accumulating(events: DataFrame) -> DataFrame:
-    """The first stage of our own alone: partials of each micro-batch, without a state."""
-    windows = ff.events(events, time="t", by="k").window(ff.sliding("1 hour", every="1 minute"))
-    plan = counted(windows._query({"total": ff.Sum("x"), "events": ff.Count()}))
-    return stage(
-        under_plain_names(events, plan.columns), pack_partials, Job(plan, events.schema), (0, 1), schema=PACKETS
-    )
-
-
-def window(events: DataFrame) -> DataFrame:
-    """Each event is copied into its sixty windows."""
-    return events.groupBy("k", f.window("t", "1 hour", "1 minute")).agg(f.sum("x").alias("total"), f.count("*"))
-
-
-def chained(events: DataFrame) -> DataFrame:
-    """Minutes, then each minute copied into sixty windows."""
-    minutes = events.groupBy("k", f.window("t", "1 minute")).agg(f.sum("x").alias("x"), f.count("*").alias("n"))
-    timed = minutes.select("k", "x", "n", f.window_time("window").alias("t"))
-    return timed.groupBy("k", f.window("t", "1 hour", "1 minute")).agg(f.sum("x").alias("total"), f.sum("n"))
-
-
-def one_state(events: DataFrame) -> DataFrame:
-    """A count for each of two groups: the same shuffle and hardly any state."""
-    return events.groupBy((f.col("k") % 2).alias("k")).count()
-
-
-OURS, LONGER, ALONE = "framefold, 1 h every 1 min", "framefold, 10 h every 1 min", "framefold, accumulating alone"
-WINDOW, CHAINED = "Spark window(), 1 h every 1 min", "Spark, a tumbling minute chained with window()"
-ONE_STATE, FLINK = "Spark, one small state", "PyFlink HOP(), 1 h every 1 min"
-CONTENDERS: Mapping[str, tuple[Query, str]] = {
-    OURS: (framefold("1 hour"), "append"),
-    LONGER: (framefold("10 hours"), "append"),
-    ALONE: (accumulating, "append"),
-    WINDOW: (window, "append"),
-    CHAINED: (chained, "append"),
-    ONE_STATE: (one_state, "update"),
-}
+SLOW = (WINDOW, CHAINED)
+Turns = Mapping[str, Sequence[float]]
+"""The median micro-batch of each contender, in milliseconds, turn by turn."""
 
 
 @dataclass(frozen=True)
@@ -105,7 +56,9 @@ class Size:
     names
         The contenders.
     rounds
-        How often each of them runs, after a round that is left out.
+        How often each of them runs, in turns, after a round that is left out.
+    slow
+        How many micro-batches what takes very long runs, once and after the others; 0 where it is one of them.
     flink
         How many events PyFlink is given, at least: so many that a second is something.
     """
@@ -115,20 +68,21 @@ class Size:
     minutes: float
     count: int
     names: Sequence[str]
-    rounds: int = 2
+    rounds: int = 3
+    slow: int = 0
     flink: int = 0
 
 
-def day(events: int, count: int, *, flink: int = 0) -> Size:
+def day(events: int, count: int, **of: int) -> Size:
     """Micro-batches of all contenders, of the events that a day has 4 million of."""
-    return Size(events, KEYS, 1440 * events / EVENTS_A_DAY, count, list(CONTENDERS), flink=flink)
+    return Size(events, KEYS, 1440 * events / EVENTS_A_DAY, count, list(CONTENDERS), **of)
 
 
 SIZES = [
-    day(1_000, 20),
-    day(300_000, 8, flink=3_000_000),
-    day(1_300_000, 6, flink=3_900_000),
-    Size(50_000, 100_000, 5, 5, [OURS, CHAINED], 1, flink=500_000),
+    day(1_000, 12),
+    day(300_000, 7, slow=5, flink=3_000_000),
+    day(1_300_000, 6, rounds=2, slow=4, flink=3_900_000),
+    Size(50_000, 100_000, 5, 6, [OURS, CHAINED], 1, slow=4, flink=500_000),
 ]
 
 
@@ -149,27 +103,32 @@ def files(folder: Path, size: Size) -> str:
     return "t timestamp, k bigint, x double"
 
 
-def milliseconds(spark: SparkSession, folder: Path, query: Query, mode: str, schema: str) -> list[float]:
-    """What each micro-batch with events took."""
-    stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(folder))
+def milliseconds(spark: SparkSession, files: str, query: Query, mode: str, schema: str) -> float:
+    """The median micro-batch with events of a run."""
+    stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(files)
     result = query(stream.withWatermark("t", "1 minute"))
     with tempfile.TemporaryDirectory() as checkpoint:
         writer = result.writeStream.format("noop").outputMode(mode).option("checkpointLocation", checkpoint)
         running = writer.trigger(availableNow=True).start()
         running.awaitTermination()
         taken = [each for each in running.recentProgress if each["numInputRows"]]
-    return [float(each["durationMs"]["triggerExecution"]) for each in taken][WARM:]
+    return statistics.median(float(each["durationMs"]["triggerExecution"]) for each in taken[WARM:])
 
 
-def spark_medians(spark: SparkSession, folder: Path, size: Size) -> dict[str, float]:
-    """The median micro-batch of each contender."""
+def spark_medians(spark: SparkSession, folder: Path, size: Size) -> dict[str, list[float]]:
+    """What each contender takes, turn by turn."""
     schema = files(folder, size)
+    slow = [name for name in size.names if name in SLOW and size.slow]
     taken: dict[str, list[float]] = {name: [] for name in size.names}
-    for turn in range(size.rounds + 1):  # in the first one the JVM compiles
+    for turn in range(size.rounds + 1):
         for name in size.names:
-            found = milliseconds(spark, folder, *CONTENDERS[name], schema)
-            taken[name] += found if turn else []
-    return {name: statistics.median(each) for name, each in taken.items()}
+            if name not in slow:
+                found = milliseconds(spark, str(folder), *CONTENDERS[name], schema)
+                taken[name] += [found] if turn else []  # in the first one the JVM compiles
+    some = ",".join(f"{number:03}" for number in range(size.slow))
+    for name in slow:
+        taken[name].append(milliseconds(spark, f"{folder}/{{{some}}}.parquet", *CONTENDERS[name], schema))
+    return taken
 
 
 def flink_median(folder: Path, size: Size) -> float:
@@ -198,24 +157,25 @@ def flink_median(folder: Path, size: Size) -> float:
     return 1000 * statistics.median(map(float, done.stdout.split())) / batches
 
 
-def measure(sizes: Sequence[Size]) -> tuple[dict[str, dict[str, float]], list[str]]:
-    """Milliseconds of each contender at each size, and what could not be had."""
+def measure(sizes: Sequence[Size]) -> tuple[dict[str, Turns], list[str]]:
+    """What each contender takes at each size, and what could not be had."""
+    started = time.monotonic()
     spark = local_session("framefold benchmarks of streams", "local[2]", **{"spark.sql.shuffle.partitions": PARTITIONS})
     spark.conf.set(PROVIDER, ROCKSDB)
     spark.conf.set(CHANGELOG, "true")
     spark.conf.set("spark.sql.streaming.numRecentProgressUpdates", 1000)
-    found: dict[str, dict[str, float]] = {}
+    found: dict[str, Turns] = {}
     notes: list[str] = []
     with tempfile.TemporaryDirectory() as root:
         for size in sizes:
-            medians = spark_medians(spark, Path(root) / titled(size), size)
+            taken = spark_medians(spark, Path(root) / titled(size), size)
             if size.flink:
                 try:
-                    medians[FLINK] = flink_median(Path(root) / "flink" / titled(size), size)
+                    taken[FLINK] = [flink_median(Path(root) / "flink" / titled(size), size)]
                 except Unavailable as error:
                     notes.append(f"- {titled(size)}: {FLINK} could not be had: {error}")
-            found[titled(size)] = medians
-            print(titled(size), medians, flush=True)
+            found[titled(size)] = taken
+            print(f"{time.monotonic() - started:.0f} s  {titled(size)} {taken}", flush=True)
     spark.stop()
     return found, notes
 
@@ -230,12 +190,12 @@ def table(sizes: Sequence[Size] = SIZES) -> list[str]:
     found, notes = measure(sizes)
     names = [name for name in (*CONTENDERS, FLINK) if any(name in each for each in found.values())]
 
-    def cell(medians: Mapping[str, float], name: str) -> str:
-        return f"{medians[name]:,.0f} ({medians[name] / medians[OURS]:.2f})" if name in medians else ""
+    def cell(taken: Turns, name: str) -> str:
+        return f"{statistics.median(taken[name]):,.0f} ({ratios(taken, name, OURS)[0]:.2f})" if name in taken else ""
 
     return [
-        "Milliseconds a micro-batch, median, and how many times as long as the first row; sum and count, of "
-        f"{KEYS} keys where nothing else is said, {PARTITIONS} partitions of state in RocksDB with changelogs.",
+        "Milliseconds a micro-batch, median, and how many times as long as the first row in the same turn; sum and "
+        f"count, of {KEYS} keys unless more is said, {PARTITIONS} partitions of state in RocksDB with changelogs.",
         "",
         f"| events a micro-batch | {' | '.join(found)} |",
         "| --- |" + " ---: |" * len(found),
@@ -273,18 +233,25 @@ WANTED = [
 """What issue 24 asks for."""
 
 
-def asked(found: Mapping[str, Mapping[str, float]]) -> list[str]:
+def ratios(taken: Turns, name: str, base: str) -> tuple[float, str]:
+    """How many times as long one contender takes as another in the same turn: the median, and from what to what."""
+    pairs = [mine / theirs for mine, theirs in zip(reversed(taken[name]), reversed(taken[base]), strict=False)]
+    spread = f" ({min(pairs):.2f} to {max(pairs):.2f}, {len(pairs)} turns)" if len(pairs) > 1 else ""
+    return statistics.median(pairs), f"{statistics.median(pairs):.2f}{spread}"
+
+
+def asked(found: Mapping[str, Turns]) -> list[str]:
     """What was asked for, and what was seen."""
     lines = [
         "| events a micro-batch | time of | over that of | asked | seen | holds |",
-        "| --- | --- | --- | --- | ---: | --- |",
+        "| --- | --- | --- | --- | --- | --- |",
     ]
     for each in WANTED:
         if each.size in found:
-            seen = found[each.size][each.name] / found[each.size][each.base]
-            words = f"at least {each.least:g}" if each.least else f"at most {each.most:g}"
+            seen, words = ratios(found[each.size], each.name, each.base)
+            limit = f"at least {each.least:g}" if each.least else f"at most {each.most:g}"
             holds = "yes" if each.least <= seen <= each.most else "no"
-            lines.append(f"| {each.size} | {each.name} | {each.base} | {words} | {seen:.2f} | {holds} |")
+            lines.append(f"| {each.size} | {each.name} | {each.base} | {limit} | {words} | {holds} |")
     return lines
 
 

@@ -1,0 +1,85 @@
+"""What the benchmark of streams runs: framefold, a part of it, and what Spark has for the same windows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from pyspark.sql import DataFrame, Row
+from pyspark.sql import functions as f
+from pyspark.sql import types as t
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
+
+import framefold as ff
+from framefold.runtime.streams.scope import counted
+from framefold.spark.convert.names import under_plain_names
+from framefold.spark.engine.tasks import Job
+from framefold.spark.session.packaging import stage
+from framefold.spark.streams.labels import labels
+from framefold.spark.streams.packets import PACKETS, pack_partials
+
+Query = Callable[[DataFrame], DataFrame]
+
+
+def framefold(size: str) -> Query:
+    """Our own, in windows of a size every minute."""
+    windows = ff.sliding(size, every="1 minute")
+    outputs = {"total": ff.Sum("x"), "events": ff.Count()}
+    return lambda events: ff.events(events, time="t", by="k").window(windows).aggregate(**outputs)
+
+
+def accumulating(events: DataFrame) -> DataFrame:
+    """The first stage of our own alone: partials of each micro-batch, without a state."""
+    windows = ff.events(events, time="t", by="k").window(ff.sliding("1 hour", every="1 minute"))
+    plan = counted(windows._query({"total": ff.Sum("x"), "events": ff.Count()}))
+    return stage(
+        under_plain_names(events, plan.columns), pack_partials, Job(plan, events.schema), labels(2, 2), schema=PACKETS
+    )
+
+
+def window(events: DataFrame) -> DataFrame:
+    """Each event is copied into its sixty windows."""
+    return events.groupBy("k", f.window("t", "1 hour", "1 minute")).agg(f.sum("x").alias("total"), f.count("*"))
+
+
+def chained(events: DataFrame) -> DataFrame:
+    """Minutes, then each minute copied into sixty windows."""
+    minutes = events.groupBy("k", f.window("t", "1 minute")).agg(f.sum("x").alias("x"), f.count("*").alias("n"))
+    timed = minutes.select("k", "x", "n", f.window_time("window").alias("t"))
+    return timed.groupBy("k", f.window("t", "1 hour", "1 minute")).agg(f.sum("x").alias("total"), f.sum("n"))
+
+
+def one_state(events: DataFrame) -> DataFrame:
+    """A count for each of two groups: the same shuffle and hardly any state."""
+    return events.groupBy((f.col("k") % 2).alias("k")).count()
+
+
+def one_value(events: DataFrame) -> DataFrame:
+    """Our own packets and shuffle, and of each shard a count of them: what Spark's state in Python takes by itself."""
+
+    class Counter(StatefulProcessor):  # in here it is pickled whole
+        def init(self, handle: Any) -> None:
+            self.count = handle.getValueState("count", t.StructType().add("n", t.LongType()))
+
+        def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:
+            found = self.count.get()
+            self.count.update(((0 if found is None else found[0]) + sum(1 for _ in rows),))
+            yield Row(n=0)
+
+    dealt = accumulating(events).groupBy("shard")
+    return dealt.transformWithState(Counter(), t.StructType().add("n", t.LongType()), "Append", "EventTime")
+
+
+OURS, LONGER, ALONE = "framefold, 1 h every 1 min", "framefold, 10 h every 1 min", "framefold, accumulating alone"
+WINDOW, CHAINED = "Spark window(), 1 h every 1 min", "Spark, a tumbling minute chained with window()"
+ONE_STATE, ONE_VALUE = "Spark, one small state", "Spark, one small state in Python after our shuffle"
+FLINK = "PyFlink HOP(), 1 h every 1 min"
+CONTENDERS: Mapping[str, tuple[Query, str]] = {
+    OURS: (framefold("1 hour"), "append"),
+    LONGER: (framefold("10 hours"), "append"),
+    ALONE: (accumulating, "append"),
+    WINDOW: (window, "append"),
+    CHAINED: (chained, "append"),
+    ONE_STATE: (one_state, "update"),
+    ONE_VALUE: (one_value, "append"),
+}
