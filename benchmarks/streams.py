@@ -171,7 +171,7 @@ def measure(sizes: Sequence[Size]) -> tuple[dict[str, Turns], list[str]]:
             taken = spark_medians(spark, Path(root) / titled(size), size)
             if size.flink:
                 try:
-                    taken[FLINK] = [flink_median(Path(root) / "flink" / titled(size), size)]
+                    taken[FLINK] = [flink_median(Path(root) / f"flink-{size.events}", size)]  # it takes a comma as %2C
                 except Unavailable as error:
                     notes.append(f"- {titled(size)}: {FLINK} could not be had: {error}")
             found[titled(size)] = taken
