@@ -1,5 +1,4 @@
-# make demo | demo-stream | test | slow | standalone | connect | faults | s3 | yarn | kubernetes | minima | versions | lint | bench |
-#     bench-quick | bench-billion | bench-streams | bench-cluster | bench-kernels | soak | wheels | clean
+# make demo | demo-stream | test | slow | standalone | connect | faults | s3 | yarn | kubernetes | minima | versions | lint | bench | bench-quick | bench-billion | bench-streams | bench-cluster | bench-kernels | soak | wheels | clean
 #
 # Everything runs in .venv, which is made by the first command that needs it and made anew when pyproject.toml or the
 # compiled loops change.

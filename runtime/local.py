@@ -169,7 +169,7 @@ def partials_of(source: Source, plan: Plan) -> tuple[list[Partials], int, int]:
             merged = len(partials[0])
     if nulls and plan.null_time == "error":
         raise NullTimeError(null_times(plan.time, nulls, events))
-    return partials, nulls, events
+    return partials or [Partials(plan.partials_schema.empty_table())], nulls, events
 
 
 def accumulate_reader(plan: Plan, number: int, read: Reader) -> tuple[int, int, list[Partials]]:

@@ -23,6 +23,7 @@ from ..intervals.lifespans import Lifespans, lifespans, states_of_lifespans
 from ..partials.fill import filled_up
 from ..partials.merge import Partials, states_of, window_inputs_of
 from ..plan.plan import Plan
+from ..sliding.range_blocks import RangeFacts
 from ..sliding.slide import choose, slide
 from ..windows import MAX_WINDOWS, Coverage, Ints, PartialsView, Ranges, Windows
 from .layout import lay_out, spread
@@ -82,8 +83,7 @@ def results_of(plan: Plan, chunk: Chunk, wanted: Wanted | None = None) -> pa.Tab
     """The results of one of the :func:`chunks`, whatever thread works on it; see :func:`results`."""
     raise_mmap_threshold()
     windows = windows_of(plan, chunk) if wanted is None else wanted_windows(plan, chunk, wanted)
-    states = (states_of_windows(plan, chunk.partials, name, windows) for name in plan.outputs)
-    return finish(plan, chunk, windows, states)
+    return finish(plan, chunk, windows, states_of_windows(plan, chunk.partials, windows))
 
 
 def wanted_windows(plan: Plan, chunk: Chunk, wanted: Wanted) -> list[Found]:
@@ -113,18 +113,21 @@ def windows_of(plan: Plan, chunk: Chunk) -> list[Found]:
     return [lifespans(each, view) for each, view in zip(plan.axis.windows, chunk.views, strict=True)]
 
 
-def states_of_windows(plan: Plan, partials: Partials, name: str, windows: list[Found]) -> Iterator[State]:
-    """The states of an output over each kind of windows that it is over."""
-    states = states_of(plan, partials, name)
-    for number in plan.over[name]:
-        yield slid_over(plan, name, states, number, windows[number])
+def states_of_windows(plan: Plan, partials: Partials, windows: list[Found]) -> Iterator[Iterator[State]]:
+    """For each output the states of each kind of windows that it is over, to be taken before those of the next one."""
+    facts = [RangeFacts(each.low, each.high) if isinstance(each, Ranges) else None for each in windows]
+    for name in plan.outputs:
+        states = states_of(plan, partials, name)
+        yield (slid_over(plan, name, states, number, windows[number], facts[number]) for number in plan.over[name])
 
 
-def slid_over(plan: Plan, name: str, states: State, number: int, found: Found) -> State:
+def slid_over(
+    plan: Plan, name: str, states: State, number: int, found: Found, facts: RangeFacts | None = None
+) -> State:
     """The states of an output, or a window input, over one kind of windows."""
     bound = plan.states[name]
     if isinstance(found, Ranges):
-        return slide(bound, states, found.low, found.high, choose(plan, name, number).way)
+        return slide(bound, states, found.low, found.high, choose(plan, name, number).way, facts)
     way = coverage.choose(plan, name, number).way
     if isinstance(found, Coverage):
         return coverage.cover(bound, states, found.first, found.last, len(found.row), way)

@@ -6,6 +6,7 @@ Rothberg and M. E. Wolf, "The cache performance and optimizations of blocked alg
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, NamedTuple, cast
 
 import numpy as np
@@ -59,6 +60,39 @@ class Block(NamedTuple):
             low = np.arange(0, self.length * self.step, self.step)
             return low, low + self.widest
         return cast(Ints, self.low), cast(Ints, self.high)
+
+
+class RangeFacts:
+    """What sliding asks of window ranges, each found when it is first asked for: once for all outputs over them.
+
+    Parameters
+    ----------
+    low, high
+        The half-open ranges of rows, shape (ranges,); there is one at least.
+    """
+
+    def __init__(self, low: Ints, high: Ints) -> None:
+        self.low, self.high = low, high
+
+    @cached_property
+    def first(self) -> Ints:
+        """The first windows of their runs, of :func:`runs_by_a_row`."""
+        return runs_by_a_row(self.low, self.high)
+
+    @cached_property
+    def none_empty(self) -> bool:
+        """Whether no range is empty."""
+        return none_empty(self.low, self.high, self.first)
+
+    @cached_property
+    def ascending(self) -> bool:
+        """Whether no end of a range is below that of the range before it."""
+        return ascending(self.low, self.first) and ascending(self.high, self.first)
+
+    @cached_property
+    def blocks(self) -> list[Block]:
+        """Their blocks, where both ends ascend and none is empty."""
+        return blocks(self.low, self.high, self.first)
 
 
 def blocks(low: Ints, high: Ints, first: Ints) -> list[Block]:

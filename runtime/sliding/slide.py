@@ -28,7 +28,7 @@ from ...aggregators.states.rows import join, replace, take
 from ..plan.plan import Plan
 from .block_scan import MIN_WINDOWS, SideBySide, by_stacks_side_by_side, has_columns, side_by_side
 from .prefix_sums import float_sums, int_sums
-from .range_blocks import Block, Ints, Workspace, ascending, blocks, none_empty, runs_by_a_row
+from .range_blocks import Block, Ints, RangeFacts, Workspace, ascending
 from .range_tree import by_range_tree
 from .running_states import MANY_RANGES, by_deduct, by_growing, by_two_stacks, growing_windows, too_long
 from .sparse_table import extremes
@@ -69,7 +69,14 @@ def way_of(operation: BoundAggregate) -> Way:
     return "deduct or two-stacks" if operation.deducts[0] else "two-stacks"
 
 
-def slide(operation: BoundAggregate, states: State, low: Ints, high: Ints, way: Way | None = None) -> State:
+def slide(
+    operation: BoundAggregate,
+    states: State,
+    low: Ints,
+    high: Ints,
+    way: Way | None = None,
+    facts: RangeFacts | None = None,
+) -> State:
     """The states of window ranges.
 
     Parameters
@@ -82,6 +89,8 @@ def slide(operation: BoundAggregate, states: State, low: Ints, high: Ints, way: 
         The half-open ranges of rows, shape (ranges,), in any order. The state of an empty range is the identity.
     way
         How they slide; that of :func:`way_of` where None. Ranges that lie within one another slide by the range tree.
+    facts
+        Of these ranges, where several outputs share them.
 
     Returns
     -------
@@ -103,13 +112,13 @@ def slide(operation: BoundAggregate, states: State, low: Ints, high: Ints, way: 
     if not len(low):
         return take(states, slice(0, 0))
     way = way_of(operation) if way is None else way
-    first = runs_by_a_row(low, high)
-    if not none_empty(low, high, first):
+    facts = RangeFacts(low, high) if facts is None else facts
+    if not facts.none_empty:
         filled = np.flatnonzero(high > low)
         return operation.scatter(len(low), filled, slide(operation, states, low[filled], high[filled], way))
     if way == "range tree":
         return by_range_tree(operation, states, low, high)
-    if not (ascending(low, first) and ascending(high, first)):
+    if not facts.ascending:
         order = np.lexsort((high, low))
         if not ascending(high[order]):
             return by_range_tree(operation, states, low, high)
@@ -117,14 +126,14 @@ def slide(operation: BoundAggregate, states: State, low: Ints, high: Ints, way: 
         back[order] = np.arange(len(order))
         return take(slide(operation, states, low[order], high[order], way), back)
     if way == "kernels":
-        slid, doubtful = by_kernels(operation, states, low, high, first)
+        slid, doubtful = by_kernels(operation, states, facts)
         if not len(doubtful):
             return slid
         return replace(slid, doubtful, by_two_stacks(operation, states, low[doubtful], high[doubtful]))
     # Running states take a call for each row of a run: where runs are long, a third operation a window costs less.
     long = None
     if way != "deduct":
-        long = side_by_side(operation, low, high, first, MIN_WINDOWS if way == "two-stacks" else MANY_RANGES)
+        long = side_by_side(operation, low, high, facts.first, MIN_WINDOWS if way == "two-stacks" else MANY_RANGES)
     if long is not None:
         return by_runs(operation, states, low, high, long)
     growing = growing_windows(low, high)
@@ -139,9 +148,7 @@ def slide(operation: BoundAggregate, states: State, low: Ints, high: Ints, way: 
     return take(join([grown, slid]), np.where(growing, np.cumsum(growing), np.cumsum(~growing) + growing.sum()) - 1)
 
 
-def by_kernels(
-    operation: BoundAggregate, states: State, low: Ints, high: Ints, first: Ints
-) -> tuple[State, NDArray[np.intp]]:
+def by_kernels(operation: BoundAggregate, states: State, facts: RangeFacts) -> tuple[State, NDArray[np.intp]]:
     """The states of windows, and the windows whose floats must be summed in another way.
 
     Parameters
@@ -150,19 +157,17 @@ def by_kernels(
         One that ``has_kernels``.
     states
         One state a row.
-    low, high
-        The half-open ranges of rows, shape (ranges,): both ascend, none is empty.
-    first
-        The first windows of their runs, of :func:`~framefold.runtime.sliding.range_blocks.runs_by_a_row`.
+    facts
+        Of the ranges: both ends ascend, none is empty.
     """
     rounded: bool = getattr(operation.operation, "rounds", False)
-    slid = {key: empty_like(column, len(low), rounded) for key, column in states.items()}
+    slid = {key: empty_like(column, len(facts.low), rounded) for key, column in states.items()}
     for key in (same := [key for key, column in states.items() if all_true(column)]):
         cast(Any, slid[key])[:] = True
     states = {key: column for key, column in states.items() if key not in same}
     doubtful = [np.empty(0, np.intp)]
     work = Workspace()
-    for block in blocks(low, high, first):
+    for block in facts.blocks:
         rows, windows = slice(block.begin, block.end), slice(block.first, block.last)
         for key, column in states.items():
             doubt = _slide(operation.ufuncs[key], column[rows], block, work, slid[key][windows])

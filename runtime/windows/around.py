@@ -155,11 +155,14 @@ class AroundTime(Windows):
 
     def ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials, as often as events share its time."""
-        row = np.repeat(np.arange(len(partials.frames)), partials.window_inputs["rows"])
-        at = partials.frames
+        at, row = partials.frames, np.arange(len(partials.frames))
         low = reach(partials, self.start + (self.closed in ("right", "neither")))
         high = reach(partials, self.end + (self.closed in ("right", "both")))
-        low, high = low[row], np.maximum(low, high)[row]
+        high = np.maximum(low, high)
+        if (partials.window_inputs["rows"] == 1).all():
+            return Ranges(low, high, row, at + self.start, at + self.end, at)
+        row = np.repeat(row, partials.window_inputs["rows"])
+        low, high = low[row], high[row]
         return Ranges(low, high, row, (at + self.start)[row], (at + self.end)[row], at[row])
 
     def describe(self) -> str:
@@ -172,6 +175,8 @@ class AroundTime(Windows):
 
 def reach(partials: PartialsView, distance: int) -> Ints:
     """The first row of each row's key whose frame is not below its own plus a distance."""
+    if distance in (0, 1):  # frames of a key are integers that ascend
+        return np.arange(distance, len(partials.frames) + distance)
     if loops is None:
         return partials.locate(partials.key, partials.frames + distance)
     found = np.empty(len(partials.frames), np.int64)

@@ -23,7 +23,7 @@ from framefold.aggregators.states.limbs import Exact
 from framefold.runtime.sliding import prefix_sums, range_blocks
 from framefold.runtime.sliding import slide as module
 from framefold.runtime.sliding.native import loops
-from framefold.runtime.sliding.range_blocks import Block, runs_by_a_row
+from framefold.runtime.sliding.range_blocks import Block, RangeFacts, runs_by_a_row
 from framefold.runtime.sliding.slide import by_kernels, slide
 
 INT, FLOAT = pa.int64(), pa.float64()
@@ -156,7 +156,7 @@ def check_floats(high: list[float], low: list[float] | None, ranges: Ranges) -> 
     """Windows that are not doubtful are correctly rounded, all of them; slid, none is worse than its own values."""
     states = floats(high, low)
     begin, end = ranges
-    slid, doubtful = by_kernels(FLOATS, states, begin, end, runs_by_a_row(begin, end))
+    slid, doubtful = by_kernels(FLOATS, states, RangeFacts(begin, end))
     values, lows = high, low or [0.0] * len(high)
     assert np.array_equal(slid["frames"], end - begin)
     found = slid["total"].value()
@@ -231,7 +231,7 @@ def test_long_runs_of_floats(kind: str, width: int, way: str) -> None:
     starts = np.arange(-width + 1, rows)
     begin, end = np.maximum(starts, 0), np.minimum(starts + width, rows)
     with added_up_by(way):
-        slid, doubtful = by_kernels(FLOATS, floats(values, low), begin, end, runs_by_a_row(begin, end))
+        slid, doubtful = by_kernels(FLOATS, floats(values, low), RangeFacts(begin, end))
     assert not len(doubtful)
     found = slid["total"].value()
     for window in chance.integers(0, len(begin), 2_000_000 // (width + 2000)).tolist():
