@@ -190,6 +190,7 @@ def local() -> pa.Table:
     lives = ff.events(EVENTS, time="t", until="u").window(ff.snapshot())
     lives.aggregate(covered=ff.Covered(), level=ff.TimeWeightedAverage("x"))
     ff.check_laws(GeometricMean("x"), EVENTS)
+    assert not ff.stream_metrics({"observedMetrics": {}})
     return result
 
 

@@ -134,6 +134,57 @@ def range_sums(
         raise ValueError("range_sums: ranges must be of rows, and their ends must ascend")
 
 
+ctypedef fused Number:
+    double
+    int64_t
+
+
+def range_extremes(
+    const Number[::1] values not None,
+    const int64_t[::1] begin not None,
+    const int64_t[::1] end not None,
+    bint least,
+    Number[::1] behind not None,
+    Number[::1] found not None,
+):
+    """Set the least or the greatest of ranges of rows, both ends of which ascend and none of which is empty.
+
+    By two stacks: one has the extremes from each row up to an edge, in ``behind``, which is as long as ``values``; the
+    other one that of all rows from the edge on. None of the values is NaN.
+    """
+    cdef Py_ssize_t window, row, edge = 0, entering = 0, left = 0
+    cdef Py_ssize_t rows = values.shape[0], length = found.shape[0]
+    cdef Number best = 0, ahead = 0
+    cdef bint forward = True
+    if begin.shape[0] != length or end.shape[0] != length or behind.shape[0] != rows:
+        raise ValueError("range_extremes: there must be a beginning and an end for each, and as much room as rows")
+    with nogil:
+        for window in range(length):
+            if not left <= begin[window] < end[window] <= rows or end[window] < entering:
+                forward = False
+                break
+            left = begin[window]
+            if left >= edge:  # all that is in the window is put behind a new edge
+                edge = entering = end[window]
+                best = behind[edge - 1] = values[edge - 1]
+                for row in range(edge - 2, left - 1, -1):
+                    best = values[row] if (values[row] < best) == least else best
+                    behind[row] = best
+                found[window] = best
+                continue
+            if entering < end[window] and entering == edge:
+                ahead = values[edge]
+            while entering < end[window]:
+                ahead = values[entering] if (values[entering] < ahead) == least else ahead
+                entering += 1
+            best = behind[left]
+            if entering > edge:
+                best = ahead if (ahead < best) == least else best
+            found[window] = best
+    if not forward:
+        raise ValueError("range_extremes: ranges must be of rows, not empty, and their ends must ascend")
+
+
 def begin_runs(const int64_t[::1] low not None, const int64_t[::1] high not None, int64_t[::1] first not None):
     """Put the places of ranges that do not begin and end a row after the one before into ``first``; their number."""
     cdef Py_ssize_t at, found = 0

@@ -1,5 +1,7 @@
 """Extremes and other idempotent functions: a window is two overlapping spans of a power of two rows.
 
+Where windows begin and end irregularly, and values are plain, a compiled loop does it by two stacks in one pass.
+
 The sparse table of M. A. Bender and M. Farach-Colton, "The LCA problem revisited", 2000: spans of 2, 4, 8, ... rows,
 each joined from two of the half. That is log2(width) vector passes over columns in the cache, faster than two-stacks.
 """
@@ -12,6 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .native import loops
 from .range_blocks import Block, Workspace, copy_rows
 
 
@@ -46,12 +49,28 @@ def extremes(values: NDArray[Any], function: np.ufunc, block: Block, work: Works
             copy_rows(begins, block.low, out)
         return
     begin, end = block.ranges()
+    if loops is not None and in_one_pass(values):
+        least, behind = function in (np.minimum, np.fmin), work.column("behind", len(values), values.dtype)
+        ranges = map(np.ascontiguousarray, (begin, end))
+        if least or function in (np.maximum, np.fmax):
+            loops.range_extremes(np.ascontiguousarray(values), *ranges, least, behind, out)
+            return
     # The exponents of the widths, as floats have them.
     levels = ((end - begin).astype(np.float64).view(np.int64) >> 52) - 1023
     for level, each in enumerate(spans(values, function, int(levels.max()), work)):
         of = np.flatnonzero(levels == level)
         if len(of):
             out[of] = function(each[begin[of]], each[end[of] - (1 << level)])
+
+
+def in_one_pass(values: NDArray[Any]) -> bool:
+    """Whether the compiled loop joins values to the same bits: none is NaN, and zeros have one sign."""
+    if values.dtype == np.int64:
+        return True
+    if values.dtype != np.float64 or np.isnan(values.max()):
+        return False
+    zeros = values[values == 0.0]
+    return not (np.signbit(zeros).any() and not np.signbit(zeros).all())
 
 
 def spans(values: NDArray[Any], function: np.ufunc, highest: int, work: Workspace) -> Iterator[NDArray[Any]]:

@@ -8,6 +8,7 @@ import importlib.util
 import io
 import marshal
 import os
+import platform
 import shutil
 import sys
 import sysconfig
@@ -32,12 +33,14 @@ from pyspark.sql import types as t
 from ...aggregators.errors import OperationError
 from ...aggregators.numeric import native
 from .versions import check
-from .worker_python import THE_WORKERS, wanted
 
 PACKAGE = __name__.split(".")[0]
 # The rooms need not lie side by side on disk (an editable install maps them), so each is looked up.
 # cloudpickle goes with them: it is pure Python, and executors that have PySpark need not have it.
 SHIPPED = (PACKAGE, f"{PACKAGE}.aggregators", f"{PACKAGE}.runtime", f"{PACKAGE}.spark", "cloudpickle")
+
+HERE = platform.python_version()
+THE_WORKERS = "the workers of Spark run"
 
 Batches = Iterator[pa.RecordBatch]
 Task = Callable[..., Batches]
@@ -190,6 +193,18 @@ def task(
 
     run.__name__ = f"{PACKAGE}_{function.__name__}"  # Spark shows it in plans
     return run
+
+
+def wanted(spark: SparkSession) -> str:
+    """What to do about it: a server of Connect takes the Python of its workers from its own environment only."""
+    if isinstance(spark, SparkSession):
+        where, when = "PYSPARK_PYTHON, or spark.pyspark.python of spark-submit,", "Spark"
+    else:
+        where, when = "PYSPARK_PYTHON in the environment of the Spark Connect server", "it"
+    return (
+        f"expected {where} to name a Python {HERE.rpartition('.')[0]} with pyarrow and numpy when {when} starts; "
+        f"this process runs {sys.executable} (Python {HERE})"
+    )
 
 
 @contextmanager

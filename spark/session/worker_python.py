@@ -14,10 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from ...aggregators.errors import EngineError
-
-HERE = platform.python_version()
-MINOR = HERE.rpartition(".")[0]
-THE_WORKERS = "the workers of Spark run"
+from .packaging import THE_WORKERS, wanted
 
 _PACKAGES = ("pyarrow", "numpy")
 _FROM_A_TASK = re.compile(rf"^\s*ImportError: ({THE_WORKERS} .*)$", re.MULTILINE)
@@ -56,18 +53,6 @@ def trouble(spark: SparkSession, report: str) -> EngineError | None:
     return None
 
 
-def wanted(spark: SparkSession) -> str:
-    """What to do about it: a server of Connect takes the Python of its workers from its own environment only."""
-    if isinstance(spark, SparkSession):
-        where, when = "PYSPARK_PYTHON, or spark.pyspark.python of spark-submit,", "Spark"
-    else:
-        where, when = "PYSPARK_PYTHON in the environment of the Spark Connect server", "it"
-    return (
-        f"expected {where} to name a Python {MINOR} with pyarrow and numpy when {when} starts; this process runs "
-        f"{sys.executable} (Python {HERE})"
-    )
-
-
 def _lacking(spark: SparkSession, executable: str | None, package: str) -> str:
     if not executable and (answer := _asked(spark, list(dict.fromkeys([*_PACKAGES, package])))):
         asked, version, *lacking = answer
@@ -81,8 +66,6 @@ def _asked(spark: SparkSession, packages: list[str]) -> list[str] | None:
 
     def probe(_: int) -> str:
         import importlib.util
-        import platform
-        import sys
 
         absent = [name for name in packages if importlib.util.find_spec(name) is None]
         return "\n".join([sys.executable, platform.python_version(), *absent])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import defaultdict
 from pathlib import Path
 
@@ -21,7 +22,9 @@ from .broker import PYSPARK, broker, check, connector
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]
 
-BATCHES = 30
+BATCHES = max(30, 2 * int(os.environ.get("FRAMEFOLD_KILLS") or 0))
+"""Of input, all written before: about one micro-batch is committed a kill."""
+
 SECONDS = 40.0
 
 

@@ -20,10 +20,10 @@ from framefold import OperationError
 from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.aggregators.states.fields import Compensated
 from framefold.aggregators.states.limbs import Exact
-from framefold.runtime.sliding import prefix_sums, range_blocks
+from framefold.runtime.sliding import prefix_sums, range_blocks, sparse_table
 from framefold.runtime.sliding import slide as module
 from framefold.runtime.sliding.native import loops
-from framefold.runtime.sliding.range_blocks import Block, RangeFacts, runs_by_a_row
+from framefold.runtime.sliding.range_blocks import Block, RangeFacts, Workspace, runs_by_a_row
 from framefold.runtime.sliding.slide import by_kernels, slide
 
 INT, FLOAT = pa.int64(), pa.float64()
@@ -347,6 +347,58 @@ def test_loops_refuse_columns_that_do_not_go_together() -> None:
         assert not loops.plane_sums(three, three, 3, begin, end, adders, np.zeros(3), None)
         with pytest.raises(ValueError, match="must ascend"):
             loops.range_sums(whole, begin, end, whole.copy())
+
+
+@pytest.mark.skipif(loops is None, reason="framefold is installed without its compiled loops: there was no compiler")
+@pytest.mark.parametrize("least", [True, False])
+@pytest.mark.parametrize("dtype", [np.float64, np.int64])
+@given(
+    st.lists(st.integers(-5, 5), min_size=1, max_size=60),
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60)), min_size=1, max_size=40),
+)
+def test_extremes_of_ranges_in_one_pass(
+    dtype: Any, least: bool, values: list[int], cuts: list[tuple[int, int]]
+) -> None:
+    assert loops is not None
+    begin, end = (np.sort([min(each[at], len(values) - 1 + at) for each in cuts]) for at in (0, 1))
+    end = np.maximum(end, begin + 1)
+    found = np.empty(len(begin), dtype)
+    loops.range_extremes(np.array(values, dtype), begin, end, least, np.empty(len(values), dtype), found)
+    choose = min if least else max
+    assert found.tolist() == [choose(values[first:last]) for first, last in zip(begin, end, strict=True)]
+
+
+@pytest.mark.skipif(loops is None, reason="framefold is installed without its compiled loops: there was no compiler")
+def test_extremes_in_one_pass_refuse_other_ranges() -> None:
+    assert loops is not None
+    three, whole = np.zeros(3), np.zeros(3, np.int64)
+    with pytest.raises(ValueError, match="there must be"):
+        loops.range_extremes(three, whole[:2], whole, True, three.copy(), three.copy())
+    with pytest.raises(ValueError, match="there must be"):
+        loops.range_extremes(three, whole, whole, True, np.zeros(2), three.copy())
+    for begin, end in (([2, 2, 9], [3, 3, 10]), ([1, 0, 1], [2, 2, 2]), ([0, 1, 1], [1, 1, 2]), ([0, 0, 0], [2, 1, 2])):
+        with pytest.raises(ValueError, match="must ascend"):
+            loops.range_extremes(three, np.array(begin), np.array(end), True, three.copy(), three.copy())
+
+
+@pytest.mark.parametrize("function", [np.fmin, np.minimum, np.fmax, np.maximum])
+@pytest.mark.parametrize("odd", [[], [0.0], [-0.0], [0.0, -0.0], [np.nan], [np.inf, -np.inf]])
+def test_irregular_extremes_have_the_bits_of_numpys(
+    function: Any, odd: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rng = np.random.default_rng(len(odd))
+    values = rng.normal(0, 1, 500)
+    values[rng.choice(500, len(odd) * 20, replace=False)] = np.repeat(odd, 20)
+    begin = np.sort(rng.integers(0, 480, 300))
+    end = np.maximum.accumulate(np.minimum(begin + rng.integers(1, 30, 300), 500))
+    block = Block(0, 300, 0, 500, 0, int((end - begin).max()), begin, end)
+    found = []
+    for way in (loops, None):
+        monkeypatch.setattr(sparse_table, "loops", way)
+        out = np.empty(300)
+        sparse_table.extremes(values, function, block, Workspace(), out)
+        found.append(out.tobytes())
+    assert found[0] == found[1]
 
 
 def test_states_that_only_an_operation_could_have_made() -> None:
