@@ -68,7 +68,7 @@ class Pickle(bytes):
 
 
 class Store:
-    """Values under consecutive numbers, as they are, while they are not too large."""
+    """Values under consecutive numbers, as they are, while they are not too large. For one thread."""
 
     def __init__(self) -> None:
         self.values: list[Any] = []

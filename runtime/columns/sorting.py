@@ -1,4 +1,4 @@
-"""Integers, such as packed codes of keys and frames, sorted: the order of rows, and groups of equal ones."""
+"""Rows put in order: packed codes of keys and frames sorted, groups of equal ones, and runs of sorted text."""
 
 from __future__ import annotations
 

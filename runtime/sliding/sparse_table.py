@@ -17,6 +17,8 @@ from numpy.typing import NDArray
 from .native import loops
 from .range_blocks import Block, Workspace, copy_rows
 
+LEAST, GREATEST = (np.minimum, np.fmin), (np.maximum, np.fmax)
+
 
 def extremes(values: NDArray[Any], function: np.ufunc, block: Block, work: Workspace, out: NDArray[Any]) -> None:
     """Join the rows of each of a block's windows.
@@ -49,12 +51,10 @@ def extremes(values: NDArray[Any], function: np.ufunc, block: Block, work: Works
             copy_rows(begins, block.low, out)
         return
     begin, end = block.ranges()
-    if loops is not None and in_one_pass(values):
-        least, behind = function in (np.minimum, np.fmin), work.column("behind", len(values), values.dtype)
-        ranges = map(np.ascontiguousarray, (begin, end))
-        if least or function in (np.maximum, np.fmax):
-            loops.range_extremes(np.ascontiguousarray(values), *ranges, least, behind, out)
-            return
+    if loops is not None and function in (*LEAST, *GREATEST) and in_one_pass(values):
+        ranges, behind = map(np.ascontiguousarray, (begin, end)), work.column("behind", len(values), values.dtype)
+        loops.range_extremes(np.ascontiguousarray(values), *ranges, function in LEAST, behind, out)
+        return
     # The exponents of the widths, as floats have them.
     levels = ((end - begin).astype(np.float64).view(np.int64) >> 52) - 1023
     for level, each in enumerate(spans(values, function, int(levels.max()), work)):
@@ -69,8 +69,8 @@ def in_one_pass(values: NDArray[Any]) -> bool:
         return True
     if values.dtype != np.float64 or np.isnan(values.max()):
         return False
-    zeros = values[values == 0.0]
-    return not (np.signbit(zeros).any() and not np.signbit(zeros).all())
+    negative = np.signbit(values[values == 0.0])
+    return not negative.any() or bool(negative.all())
 
 
 def spans(values: NDArray[Any], function: np.ufunc, highest: int, work: Workspace) -> Iterator[NDArray[Any]]:

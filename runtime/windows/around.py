@@ -174,8 +174,8 @@ class AroundTime(Windows):
 
 
 def reach(partials: PartialsView, distance: int) -> Ints:
-    """The first row of each row's key whose frame is not below its own plus a distance."""
-    if distance in (0, 1):  # frames of a key are integers that ascend
+    """The first row of each row's key whose frame is not below its own plus a distance; frames of a key differ."""
+    if distance in (0, 1):  # its own row, or the next one
         return np.arange(distance, len(partials.frames) + distance)
     if loops is None:
         return partials.locate(partials.key, partials.frames + distance)

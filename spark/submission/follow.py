@@ -35,7 +35,7 @@ _EXIT_CODE = re.compile(r"User application exited with status (\d+)|^\s+exit cod
 
 @dataclass
 class Log:
-    """What spark-submit writes to its log, and what can be told from it.
+    """What spark-submit writes to its log, and what that says.
 
     Parameters
     ----------

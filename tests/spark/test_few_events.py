@@ -96,6 +96,12 @@ def test_results_are_the_same(spark: SparkSession, path: str, collected: list[in
     df.unpersist()
 
 
+def rows_of(found: pa.Table, seconds: int, name: str) -> list[tuple[Any, ...]]:
+    """Results as DuckDB gives them: key, start in units of some seconds, number of events, and an output."""
+    starts = pc.divide(pc.struct_field(found["window"], "start").cast("int64"), seconds * 1_000_000)
+    return list(zip(*(column.to_pylist() for column in (found["k"], starts, found["n"], found[name])), strict=True))
+
+
 def test_results_are_those_of_duckdb(spark: SparkSession, path: str, collected: list[int]) -> None:
     found = query(spark.read.parquet(path)).aggregate(n=ff.Count(), m=ff.Max("x")).toArrow()
     events = f"SELECT epoch_us(t) // 1000000 AS second, k, x FROM '{path}'"
@@ -104,9 +110,7 @@ def test_results_are_those_of_duckdb(spark: SparkSession, path: str, collected: 
         f"SELECT w.k, s, count(*) n, max(x) m FROM ({starts}) w JOIN ({events}) e ON e.k = w.k AND second >= s "
         "AND second < s + 20 GROUP BY ALL ORDER BY ALL"
     ).fetchall()
-    seconds = pc.divide(pc.struct_field(found["window"], "start").cast("int64"), 1_000_000)
-    rows = list(zip(*(column.to_pylist() for column in (found["k"], seconds, found["n"], found["m"])), strict=True))
-    assert rows == expected
+    assert rows_of(found, 1, "m") == expected
     assert collected == [ROWS]
 
 
@@ -147,9 +151,7 @@ def test_few_groups_are_put_together_by_one_task(
         f"SELECT k, epoch_us(t) // 50000000 w, count(*), sum(x)::bigint FROM '{tmp_path}/*.parquet' "
         "GROUP BY ALL ORDER BY ALL"
     ).fetchall()
-    starts = pc.divide(pc.struct_field(found["window"], "start").cast("int64"), 50_000_000)
-    rows = list(zip(*(column.to_pylist() for column in (found["k"], starts, found["n"], found["s"])), strict=True))
-    assert sorted(rows) == expected
+    assert sorted(rows_of(found, 50, "s")) == expected
     assert used == [(few, most > 3)]
 
 
