@@ -8,7 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, Phase, find, given, settings
 from hypothesis import strategies as st
 
 import framefold as ff
@@ -153,6 +153,8 @@ CASES = [
 ]
 
 
+MANY = settings(max_examples=1000, phases=[Phase.generate], deadline=None, suppress_health_check=list(HealthCheck))
+
 CASES_AT_LEAST = 20
 """Random streams of each kind of windows; of all kinds together there are at least 300."""
 
@@ -161,8 +163,6 @@ CASES_AT_LEAST = 20
 def test_each_window_once(name: str, ordered: bool) -> None:
     cases: Counter[str] = Counter()
 
-    @settings(examples(200), suppress_health_check=[HealthCheck.too_slow])
-    @given(streams(CONSTRUCTORS[name]))
     def check(stream: tuple[Problem, Cut]) -> None:
         problem, cut = stream
         lifetimes = name in OF_LIFETIMES and any(row.end is not None for row in problem.rows)
@@ -172,10 +172,13 @@ def test_each_window_once(name: str, ordered: bool) -> None:
         assert_same(problem, got, right(problem, cut.forget), list(outputs))
         cases.update(streams=1, with_windows=bool(got), windows=len(got))
 
-    check()
+    any_stream = streams(CONSTRUCTORS[name])
+    settings(examples(200), suppress_health_check=[HealthCheck.too_slow])(given(any_stream)(check))()
+    if not cases["with_windows"]:  # policies that wait for much give few windows
+        check(find(any_stream, lambda stream: bool(right(stream[0], stream[1].forget)), settings=MANY))
     print(f"{name}, {'ordered' if ordered else 'in any order'}: {dict(cases)}")
     assert cases["streams"] >= CASES_AT_LEAST
-    assert cases["with_windows"], "policies that wait for much give few windows"
+    assert cases["with_windows"]
 
 
 def test_there_are_enough_random_streams() -> None:
