@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from unittest.mock import patch
 
 import pyarrow as pa
 
@@ -16,6 +17,7 @@ from framefold.runtime.local import LocalEngine
 from framefold.runtime.partials.merge import Partials, merge
 from framefold.runtime.plan.plan import Plan
 from framefold.runtime.sources.arrow import Source
+from framefold.runtime.streams import blocks
 from framefold.runtime.streams.held_events import HeldEvents, ticks_of
 from framefold.runtime.streams.key_hash import shard_numbers
 from framefold.runtime.streams.scope import counted, holds, why_not
@@ -142,6 +144,8 @@ class Cut:
         See :class:`Stream`.
     portion
         The most events that a task of a micro-batch has.
+    full
+        See ``runtime.streams.blocks.FULL``.
     """
 
     sizes: Sequence[int] = (3, 0, 1, 2) * 9
@@ -150,6 +154,7 @@ class Cut:
     width: int = 10
     portion: int = 2
     forget: int | None = None
+    full: int = 4
 
     def batches(self, rows: int) -> list[tuple[int, int]]:
         """The rows of each micro-batch, from where to where; the last one has none."""
@@ -172,9 +177,10 @@ class ShardsEngine(LocalEngine):
         stream = Stream(query, cut.shards, cut.width, cut.forget)
         end = END.get(query.times.type, 1 << 52) + cut.slack
         ticks, found = ticks_of(query, events).tolist(), [query.result_schema.empty_table()]
-        for first, last in cut.batches(len(events)):
-            portions = [events.slice(at, min(cut.portion, last - at)) for at in range(first, last, cut.portion)]
-            found += stream.batch(min(ticks[first:], default=end) - cut.slack, portions)
+        with patch.object(blocks, "FULL", cut.full):
+            for first, last in cut.batches(len(events)):
+                portions = [events.slice(at, min(cut.portion, last - at)) for at in range(first, last, cut.portion)]
+                found += stream.batch(min(ticks[first:], default=end) - cut.slack, portions)
         assert stream.late == 0
         assert not any(stored.events.blobs for stored in stream.stored)
         return pa.concat_tables(found)

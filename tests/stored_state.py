@@ -63,6 +63,9 @@ class Table:
     def keys(self) -> list[tuple[int]]:
         return [(key,) for key in self.values]
 
+    def iterator(self) -> list[tuple[tuple[int], tuple[bytes]]]:
+        return [((key,), (value,)) for key, value in self.values.items()]
+
     def getValue(self, key: tuple[int]) -> tuple[bytes]:  # Spark's names
         return (self.values[key[0]],)
 

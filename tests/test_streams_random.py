@@ -50,6 +50,7 @@ def streams(draw: st.DrawFn, problems: st.SearchStrategy[Problem]) -> tuple[Prob
         width=draw(st.sampled_from([1, 7, 10_000_000])),
         portion=draw(st.sampled_from([1, 3, 100])),
         forget=draw(st.sampled_from([1, 5, 40])) * scale(problem.kind) if emits else None,
+        full=draw(st.sampled_from([1, 5, 4096])),
     )
     return replace(problem, rows=rows), cut
 

@@ -17,6 +17,7 @@ from ..windows import Ints
 from ..windows.cumulating import Cycles
 from ..windows.session import Sessions
 from ..windows.sliding import TickSteps
+from .blocks import FRAMES, NOWHERE, cut, owners
 from .closing import NEVER
 from .held_events import HeldEvents, in_order
 from .key_life import first_forgotten, forgotten, living_on
@@ -25,9 +26,6 @@ from .retention import first_closing, first_of_keys, in_gaps, needed, settled, u
 from .scope import in_sequence
 from .store import Store
 from .wanted import FIRST, ChangedWithin, ClosingWithin
-
-BLOCK = 16
-"""The frames whose partials are stored together: what a batch touches is read and written in blocks."""
 
 
 @dataclass
@@ -168,7 +166,8 @@ class Shard:
         kept &= ~forgotten(self.plan, views, self.watermark, self.forget)
         changed = settled(self.plan, views[0], self.watermark)
         if changed is None:
-            return self._where(stored, kept), set(np.unique(self._block(stored.frames()[~kept])).tolist())
+            gone = owners(self._numbers(stored)[~kept], self.store.blocks())
+            return self._where(stored, kept), set(np.unique(gone).tolist()) - {NOWHERE}
         name, values = changed
         at = stored.table.schema.get_field_index(name)
         table = stored.table.set_column(at, stored.table.schema.field(at), pa.array(values))
@@ -192,23 +191,27 @@ class Shard:
         tables = [table for block in sorted(blocks) if (table := self.store.get(block)) is not None]
         return merge(self.plan, Partials(pa.concat_tables([self.plan.partials_schema.empty_table(), *tables])))
 
-    def _write(self, merged: Partials, blocks: Iterable[int]) -> None:
-        """Store what merged partials have of some blocks."""
-        of = self._block(merged.frames())
-        for block in blocks:
-            table = merged.table.filter(pa.array(of == block))
-            if len(table):
-                self.store.put(block, table)
-            else:
-                self.store.remove(block)
+    def _write(self, merged: Partials, blocks: set[int]) -> None:
+        """Store what merged partials have of some blocks, and what is in none yet."""
+        numbers = self._numbers(merged)
+        owned = owners(numbers, self.store.blocks())
+        of = np.full(len(owned), NOWHERE)
+        touched = np.isin(owned, [NOWHERE, *blocks])
+        of[touched] = cut(numbers[touched], owned[touched])
+        written = set(np.unique(of[touched]).tolist())
+        for block in blocks - written:
+            self.store.remove(block)
+        for block in written:
+            self.store.put(block, merged.table.filter(pa.array(of == block)))
 
-    def _block(self, frames: Ints) -> Ints:
-        """The block of each frame: a single one where frames are rows, of which every key has its own."""
-        return np.zeros_like(frames) if self.plan.in_rows else frames // BLOCK
+    def _numbers(self, merged: Partials) -> Ints:
+        """What decides on each partial's block: the same for all where frames are rows, as each key has its own."""
+        frames = merged.frames()
+        return np.zeros_like(frames) if self.plan.in_rows else frames // FRAMES
 
     def _blocks_of(self, merged: Partials) -> set[int]:
-        """The blocks that some partials are in."""
-        return set(np.unique(self._block(merged.frames())).tolist())
+        """The stored blocks that some partials are in."""
+        return set(np.unique(owners(self._numbers(merged), self.store.blocks())).tolist()) - {NOWHERE}
 
 
 def events_in(plan: Plan, merged: Partials) -> int:

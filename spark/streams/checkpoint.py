@@ -97,6 +97,10 @@ class ReadState:
         """Its keys, as Spark gives them."""
         return ((block,) for block in self.values)
 
+    def iterator(self) -> Iterator[tuple[tuple[int], tuple[bytes]]]:
+        """Its keys and values, as Spark gives them."""
+        return (((block,), (ipc,)) for block, ipc in self.values.items())
+
     def getValue(self, key: tuple[int]) -> tuple[bytes]:
         """The value of a key, as Spark gives it."""
         return (self.values[key[0]],)

@@ -109,6 +109,10 @@ def keep(of: Any, book: dict[str, Any], shard: Shard, watermark: int | None) -> 
     watermark
         Spark's, in milliseconds, where a timer has gone off, which Spark removes; None elsewhere.
     """
+    assert isinstance(shard.store, StateStore)
+    shard.store.write()
+    if shard.held is not None and isinstance(shard.held.store, StateStore):
+        shard.held.store.write()
     # Also where nothing is due: what is late by a watermark is so in every shard, and each has to know of it.
     timer, wanted = book.get("timer"), shard.watermark // 1000 + 1
     if wanted != timer:

@@ -12,6 +12,9 @@ import pyarrow.compute as pc
 from ...runtime.plan.plan import FRAME
 from ..convert import partials_codec
 
+AT_ONCE = 4 << 20
+"""Bytes of a shard's tables that Spark is asked for in one message."""
+
 
 class Size(NamedTuple):
     """How many rows tables have, how many frames, and the bytes that they take in the state."""
@@ -28,7 +31,9 @@ class Size(NamedTuple):
 class StateStore:
     """A shard's partials, or events, in Spark's state; see ``runtime.streams.store.Store``.
 
-    Each call of Spark's state takes its time: what is there is asked once.
+    Each call of Spark's state takes its time, and a micro-batch that closes windows removes much of what it has just
+    put. So what is there is asked once, all of it at once where that is little, and what has changed is written by
+    `write`, in the end.
 
     Parameters
     ----------
@@ -40,49 +45,66 @@ class StateStore:
 
     def __init__(self, state: Any, size: Iterable[int] | None = None) -> None:
         self.state = state
-        self.sizes: dict[int, Size] = {}
-        if size is not None:
-            self.size = Size(*size)
-            return
-        self.size = Size()
-        for block in self.known:
-            self.get(block)
-            self.size = self.size.changed(self.sizes[block])
+        self.written: dict[int, tuple[pa.Table, int]] = {}  # what has been read, and the bytes of it
+        self.changed: dict[int, pa.Table | None] = {}
+        self.size = Size(*size or ())
+        if size is None:
+            for read in self._all().values():
+                self.size = self.size.changed(size_of(*read))
 
     @cached_property
     def known(self) -> set[int]:
+        """The blocks in Spark's state."""
+        if self.size.bytes <= AT_ONCE:
+            return set(self._all())
         return {block for (block,) in self.state.keys()}  # noqa: SIM118  # it is no dict
 
     def blocks(self) -> Iterable[int]:
-        return sorted(self.known)
+        known = self.known.difference(self.changed)
+        return sorted(known.union(block for block, table in self.changed.items() if table is not None))
 
     def get(self, block: int) -> pa.Table | None:
-        if block not in self.known:
-            return None
-        ipc = self.state.getValue((block,))[0]
-        table = partials_codec.opened(ipc)
-        self.sizes[block] = size_of(table, ipc)
-        return table
+        if block in self.changed:
+            return self.changed[block]
+        if block not in self.written:
+            found = self.state.getValue((block,)) if block in self.known else None
+            if found is None:
+                return None
+            self._read(block, found[0])
+        return self.written[block][0]
 
     def put(self, block: int, table: pa.Table) -> None:
-        ipc = partials_codec.to_ipc(table)
-        self.state.updateValue((block,), (ipc,))
-        self.known.add(block)
-        self._becomes(block, size_of(table, ipc))
+        self.changed[block] = table
 
     def remove(self, block: int) -> None:
-        if block in self.known:
+        self.changed[block] = None
+
+    def write(self) -> None:
+        """Have Spark's state know what has changed."""
+        for block, table in self.changed.items():
+            self._write_block(block, table)
+        self.changed = {}
+
+    def _write_block(self, block: int, table: pa.Table | None) -> None:
+        if (before := self.written.pop(block, None)) is not None:  # what is in place of another table was read before
+            self.size = self.size.changed(size_of(*before), -1)
+        if table is not None:
+            ipc = partials_codec.to_ipc(table)
+            self.state.updateValue((block,), (ipc,))
+            self.size = self.size.changed(size_of(table, len(ipc)))
+        elif before is not None:
             self.state.removeKey((block,))
-            self.known.remove(block)
-            self._becomes(block, Size())
 
-    def _becomes(self, block: int, size: Size) -> None:
-        # What is written in place of another table was read before, and so its size is known.
-        self.size = self.size.changed(self.sizes.get(block, Size()), -1).changed(size)
-        self.sizes[block] = size
+    def _all(self) -> dict[int, tuple[pa.Table, int]]:
+        for (block,), (ipc,) in self.state.iterator():
+            self._read(block, ipc)
+        return self.written
+
+    def _read(self, block: int, ipc: bytes) -> None:
+        self.written[block] = partials_codec.opened(ipc), len(ipc)
 
 
-def size_of(table: pa.Table, ipc: bytes) -> Size:
-    """The size of a table."""
+def size_of(table: pa.Table, stored: int) -> Size:
+    """The size of a table that takes some bytes in the state."""
     frames = pc.count_distinct(table.column(FRAME)).as_py() if FRAME in table.column_names else 0
-    return Size(len(table), frames, len(ipc))
+    return Size(len(table), frames, stored)

@@ -16,8 +16,9 @@ import framefold as ff
 from framefold.runtime.accumulate.accumulate import accumulate
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.plan.plan import Plan
+from framefold.runtime.streams.blocks import FRAMES
 from framefold.runtime.streams.scope import counted
-from framefold.runtime.streams.shard import BLOCK, Shard, events_in
+from framefold.runtime.streams.shard import Shard, events_in
 
 SCHEMA = pa.schema([("t", pa.timestamp("us", tz="UTC")), ("k", pa.string()), ("x", pa.int64())])
 DAY = 86_400_000_000
@@ -187,7 +188,7 @@ def test_nothing_is_kept_that_no_window_needs() -> None:
     batches = [(at - 10, [(at, "a", 1), (at - 7, "b", 1)]) for at in range(0, 5000, 25)]
     found, dropped, shard = streamed(windows, batches)
     assert dropped == 0
-    assert len(list(shard.store.blocks())) <= (60 + 35) // BLOCK + 2
+    assert len(list(shard.store.blocks())) <= (60 + 35) // FRAMES + 2
     for _ in shard.advance(6000):
         pass
     assert not list(shard.store.blocks())
