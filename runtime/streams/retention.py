@@ -198,7 +198,7 @@ def _(windows: Triggered, view: PartialsView, watermark: int) -> Mask:
 
 
 def last_window(windows: Triggered, view: PartialsView, watermark: int) -> Mask:
-    """The rows of each key from its last window on that has closed, of a trigger by time, and one before its trigger."""
+    """Of each key the rows from its last window on that a trigger by time has closed, and one before that trigger."""
     keys, ticks = np.arange(len(view.starts)), view.window_inputs["first"]
     end = ticks[view.ends - 1] if windows.until is None else np.full(len(keys), min(watermark - 1, windows.until))
     at = end // windows.trigger_by * windows.trigger_by
