@@ -176,12 +176,14 @@ def task(
     """
     names = [each and (each.__module__, each.__name__) for each in (function, failed)]
     worker, payload = f"{PACKAGE}.spark.session.worker", pack(arguments)
-    workers, expected = THE_WORKERS, wanted(spark)
+    workers, expected, find = THE_WORKERS, wanted(spark), finder(spark)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         from importlib import import_module
 
         try:
+            if find:
+                find()
             produced: Iterator[pa.RecordBatch] = import_module(worker).run(*names, payload, batches)
         except ModuleNotFoundError as error:
             import platform
@@ -205,6 +207,48 @@ def wanted(spark: SparkSession) -> str:
         f"expected {where} to name a Python {HERE.rpartition('.')[0]} with pyarrow and numpy when {when} starts; "
         f"this process runs {sys.executable} (Python {HERE})"
     )
+
+
+def finder(spark: SparkSession) -> Callable[[], None] | None:
+    """What a task of a session calls before it imports framefold; None for a classic session.
+
+    Through Connect a session's files are in a folder of their own within Spark's. Spark gives those of a stream to its
+    executors too, but the path of the workers has the folder around it, where the zip is not. There it is copied to, once
+    an executor: Spark deletes folders of sessions that it has not seen for a while.
+    """
+    if isinstance(spark, SparkSession):
+        return None
+    package, (folder, name) = PACKAGE, os.path.split(package_zip())
+    size = os.path.getsize(os.path.join(folder, name))
+
+    def find() -> None:
+        import os
+        import sys
+        from glob import escape, iglob
+        from shutil import copyfile
+
+        if name in str(getattr(sys.modules.get(package), "__file__", None)):
+            return
+        if (target := next((path for path in sys.path if os.path.basename(path) == name), None)) is None:
+            return
+        root, copy = os.path.dirname(target), f"{target}.{os.getpid()}"
+        for found in () if os.path.exists(target) else iglob(os.path.join(escape(root), "*", name)):
+            try:
+                if os.path.getsize(found) == size:  # else it is still being written
+                    copyfile(found, copy)
+                    os.replace(copy, target)
+                    break
+            except OSError:  # it has just been deleted, and there is another
+                continue
+        if os.path.exists(target):
+            # Of sessions of several versions, which share such workers: what was imported is another one's.
+            for module in [each for each in sys.modules if each.split(".")[0] == package]:
+                del sys.modules[module]
+            sys.path.remove(target)
+            sys.path.insert(0, target)
+            sys.path_importer_cache.pop(target, None)
+
+    return find
 
 
 @contextmanager

@@ -71,7 +71,8 @@ class StreamEngine(DataFrameEngine):
         packets = stage(under_plain_names(df, plan.columns), pack, job, dealt, schema=PACKETS)
         mode = "Update" if marks(options) else "Append"
         first = first_state(plan, job, dealt, options)
-        slid = packets.groupBy("shard").transformWithState(slider(shards), RESULTS, mode, "EventTime", first)
+        processor = slider(df.sparkSession, shards)
+        slid = packets.groupBy("shard").transformWithState(processor, RESULTS, mode, "EventTime", first)
         seen = slid.observe(NAME, *observed())
         return stage(seen, unpack, job, schema=job.schema)
 
@@ -83,7 +84,8 @@ class StreamEngine(DataFrameEngine):
         packets = stage(rows, pack_whole, job, dealt, schema=PACKETS)
         shards = replace(self._shards(df, job, options), late=True)
         first = None if holds(plan) else first_state(plan, job, dealt, options)
-        found = packets.groupBy("shard").transformWithState(slider(shards), RESULTS, "Append", "EventTime", first)
+        processor = slider(df.sparkSession, shards)
+        found = packets.groupBy("shard").transformWithState(processor, RESULTS, "Append", "EventTime", first)
         return stage(found, unpack_events, df.schema, schema=df.schema)
 
     def still_open(self, plan: Plan, options: Options, checkpoint: str) -> DataFrame:

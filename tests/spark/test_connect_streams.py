@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import sysconfig
 from pathlib import Path
 
 import numpy as np
@@ -122,9 +123,27 @@ print("connected")
 """
 
 
+def python_of_workers(folder: Path) -> Path:
+    """A Python with what is installed here, but for framefold and what comes with it only."""
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", folder], check=True)
+    (theirs,) = folder.glob("lib/python*/site-packages")
+    for each in Path(sysconfig.get_path("platlib")).iterdir():
+        absent = ("framefold", "pyspark", "cloudpickle", "typer")
+        if not any(name in each.name for name in absent) and each.suffix != ".pth":
+            (theirs / each.name).symlink_to(each)
+    return folder / "bin" / "python"
+
+
 @pytest.mark.slow
 def test_streams_through_connect(tmp_path: Path) -> None:
-    """Beside Spark's own ``window()``: into files, into foreachBatch, what is late, and what stays open."""
+    """Beside Spark's own ``window()``: into files, into foreachBatch, what is late, and what stays open.
+
+    The workers have no framefold but what the session sends.
+    """
+    from ..clusters.processes import lacks_framefold
+
+    workers = python_of_workers(tmp_path / "workers")
+    assert lacks_framefold(workers)
     (tmp_path / "in").mkdir()
     rng = np.random.default_rng(4)
     minute = 60_000_000
@@ -137,7 +156,7 @@ def test_streams_through_connect(tmp_path: Path) -> None:
         os.utime(path, (1_000_000_000 + number, 1_000_000_000 + number))
     program = PROGRAM.replace("parquet(batches", f"parquet({str(tmp_path / 'written')!r}")
     (tmp_path / "program.py").write_text(program)
-    environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    environment = os.environ | {"PYSPARK_PYTHON": str(workers), "SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run(
         [sys.executable, "program.py", str(tmp_path)],
         cwd=tmp_path,
