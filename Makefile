@@ -48,7 +48,8 @@ THOROUGH := tests/test_properties.py tests/test_windows_random.py tests/test_str
 	tests/runtime/test_shard_kinds.py tests/runtime/test_shard_updates.py tests/aggregators/test_every_operation.py tests/aggregators/test_laws.py
 
 # Spark on the Java of the extra is among the slow tests. Properties get more examples here than in `make test`, and
-# those that take longest all of theirs. What needs Spark is in one process, the rest in two beside it.
+# those that take longest all of theirs. What needs Spark is in one process, the rest in two beside it. Then files on S3,
+# all through Connect, or a tenth where CI is set, and a tenth on other versions.
 slow: $(VENV)/has-test $(VENV)/has-java $(VENV)/has-kafka
 	@( ok=0; \
 	$(BIN)/pytest $(SIDE_BY_SIDE) -m "slow and not spark" || ok=1; \
@@ -59,9 +60,12 @@ slow: $(VENV)/has-test $(VENV)/has-java $(VENV)/has-kafka
 	PYTHONPATH=$(CURDIR)/$(KAFKA)/python $(BIN)/pytest -m kafka tests/kafka || with=1; \
 	wait $$others; without=$$?; \
 	cat $(VENV)/slow-without-spark; exit $$((with || without))
+	@$(MAKE) --no-print-directory s3
+	@FRAMEFOLD_SHARE=$(if $(CI),10,1) $(MAKE) --no-print-directory connect
+	@FRAMEFOLD_SHARE=10 $(MAKE) --no-print-directory versions
 
 # Jobs on a real cluster of this machine's processes, with executors whose Python has none of our packages.
-standalone: $(VENV)/has-test $(BARE)/made
+standalone: $(VENV)/has-test $(BARE)/made $(WORKERS)/made
 	@$(BIN)/pytest tests/clusters/on_standalone.py
 
 # The tests for Spark once more, in an environment without a JVM, through a server of Connect.

@@ -56,6 +56,7 @@ def test_this_version_has_a_checkpoint() -> None:
     assert f"version_{VERSION}.tar.xz" in [file.name for file in FILES]
 
 
+@pytest.mark.classic("what its foreachBatch calls runs in a Python of the server's, with all of PySpark")
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.name)
 def test_a_stored_checkpoint_goes_on(spark: SparkSession, tmp_path: Path, file: Path) -> None:
     for kind, checkpoint in unpacked(file, tmp_path).items():

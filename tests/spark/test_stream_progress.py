@@ -140,7 +140,7 @@ def test_a_worker_searches_no_modules_for_garbage_while_state_is_committed(monke
     shards = Shards(Job(plan, t.StructType()), {}, 1, None)
     book: list[Any] = []
     of = SimpleNamespace(
-        partials=SimpleNamespace(keys=list),
+        partials=SimpleNamespace(iterator=list),
         events=None,
         book=SimpleNamespace(get=lambda: None, update=book.append),
         handle=SimpleNamespace(registerTimer=book.append, deleteTimer=book.append),
