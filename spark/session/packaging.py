@@ -212,9 +212,9 @@ def wanted(spark: SparkSession) -> str:
 def finder(spark: SparkSession) -> Callable[[], None] | None:
     """What a task of a session calls before it imports framefold; None for a classic session.
 
-    Through Connect a session's files are in a folder of their own within Spark's. Spark gives those of a stream to its
-    executors too, but the path of the workers has the folder around it, where the zip is not. There it is copied to, once
-    an executor: Spark deletes folders of sessions that it has not seen for a while.
+    Through Connect a session's files are in a folder of their own within Spark's. Spark (4.3.0) gives those of a stream
+    to its executors too, but the path of the workers has the folder around it, where the zip is not. There it is copied
+    to, once an executor: Spark deletes folders of sessions that it has not seen for a while.
     """
     if isinstance(spark, SparkSession):
         return None
