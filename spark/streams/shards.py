@@ -13,8 +13,8 @@ from ...runtime.streams.wanted import FIRST
 from ..engine.tasks import Job
 from .state import StateStore
 
-VERSION = 1
-"""Of what is in the state; a later release reads this one."""
+VERSION = 2
+"""Of what is in the state; a later release reads earlier ones. In version 1 each block was of 16 frames."""
 
 BOOK, PARTIALS, EVENTS = "book", "partials", "events"
 """The variables of the state."""
@@ -125,7 +125,7 @@ def keep(of: Any, book: dict[str, Any], shard: Shard, watermark: int | None) -> 
 def kept(shard: Shard) -> dict[str, Any]:
     """What a shard knows beside its partials and events."""
     assert isinstance(shard.store, StateStore)
-    found: dict[str, Any] = {"watermark": shard.watermark, "gone": shard.gone, "due": shard.due}
+    found: dict[str, Any] = {"version": VERSION, "watermark": shard.watermark, "gone": shard.gone, "due": shard.due}
     found["sizes"] = {"partials": shard.store.size}
     if shard.held is not None and isinstance(shard.held.store, StateStore):
         found |= {"released": shard.released, "series": shard.held.series, "first_held": shard.held.due}
