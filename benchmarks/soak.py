@@ -212,7 +212,7 @@ def put(lines: list[str], page: Path) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--days", type=float, default=10)
-    parser.add_argument("--batches", type=int, default=100)
+    parser.add_argument("--batches", type=int, default=500)
     parser.add_argument("--events", type=int, default=100_000_000, help="of all days together")
     parser.add_argument("--seconds", type=float, default=900)
     parser.add_argument("--picture", type=Path, help="only a picture there, and nothing in the page of streams")

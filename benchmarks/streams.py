@@ -28,7 +28,7 @@ from framefold.spark.streams.engine import PROVIDER, ROCKSDB
 
 from .child import ROOT
 from .environments import Unavailable, python_of
-from .stream_queries import ALONE, CHAINED, CONTENDERS, FLINK, LONGER, ONE_STATE, OURS, WINDOW, Query
+from .stream_queries import ALONE, CHAINED, CONTENDERS, FLINK, LONGER, ONE_STATE, ONE_VALUE, OURS, WINDOW, Query
 
 EVENTS_A_DAY, KEYS, MINUTE = 4_000_000, 100, 60_000_000
 WARM = 2
@@ -203,6 +203,8 @@ def table(sizes: Sequence[Size] = SIZES) -> list[str]:
         "",
         *asked(found),
         "",
+        *floors(found),
+        "",
         "PyFlink has no micro-batches: its row is what as many events more take in a running job, from CSV and without "
         "checkpoints.",
         *notes,
@@ -253,6 +255,15 @@ def asked(found: Mapping[str, Turns]) -> list[str]:
             holds = "yes" if each.least <= seen <= each.most else "no"
             lines.append(f"| {each.size} | {each.name} | {each.base} | {limit} | {words} | {holds} |")
     return lines
+
+
+def floors(found: Mapping[str, Turns]) -> list[str]:
+    """What any state in Python takes over accumulating alone, which has neither a state nor a shuffle."""
+    seen = [f"{ratios(taken, ONE_VALUE, ALONE)[1]} at {size}" for size, taken in found.items() if ALONE in taken]
+    return [
+        f"{ONE_VALUE}, a single number without any windows, takes as many times as long as accumulating alone: "
+        f"{'; '.join(seen)}. What is beyond that is ours: reading, merging, sliding and writing partials, and results."
+    ]
 
 
 if __name__ == "__main__":

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date, datetime, timedelta
 from typing import Any
 
+import pyarrow as pa
 from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
@@ -86,7 +87,10 @@ def span_of(footers: Sequence[Any], name: str) -> int | None:
             found = group.column(places[0]).statistics if places else None
             if found is None or not found.has_min_max:
                 return None
-            bounds += [found.min, found.max]
+            try:
+                bounds += [found.min, found.max]
+            except (pa.ArrowException, ValueError, OverflowError):  # decimals in an old pyarrow, dates after 9999
+                return None
     if not bounds or not isinstance(bounds[0], (int, date)):  # a datetime is a date
         return None
     span = max(bounds) - min(bounds)

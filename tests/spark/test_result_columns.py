@@ -129,6 +129,7 @@ def test_results_as_windows_and_without_a_time(spark: SparkSession) -> None:
 
 def test_results_on_disk_are_a_stream_of_events(spark: SparkSession, tmp_path: Path) -> None:
     pytest.importorskip("google.protobuf")
+    pytest.importorskip("pyspark", minversion="4.1")
     from framefold.spark.streams.engine import PROVIDER, ROCKSDB
 
     df = spark.createDataFrame(events())

@@ -65,8 +65,9 @@ def test_bounds_change_nothing(by: list[str], bound: int, monkeypatch: pytest.Mo
     ):
         monkeypatch.setattr(room, name, bound)
     partials = pa.Table.from_batches(list(tasks.accumulate(work, sliced(table.select(work.plan.columns), 37))))
-    order = [(name, "ascending", "at_start") for name in (*work.codec.key_names, "frame", "batch_rank")]
-    merged = pa.Table.from_batches(list(tasks.merge(work, sliced(partials.sort_by(order), 13))))
+    order = [(name, "ascending") for name in (*work.codec.key_names, "frame", "batch_rank")]
+    rows = pc.sort_indices(partials, sort_keys=order, null_placement="at_start")
+    merged = pa.Table.from_batches(list(tasks.merge(work, sliced(partials.take(rows), 13))))
     assert merged.num_rows <= partials.num_rows
     results = pa.Table.from_batches(list(tasks.slide(work, sliced(merged, 17))))
     assert results.to_pylist() == expected.to_pylist()
