@@ -32,7 +32,7 @@ from .stream_queries import ALONE, CHAINED, CONTENDERS, FLINK, LONGER, ONE_STATE
 
 EVENTS_A_DAY, KEYS, MINUTE = 4_000_000, 100, 60_000_000
 WARM = 2
-"""Micro-batches of each run that are left out."""
+"""Turns, and micro-batches of each run, that are left out."""
 PARTITIONS = 2
 CHANGELOG = "spark.sql.streaming.stateStore.rocksdb.changelogCheckpointing.enabled"
 """On for all contenders: a micro-batch writes its changes of the state, and Spark a snapshot now and then."""
@@ -56,7 +56,7 @@ class Size:
     names
         The contenders.
     rounds
-        How often each of them runs, in turns, after a round that is left out.
+        How often each of them runs, in turns, after those that are left out.
     slow
         How many micro-batches what takes very long runs, once and after the others; 0 where it is one of them.
     flink
@@ -79,7 +79,7 @@ def day(events: int, count: int, **of: int) -> Size:
 
 
 SIZES = [
-    day(1_000, 12),
+    day(1_000, 12, rounds=5),
     day(300_000, 7, slow=5, flink=3_000_000),
     day(1_300_000, 6, rounds=2, slow=4, flink=3_900_000),
     Size(50_000, 100_000, 5, 6, [OURS, CHAINED], 1, slow=4, flink=500_000),
@@ -120,11 +120,11 @@ def spark_medians(spark: SparkSession, folder: Path, size: Size) -> dict[str, li
     schema = files(folder, size)
     slow = [name for name in size.names if name in SLOW and size.slow]
     taken: dict[str, list[float]] = {name: [] for name in size.names}
-    for turn in range(size.rounds + 1):
+    for turn in range(-WARM, size.rounds):
         for name in size.names:
             if name not in slow:
                 found = milliseconds(spark, str(folder), *CONTENDERS[name], schema)
-                taken[name] += [found] if turn else []  # in the first one the JVM compiles
+                taken[name] += [found] if turn >= 0 else []  # in the first ones the JVM compiles
     some = ",".join(f"{number:03}" for number in range(size.slow))
     for name in slow:
         taken[name].append(milliseconds(spark, f"{folder}/{{{some}}}.parquet", *CONTENDERS[name], schema))
