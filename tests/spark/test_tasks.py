@@ -65,8 +65,8 @@ def test_bounds_change_nothing(by: list[str], bound: int, monkeypatch: pytest.Mo
     ):
         monkeypatch.setattr(room, name, bound)
     partials = pa.Table.from_batches(list(tasks.accumulate(work, sliced(table.select(work.plan.columns), 37))))
-    order = [(name, "ascending") for name in (*work.codec.key_names, "frame", "batch_rank")]
-    rows = pc.sort_indices(partials, sort_keys=order, null_placement="at_start")
+    places = [partials.column(name).to_pylist() for name in (*work.codec.key_names, "frame", "batch_rank")]
+    rows = sorted(range(len(partials)), key=lambda row: [(each[row] is not None, each[row]) for each in places])
     merged = pa.Table.from_batches(list(tasks.merge(work, sliced(partials.take(rows), 13))))
     assert merged.num_rows <= partials.num_rows
     results = pa.Table.from_batches(list(tasks.slide(work, sliced(merged, 17))))
