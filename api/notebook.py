@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from typing import Any
 
@@ -14,12 +15,12 @@ PICTURE_ROWS = 100_000
 """The most events, all of them in memory, of which a notebook shows a picture by itself."""
 
 
-class Described:
+class Described(ABC):
     """Prints as a line for each thing to know about it; in a notebook as a table."""
 
+    @abstractmethod
     def described(self) -> dict[str, str]:
         """What there is to know, by what it is of."""
-        raise NotImplementedError
 
     def __repr__(self) -> str:
         lines = self.described()

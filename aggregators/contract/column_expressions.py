@@ -1,4 +1,4 @@
-"""Column expressions as inputs of aggregates: of pyarrow, Polars or Spark, which the engine of the events computes."""
+"""Column expressions as inputs of aggregates, of any library: the engine of the events computes them."""
 
 from __future__ import annotations
 
@@ -6,15 +6,23 @@ import sys
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
 from itertools import chain, count
-from typing import Any, Protocol, TypeAlias
+from typing import Any, NamedTuple, Protocol, TypeAlias
 
 from ..errors import QueryError, shown
 from .operators import Operators
 
-PYARROW, POLARS, SPARK = "a pyarrow expression", "a Polars expression", "a Spark column"
+PYARROW, POLARS = "a pyarrow expression", "a Polars expression"
 
-KINDS = {("pyarrow", "Expression"): PYARROW, ("polars", "Expr"): POLARS, ("pyspark", "Column"): SPARK}
-"""What expressions are called, by the library and the name of their class. None of them is imported for it."""
+
+class Kind(NamedTuple):
+    """What expressions of a library are called, and how they are written."""
+
+    words: str
+    text: Callable[[Any], str] = str
+
+
+KINDS = {("pyarrow", "Expression"): Kind(PYARROW), ("polars", "Expr"): Kind(POLARS)}
+"""By the library and the name of the class of expressions, none of which is imported for it; engines add their own."""
 
 
 class Expression(Protocol):
@@ -34,10 +42,8 @@ class ColumnExpression(str):
     value: Any
 
     def __new__(cls, value: Any) -> ColumnExpression:
-        text = str(value)
-        if kind_of(value) == SPARK:
-            text = text.removeprefix("Column<'").removesuffix("'>")
-        made = super().__new__(cls, text)
+        kind = _kind(value)
+        made = super().__new__(cls, str(value) if kind is None else kind.text(value))
         made.value = value
         return made
 
@@ -57,6 +63,11 @@ def kind_of(value: Any) -> str | None:
     >>> kind_of(pc.field("x") * 2), kind_of("x")
     ('a pyarrow expression', None)
     """
+    kind = _kind(value)
+    return None if kind is None else kind.words
+
+
+def _kind(value: Any) -> Kind | None:
     kinds = ((kind.__module__.partition(".")[0], kind.__name__) for kind in type(value).__mro__)
     return next((KINDS[kind] for kind in kinds if kind in KINDS), None)
 
@@ -77,7 +88,7 @@ def column_name(value: Any, taker: str) -> str:
 
 
 def plain_name(value: Any) -> str | None:
-    """The column that an expression is nothing but; None for others, and for Spark's, whose text does not tell."""
+    """The column that an expression is nothing but; None for others, and where the text does not tell."""
     if kind_of(value) == PYARROW:
         return str(value) if value.equals(sys.modules["pyarrow.compute"].field(str(value))) else None
     if kind_of(value) == POLARS and len(names := value.meta.root_names()) == 1:
@@ -99,7 +110,7 @@ def _hint(value: Any) -> str:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two expressions are known to be one: of Spark's, only an expression and itself."""
+    """Whether two expressions are known to be one: of an engine's own, only an expression and itself."""
     kind = kind_of(one)
     if one is other or kind != kind_of(other):
         return one is other

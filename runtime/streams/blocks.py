@@ -9,10 +9,10 @@ import numpy as np
 from ..windows import Ints
 
 FRAMES = 16
-"""Blocks begin at multiples of so many frames, and are called by how many times as much."""
+"""Frames that share a number, ``frame // FRAMES``: a block begins with one, and is called by it."""
 
 FULL = 4096
-"""The partials of a block from which on later frames begin another one: what a micro-batch touches is written anew."""
+"""The most partials of a block with several numbers: a micro-batch writes the blocks that it touches anew."""
 
 NOWHERE = -(1 << 62)
 """The block of frames before all that are stored."""

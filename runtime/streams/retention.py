@@ -187,11 +187,12 @@ def _(windows: Triggered, view: PartialsView, watermark: int) -> Mask:
         reached = chain(following, view.starts)
         rows = np.flatnonzero(reached)
         # From the last one before any row that is needed: the next ones are found from there.
-        first = first_of_keys(kept, view)
-        begin = rows[np.searchsorted(rows, first, side="right") - 1]
+        begin = rows[np.searchsorted(rows, first_of_keys(kept, view), side="right") - 1]
         kept |= reached & (np.arange(len(kept)) >= begin[view.key])
     elif windows.trigger.kind == "time" and windows.emit == "on_change":  # the next window is compared with it
         kept |= last_window(windows, view, watermark)
+    else:
+        return kept
     if until is not None:  # and what evicts them
         kept |= chain(until, view.starts, np.flatnonzero(kept))
     return kept
@@ -202,11 +203,10 @@ def last_window(windows: Triggered, view: PartialsView, watermark: int) -> Mask:
     keys, ticks = np.arange(len(view.starts)), view.window_inputs["first"]
     end = ticks[view.ends - 1] if windows.until is None else np.full(len(keys), min(watermark - 1, windows.until))
     at = end // windows.trigger_by * windows.trigger_by
-    high = view.locate(keys, at + 1, ticks)
     if windows.evict.kind == "time":
         low = view.locate(keys, at - windows.evict_by, ticks)
     else:  # by delta, what has left since then has left with a new row, and so the next window is another one
-        low = high - (windows.evict_by if windows.evict.kind == "count" else 0)
+        low = view.locate(keys, at + 1, ticks) - (windows.evict_by if windows.evict.kind == "count" else 0)
     return from_place(view, np.minimum(low, view.locate(keys, at, ticks) - 1) - view.starts)
 
 

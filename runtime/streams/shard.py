@@ -120,7 +120,7 @@ class Shard:
         fresh = self._open(new)
         if self.drop_partial:
             fresh &= untouched(self.plan, views_of(self.plan, new), self.gone)
-        touched = self._blocks_of(new)
+        touched = self._blocks_of(new.frames())
         if not isinstance(self.plan.axis.windows[0], Sessions) or fresh.all():
             after = self._both(self._merged(touched), self._where(new, fresh))
             late = ~fresh
@@ -151,7 +151,7 @@ class Shard:
     def _with_events(self, stored: Partials, events: pa.Table) -> tuple[Partials, set[int]]:
         """Stored partials, and after them those of events that were held back; the blocks that the latter are in."""
         found = accumulate(self.plan, in_order(self.plan, events, stored), self.released + 1)
-        return merge(self.plan, [replace(stored, starts=None), found]), self._blocks_of(found)
+        return merge(self.plan, [replace(stored, starts=None), found]), self._blocks_of(found.frames())
 
     def _open(self, merged: Partials) -> Mask:
         """Which partials are in a window that still takes events."""
@@ -166,13 +166,12 @@ class Shard:
         kept &= ~forgotten(self.plan, views, self.watermark, self.forget)
         changed = settled(self.plan, views[0], self.watermark)
         if changed is None:
-            gone = owners(self._numbers(stored)[~kept], self.store.blocks())
-            return self._where(stored, kept), set(np.unique(gone).tolist()) - {NOWHERE}
+            return self._where(stored, kept), self._blocks_of(stored.frames()[~kept])
         name, values = changed
         at = stored.table.schema.get_field_index(name)
         table = stored.table.set_column(at, stored.table.schema.field(at), pa.array(values))
         left = merge(self.plan, Partials(table.filter(pa.array(kept))))
-        return left, self._blocks_of(stored) | self._blocks_of(left)
+        return left, self._blocks_of(stored.frames()) | self._blocks_of(left.frames())
 
     def _wake_for(self, merged: Partials) -> None:
         """Be due where the first window of some partials closes."""
@@ -193,7 +192,7 @@ class Shard:
 
     def _write(self, merged: Partials, blocks: set[int]) -> None:
         """Store what merged partials have of some blocks, and what is in none yet."""
-        numbers = self._numbers(merged)
+        numbers = self._numbers(merged.frames())
         owned = owners(numbers, self.store.blocks())
         of = np.full(len(owned), NOWHERE)
         touched = np.isin(owned, [NOWHERE, *blocks])
@@ -204,14 +203,13 @@ class Shard:
         for block in written:
             self.store.put(block, merged.table.filter(pa.array(of == block)))
 
-    def _numbers(self, merged: Partials) -> Ints:
-        """What decides on each partial's block: the same for all where frames are rows, as each key has its own."""
-        frames = merged.frames()
+    def _numbers(self, frames: Ints) -> Ints:
+        """What decides on each frame's block: the same for all where frames are rows, as each key has its own."""
         return np.zeros_like(frames) if self.plan.in_rows else frames // FRAMES
 
-    def _blocks_of(self, merged: Partials) -> set[int]:
-        """The stored blocks that some partials are in."""
-        return set(np.unique(owners(self._numbers(merged), self.store.blocks())).tolist()) - {NOWHERE}
+    def _blocks_of(self, frames: Ints) -> set[int]:
+        """The stored blocks that some frames are in."""
+        return set(np.unique(owners(self._numbers(frames), self.store.blocks())).tolist()) - {NOWHERE}
 
 
 def events_in(plan: Plan, merged: Partials) -> int:

@@ -130,7 +130,7 @@ def described(spark: SparkSession, words: str) -> Iterator[None]:
             spark.removeTag(tag)
         return
     try:
-        context = spark.sparkContext
+        context = spark.sparkContext  # of a classic session only, in which a description is a property of the thread
         free = context.getLocalProperty(DESCRIPTION) is None
     except (PySparkException, AttributeError):  # a cluster that gives users none, or a stopped one
         free = False

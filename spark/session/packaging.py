@@ -20,6 +20,7 @@ from collections import ChainMap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from functools import cache
+from importlib import import_module
 from importlib.resources import files
 from importlib.resources.abc import Traversable
 from types import CodeType, ModuleType
@@ -176,15 +177,11 @@ def task(
     """
     names = [each and (each.__module__, each.__name__) for each in (function, failed)]
     worker, payload = f"{PACKAGE}.spark.session.worker", pack(arguments)
-    workers, expected, find = THE_WORKERS, wanted(spark), finder(spark)
+    workers, expected, imported = THE_WORKERS, wanted(spark), importer(spark)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from importlib import import_module
-
         try:
-            if find:
-                find()
-            produced: Iterator[pa.RecordBatch] = import_module(worker).run(*names, payload, batches)
+            produced: Iterator[pa.RecordBatch] = imported(worker).run(*names, payload, batches)
         except ModuleNotFoundError as error:
             import platform
             import sys
@@ -209,28 +206,27 @@ def wanted(spark: SparkSession) -> str:
     )
 
 
-def finder(spark: SparkSession) -> Callable[[], None] | None:
-    """What a task of a session calls before it imports framefold; None for a classic session.
+def importer(spark: SparkSession) -> Callable[[str], ModuleType]:
+    """How a task of a session imports modules of framefold.
 
     Through Connect a session's files are in a folder of their own within Spark's. Spark (4.3.0) gives those of a stream
     to its executors too, but the path of the workers has the folder around it, where the zip is not. There it is copied
     to, once an executor: Spark deletes folders of sessions that it has not seen for a while.
     """
     if isinstance(spark, SparkSession):
-        return None
+        return import_module
     package, (folder, name) = PACKAGE, os.path.split(package_zip())
     size = os.path.getsize(os.path.join(folder, name))
 
-    def find() -> None:
+    def imported(module: str) -> ModuleType:
         import os
         import sys
         from glob import escape, iglob
         from shutil import copyfile
 
-        if name in str(getattr(sys.modules.get(package), "__file__", None)):
-            return
-        if (target := next((path for path in sys.path if os.path.basename(path) == name), None)) is None:
-            return
+        target = next((path for path in sys.path if os.path.basename(path) == name), None)
+        if target is None or name in str(getattr(sys.modules.get(package), "__file__", None)):
+            return import_module(module)
         root, copy = os.path.dirname(target), f"{target}.{os.getpid()}"
         for found in () if os.path.exists(target) else iglob(os.path.join(escape(root), "*", name)):
             try:
@@ -242,13 +238,14 @@ def finder(spark: SparkSession) -> Callable[[], None] | None:
                 continue
         if os.path.exists(target):
             # Of sessions of several versions, which share such workers: what was imported is another one's.
-            for module in [each for each in sys.modules if each.split(".")[0] == package]:
-                del sys.modules[module]
+            for other in [each for each in sys.modules if each.split(".")[0] == package]:
+                del sys.modules[other]
             sys.path.remove(target)
             sys.path.insert(0, target)
             sys.path_importer_cache.pop(target, None)
+        return import_module(module)
 
-    return find
+    return imported
 
 
 @contextmanager

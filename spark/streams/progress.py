@@ -10,7 +10,7 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from ...runtime.streams.shard import Shard
-from .state import StateStore
+from .state import stores_of
 
 NAME = "framefold"
 """Under which they are in ``observedMetrics``."""
@@ -42,11 +42,11 @@ def packet(ipc: bytes | None, **said: int | None) -> Row:
 
 def kept_by(shard: Shard) -> dict[str, int]:
     """What a shard has in its state."""
-    partials, held = shard.store, None if shard.held is None else shard.held.store
-    assert isinstance(partials, StateStore)
-    found = {"partials": partials.size.rows, "open_frames": partials.size.frames, "state_bytes": partials.size.bytes}
-    if isinstance(held, StateStore):
-        found |= {"held_events": held.size.rows, "state_bytes": partials.size.bytes + held.size.bytes}
+    sizes = {name: store.size for name, store in stores_of(shard).items()}
+    partials, events = sizes["partials"], sizes.get("events")
+    found = {"partials": partials.rows, "open_frames": partials.frames, "state_bytes": partials.bytes}
+    if events is not None:
+        found |= {"held_events": events.rows, "state_bytes": partials.bytes + events.bytes}
     return found
 
 

@@ -11,7 +11,7 @@ from ...runtime.streams.held_events import HeldEvents
 from ...runtime.streams.shard import Shard
 from ...runtime.streams.wanted import FIRST
 from ..engine.tasks import Job
-from .state import StateStore
+from .state import StateStore, stores_of
 
 VERSION = 2
 """Of what is in the state; a later release reads earlier ones. In version 1 each block was of 16 frames."""
@@ -109,10 +109,8 @@ def keep(of: Any, book: dict[str, Any], shard: Shard, watermark: int | None) -> 
     watermark
         Spark's, in milliseconds, where a timer has gone off, which Spark removes; None elsewhere.
     """
-    assert isinstance(shard.store, StateStore)
-    shard.store.write()
-    if shard.held is not None and isinstance(shard.held.store, StateStore):
-        shard.held.store.write()
+    for store in stores_of(shard).values():
+        store.write()
     # Also where nothing is due: what is late by a watermark is so in every shard, and each has to know of it.
     timer, wanted = book.get("timer"), shard.watermark // 1000 + 1
     if wanted != timer:
@@ -124,13 +122,10 @@ def keep(of: Any, book: dict[str, Any], shard: Shard, watermark: int | None) -> 
 
 def kept(shard: Shard) -> dict[str, Any]:
     """What a shard knows beside its partials and events."""
-    assert isinstance(shard.store, StateStore)
     found: dict[str, Any] = {"version": VERSION, "watermark": shard.watermark, "gone": shard.gone, "due": shard.due}
-    found["sizes"] = {"partials": shard.store.size}
-    if shard.held is not None and isinstance(shard.held.store, StateStore):
+    if shard.held is not None:
         found |= {"released": shard.released, "series": shard.held.series, "first_held": shard.held.due}
-        found["sizes"]["events"] = shard.held.store.size
-    return found
+    return found | {"sizes": {name: store.size for name, store in stores_of(shard).items()}}
 
 
 def check(book: dict[str, Any], fingerprint: dict[str, Any]) -> None:

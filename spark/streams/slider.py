@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from importlib import import_module
 from operator import attrgetter
 from typing import Any
 
@@ -20,7 +19,7 @@ from ...runtime.streams.scope import holds
 from ...runtime.streams.shard import Shard, events_in
 from ..convert import partials_codec
 from ..convert.types import cast_to
-from ..session.packaging import finder, pack
+from ..session.packaging import importer, pack
 from ..session.worker import freeze_gc, opened
 from .progress import kept_by, packet, said
 from .shards import BOOK, EVENTS, PARTIALS, Shards, book_of, keep, restored
@@ -32,7 +31,7 @@ def slider(spark: SparkSession, shards: Shards) -> StatefulProcessor:
     It is of a class that is pickled whole: a worker opens it before framefold is on its path.
     """
     module, payload, held = __name__, pack(shards), holds(shards.job.plan)
-    find = finder(spark) or (lambda: None)
+    imported = importer(spark)
     book, partials, events = BOOK, PARTIALS, EVENTS
     # As types, and not as text: that Spark would parse, each in a call of its own, in every task.
     tables = t.StructType().add("block", t.LongType()), t.StructType().add("ipc", t.BinaryType())
@@ -47,16 +46,13 @@ def slider(spark: SparkSession, shards: Shards) -> StatefulProcessor:
             self.said: dict[Any, Any] = {}
 
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # Spark's names
-            find()
-            yield from import_module(module).slide(payload, self, key, rows, timerValues)
+            yield from imported(module).slide(payload, self, key, rows, timerValues)
 
         def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
-            find()
-            import_module(module).start(payload, self, initialState.packets)
+            imported(module).start(payload, self, initialState.packets)
 
         def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Any:
-            find()
-            yield from import_module(module).slide(payload, self, key, (), timerValues)
+            yield from imported(module).slide(payload, self, key, (), timerValues)
 
     return Slider()
 

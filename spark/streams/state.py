@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...runtime.plan.plan import FRAME
+from ...runtime.streams.shard import Shard
 from ..convert import partials_codec
 
 AT_ONCE = 4 << 20
@@ -61,16 +62,15 @@ class StateStore:
 
     def blocks(self) -> Iterable[int]:
         known = self.known.difference(self.changed)
-        return sorted(known.union(block for block, table in self.changed.items() if table is not None))
+        return known.union(block for block, table in self.changed.items() if table is not None)
 
     def get(self, block: int) -> pa.Table | None:
         if block in self.changed:
             return self.changed[block]
+        if block not in self.known:
+            return None
         if block not in self.written:
-            found = self.state.getValue((block,)) if block in self.known else None
-            if found is None:
-                return None
-            self._read(block, found[0])
+            self._read(block, self.state.getValue((block,))[0])
         return self.written[block][0]
 
     def put(self, block: int, table: pa.Table) -> None:
@@ -102,6 +102,12 @@ class StateStore:
 
     def _read(self, block: int, ipc: bytes) -> None:
         self.written[block] = partials_codec.opened(ipc), len(ipc)
+
+
+def stores_of(shard: Shard) -> dict[str, StateStore]:
+    """What a shard has in Spark's state, by name."""
+    stores = {"partials": shard.store} | ({} if shard.held is None else {"events": shard.held.store})
+    return {name: store for name, store in stores.items() if isinstance(store, StateStore)}
 
 
 def size_of(table: pa.Table, stored: int) -> Size:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import pyarrow.parquet as pq
@@ -12,10 +12,11 @@ import pytest
 
 from framefold.cli import main
 
-from ..spark.submitting import JOB, expected, found, submit, submit_options, write_trips
+from ..spark.submitting import JOB, expected, found, submit, write_trips
 from ..spark.test_connect_streams import run_streams
 from .jobs import is_bit_for_bit, options_of, run_demo, run_example, run_mishap
 from .processes import BARE, SPARK, WORKERS, environment, lacks_framefold, running, waited_for
+from .through_connect import server
 
 CLASS = SPARK / "bin" / "spark-class"  # the package has no start-master.sh
 DAEMON = {
@@ -81,21 +82,9 @@ def test_the_demo(options: list[str], tmp_path: Path) -> None:
     assert is_bit_for_bit(said)
 
 
-@contextmanager
-def connect_server(options: list[str], python: Path, folder: Path) -> Iterator[str]:
-    """The address of a server on the cluster, until the end."""
-    binding = {"spark.connect.grpc.binding.address": "127.0.0.1", "spark.connect.grpc.binding.port": "0"}
-    command = [SPARK / "bin" / "spark-submit", "--class", "org.apache.spark.sql.connect.service.SparkConnectServer"]
-    command += [*options, *submit_options("", binding)[2:], "spark-internal"]
-    variables = environment(SPARK_LOCAL_IP="127.0.0.1", PYSPARK_PYTHON=str(python))  # a server knows no setting for it
-    with running(command, folder / "server", variables) as process:
-        port = waited_for(r"Spark Connect server started at: \S*?:(\d+)", folder / "server", process)[1]
-        yield f"sc://127.0.0.1:{port}"
-
-
 def test_through_a_connect_server(options: list[str], tmp_path: Path) -> None:
     """The job and the demo as they are, from processes that know only an address."""
-    with connect_server(options, BARE, tmp_path) as address:
+    with server(tmp_path, *options, python=BARE) as address:
         remote = ["--remote", address]
         printed, _ = run_example(tmp_path, *remote)
         assert printed.endswith(f" windows in {tmp_path / 'result'}\n")
@@ -106,7 +95,7 @@ def test_through_a_connect_server(options: list[str], tmp_path: Path) -> None:
 
 def test_streams_through_a_connect_server(options: list[str], tmp_path: Path) -> None:
     assert lacks_framefold(WORKERS)
-    with connect_server(options, WORKERS, tmp_path) as address:
+    with server(tmp_path, *options) as address:
         run_streams(tmp_path, address, {})
 
 

@@ -37,12 +37,15 @@ def client_environment(command: str, remote: str) -> dict[str, str]:
 
 
 @contextmanager
-def server(folder: Path, *options: str) -> Iterator[str]:
-    """The address of a server that runs until the end, started and stopped by the scripts of Spark's package."""
+def server(folder: Path, *options: str, python: Path = WORKERS) -> Iterator[str]:
+    """The address of a server that runs until the end, started and stopped by the scripts of Spark's package.
+
+    Its workers run ``python``, for which a server knows no setting.
+    """
     settings = SETTINGS | {"spark.sql.warehouse.dir": str(folder / "warehouse")}
     words = [word for each in settings.items() for word in ("--conf", "=".join(each))]
     variables = environment(
-        PYSPARK_PYTHON=str(WORKERS), SPARK_LOCAL_IP="127.0.0.1", SPARK_LOG_DIR=str(folder), SPARK_PID_DIR=str(folder)
+        PYSPARK_PYTHON=str(python), SPARK_LOCAL_IP="127.0.0.1", SPARK_LOG_DIR=str(folder), SPARK_PID_DIR=str(folder)
     )
     subprocess.run(
         [SPARK / "sbin" / "start-connect-server.sh", *options, *words], env=variables, cwd=folder, check=True
