@@ -68,7 +68,7 @@ class Size:
     minutes: float
     count: int
     names: Sequence[str]
-    rounds: int = 3
+    rounds: int = 5
     slow: int = 0
     flink: int = 0
 
@@ -79,9 +79,9 @@ def day(events: int, count: int, **of: int) -> Size:
 
 
 SIZES = [
-    day(1_000, 12, rounds=5),
+    day(1_000, 12),
     day(300_000, 7, slow=5, flink=3_000_000),
-    day(1_300_000, 6, rounds=2, slow=4, flink=3_900_000),
+    day(1_300_000, 6, slow=4, flink=3_900_000),
     Size(50_000, 100_000, 5, 6, [OURS, CHAINED], 1, slow=4, flink=500_000),
 ]
 
