@@ -20,10 +20,11 @@ import pytest
 
 from framefold.spark.session.java import ensure_java
 
-from ..spark.submitting import EXAMPLES, JOB, expected, found, submit, submit_options, write_trips
+from ..spark.submitting import EXAMPLES, JOB, submit, submit_options
+from .jobs import is_bit_for_bit, options_of, run_demo, run_example, run_mishap
 from .kube_api import BINARY, Api, api_server
 from .kubelet import Kubelet
-from .processes import BARE, SPARK, environment, lacks_framefold
+from .processes import BARE, SPARK, environment
 
 RECIPES = EXAMPLES / "kubernetes"
 SECRETS = "/var/run/secrets/kubernetes.io/serviceaccount"
@@ -70,19 +71,15 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 @pytest.fixture
 def options(cluster: Cluster) -> list[str]:
     """Of spark-submit: two executors, whose Python lacks all that is ours."""
-    assert lacks_framefold(BARE)
     settings = {
         "spark.kubernetes.namespace": "jobs",
         "spark.kubernetes.container.image": "speeds",
         "spark.executor.instances": "2",
-        "spark.executor.memory": "600m",
         "spark.scheduler.minRegisteredResourcesRatio": "1.0",
-        "spark.sql.shuffle.partitions": "2",
-        "spark.ui.enabled": "false",
         "spark.kubernetes.submission.connectionTimeout": "60000",  # a busy machine
         "spark.kubernetes.driver.connectionTimeout": "60000",
     }
-    return submit_options(f"k8s://{cluster.api.address}", settings)
+    return options_of(f"k8s://{cluster.api.address}", settings)
 
 
 @pytest.fixture
@@ -111,7 +108,6 @@ def test_an_aggregate_from_a_module_beside_the_job(
     mode: str, options: list[str], cluster: Cluster, request: pytest.FixtureRequest, tmp_path: Path
 ) -> None:
     """From here; uploaded, with a driver whose Python lacks framefold; out of an image that has all of it."""
-    trips, result = write_trips(tmp_path / "trips", 20_000), tmp_path / "result"
     job = str(JOB)
     options += request.getfixturevalue("client" if mode == "client" else "in_cluster")
     if mode == "image":
@@ -119,20 +115,16 @@ def test_an_aggregate_from_a_module_beside_the_job(
         del options[at - 1 : at + 1]
         options += ["--conf", f"spark.pyspark.python={sys.executable}"]
         job = f"local://{JOB}"
-    log = tmp_path / "log"
-    done = submit("--log", log, *options, job, trips, result, env=cluster.configured)
-    assert done.returncode == 0, done.stdout + done.stderr
-    windows = expected(trips)
-    assert found(result) == windows
+    printed, said = run_example(tmp_path, *options, job=job, env=cluster.configured)
     if mode == "client":
-        assert set(re.findall(r"Registered executor .* with ID (\d+)", log.read_text())) == {"1", "2"}
+        assert set(re.findall(r"Registered executor .* with ID (\d+)", (tmp_path / "log").read_text())) == {"1", "2"}
     else:
-        assert re.search(r"^framefold: spark-\w+ is Running$", done.stderr, re.MULTILINE)
-        assert re.search(r"^framefold: spark-\w+ is Succeeded$", done.stderr, re.MULTILINE)
+        assert re.search(r"^framefold: spark-\w+ is Running$", said, re.MULTILINE)
+        assert re.search(r"^framefold: spark-\w+ is Succeeded$", said, re.MULTILINE)
     if mode == "client" or shutil.which("kubectl"):
-        assert f"{len(windows)} windows in {result}\n" in done.stdout
+        assert f" windows in {tmp_path / 'result'}\n" in printed
     else:
-        assert "framefold: the driver's log is on the cluster: kubectl logs --namespace jobs speeds-" in done.stderr
+        assert "framefold: the driver's log is on the cluster: kubectl logs --namespace jobs speeds-" in said
 
 
 @pytest.mark.parametrize("mode", ["client", "in_cluster"])
@@ -142,21 +134,16 @@ def test_the_demo(
     options += request.getfixturevalue(mode)
     if mode == "in_cluster":
         options += ["--conf", f"spark.pyspark.python={sys.executable}"]
-    demo = ["demo", "--rows", 20_000, "--keep", tmp_path / "kept"]
-    done = submit(*options, *demo, env=cluster.configured)
-    assert done.returncode == 0, done.stdout + done.stderr
+    said = run_demo(tmp_path, *options, env=cluster.configured)
     if mode == "client" or shutil.which("kubectl"):
-        assert "started on k8s://https://127.0.0.1:" in done.stdout
-        assert "gives the same windows, bit for bit" in " ".join(done.stdout.split())
+        assert "started on k8s://https://127.0.0.1:" in said
+        assert is_bit_for_bit(said)
 
 
 def test_an_executors_pod_is_deleted_in_the_midst_of_a_task(
     options: list[str], client: list[str], cluster: Cluster, tmp_path: Path
 ) -> None:
-    trips, result, marker = write_trips(tmp_path / "trips"), tmp_path / "result", tmp_path / "marker"
-    for file in (JOB.with_name("means.py"), Path(__file__).with_name("mishap.py")):
-        shutil.copy(file, tmp_path)
-    deleted = []
+    marker, deleted = tmp_path / "marker", []
 
     def delete_its_pod() -> None:
         for _ in range(3000):
@@ -171,13 +158,9 @@ def test_an_executors_pod_is_deleted_in_the_midst_of_a_task(
             time.sleep(0.1)
 
     threading.Thread(target=delete_its_pod, daemon=True).start()
-    log = tmp_path / "log"
-    job = [tmp_path / "mishap.py", trips, result, "slow", marker]
-    done = submit("--log", log, *options, *client, *job, env=cluster.configured)
-    assert done.returncode == 0, done.stdout + done.stderr
+    log = run_mishap(tmp_path, "slow", *options, *client, env=cluster.configured)
     assert len(deleted) == 1
-    assert re.search(r"Registered executor .* with ID 3", log.read_text())  # in place of the one that is gone
-    assert found(result) == expected(trips)
+    assert re.search(r"Registered executor .* with ID 3", log)  # in place of the one that is gone
 
 
 def test_a_driver_that_fails(options: list[str], in_cluster: list[str], cluster: Cluster, tmp_path: Path) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-import shutil
 import subprocess
 import sys
 import threading
@@ -18,8 +17,9 @@ import pytest
 
 from framefold.spark.session.java import ensure_java
 
-from ..spark.submitting import JOB, expected, found, submit, submit_options, write_trips
-from .processes import BARE, ROOT, SPARK, environment, lacks_framefold, running, waited_for
+from ..spark.submitting import JOB, expected, found, submit, write_trips
+from .jobs import is_bit_for_bit, options_of, run_demo, run_mishap
+from .processes import BARE, ROOT, SPARK, environment, running, waited_for
 
 YARN = ROOT / ".venv" / "yarn"
 CLIENT, CLUSTER = ["--deploy-mode", "client"], ["--deploy-mode", "cluster"]
@@ -87,20 +87,16 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
 @pytest.fixture
 def options(cluster: Cluster) -> list[str]:
     """Of spark-submit: two small executors, whose Python lacks all that is ours."""
-    assert lacks_framefold(BARE)
     settings = {
         "spark.executor.instances": "2",
-        "spark.executor.memory": "600m",
         "spark.driver.memory": "700m",
         "spark.executor.memoryOverhead": "384m",
         "spark.driver.memoryOverhead": "384m",
         "spark.yarn.am.memory": "512m",
         "spark.yarn.jars": f"local:{SPARK}/jars/*",  # all nodes are this machine
         "spark.pyspark.python": str(BARE),
-        "spark.sql.shuffle.partitions": "2",
-        "spark.ui.enabled": "false",
     }
-    return submit_options("yarn", settings)
+    return options_of("yarn", settings)
 
 
 @pytest.fixture
@@ -152,10 +148,9 @@ def test_a_command_with_its_driver_on_the_cluster(
 def test_the_demo(mode: list[str], options: list[str], configured: dict[str, str], tmp_path: Path) -> None:
     if mode is CLUSTER:
         options += ["--conf", f"spark.pyspark.python={sys.executable}"]
-    done = submit(*options, *mode, "demo", "--rows", 20_000, "--keep", tmp_path / "kept", env=configured)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert "started on yarn" in done.stdout
-    assert "gives the same windows, bit for bit" in " ".join(done.stdout.split())
+    said = run_demo(tmp_path, *options, *mode, env=configured)
+    assert "started on yarn" in said
+    assert is_bit_for_bit(said)
 
 
 @pytest.mark.parametrize("kind", ["lost", "slow"])
@@ -163,10 +158,7 @@ def test_a_container_or_a_node_is_lost(
     kind: str, options: list[str], configured: dict[str, str], cluster: Cluster, tmp_path: Path
 ) -> None:
     """A JVM is killed in the midst of a task; or a NodeManager stops, and what it ran with it: the last test here."""
-    trips, result, marker = write_trips(tmp_path / "trips"), tmp_path / "result", tmp_path / "marker"
-    for file in (JOB.with_name("means.py"), Path(__file__).with_name("mishap.py")):
-        shutil.copy(file, tmp_path)
-    stopped = []
+    marker, stopped = tmp_path / "marker", []
 
     def stop_its_node() -> None:
         for _ in range(3000):
@@ -178,12 +170,7 @@ def test_a_container_or_a_node_is_lost(
 
     if kind == "slow":
         threading.Thread(target=stop_its_node, daemon=True).start()
-    log = tmp_path / "log"
-    job = [tmp_path / "mishap.py", trips.as_uri(), result.as_uri(), kind, marker]
-    done = submit("--log", log, *options, *CLIENT, *job, env=configured)
-    assert done.returncode == 0, done.stdout + done.stderr
-    assert marker.exists()
+    log = run_mishap(tmp_path, kind, *options, *CLIENT, env=configured)
     assert len(stopped) == (kind == "slow")
-    assert re.search("Lost executor|Executor lost", log.read_text())
+    assert re.search("Lost executor|Executor lost", log)
     assert ("Successfully Unregistered the Node" in (cluster.folder / "log").read_text()) == (kind == "slow")
-    assert found(result) == expected(trips)

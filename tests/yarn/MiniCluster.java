@@ -25,6 +25,8 @@ public class MiniCluster {
     settings.set("yarn.nodemanager.vmem-check-enabled", "false");
     settings.set("yarn.nodemanager.pmem-check-enabled", "false");
     settings.set("yarn.nodemanager.disk-health-checker.max-disk-utilization-per-disk-percentage", "99.0");
+    // A node that is stopped does not say so here: the ResourceManager has to miss it, also where it ran the master.
+    settings.set("yarn.nm.liveness-monitor.expiry-interval-ms", "20000");
     MiniDFSCluster files = new MiniDFSCluster.Builder(settings, new File(folder, "hdfs")).numDataNodes(1).build();
     settings.set("fs.defaultFS", files.getFileSystem().getUri().toString());
     MiniYARNCluster nodes = new MiniYARNCluster("framefold", 2, 1, 1);
