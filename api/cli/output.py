@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import datetime
 import json
 import math
@@ -80,10 +81,11 @@ def _check_path(out: str, inputs: tuple[str, ...], *, spark: bool) -> str:
         check_address(out, spark=spark and kind != "arrow")
         return kind
     try:
-        real = path.resolve()
-        real.exists()
-    except (OSError, RuntimeError) as error:  # links in a circle, a name that is too long
+        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
+            path.stat()  # exists() says no more from Python 3.14 on
+    except OSError as error:  # links in a circle, a name that is too long
         raise QueryError(f"--out {out!r} leads nowhere: {one_line(error)}") from None
+    real = path.resolve()
     for folder in (path.parent, real.parent):
         if not folder.is_dir():
             raise QueryError(f"--out {out!r} is in the folder {str(folder)!r}, which does not exist")
