@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import contextlib
 import datetime
 import json
 import math
@@ -11,6 +10,7 @@ import os
 import shutil
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
@@ -81,8 +81,8 @@ def _check_path(out: str, inputs: tuple[str, ...], *, spark: bool) -> str:
         check_address(out, spark=spark and kind != "arrow")
         return kind
     try:
-        with contextlib.suppress(FileNotFoundError, NotADirectoryError):
-            path.stat()  # exists() says no more from Python 3.14 on
+        with suppress(FileNotFoundError, NotADirectoryError):
+            path.stat()  # exists() is silent on these from Python 3.14 on
     except OSError as error:  # links in a circle, a name that is too long
         raise QueryError(f"--out {out!r} leads nowhere: {one_line(error)}") from None
     real = path.resolve()

@@ -20,7 +20,7 @@ import pytest
 
 from framefold.spark.session.java import ensure_java
 
-from ..spark.submitting import EXAMPLES, JOB, submit, submit_options
+from ..spark.submitting import EXAMPLES, JOB, found, submit, submit_options
 from .jobs import is_bit_for_bit, options_of, run_demo, run_example, run_mishap
 from .kube_api import BINARY, Api, api_server
 from .kubelet import Kubelet
@@ -122,7 +122,8 @@ def test_an_aggregate_from_a_module_beside_the_job(
         assert re.search(r"^framefold: spark-\w+ is Running$", said, re.MULTILINE)
         assert re.search(r"^framefold: spark-\w+ is Succeeded$", said, re.MULTILINE)
     if mode == "client" or shutil.which("kubectl"):
-        assert f" windows in {tmp_path / 'result'}\n" in printed
+        result = tmp_path / "result"
+        assert f"{len(found(result))} windows in {result}\n" in printed
     else:
         assert "framefold: the driver's log is on the cluster: kubectl logs --namespace jobs speeds-" in said
 

@@ -87,7 +87,8 @@ def test_through_a_connect_server(options: list[str], tmp_path: Path) -> None:
     with server(tmp_path, *options, python=BARE) as address:
         remote = ["--remote", address]
         printed, _ = run_example(tmp_path, *remote)
-        assert printed.endswith(f" windows in {tmp_path / 'result'}\n")
+        result = tmp_path / "result"
+        assert printed.endswith(f"{len(found(result))} windows in {result}\n")
         said = run_demo(tmp_path, *remote)
         assert "started on spark://127.0.0.1:" in said
         assert is_bit_for_bit(said)
