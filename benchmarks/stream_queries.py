@@ -20,6 +20,9 @@ from framefold.spark.streams.packets import PACKETS, pack_partials
 
 Query = Callable[[DataFrame], DataFrame]
 
+PARTITIONS = "spark.sql.shuffle.partitions"
+"""Of the state."""
+
 
 def framefold(size: str) -> Query:
     """Our own, in windows of a size every minute."""
@@ -32,9 +35,9 @@ def accumulating(events: DataFrame) -> DataFrame:
     """The first stage of our own alone: partials of each micro-batch, without a state."""
     windows = ff.events(events, time="t", by="k").window(ff.sliding("1 hour", every="1 minute"))
     plan = counted(windows._query({"total": ff.Sum("x"), "events": ff.Count()}))
-    return stage(
-        under_plain_names(events, plan.columns), pack_partials, Job(plan, events.schema), labels(2, 2), schema=PACKETS
-    )
+    partitions = int(str(events.sparkSession.conf.get(PARTITIONS)))
+    rows, dealt = under_plain_names(events, plan.columns), labels(partitions, partitions)
+    return stage(rows, pack_partials, Job(plan, events.schema), dealt, schema=PACKETS)
 
 
 def window(events: DataFrame) -> DataFrame:
@@ -73,13 +76,18 @@ def one_value(events: DataFrame) -> DataFrame:
 OURS, LONGER, ALONE = "framefold, 1 h every 1 min", "framefold, 10 h every 1 min", "framefold, accumulating alone"
 WINDOW, CHAINED = "Spark window(), 1 h every 1 min", "Spark, a tumbling minute chained with window()"
 ONE_STATE, ONE_VALUE = "Spark, one small state", "Spark, one small state in Python after our shuffle"
+OURS_TWO, ONE_STATE_TWO, ONE_VALUE_TWO = (f"{name}, 2 partitions" for name in (OURS, ONE_STATE, ONE_VALUE))
 FLINK = "PyFlink HOP(), 1 h every 1 min"
-CONTENDERS: Mapping[str, tuple[Query, str]] = {
-    OURS: (framefold("1 hour"), "append"),
-    LONGER: (framefold("10 hours"), "append"),
-    ALONE: (accumulating, "append"),
-    WINDOW: (window, "append"),
-    CHAINED: (chained, "append"),
-    ONE_STATE: (one_state, "update"),
-    ONE_VALUE: (one_value, "append"),
+CONTENDERS: Mapping[str, tuple[Query, str, int | None]] = {
+    OURS: (framefold("1 hour"), "append", None),
+    LONGER: (framefold("10 hours"), "append", None),
+    ALONE: (accumulating, "append", None),
+    WINDOW: (window, "append", 2),
+    CHAINED: (chained, "append", 2),
+    ONE_STATE: (one_state, "update", None),
+    ONE_VALUE: (one_value, "append", None),
+    OURS_TWO: (framefold("1 hour"), "append", 2),
+    ONE_STATE_TWO: (one_state, "update", 2),
+    ONE_VALUE_TWO: (one_value, "append", 2),
 }
+"""Each with its output mode and the partitions of its state; None: those of the size."""

@@ -6,6 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from ..columns.key_codes import code_numbers
+from ..partials.merge import FEW_PLACES, MAX_PLACES
 from ..windows import Ints
 
 FRAMES = 16
@@ -18,32 +20,50 @@ NOWHERE = -(1 << 62)
 """The block of frames before all that are stored."""
 
 
+def distinct(numbers: Ints) -> tuple[Ints, Ints, Ints]:
+    """The numbers that there are, in order; the place of each one among them; how often each of them occurs.
+
+    >>> [found.tolist() for found in distinct(np.array([7, 5, 7]))]
+    [[5, 7], [1, 0, 1], [1, 2]]
+    """
+    if not len(numbers):
+        return numbers, numbers, numbers
+    coded = code_numbers(numbers)
+    if coded.count > max(MAX_PLACES * len(numbers), FEW_PLACES):
+        return np.unique(numbers, return_inverse=True, return_counts=True)
+    counts = np.bincount(coded.codes - coded.least, minlength=coded.count)
+    found = np.flatnonzero(counts)
+    places = np.empty(coded.count, np.int64)
+    places[found] = np.arange(len(found))
+    return coded.values(found), places[coded.codes - coded.least], counts[found]
+
+
 def owners(numbers: Ints, known: Iterable[int]) -> Ints:
-    """The stored block that each frame is in, of its number ``frame // FRAMES`` and the blocks that there are."""
+    """The stored block that frames are in, of their numbers ``frame // FRAMES`` and the blocks that there are."""
     begins = np.array([NOWHERE, *sorted(known)], np.int64)
     found: Ints = begins[np.searchsorted(begins, numbers, side="right") - 1]
     return found
 
 
-def cut(numbers: Ints, owned: Ints) -> Ints:
-    """The block that each partial is to be stored in: those of one stored block in as many as it takes.
+def cut(numbers: Ints, counts: Ints, owned: Ints) -> Ints:
+    """The block that partials are to be stored in: those of one stored block in as many as it takes.
 
     Parameters
     ----------
     numbers
-        Of the partials' frames, ``frame // FRAMES``.
+        Of the partials' frames, ``frame // FRAMES``: each once, in order.
+    counts
+        How many partials have each of them.
     owned
         What `owners` says of them.
     """
-    begins, first, of, counts = np.unique(numbers, return_index=True, return_inverse=True, return_counts=True)
     blocks: list[int] = []
     rows, last = 0, None
-    for begin, owner, count in zip(begins.tolist(), owned[first].tolist(), counts.tolist(), strict=True):
+    for begin, count, owner in zip(numbers.tolist(), counts.tolist(), owned.tolist(), strict=True):
         if owner != last or rows + count > FULL:
             blocks.append(begin)
             rows, last = 0, owner
         else:
             blocks.append(blocks[-1])
         rows += count
-    found: Ints = np.array(blocks, np.int64)[of]
-    return found
+    return np.array(blocks, np.int64)

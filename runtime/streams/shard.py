@@ -17,7 +17,7 @@ from ..windows import Ints
 from ..windows.cumulating import Cycles
 from ..windows.session import Sessions
 from ..windows.sliding import TickSteps
-from .blocks import FRAMES, NOWHERE, cut, owners
+from .blocks import FRAMES, NOWHERE, cut, distinct, owners
 from .closing import NEVER
 from .held_events import HeldEvents, in_order
 from .key_life import first_forgotten, forgotten, living_on
@@ -182,8 +182,13 @@ class Shard:
         self.due = earliest(self.due, closing, first_forgotten(views[0], self.watermark, self.forget))
 
     def _where(self, merged: Partials, kept: Mask) -> Partials:
-        """Some of merged partials."""
-        return merged if kept.all() else merge(self.plan, Partials(merged.table.filter(pa.array(kept))))
+        """Some of merged partials, which are merged as they are."""
+        assert merged.starts is not None
+        if kept.all():
+            return merged
+        left = np.add.reduceat(kept, merged.starts, dtype=np.intp)
+        starts = np.cumsum(left) - left
+        return Partials(merged.table.filter(pa.array(kept)), starts[left > 0])
 
     def _merged(self, blocks: Iterable[int]) -> Partials:
         """The partials of some blocks."""
@@ -192,16 +197,17 @@ class Shard:
 
     def _write(self, merged: Partials, blocks: set[int]) -> None:
         """Store what merged partials have of some blocks, and what is in none yet."""
-        numbers = self._numbers(merged.frames())
+        numbers, place, counts = distinct(self._numbers(merged.frames()))
         owned = owners(numbers, self.store.blocks())
-        of = np.full(len(owned), NOWHERE)
         touched = np.isin(owned, [NOWHERE, *blocks])
-        of[touched] = cut(numbers[touched], owned[touched])
-        written = set(np.unique(of[touched]).tolist())
+        of = np.full(len(numbers), NOWHERE)
+        of[touched] = cut(numbers[touched], counts[touched], owned[touched])
+        written = set(of.tolist()) - {NOWHERE}
         for block in blocks - written:
             self.store.remove(block)
+        rows = of[place]
         for block in written:
-            self.store.put(block, merged.table.filter(pa.array(of == block)))
+            self.store.put(block, merged.table.filter(pa.array(rows == block)))
 
     def _numbers(self, frames: Ints) -> Ints:
         """What decides on each frame's block: the same for all where frames are rows, as each key has its own."""
@@ -209,7 +215,7 @@ class Shard:
 
     def _blocks_of(self, frames: Ints) -> set[int]:
         """The stored blocks that some frames are in."""
-        return set(np.unique(owners(self._numbers(frames), self.store.blocks())).tolist()) - {NOWHERE}
+        return set(owners(distinct(self._numbers(frames))[0], self.store.blocks()).tolist()) - {NOWHERE}
 
 
 def events_in(plan: Plan, merged: Partials) -> int:

@@ -14,6 +14,9 @@ from .types import arrow_schema, to_spark
 BATCH_ROWS = 65_536
 BATCH_BYTES = 16 << 20
 
+THREADS_FROM = 1 << 20
+"""Bytes from which on several threads compress a table; for less it takes longer to hand it to them."""
+
 
 @dataclass(frozen=True)
 class PartialsCodec:
@@ -96,7 +99,8 @@ def _recast(column: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray:
 def to_ipc(table: pa.Table) -> bytes:
     """A table as an Arrow IPC stream; compressed, because it is copied several times and is mostly small numbers."""
     sink = pa.BufferOutputStream()
-    with pa.ipc.new_stream(sink, table.schema, options=pa.ipc.IpcWriteOptions(compression="lz4")) as writer:
+    options = pa.ipc.IpcWriteOptions(compression="lz4", use_threads=table.nbytes >= THREADS_FROM)
+    with pa.ipc.new_stream(sink, table.schema, options=options) as writer:
         writer.write_table(table)
     blob: bytes = sink.getvalue().to_pybytes()
     return blob
@@ -104,7 +108,8 @@ def to_ipc(table: pa.Table) -> bytes:
 
 def opened(blob: bytes | pa.Buffer) -> pa.Table:
     """The table in an Arrow IPC stream."""
-    return pa.ipc.open_stream(blob).read_all()
+    size = blob.size if isinstance(blob, pa.Buffer) else len(blob)
+    return pa.ipc.open_stream(blob, options=pa.ipc.IpcReadOptions(use_threads=size >= THREADS_FROM)).read_all()
 
 
 def from_ipc(rows: pa.Table | pa.RecordBatch, schema: pa.Schema) -> pa.Table:

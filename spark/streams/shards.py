@@ -11,7 +11,7 @@ from ...runtime.streams.held_events import HeldEvents
 from ...runtime.streams.shard import Shard
 from ...runtime.streams.wanted import FIRST
 from ..engine.tasks import Job
-from .state import StateStore, stores_of
+from .state import StateStore, recalled, remember, stores_of
 
 VERSION = 2
 """Of what is in the state; a later release reads earlier ones. In version 1 each block was of 16 frames."""
@@ -75,15 +75,15 @@ def book_of(shards: Shards, found: str | None) -> dict[str, Any]:
 
 def restored(shards: Shards, of: Any, book: dict[str, Any]) -> Shard:
     """A shard as its state has it."""
-    plan, held, sizes = shards.job.plan, None, book.get("sizes", {})
+    plan, held, sizes, recent = shards.job.plan, None, book.get("sizes", {}), recalled(book.get("mark"))
     if of.events is not None and not shards.late:
         width = book.setdefault("width", shards.width)  # that of the blocks in the checkpoint
-        events = StateStore(of.events, sizes.get("events"))
+        events = StateStore(of.events, sizes.get("events"), recent.get("events"))
         held = HeldEvents(plan, events, width, book.get("series", 0), book.get("first_held"))
     watermark = book.get("watermark", FIRST)
     return Shard(
         plan,
-        StateStore(of.partials, sizes.get("partials")),
+        StateStore(of.partials, sizes.get("partials"), recent.get("partials")),
         held,
         shards.forget,
         watermark,
@@ -109,7 +109,8 @@ def keep(of: Any, book: dict[str, Any], shard: Shard, watermark: int | None) -> 
     watermark
         Spark's, in milliseconds, where a timer has gone off, which Spark removes; None elsewhere.
     """
-    for store in stores_of(shard).values():
+    stores = stores_of(shard)
+    for store in stores.values():
         store.write()
     # Also where nothing is due: what is late by a watermark is so in every shard, and each has to know of it.
     timer, wanted = book.get("timer"), shard.watermark // 1000 + 1
@@ -117,7 +118,7 @@ def keep(of: Any, book: dict[str, Any], shard: Shard, watermark: int | None) -> 
         if timer is not None and (watermark is None or timer > watermark):
             of.handle.deleteTimer(timer)
         of.handle.registerTimer(wanted)
-    of.book.update((json.dumps(book | kept(shard) | {"timer": wanted}),))
+    of.book.update((json.dumps(book | kept(shard) | {"timer": wanted, "mark": remember(stores)}),))
 
 
 def kept(shard: Shard) -> dict[str, Any]:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import uuid
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -14,7 +15,13 @@ from ...runtime.streams.shard import Shard
 from ..convert import partials_codec
 
 AT_ONCE = 4 << 20
-"""Bytes of a shard's tables that Spark is asked for in one message."""
+"""Bytes of a shard's tables that Spark is asked for in one message, and up to which a worker keeps them."""
+
+MOST_RECENT = 16 << 20
+"""Bytes of tables, as they are in the state, that a worker keeps of all shards."""
+
+Blocks = dict[int, tuple[pa.Table, int]]
+"""The table of each block, and the bytes that it takes in the state."""
 
 
 class Size(NamedTuple):
@@ -42,11 +49,15 @@ class StateStore:
         The map of Spark's state.
     size
         Of all tables, as it was when they were written; None where nobody has noted it.
+    recent
+        All that is in the state, where this worker still has it; see `remember`.
     """
 
-    def __init__(self, state: Any, size: Iterable[int] | None = None) -> None:
+    def __init__(self, state: Any, size: Iterable[int] | None = None, recent: Blocks | None = None) -> None:
         self.state = state
-        self.written: dict[int, tuple[pa.Table, int]] = {}  # what has been read, and the bytes of it
+        self.written: Blocks = {} if recent is None else recent  # what is known of the state
+        if recent is not None:
+            self.known = set(recent)
         self.changed: dict[int, pa.Table | None] = {}
         self.size = Size(*size or ())
         if size is None:
@@ -81,9 +92,16 @@ class StateStore:
 
     def write(self) -> None:
         """Have Spark's state know what has changed."""
-        for block, table in self.changed.items():
-            self._write_block(block, table)
-        self.changed = {}
+        if self.changed:
+            blocks = set(self.blocks())
+            for block, table in self.changed.items():
+                self._write_block(block, table)
+            self.changed, self.known = {}, blocks
+
+    def recent(self) -> Blocks | None:
+        """All that is in the state, where all of it has been read or written and is little; None elsewhere."""
+        known = vars(self).get("known")  # else it would be read for this
+        return self.written if known == set(self.written) and self.size.bytes <= AT_ONCE else None
 
     def _write_block(self, block: int, table: pa.Table | None) -> None:
         if (before := self.written.pop(block, None)) is not None:  # what is in place of another table was read before
@@ -91,17 +109,44 @@ class StateStore:
         if table is not None:
             ipc = partials_codec.to_ipc(table)
             self.state.updateValue((block,), (ipc,))
+            self.written[block] = table, len(ipc)
             self.size = self.size.changed(size_of(table, len(ipc)))
         elif before is not None:
             self.state.removeKey((block,))
 
-    def _all(self) -> dict[int, tuple[pa.Table, int]]:
+    def _all(self) -> Blocks:
         for (block,), (ipc,) in self.state.iterator():
             self._read(block, ipc)
         return self.written
 
     def _read(self, block: int, ipc: bytes) -> None:
         self.written[block] = partials_codec.opened(ipc), len(ipc)
+
+
+RECENT: dict[str, dict[str, Blocks]] = {}
+"""What this worker has written of shards, by the marks in their books, the oldest first."""
+
+
+def remember(stores: Mapping[str, StateStore]) -> str | None:
+    """Keep what a shard has just written, and give the mark by which it is found: for the shard's book.
+
+    A mark is of one write alone. A book that has it was committed with the very state of this write, so that a worker
+    which finds the mark need not read that state; after a failure or a restart Spark has a book with another mark.
+    None where not all of the state is at hand.
+    """
+    kept = {name: blocks for name, store in stores.items() if (blocks := store.recent()) is not None}
+    if len(kept) < len(stores):
+        return None
+    RECENT[mark := uuid.uuid4().hex] = kept
+    sizes = {each: sum(size for blocks in of.values() for _, size in blocks.values()) for each, of in RECENT.items()}
+    while (oldest := next(iter(sizes))) != mark and sum(sizes.values()) > MOST_RECENT:
+        del RECENT[oldest], sizes[oldest]
+    return mark
+
+
+def recalled(mark: str | None) -> dict[str, Blocks]:
+    """What `remember` has kept under a mark, which is forgotten: the shard will write another one."""
+    return {} if mark is None else RECENT.pop(mark, {})
 
 
 def stores_of(shard: Shard) -> dict[str, StateStore]:

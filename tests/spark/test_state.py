@@ -1,0 +1,114 @@
+"""What a worker keeps of a shard's state between two micro-batches, and when it reads Spark's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from framefold.spark.streams import state
+from framefold.spark.streams.state import StateStore, recalled, remember
+
+
+class Map:
+    """A map of Spark's state, which says how often all of it is read."""
+
+    def __init__(self) -> None:
+        self.values: dict[int, bytes] = {}
+        self.reads = 0
+
+    def iterator(self) -> Iterator[tuple[tuple[int], tuple[bytes]]]:
+        self.reads += 1
+        return iter([((block,), (ipc,)) for block, ipc in self.values.items()])
+
+    def keys(self) -> Iterator[tuple[int]]:
+        return iter([(block,) for block in self.values])
+
+    def getValue(self, key: tuple[int]) -> tuple[bytes]:
+        self.reads += 1
+        return (self.values[key[0]],)
+
+    def updateValue(self, key: tuple[int], value: tuple[bytes]) -> None:
+        self.values[key[0]] = value[0]
+
+    def removeKey(self, key: tuple[int]) -> None:
+        del self.values[key[0]]
+
+
+@pytest.fixture(autouse=True)
+def nothing_recent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(state, "RECENT", {})
+
+
+def table(*frames: int) -> pa.Table:
+    return pa.table({"frame": pa.array(frames, pa.int64())})
+
+
+def written(of: Map, changes: dict[int, pa.Table | None], store: StateStore | None = None) -> StateStore:
+    """A store after a micro-batch that puts and removes blocks."""
+    store = store or StateStore(of)
+    for block, each in changes.items():
+        if each is None:
+            store.remove(block)
+        else:
+            store.put(block, each)
+    store.write()
+    return store
+
+
+def found(store: StateStore) -> dict[int, Any]:
+    return {block: store.get(block).to_pydict()["frame"] for block in sorted(store.blocks())}  # type: ignore[union-attr]
+
+
+def test_what_was_written_is_not_read_again() -> None:
+    of = Map()
+    first = written(of, {1: table(1, 2), 2: table(3), 3: table(4)})
+    mark = remember({"partials": first})
+    recent = recalled(mark)["partials"]
+    reads = of.reads
+    second = written(of, {2: None, 3: table(4, 5)}, StateStore(of, first.size, recent))
+    assert (of.reads, found(second)) == (reads, {1: [1, 2], 3: [4, 5]})
+    assert found(StateStore(of)) == found(second)
+    assert (second.size.rows, second.size.frames, second.size.bytes) == StateStore(of).size
+
+
+def test_another_mark_is_read_from_spark() -> None:
+    """As after a micro-batch that failed once it had written: Spark has the state, and the book, of the one before."""
+    of = Map()
+    before = written(of, {1: table(1)})
+    old, values = remember({"partials": before}), dict(of.values)
+    lost = remember({"partials": written(of, {1: table(1, 2)}, StateStore(of, before.size, recalled(old)["partials"]))})
+    of.values = values
+    assert lost != old
+    again = StateStore(of, before.size, recalled(old).get("partials"))
+    assert found(again) == {1: [1]}
+    assert recalled(None) == recalled("no mark of this worker") == {}
+
+
+def test_a_mark_is_good_for_once() -> None:
+    mark = remember({"partials": written(Map(), {1: table(1)})})
+    assert recalled(mark)["partials"].keys() == {1}
+    assert recalled(mark) == {}
+
+
+def test_what_is_not_at_hand_has_no_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+    of = Map()
+    size = written(of, {1: table(1), 2: table(2)}).size
+    assert remember({"partials": StateStore(of, size)}) is None  # nothing was asked for
+    monkeypatch.setattr(state, "AT_ONCE", size.bytes - 1)
+    part = StateStore(of, size)
+    part.get(1)
+    assert remember({"partials": part}) is None  # a part was read
+    part.get(2)
+    assert remember({"partials": part}) is None  # all of it, and it is too much
+
+
+def test_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    size = written(Map(), {1: table(1)}).size.bytes
+    monkeypatch.setattr(state, "MOST_RECENT", 2 * size)
+    marks = [remember({"partials": written(Map(), {1: table(1)})}) for _ in range(3)]
+    assert [bool(recalled(mark)) for mark in marks] == [False, True, True]
+    monkeypatch.setattr(state, "MOST_RECENT", 0)
+    assert recalled(remember({"partials": written(Map(), {1: table(1)})}))  # the newest stays
