@@ -29,16 +29,13 @@ from ..columns.key_codes import (
     packed,
     subtract,
 )
-from ..columns.sorting import MIN_RUN, groups_by_runs, groups_by_sorting, stable_order
+from ..columns.sorting import MIN_RUN, groups_by_runs, groups_by_sorting, have_places, stable_order
 from ..plan.plan import BATCH_RANK, FRAME, UNTIL, Plan, state_columns
 from ..windows.from_table import Anchored
 from .combine import combine_groups
 
 MIN_CHUNK = 1 << 12
 """Rows of a chunk, on average, from which on states are joined where they are, and not put into one chunk before."""
-
-MAX_PLACES, FEW_PLACES = 4, 1 << 12
-"""Possible groups for each partial, or at all, up to which each has a place in an array; else partials are sorted."""
 
 SAMPLE = 1 << 12
 """Rows that are looked at for the order of rows."""
@@ -155,7 +152,7 @@ def by_frame(keys: Sequence[Coded], frames: Sequence[Coded]) -> bool:
 
 def in_order(codes: Ints, size: int) -> Ints:
     """The order of different codes below ``size``."""
-    if size > max(MAX_PLACES * len(codes), FEW_PLACES):
+    if not have_places(size, len(codes)):
         return stable_order(codes, size)
     places: NDArray[Any] = np.full(size, -1, np.int32 if len(codes) < 1 << 31 else np.int64)
     places[codes] = np.arange(len(codes))
@@ -171,7 +168,7 @@ def grouped(codes: Ints, size: int) -> tuple[Ints, Ints]:
     if rises.all():
         rows = np.arange(len(codes))
         return rows, rows
-    if size <= max(MAX_PLACES * len(codes), FEW_PLACES):
+    if have_places(size, len(codes)):
         return in_places(codes, size)
     runs = len(codes) - np.count_nonzero(rises)
     if loops is None or runs * MIN_RUN > len(codes):

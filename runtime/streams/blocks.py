@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from ..columns.key_codes import code_numbers
-from ..partials.merge import FEW_PLACES, MAX_PLACES
+from ..columns.key_codes import code_numbers, subtract
+from ..partials.merge import grouped
 from ..windows import Ints
 
 FRAMES = 16
@@ -29,13 +29,8 @@ def distinct(numbers: Ints) -> tuple[Ints, Ints, Ints]:
     if not len(numbers):
         return numbers, numbers, numbers
     coded = code_numbers(numbers)
-    if coded.count > max(MAX_PLACES * len(numbers), FEW_PLACES):
-        return np.unique(numbers, return_inverse=True, return_counts=True)
-    counts = np.bincount(coded.codes - coded.least, minlength=coded.count)
-    found = np.flatnonzero(counts)
-    places = np.empty(coded.count, np.int64)
-    places[found] = np.arange(len(found))
-    return coded.values(found), places[coded.codes - coded.least], counts[found]
+    group, first = grouped(subtract(coded.codes, coded.least), coded.count)
+    return numbers[first], group, np.bincount(group)
 
 
 def owners(numbers: Ints, known: Iterable[int]) -> Ints:
