@@ -23,16 +23,8 @@ RUNS_SAMPLE, LONG_RUN = 1 << 12, 16
 MIN_RADIX, MAX_RADIX = 1 << 12, 1 << 44
 """Rows at least, and possible codes at most, that are sorted digit by digit: four digits are."""
 
-MAX_PLACES, FEW_PLACES = 4, 1 << 12
-"""Possible groups for each row, or at all, up to which each has a place in an array; else rows are sorted."""
-
 MIN_RUN = 1 << 12
 """Sorted runs of at least this many rows, such as the partials of a few tasks, are merged and not sorted again."""
-
-
-def have_places(size: int, rows: int) -> bool:
-    """Whether each possible group of some rows has a place in an array."""
-    return size <= max(MAX_PLACES * rows, FEW_PLACES)
 
 
 def stable_order(codes: Ints, size: int) -> NDArray[np.intp]:

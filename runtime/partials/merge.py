@@ -29,13 +29,16 @@ from ..columns.key_codes import (
     packed,
     subtract,
 )
-from ..columns.sorting import MIN_RUN, groups_by_runs, groups_by_sorting, have_places, stable_order
+from ..columns.sorting import MIN_RUN, groups_by_runs, groups_by_sorting, stable_order
 from ..plan.plan import BATCH_RANK, FRAME, UNTIL, Plan, state_columns
 from ..windows.from_table import Anchored
 from .combine import combine_groups
 
 MIN_CHUNK = 1 << 12
 """Rows of a chunk, on average, from which on states are joined where they are, and not put into one chunk before."""
+
+MAX_PLACES, FEW_PLACES = 4, 1 << 12
+"""Possible groups for each partial, or at all, up to which each has a place in an array; else partials are sorted."""
 
 SAMPLE = 1 << 12
 """Rows that are looked at for the order of rows."""
@@ -166,14 +169,18 @@ def grouped(codes: Ints, size: int) -> tuple[Ints, Ints]:
     """
     rises = codes[1:] > codes[:-1]
     if rises.all():
-        rows = np.arange(len(codes))
-        return rows, rows
+        return (rows := np.arange(len(codes))), rows
     if have_places(size, len(codes)):
         return in_places(codes, size)
     runs = len(codes) - np.count_nonzero(rises)
     if loops is None or runs * MIN_RUN > len(codes):
         return groups_by_sorting(codes, size)[:2]
     return groups_by_runs(codes, [0, *(np.flatnonzero(~rises) + 1).tolist(), len(codes)])
+
+
+def have_places(size: int, rows: int) -> bool:
+    """Whether each possible group of some rows has a place in an array."""
+    return size <= max(MAX_PLACES * rows, FEW_PLACES)
 
 
 def in_places(codes: Ints, size: int) -> tuple[Ints, Ints]:
@@ -193,8 +200,7 @@ def in_places(codes: Ints, size: int) -> tuple[Ints, Ints]:
 
 def starts_of(keys: Sequence[Coded], rows: Ints) -> NDArray[np.intp]:
     """Where keys begin, in rows that are sorted by them."""
-    new = np.zeros(len(rows), bool)
-    new[0] = True
+    new = np.arange(len(rows)) == 0
     for each in keys:
         codes = each.codes[rows]
         new[1:] |= codes[1:] != codes[:-1]

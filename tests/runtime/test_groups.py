@@ -16,7 +16,6 @@ import framefold as ff
 from framefold.aggregators.moments import deviations
 from framefold.aggregators.numeric import native
 from framefold.runtime.accumulate.accumulate import accumulate
-from framefold.runtime.columns import sorting
 from framefold.runtime.columns.key_codes import code_numbers, code_ordered
 from framefold.runtime.columns.sorting import groups_by_runs
 from framefold.runtime.partials import add_aligned, combine, merge
@@ -40,8 +39,8 @@ def test_groups_are_those_of_equal_rows(way: str, order: str, batches: list[list
     key, *frames = (np.array(column, np.int64) for column in zip(*rows, strict=True))
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(merge, "loops", None if way == "by numpy" else COMPILED)
-        patch.setattr(sorting, "MAX_PLACES", 99 if way in ("in places", "by numpy") else 0)
-        patch.setattr(sorting, "FEW_PLACES", 0)
+        patch.setattr(merge, "MAX_PLACES", 99 if way in ("in places", "by numpy") else 0)
+        patch.setattr(merge, "FEW_PLACES", 0)
         patch.setattr(merge, "MIN_RUN", 0 if way == "by runs" else 99)
         patch.setattr(merge, "MAX_PACKED", 0 if way == "dense codes" else merge.MAX_PACKED)
         found = merge.groups_of([code_ordered(pa.array(key))], list(map(code_numbers, frames)), len(rows))

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.runtime.columns import sorting
+from framefold.runtime.partials import merge as module
 from framefold.runtime.partials.combine import combine_groups
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.plan.plan import Plan
@@ -139,8 +139,8 @@ def test_groups_have_places_or_are_sorted(monkeypatch: pytest.MonkeyPatch) -> No
     asked = query()
     made = pa.concat_tables([stages.accumulate(asked, part(number), number) for number in range(5)])
     in_places = stages.merge(asked, made)
-    monkeypatch.setattr(sorting, "MAX_PLACES", 0)
-    monkeypatch.setattr(sorting, "FEW_PLACES", 0)
+    monkeypatch.setattr(module, "MAX_PLACES", 0)
+    monkeypatch.setattr(module, "FEW_PLACES", 0)
     assert bits(stages.merge(asked, made)) == bits(in_places)
 
 
