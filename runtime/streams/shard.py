@@ -116,23 +116,23 @@ class Shard:
         """Keep the partials of new events, but for those whose windows are all closed: these are returned."""
         new = merge(self.plan, partials)
         if self.plan.until is not None:
-            new = self._where(new, ~in_gaps(self.plan, views_of(self.plan, new)))
+            new = where(new, ~in_gaps(self.plan, views_of(self.plan, new)))
         fresh = self._open(new)
         if self.drop_partial:
             fresh &= untouched(self.plan, views_of(self.plan, new), self.gone)
         touched = self._blocks_of(new.frames())
         if not isinstance(self.plan.axis.windows[0], Sessions) or fresh.all():
-            after = self._both(self._merged(touched), self._where(new, fresh))
+            after = self._both(self._merged(touched), where(new, fresh))
             late = ~fresh
         else:  # an event whose own session has closed may be in one that has not
             touched |= set(self.store.blocks())
             after = self._both(self._merged(touched), new)
             kept = self._open(after)
-            late = among(self.plan, new, self._where(after, ~kept))
-            after = self._where(after, kept)
+            late = among(self.plan, new, where(after, ~kept))
+            after = where(after, kept)
         self._write(after, touched)
         self._wake_for(after)
-        return self._where(new, late)
+        return where(new, late)
 
     def _both(self, stored: Partials, new: Partials) -> Partials:
         """Stored partials and new ones, which come after them whatever the rank of their batch in its micro-batch."""
@@ -166,7 +166,7 @@ class Shard:
         kept &= ~forgotten(self.plan, views, self.watermark, self.forget)
         changed = settled(self.plan, views[0], self.watermark)
         if changed is None:
-            return self._where(stored, kept), self._blocks_of(stored.frames()[~kept])
+            return where(stored, kept), self._blocks_of(stored.frames()[~kept])
         name, values = changed
         at = stored.table.schema.get_field_index(name)
         table = stored.table.set_column(at, stored.table.schema.field(at), pa.array(values))
@@ -180,15 +180,6 @@ class Shard:
         if self.lateness and (going := first_closing(self.plan, views, self.gone)) is not None:
             self.due = earliest(self.due, going + self.lateness)
         self.due = earliest(self.due, closing, first_forgotten(views[0], self.watermark, self.forget))
-
-    def _where(self, merged: Partials, kept: Mask) -> Partials:
-        """Some of merged partials, which are merged as they are."""
-        assert merged.starts is not None
-        if kept.all():
-            return merged
-        left = np.add.reduceat(kept, merged.starts, dtype=np.intp)
-        starts = np.cumsum(left) - left
-        return Partials(merged.table.filter(pa.array(kept)), starts[left > 0])
 
     def _merged(self, blocks: Iterable[int]) -> Partials:
         """The partials of some blocks."""
@@ -216,6 +207,16 @@ class Shard:
     def _blocks_of(self, frames: Ints) -> set[int]:
         """The stored blocks that some frames are in."""
         return set(owners(distinct(self._numbers(frames))[0], self.store.blocks()).tolist()) - {NOWHERE}
+
+
+def where(merged: Partials, kept: Mask) -> Partials:
+    """Some of merged partials, which are merged as they are."""
+    assert merged.starts is not None
+    if kept.all():
+        return merged
+    left = np.add.reduceat(kept, merged.starts, dtype=np.intp)
+    starts = np.cumsum(left) - left
+    return Partials(merged.table.filter(pa.array(kept)), starts[left > 0])
 
 
 def events_in(plan: Plan, merged: Partials) -> int:

@@ -123,8 +123,8 @@ class StateStore:
         self.written[block] = partials_codec.opened(ipc), len(ipc)
 
 
-RECENT: dict[str, dict[str, Blocks]] = {}
-"""What this worker has written of shards, by the marks in their books, the oldest first."""
+RECENT: dict[str, tuple[int, dict[str, Blocks]]] = {}
+"""What this worker has written of shards, and its bytes, by the marks in their books, the oldest first."""
 
 
 def remember(stores: Mapping[str, StateStore]) -> str | None:
@@ -137,16 +137,15 @@ def remember(stores: Mapping[str, StateStore]) -> str | None:
     kept = {name: blocks for name, store in stores.items() if (blocks := store.recent()) is not None}
     if len(kept) < len(stores):
         return None
-    RECENT[mark := uuid.uuid4().hex] = kept
-    sizes = {each: sum(size for blocks in of.values() for _, size in blocks.values()) for each, of in RECENT.items()}
-    while (oldest := next(iter(sizes))) != mark and sum(sizes.values()) > MOST_RECENT:
-        del RECENT[oldest], sizes[oldest]
+    RECENT[mark := uuid.uuid4().hex] = sum(store.size.bytes for store in stores.values()), kept
+    while len(RECENT) > 1 and sum(size for size, _ in RECENT.values()) > MOST_RECENT:
+        del RECENT[next(iter(RECENT))]
     return mark
 
 
 def recalled(mark: str | None) -> dict[str, Blocks]:
     """What `remember` has kept under a mark, which is forgotten: the shard will write another one."""
-    return {} if mark is None else RECENT.pop(mark, {})
+    return RECENT.pop(mark)[1] if mark in RECENT else {}
 
 
 def stores_of(shard: Shard) -> dict[str, StateStore]:
