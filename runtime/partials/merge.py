@@ -277,14 +277,14 @@ def empty_key_partials(plan: Plan) -> Partials:
     return concat(found)
 
 
-def without_events(plan: Plan, keys: Sequence[pa.Array], frames: Ints) -> Partials:
-    """Partials without an event for some keys and frames."""
+def without_events(plan: Plan, keys: Sequence[pa.Array], frames: Ints, rank: int = 0) -> Partials:
+    """Partials without an event for some keys and frames, of the batch of a rank."""
     none = np.empty(0, np.intp)
     states = {
         name: bound.scatter(len(frames), none, {key: column[:0] for key, column in bound.identity.items()})
         for name, bound in plan.states.items()
     }
-    return of_states(plan, keys, [frames, np.zeros(len(frames), np.int64)], states)
+    return of_states(plan, keys, [frames, np.full(len(frames), rank)], states)
 
 
 def window_inputs_of(plan: Plan, partials: Partials) -> dict[str, NDArray[Any]]:

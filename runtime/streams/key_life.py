@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ..columns.key_codes import one_array
 from ..frames.window_ranges import Mask, PartialsView, Ranges
-from ..partials.merge import Partials, merge, of_states, window_inputs_of
+from ..partials.merge import Partials, merge, window_inputs_of, without_events
 from ..plan.plan import Plan
 from ..windows import Ints
 from ..windows.cumulating import Cycles
@@ -46,13 +46,8 @@ def living_on(plan: Plan, stored: Partials, watermark: int, forget: int | None) 
         return stored
     first = pa.array(stored.starts[later])
     keys = [one_array(stored.table.column(name)).take(first) for name in plan.keys]
-    none, rows = np.empty(0, np.intp), len(first)
-    states = {
-        name: bound.scatter(rows, none, {key: column[:0] for key, column in bound.identity.items()})
-        for name, bound in plan.states.items()
-    }
-    numbers = [frames[later], np.full(rows, np.iinfo(np.int64).max)]
-    return merge(plan, [replace(stored, starts=None), of_states(plan, keys, numbers, states)])
+    empty = without_events(plan, keys, frames[later], np.iinfo(np.int64).max)
+    return merge(plan, [replace(stored, starts=None), empty])
 
 
 def known(windows: TickSteps | Cycles, found: Ranges, view: PartialsView, forget: int) -> Mask:

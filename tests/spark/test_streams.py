@@ -34,6 +34,7 @@ if TYPE_CHECKING:
 
 MINUTE = 60_000_000
 DELAY = 10 * MINUTE
+PARTITIONS = "spark.sql.shuffle.partitions"
 SCHEMA = "time timestamp, key string, x double"
 OUTPUTS: dict[str, Any] = {"n": ff.Count(), "s": ff.Sum("x"), "m": ff.Median("x"), "v": ff.Variance("x")}
 WINDOWS = {
@@ -94,8 +95,9 @@ class Source:
     def plain(self) -> DataFrame:
         return self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(self.folder / "in"))
 
-    def query(self, windows: Any = WINDOWS["sliding"], **options: Any) -> Any:
+    def query(self, windows: Any = WINDOWS["sliding"], *, one_task: bool = False, **options: Any) -> Any:
         stream = self.plain.withWatermark("time", "10 minutes")
+        stream = stream.coalesce(1) if one_task else stream
         several = windows if isinstance(windows, tuple) else (windows,)
         return ff.events(stream, time="time", by="key").window(*several).options(**options)
 
@@ -228,6 +230,24 @@ def test_shards_and_restarts_do_not_show(spark: SparkSession, tmp_path: Path) ->
             assert source.start(source.query(shards=shards).aggregate(**OUTPUTS), f"of {shards}").awaitTermination(300)
     for shards in (1, 7):
         assert rows(source.found(f"of {shards}")) == same
+
+
+def test_one_task_can_have_all_of_a_micro_batch(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Where a stream comes in one partition, after its watermark, and state is in one, nothing is shuffled."""
+    source, tables, partitions = Source(spark, tmp_path), batches(), spark.conf.get(PARTITIONS)
+    spark.conf.set(PARTITIONS, 1)
+    try:
+        query = source.start(source.add(*tables).query(one_task=True).aggregate(**OUTPUTS))
+        assert query.awaitTermination(300)
+    finally:
+        spark.conf.set(PARTITIONS, partitions)
+    query.explain()
+    said = capsys.readouterr().out
+    assert "TransformWithState" in said
+    assert "Exchange" not in said
+    assert rows(source.found()) == rows(expected(WINDOWS["sliding"], tables))
 
 
 def test_late_events_are_counted_and_enter_what_is_open(spark: SparkSession, tmp_path: Path) -> None:
