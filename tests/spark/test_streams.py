@@ -95,9 +95,8 @@ class Source:
     def plain(self) -> DataFrame:
         return self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(self.folder / "in"))
 
-    def query(self, windows: Any = WINDOWS["sliding"], *, one_task: bool = False, **options: Any) -> Any:
+    def query(self, windows: Any = WINDOWS["sliding"], **options: Any) -> Any:
         stream = self.plain.withWatermark("time", "10 minutes")
-        stream = stream.coalesce(1) if one_task else stream
         several = windows if isinstance(windows, tuple) else (windows,)
         return ff.events(stream, time="time", by="key").window(*several).options(**options)
 
@@ -237,9 +236,10 @@ def test_one_task_can_have_all_of_a_micro_batch(
 ) -> None:
     """Where a stream comes in one partition, after its watermark, and state is in one, nothing is shuffled."""
     source, tables, partitions = Source(spark, tmp_path), batches(), spark.conf.get(PARTITIONS)
+    one = source.add(*tables).plain.withWatermark("time", "10 minutes").coalesce(1)
     spark.conf.set(PARTITIONS, 1)
     try:
-        query = source.start(source.add(*tables).query(one_task=True).aggregate(**OUTPUTS))
+        query = source.start(ff.events(one, time="time", by="key").window(WINDOWS["sliding"]).aggregate(**OUTPUTS))
         assert query.awaitTermination(300)
     finally:
         spark.conf.set(PARTITIONS, partitions)
