@@ -50,7 +50,7 @@ THOROUGH := tests/test_properties.py tests/test_windows_random.py tests/test_str
 
 # Spark on the Java of the extra is among the slow tests. Properties get more examples here than in `make test`, and
 # those that take longest all of theirs. What needs Spark is in one process, the rest in two beside it. Then files on S3,
-# all through Connect, or a tenth where CI is set, and a tenth on other versions.
+# all through Connect, or a tenth where CI is set, and a tenth on other versions, or a twentieth.
 slow: $(VENV)/has-test $(VENV)/has-java $(VENV)/has-kafka
 	@( ok=0; \
 	$(BIN)/pytest $(SIDE_BY_SIDE) -m "slow and not spark" || ok=1; \
@@ -63,7 +63,7 @@ slow: $(VENV)/has-test $(VENV)/has-java $(VENV)/has-kafka
 	cat $(VENV)/slow-without-spark; exit $$((with || without))
 	@$(MAKE) --no-print-directory s3
 	@FRAMEFOLD_SHARE=$(if $(CI),10,1) $(MAKE) --no-print-directory connect
-	@FRAMEFOLD_SHARE=10 $(MAKE) --no-print-directory versions
+	@FRAMEFOLD_SHARE=$(if $(CI),20,10) $(MAKE) --no-print-directory versions
 
 # Jobs on a real cluster of this machine's processes, with executors whose Python has none of our packages.
 standalone: $(VENV)/has-test $(BARE)/made $(WORKERS)/made

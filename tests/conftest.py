@@ -27,14 +27,19 @@ for inherited in (
 ):
     os.environ.pop(inherited, None)
 
+# Each JVM that tests start, here or in a process of its own: most are over before what the second compiler makes of
+# their code is of use. The code cache of the first alone is small and full soon, and methods are compiled anew.
+os.environ["SPARK_LAUNCHER_OPTS"] = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
+os.environ["SPARK_SUBMIT_OPTS"] = os.environ["SPARK_LAUNCHER_OPTS"] + " -XX:ReservedCodeCacheSize=256m"
+
 # A slow machine is no failure. In CI examples are the same ones each time, so that a red run can be run again;
-# HYPOTHESIS_PROFILE asks for more of them, "more" or "thorough", or for "few".
+# HYPOTHESIS_PROFILE asks for more of them, "more" or "thorough", or for "few". CI has a fixed budget: the same examples
+# would not find more each time.
 in_ci = bool(os.environ.get("CI"))
 hypothesis.settings.register_profile("dev", deadline=None, max_examples=40, derandomize=in_ci)
 hypothesis.settings.register_profile("few", deadline=None, max_examples=10, derandomize=in_ci)
-# CI has a fixed budget: the same examples would not find more each time, so a quarter of a thorough run is enough.
-hypothesis.settings.register_profile("more", deadline=None, max_examples=80 if in_ci else 100, derandomize=in_ci)
-hypothesis.settings.register_profile("thorough", deadline=None, max_examples=250 if in_ci else 1000, derandomize=in_ci)
+hypothesis.settings.register_profile("more", deadline=None, max_examples=40 if in_ci else 100, derandomize=in_ci)
+hypothesis.settings.register_profile("thorough", deadline=None, max_examples=120 if in_ci else 1000, derandomize=in_ci)
 hypothesis.settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or "dev")
 
 
@@ -94,8 +99,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
     settings = {
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-        # Queries of tests are over before what the second compiler makes of them is of use.
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+        "spark.python.authenticate.socketTimeout": "60s",  # how long a Python worker may take to start
     }
     session = local_session("framefold tests", "local[2]", **settings)
     yield session

@@ -7,9 +7,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from ..spark.submitting import JOB, expected, found, submit, submit_options, write_trips
-from .processes import BARE, lacks_framefold
+from .processes import BARE, QUICK, lacks_framefold
 
 TWO_SMALL = {
+    "spark.driver.defaultJavaOptions": QUICK,
+    "spark.executor.defaultJavaOptions": QUICK,
     "spark.executor.memory": "600m",
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",

@@ -15,12 +15,13 @@ from framefold.cli import main
 from ..spark.submitting import JOB, expected, found, submit, write_trips
 from ..spark.test_connect_streams import run_streams
 from .jobs import is_bit_for_bit, options_of, run_demo, run_example, run_mishap
-from .processes import BARE, SPARK, WORKERS, environment, lacks_framefold, running, waited_for
+from .processes import BARE, QUICK, SPARK, WORKERS, environment, lacks_framefold, running, waited_for
 from .through_connect import server
 
 CLASS = SPARK / "bin" / "spark-class"  # the package has no start-master.sh
 DAEMON = {
     "SPARK_DAEMON_MEMORY": "256m",
+    "SPARK_DAEMON_JAVA_OPTS": QUICK,
     "SPARK_LOCAL_IP": "127.0.0.1",
     "SPARK_HOME": str(SPARK),
     "SPARK_MASTER_OPTS": "-Dspark.worker.timeout=300",  # a busy machine

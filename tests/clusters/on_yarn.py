@@ -19,7 +19,7 @@ from framefold.spark.session.java import ensure_java
 
 from ..spark.submitting import JOB, expected, found, submit, write_trips
 from .jobs import is_bit_for_bit, options_of, run_demo, run_mishap
-from .processes import BARE, ROOT, SPARK, environment, running, waited_for
+from .processes import BARE, QUICK, ROOT, SPARK, environment, running, waited_for
 
 YARN = ROOT / ".venv" / "yarn"
 CLIENT, CLUSTER = ["--deploy-mode", "client"], ["--deploy-mode", "cluster"]
@@ -78,7 +78,7 @@ def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
         pytest.skip("there are no mvn and javac on the PATH, so Hadoop's minicluster cannot be had from Maven Central")
     ensure_java()
     folder = tmp_path_factory.mktemp("yarn")
-    command = ["java", "-Xmx1g", "-cp", f"{YARN}/jars/*:{YARN}", "MiniCluster", folder]
+    command = ["java", *QUICK.split(), "-Xmx1g", "-cp", f"{YARN}/jars/*:{YARN}", "MiniCluster", folder]
     with running(command, folder / "log", environment()) as process:
         ready = waited_for(r"ready (\S+)", folder / "log", process)
         yield Cluster(folder, ready[1], process)
@@ -93,6 +93,7 @@ def options(cluster: Cluster) -> list[str]:
         "spark.executor.memoryOverhead": "384m",
         "spark.driver.memoryOverhead": "384m",
         "spark.yarn.am.memory": "512m",
+        "spark.yarn.am.extraJavaOptions": QUICK,
         "spark.yarn.jars": f"local:{SPARK}/jars/*",  # all nodes are this machine
         "spark.pyspark.python": str(BARE),
     }

@@ -21,6 +21,9 @@ WORKERS = ROOT / ".venv" / "workers" / "bin" / "python"
 
 SPARK = Path(pyspark.__file__).parent
 
+QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC -XX:ReservedCodeCacheSize=256m"
+"""Options of a JVM that is over before what the second compiler makes of its code is of use."""
+
 UNSET = ("PYTHONPATH", "PYSPARK_PYTHON", "PYSPARK_DRIVER_PYTHON", "SPARK_HOME", "HADOOP_CONF_DIR", "YARN_CONF_DIR")
 
 

@@ -19,14 +19,14 @@ from pathlib import Path
 
 from framefold.spark.session.java import ensure_java
 
-from .processes import SPARK, WORKERS, environment, lacks_framefold
+from .processes import QUICK, SPARK, WORKERS, environment, lacks_framefold
 
 SETTINGS = {
     "spark.connect.grpc.binding.address": "127.0.0.1",
     "spark.connect.grpc.binding.port": "0",
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
+    "spark.driver.extraJavaOptions": QUICK,
 }
 
 
@@ -56,7 +56,7 @@ def server(folder: Path, *options: str, python: Path = WORKERS) -> Iterator[str]
         subprocess.run([SPARK / "sbin" / "stop-connect-server.sh"], env=variables, check=True)
 
 
-def port_in(folder: Path, seconds: float = 120) -> str:
+def port_in(folder: Path, seconds: float = 300) -> str:
     """The port of a server, from its log."""
     until, log = time.monotonic() + seconds, ""
     while time.monotonic() < until:

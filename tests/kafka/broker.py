@@ -67,7 +67,7 @@ def broker(folder: Path, partitions: int = 2) -> Iterator[str]:
     port, controller = free_port(), free_port()
     settings = folder / "server.properties"
     settings.write_text(SETTINGS.format(folder=folder, port=port, controller=controller, partitions=partitions))
-    kafka = [java, "-Xmx512m", "-cp", f"{JARS}/*"]
+    kafka = [java, "-XX:TieredStopAtLevel=1", "-Xmx512m", "-cp", f"{JARS}/*"]
     cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
     with (folder / "broker.log").open("ab") as log:
         made = [*kafka, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(settings)]

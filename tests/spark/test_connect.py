@@ -159,7 +159,7 @@ def test_everything_through_connect(tmp_path: Path) -> None:
     (tmp_path / "program.py").write_text(PROGRAM)
     environment = os.environ | {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
     done = subprocess.run(
-        [sys.executable, "program.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=400
+        [sys.executable, "program.py"], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=900
     )
     assert done.stdout.strip().endswith("connected"), done.stdout + done.stderr
     assert "NullTimeError | the time 'ts' is null in 20 of 2000 events" in done.stdout

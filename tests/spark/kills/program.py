@@ -45,7 +45,6 @@ def main(sink: str, folder: str) -> None:
     settings = {
         f"{STATE}.providerClass": ROCKSDB,
         f"{STATE}.rocksdb.changelogCheckpointing.enabled": changelog,
-        "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC",
         "spark.jars": os.environ.get("KILL_JARS", ""),
         "spark.task.maxFailures": "20",
         "spark.deploy.maxExecutorRetries": "-1",
