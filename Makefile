@@ -49,17 +49,18 @@ THOROUGH := tests/test_properties.py tests/test_windows_random.py tests/test_str
 	tests/runtime/test_shard_kinds.py tests/runtime/test_shard_updates.py tests/aggregators/test_every_operation.py tests/aggregators/test_laws.py
 
 # Spark on the Java of the extra is among the slow tests. Properties get more examples here than in `make test`, and
-# those that take longest all of theirs. What needs Spark is in one process, the rest in two beside it, and then Kafka.
-# After them files on S3 and all through Connect, or a tenth where CI is set, beside a tenth on other versions, or a
-# twentieth: one Spark leaves a good part of two cores idle. What is beside says what it has to say when it is over.
+# those that take longest all of theirs. What needs Spark is in one process, the rest in two beside it, which
+# give way: Spark gives a Python worker ten seconds to start. Then files on S3 and all through Connect, or a tenth where CI
+# is set, beside a tenth on other versions, or a twentieth: one Spark leaves a good part of two cores idle. What is beside
+# says what it has to say when it is over.
 slow: $(VENV)/has-test $(VENV)/has-java $(VENV)/has-kafka
 	@( ok=0; \
-	$(BIN)/pytest $(SIDE_BY_SIDE) -m "slow and not spark" || ok=1; \
-	HYPOTHESIS_PROFILE=more $(BIN)/pytest $(SIDE_BY_SIDE) -m "hypothesis and not slow and not spark" $(addprefix --ignore=,$(THOROUGH)) || ok=1; \
-	HYPOTHESIS_PROFILE=thorough $(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow and not spark" $(THOROUGH) || ok=1; \
-	PYTHONPATH=$(CURDIR)/$(KAFKA)/python $(BIN)/pytest -m kafka tests/kafka || ok=1; \
+	nice $(BIN)/pytest $(SIDE_BY_SIDE) -m "slow and not spark" || ok=1; \
+	HYPOTHESIS_PROFILE=more nice $(BIN)/pytest $(SIDE_BY_SIDE) -m "hypothesis and not slow and not spark" $(addprefix --ignore=,$(THOROUGH)) || ok=1; \
+	HYPOTHESIS_PROFILE=thorough nice $(BIN)/pytest $(SIDE_BY_SIDE) -m "not slow and not spark" $(THOROUGH) || ok=1; \
 	exit $$ok ) >$(VENV)/slow-beside 2>&1 & others=$$!; \
 	HYPOTHESIS_PROFILE=more $(BIN)/pytest -m "spark and (slow or hypothesis) and not kafka and not s3"; with=$$?; \
+	PYTHONPATH=$(CURDIR)/$(KAFKA)/python $(BIN)/pytest -m kafka tests/kafka || with=1; \
 	wait $$others; beside=$$?; \
 	cat $(VENV)/slow-beside; exit $$((with || beside))
 	@$(MAKE) --no-print-directory $(VENV)/has-s3 $(WORKERS)/made $(CLIENT)/made $(MINIMA)/made
@@ -117,7 +118,7 @@ versions: $(MINIMA)/made $(PYTHONS:%=$(VENV)/python-%/made)
 	    rm -rf build; \
 	    $$python -c 'import pandas, platform, pyspark; print(f"Python {platform.python_version()}, PySpark {pyspark.__version__}, pandas {pandas.__version__}:")'; \
 	    if [ $$place = $(MINIMA) ]; then others=; else \
-	        HYPOTHESIS_PROFILE=few $$python -m pytest $(SIDE_BY_SIDE) -m "not slow and not spark" >$$place/tests 2>&1 & others=$$!; \
+	        HYPOTHESIS_PROFILE=few nice $$python -m pytest $(SIDE_BY_SIDE) -m "not slow and not spark" >$$place/tests 2>&1 & others=$$!; \
 	    fi; \
 	    $$python -m pytest -m "$(FOR_SPARK)" || bad=1; \
 	    [ -z "$$others" ] || { wait $$others || bad=1; cat $$place/tests; }; \

@@ -68,7 +68,7 @@ def broker(folder: Path, partitions: int = 2) -> Iterator[str]:
     settings = folder / "server.properties"
     settings.write_text(SETTINGS.format(folder=folder, port=port, controller=controller, partitions=partitions))
     kafka = [java, "-XX:TieredStopAtLevel=1", "-Xmx512m", "-cp", f"{JARS}/*"]
-    cluster = base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")
+    cluster = "A" + base64.urlsafe_b64encode(uuid.uuid4().bytes).decode().rstrip("=")[1:]  # no option: no "-" first
     with (folder / "broker.log").open("ab") as log:
         made = [*kafka, "kafka.tools.StorageTool", "format", "-t", cluster, "-c", str(settings)]
         subprocess.run(made, check=True, stdout=log, stderr=log)
