@@ -99,7 +99,6 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
     settings = {
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
-        "spark.python.authenticate.socketTimeout": "60s",  # how long a Python worker may take to start
     }
     session = local_session("framefold tests", "local[2]", **settings)
     yield session

@@ -13,7 +13,6 @@ TWO_SMALL = {
     "spark.driver.defaultJavaOptions": QUICK,
     "spark.executor.defaultJavaOptions": QUICK,
     "spark.executor.memory": "600m",
-    "spark.python.authenticate.socketTimeout": "60s",  # a busy machine
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
 }

@@ -24,7 +24,6 @@ from .processes import QUICK, SPARK, WORKERS, environment, lacks_framefold
 SETTINGS = {
     "spark.connect.grpc.binding.address": "127.0.0.1",
     "spark.connect.grpc.binding.port": "0",
-    "spark.python.authenticate.socketTimeout": "60s",  # a busy machine
     "spark.sql.shuffle.partitions": "2",
     "spark.ui.enabled": "false",
     "spark.driver.extraJavaOptions": QUICK,

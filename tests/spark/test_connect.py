@@ -65,7 +65,7 @@ last_rows = df.selectExpr(
     "ts",
     "sum(x) over (partition by `k.f`, money order by ts, n rows between 6 preceding and current row)",
 ).orderBy("k", "money", "ts").collect()
-choices = [{"combine": "driver"}, {"combine": "executors"}, {"max_driver_partials": 0}]
+choices = [{"combine": way} for way in ("driver", "executors", "auto")] + [{"max_driver_partials": 0}]
 for choice in choices:
     result = events.options(**choice).aggregate(total=ff.Sum("x"), n=ff.Count())
     assert isinstance(result, DataFrame)
