@@ -12,6 +12,7 @@ from setuptools import Extension, setup
 FLAGS = ["-fno-fast-math", "-ffp-contract=off", "-g0"]
 LOOPS = {
     "framefold.aggregators.numeric.loops": "aggregators/numeric/loops.pyx",
+    "framefold.aggregators.ranges.loops": "aggregators/ranges/loops.pyx",
     "framefold.runtime.sliding.loops": "runtime/sliding/loops.pyx",
 }
 

@@ -17,6 +17,7 @@ assert place in ff.__file__, f"imported from {ff.__file__}, not from {place}"
 found = {"pure"}
 with suppress(ImportError):
     import framefold.aggregators.numeric.loops
+    import framefold.aggregators.ranges.loops
     import framefold.runtime.sliding.loops
 
     found = {"compiled"}

@@ -6,7 +6,7 @@ Users' functions get read-only columns, and what they return is checked: every f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,6 +22,9 @@ from . import trial
 from .frames import Frames, Values, to_values, valid_rows
 from .operation import AggregateOperation, Operation, State, accumulate_where, check_arity
 from .sql_spec import Planes, SqlSpec, overrides_accumulate
+
+if TYPE_CHECKING:
+    from .state_ranges import StateRanges
 
 PACKAGE = __name__.removesuffix("contract.bound")
 """Where built-in operations are defined: their functions are trusted."""
@@ -99,6 +102,13 @@ class BoundAggregate:
         what = "a list of items" if isinstance(kind, RaggedField) else "a Python object"
         what = f"a plain {kind.dtype}" if isinstance(kind, Plain) else what
         return False, f"its deduct may not be exact: the field {inexact[0]!r} is {what}"
+
+    @property
+    def answers_ranges(self) -> bool:
+        """Whether it is answered over ranges of its states, and no subclass overrides what that stands for."""
+        names = {"finish_ranges", "finish", "combine"}
+        written = next(found for kind in type(self.operation).__mro__ if (found := names & vars(kind).keys()))
+        return "finish_ranges" in written and self.operation.has("finish_ranges")
 
     @property
     def takes_empty_frames(self) -> bool:
@@ -187,6 +197,17 @@ class BoundAggregate:
         """The results of states, of the type ``result``."""
         return self.to_result(self.finished(a), self.result)
 
+    def finish_ranges(self, a: State, ranges: StateRanges) -> pa.Array | None:
+        """The results of ranges of states, of the type ``result``; None where the operation cannot answer them.
+
+        For one that ``answers_ranges``.
+        """
+        with np.errstate(all="ignore"):
+            values = self._call("finish_ranges", self.operation.finish_ranges, self._locked(a), ranges)
+        if values is None:
+            return None
+        return self.to_result(self._one_each("finish_ranges", values, len(ranges.low), "ranges"), self.result)
+
     def created(self) -> State:
         """The identity, made anew: columns of one state."""
         identity = self._call("create", self.operation.create)
@@ -201,11 +222,15 @@ class BoundAggregate:
         """The values that the operation's ``finish`` returns; OperationError where their number is wrong."""
         with np.errstate(all="ignore"):
             values = self._call("finish", self.operation.finish, self._locked(a))
+        return self._one_each("finish", values, length(a), "states")
+
+    def _one_each(self, method: str, values: Any, size: int, what: str) -> Any:
+        """What a method returned as a column; OperationError unless it has as many values as it must."""
         if isinstance(values, (Compensated, Exact)):
             values = values.value() if isinstance(values, Compensated) else values.int64()[0]
-        if not hasattr(values, "__len__") or len(values) != length(a):
+        if not hasattr(values, "__len__") or len(values) != size:
             found = f"{len(values)} results" if hasattr(values, "__len__") else repr(values)
-            raise OperationError(f"finish of {self.name!r} returned {found} for {length(a)} states; expected one each")
+            raise OperationError(f"{method} of {self.name!r} returned {found} for {size} {what}; expected one each")
         return values
 
     def to_result(self, values: Any, type: pa.DataType | None) -> pa.Array:

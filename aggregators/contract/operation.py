@@ -6,7 +6,7 @@ import copy
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Self, TypeAlias
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
 
 import pyarrow as pa
 
@@ -18,6 +18,9 @@ from .column_expressions import ColumnLike, column_name
 from .frames import Frames
 from .operators import Operators
 from .sql_spec import PLACEHOLDER, SqlSpec, by_field
+
+if TYPE_CHECKING:
+    from .state_ranges import StateRanges
 
 State: TypeAlias = Mapping[str, Any]
 """Columns of states: one :data:`~framefold.aggregators.states.fields.Column` for each field, all of one length."""
@@ -184,6 +187,12 @@ class AggregateOperation(Operation):
 
     state: Mapping[str, Any] = {}
     ufuncs: Mapping[str, Any] = {}
+    range_cost: str = "what its finish_ranges takes"
+    """What a window costs where ``finish_ranges`` answers, in words for ``.explain()``."""
+
+    answers_nested: bool = True
+    """Whether ``finish_ranges`` answers ranges that lie within one another, too, rather than return None for them."""
+
     takes_empty_frames: ClassVar[bool] = False
     """Whether ``accumulate`` takes frames without a row, whose states are dropped. For built-in operations only."""
 
@@ -225,6 +234,15 @@ class AggregateOperation(Operation):
     def finish(self, a: State, /) -> Any:
         """The results of states: a numpy array (masked where null), an Arrow array, or a list."""
         raise OperationError(f"{type(self).__name__} has no finish: write finish(self, a)")
+
+    def finish_ranges(self, a: State, ranges: StateRanges, /) -> Any:
+        """The results of ranges of states, as ``finish`` gives them of states combined from left to right. Optional.
+
+        For operations whose states hold values: those of a range follow one another in ``a``, so it can be asked about
+        them without a state of its own. ``ranges.low`` and ``ranges.high`` are the first state of each range and the
+        one after its last, in any order; empty ranges are as ``create``. None where it cannot answer these ranges.
+        """
+        raise OperationError(f"{type(self).__name__} has no finish_ranges")
 
     def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
         """How Spark builds states from columns of these types by itself; None where it cannot: see ``sql``.

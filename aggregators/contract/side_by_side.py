@@ -17,6 +17,7 @@ from .frames import Frames, Values
 from .numeric_columns import is_number
 from .operation import AggregateOperation, Operation, State, TypedOperation
 from .sql_spec import Planes, SqlSpec, side_by_side
+from .state_ranges import StateRanges
 
 Number = int | float | decimal.Decimal
 
@@ -41,8 +42,13 @@ class Parts(TypedOperation):
         exact = any(part.operation.exact_deduct for part in parts.values())
         self.exact_deduct = exact and all(part.deducts[0] for part in parts.values())
         self.ufuncs = {f"{name}.{key}": each for name, part in parts.items() for key, each in part.ufuncs.items()}
+        answered = [part.operation for part in parts.values() if part.answers_ranges]
+        self.range_cost = ", ".join(dict.fromkeys(each.range_cost for each in answered))
+        self.answers_nested = all(each.answers_nested for each in answered)
 
     def has(self, method: str) -> bool:
+        if method == "finish_ranges":  # of those that do not answer, each slides in its own way
+            return any(part.answers_ranges for part in self.parts.values())
         return all(part.operation.has(method) for part in self.parts.values())
 
     def create(self) -> Mapping[str, Any]:
@@ -77,8 +83,14 @@ class Parts(TypedOperation):
         return self._together({n: part.deduct(self.part(n, a), self.part(n, b)) for n, part in self.parts.items()})
 
     def finish(self, a: State) -> Any:
-        results = [part.finish(self.part(name, a)) for name, part in self.parts.items()]
-        return pa.StructArray.from_arrays(results, fields=list(self.result))
+        return self.joined({name: part.finish(self.part(name, a)) for name, part in self.parts.items()})
+
+    def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
+        return self.joined({name: ranges.finish(part, self.part(name, a)) for name, part in self.parts.items()})
+
+    def joined(self, results: Mapping[str, pa.Array]) -> pa.Array:
+        """One result of those of all parts."""
+        return pa.StructArray.from_arrays(list(results.values()), fields=list(self.result))
 
     def part(self, name: str, states: State) -> State:
         """The states of one of the operations."""
@@ -173,8 +185,7 @@ class Computed(Parts):
             given = " and ".join(str(part.result) for part in parts.values())
             raise ColumnError(f"{spec!r} cannot be computed of {given}: {_reason(error)}") from error
 
-    def finish(self, a: State) -> Any:
-        results = {name: part.finish(self.part(name, a)) for name, part in self.parts.items()}
+    def joined(self, results: Mapping[str, pa.Array]) -> pa.Array:
         try:
             return self._joined(results)
         except pa.ArrowInvalid as error:

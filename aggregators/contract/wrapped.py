@@ -13,6 +13,7 @@ from .column_functions import apply, require_operation
 from .frames import Frames, Values
 from .operation import AggregateOperation, Operation, State, TypedOperation
 from .sql_spec import SqlSpec
+from .state_ranges import StateRanges
 from .trial import named_type
 
 
@@ -30,9 +31,10 @@ class Wrapped(TypedOperation):
         self.commutative = inner.commutative
         self.exact_deduct = inner.operation.exact_deduct
         self.ufuncs = inner.ufuncs
+        self.range_cost, self.answers_nested = inner.operation.range_cost, inner.operation.answers_nested
 
     def has(self, method: str) -> bool:
-        return self.inner.operation.has(method)
+        return self.inner.answers_ranges if method == "finish_ranges" else self.inner.operation.has(method)
 
     def create(self) -> Mapping[str, Any]:
         return self.inner.operation.create()
@@ -51,6 +53,9 @@ class Wrapped(TypedOperation):
 
     def finish(self, a: State) -> Any:
         return self.inner.finish(a)
+
+    def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
+        return self.inner.finish_ranges(a, ranges)
 
 
 class Then(Operation):
@@ -109,7 +114,14 @@ class Transformed(Wrapped):
         self.result = named_type(spec, spec.result)
 
     def finish(self, a: State) -> Any:
-        results = self.inner.finish(a)
+        return self._passed(self.inner.finish(a))
+
+    def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
+        results = self.inner.finish_ranges(a, ranges)
+        return None if results is None else self._passed(results)
+
+    def _passed(self, results: pa.Array) -> pa.Array:
+        """What the function makes of results."""
         function, columns = self.spec.function, [results]
         if pa.types.is_struct(results.type):
             names = [field.name for field in results.type]

@@ -7,10 +7,15 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ..contract.bound import BoundAggregate
 from ..contract.frames import Frames
 from ..contract.numeric_columns import require_numbers
 from ..contract.operation import AggregateOperation, State
+from ..contract.state_ranges import StateRanges
 from ..ordered.multiset import Multiset, items
+from ..ranges.distinct import count_distinct, most_frequent, runs
+from ..ranges.run_sums import Runs, states_of_runs
+from ..states.rows import take
 from ..sums.sums import Sum
 
 
@@ -28,11 +33,17 @@ class CountDistinct(Multiset):
     [1, 2, 2, 1, 0]
     """
 
+    range_cost = "constant"
+
     def type_of_result(self, type: pa.DataType) -> pa.DataType:
         return pa.int64()
 
     def finish(self, a: State) -> Any:
         return items(a).lengths
+
+    def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
+        _, codes, _, of_items = self.ranged(a, ranges)
+        return of_items.spread(count_distinct(codes, of_items))
 
 
 class CollectSet(Multiset):
@@ -48,12 +59,19 @@ class CollectSet(Multiset):
     [['a', 'b']]
     """
 
+    range_cost = "its output"
+    answers_nested = False
+
     def type_of_result(self, type: pa.DataType) -> pa.DataType:
         return pa.list_(type)
 
     def finish(self, a: State) -> Any:
         values = self.order.values(items(a).planes["value"])
         return pa.ListArray.from_arrays(pa.array(items(a).offsets).cast(pa.int32()), values, type=self.result)
+
+    def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
+        listed = self.listed(a, ranges)
+        return None if listed is None else self.finish(listed)
 
 
 class Mode(Multiset):
@@ -68,6 +86,17 @@ class Mode(Multiset):
     >>> ff.events(events, time="t").window(ff.tumbling(5)).aggregate(x=ff.Mode("x"))["x"].to_pylist()
     [2]
     """
+
+    range_cost = "O(log n)"
+    answers_nested = False
+
+    def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
+        keys, codes, weights, of_items = self.ranged(a, ranges)
+        found = most_frequent(codes, weights, of_items)
+        if found is None:
+            return None
+        code = of_items.spread(found, -1)
+        return self.order.values(keys, None).take(pa.array(code, mask=code < 0))
 
     def finish(self, a: State) -> Any:
         lists = items(a)
@@ -95,11 +124,13 @@ class DistinctSum(Multiset):
     [12]
     """
 
-    sum: AggregateOperation
+    range_cost = "constant"
+    answers_nested = False
+    sum: BoundAggregate
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         require_numbers(self, types[0])
-        total = Sum(self.columns[0]).bind(types[0])
+        total = BoundAggregate("DistinctSum", Sum(self.columns[0]), types)
         return super().bind(*types).changed(sum=total, result=total.result)
 
     def finish(self, a: State) -> Any:
@@ -108,6 +139,18 @@ class DistinctSum(Multiset):
         if not pa.types.is_decimal(values.type):
             values = values.to_numpy(zero_copy_only=False)
         frames = Frames(lists.owner, len(lists), np.zeros(len(values), np.int64))
-        states = self.sum.accumulate(frames, values)
+        states = self.sum.operation.accumulate(frames, values)
         counted = {key: lists.lengths for key in ("count", "frames") if key in states}  # a list may be empty
-        return self.sum.finish({**states, **counted})
+        return self.sum.operation.finish({**states, **counted})
+
+    def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
+        keys, codes, _, of_items = self.ranged(a, ranges)
+        if not of_items.ascending or not len(keys):
+            return None
+        size = len(keys)
+        each = Frames(np.arange(size), size, np.zeros(size, np.int64))
+        states = take(self.sum.accumulate(each, [self.order.values(keys)]), codes.code)
+        of_windows = states_of_runs(states, Runs(*runs(codes, of_items), len(of_items.filled)))
+        if of_windows is None:
+            return None
+        return self.sum.finish(self.sum.scatter(of_items.count, of_items.filled, of_windows))

@@ -16,6 +16,7 @@ from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import floats, is_number
 from ..contract.operation import AggregateOperation, State, TypedOperation
+from ..contract.state_ranges import StateRanges
 from ..errors import ColumnError, QueryError
 from ..ordered.multiset import Multiset, items
 from ..states.arrays import Ints
@@ -53,6 +54,9 @@ class Histogram(Multiset):
     [{'x': [(5, 2), (7, 1)], 'y': [2, 0, 1]}]
     """
 
+    range_cost = "its output"
+    answers_nested = False
+
     def __init__(self, column: ColumnLike, bins: Sequence[Any] | None = None) -> None:
         super().__init__(column)
         self.bins: list[Any] | None = None
@@ -71,6 +75,10 @@ class Histogram(Multiset):
 
     def type_of_result(self, type: pa.DataType) -> pa.DataType:
         return pa.map_(type, pa.int64())
+
+    def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
+        listed = self.listed(a, ranges)
+        return None if listed is None else self.finish(listed)
 
     def finish(self, a: State) -> Any:
         lists = items(a)

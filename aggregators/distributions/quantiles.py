@@ -12,8 +12,10 @@ import pyarrow as pa
 from ..contract.column_expressions import ColumnLike
 from ..contract.numeric_columns import is_number
 from ..contract.operation import AggregateOperation, State
+from ..contract.state_ranges import StateRanges
 from ..errors import ColumnError, QueryError
-from ..ordered.multiset import Multiset, items
+from ..ordered.multiset import Multiset, items, lists_of_ranges
+from ..ranges.order_statistics import select
 from ..states.arrays import Ints
 
 LARGEST = 10**9
@@ -44,6 +46,8 @@ class Quantile(Multiset):
     >>> query.aggregate(x=ff.Quantile("x", [0.25, 0.5]), y=ff.Quantile("x", 0.5, method="discrete"))["x"].to_pylist()
     [[17.5, 25.0]]
     """
+
+    range_cost = "constant"
 
     def __init__(
         self, column: ColumnLike, q: float | Sequence[float], *, method: Literal["linear", "discrete"] = "linear"
@@ -89,6 +93,32 @@ class Quantile(Multiset):
         offsets = np.concatenate([[0], np.cumsum(np.where(lists.lengths > 0, len(self.q), 0))])
         mask = pa.array(lists.lengths == 0)
         return pa.ListArray.from_arrays(pa.array(offsets).cast(pa.int32()), values, type=self.result, mask=mask)
+
+    def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
+        keys, codes, weights, of_items = self.ranged(a, ranges)
+        count = of_items.sums(weights)
+        ranks, found = [], []
+        for q in sorted(self.q):
+            rank = self._rank(count, q)
+            found += select(codes, weights, of_items, rank)
+            ranks += [rank, np.minimum(rank + 1, count - 1)]
+        # States with the values at these ranks alone, each in the place of all from the one before it up to its own.
+        places, code = np.column_stack(ranks), np.column_stack(found)
+        if len(self.q) > 1:
+            places.sort(axis=1)
+            code.sort(axis=1)
+        places[:, -1] = count - 1
+        counts = np.diff(places, axis=1, prepend=-1).ravel()
+        lengths = np.full(len(count), places.shape[1])
+        return self.finish(
+            {"items": lists_of_ranges(of_items, lengths, {"value": keys[code.ravel()], "count": counts})}
+        )
+
+    def _rank(self, count: Ints, q: Fraction) -> Ints:
+        """The place of the quantile, or of the value before it, among sorted values, counted from 0."""
+        if self.method == "linear":
+            return q.numerator * (count - 1) // q.denominator
+        return np.maximum(-(-q.numerator * count // q.denominator) - 1, 0)
 
     def _taken(self, keys: Any, ends: Ints, start: Ints, count: Ints, q: Fraction) -> Any:
         rank = np.maximum(-(-q.numerator * count // q.denominator) - 1, 0)

@@ -11,9 +11,12 @@ import pyarrow.compute as pc
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, OneColumn, State
+from ..contract.state_ranges import StateRanges
 from ..errors import ColumnError, QueryError
+from ..ranges.item_ranges import ItemRanges
+from ..states.arrays import Ints
 from ..states.ragged import Ragged
-from .multiset import items
+from .multiset import items, lists_of_ranges
 from .sort_keys import objects, restored
 from .sorted_merge import TIME, merge, rows_by_frame
 
@@ -53,6 +56,26 @@ class CollectList(OneColumn):
         rows = rows_by_frame(frames, frames.order)
         planes = {"time": frames.order[rows], "value": objects(columns[0])[rows]}
         return {"items": self.keep(Ragged(frames.count(), planes))}
+
+    range_cost = "its output"
+
+    def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
+        lists = items(a)
+        of_items = ItemRanges(lists.offsets, ranges.low, ranges.high)
+        time = lists.planes["time"][of_items.items]
+        fresh = np.zeros(len(time), bool)
+        fresh[of_items.groups] = True
+        if not bool((fresh[1:] | (time[1:] >= time[:-1])).all()):
+            return None
+        begin, lengths = self.places(of_items)
+        ends = np.cumsum(lengths)
+        rows = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(begin - (ends - lengths), lengths)
+        planes = {"time": time[rows], "value": lists.planes["value"][of_items.items][rows]}
+        return self.finish({"items": lists_of_ranges(of_items, lengths, planes)})
+
+    def places(self, ranges: ItemRanges) -> tuple[Ints, Ints]:
+        """The first item of each range that its state keeps, and how many it keeps, where items are in time order."""
+        return ranges.begin, ranges.end - ranges.begin
 
     def combine(self, a: State, b: State) -> State:
         return {"items": self.keep(merge(items(a), items(b), TIME))}
@@ -101,6 +124,9 @@ class Concat(CollectList):
             raise ColumnError(f"{self!r} needs a column of strings; {self.columns[0]!r} is {type}: cast it first")
         return type
 
+    def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
+        return super().finish_ranges(a, ranges)
+
     def finish(self, a: State) -> Any:
         joined = pc.binary_join(super().finish(a).cast(pa.list_(pa.string())), self.delimiter)
         if self.prefix or self.suffix:
@@ -126,6 +152,11 @@ class FirstN(CollectList):
         super().__init__(column)
         self.n = require_count(self, n)
 
+    range_cost = "n"
+
+    def places(self, ranges: ItemRanges) -> tuple[Ints, Ints]:
+        return ranges.begin, np.minimum(ranges.end - ranges.begin, self.n)
+
     def keep(self, lists: Ragged) -> Ragged:
         return lists.head(self.n) if bool((lists.lengths > self.n).any()) else lists
 
@@ -142,6 +173,10 @@ class LastN(FirstN):
     >>> ff.events(events, time="t").window(ff.tumbling(10)).aggregate(x=ff.LastN("x", 2))["x"].to_pylist()
     [['c', 'd']]
     """
+
+    def places(self, ranges: ItemRanges) -> tuple[Ints, Ints]:
+        lengths = np.minimum(ranges.end - ranges.begin, self.n)
+        return ranges.end - lengths, lengths
 
     def keep(self, lists: Ragged) -> Ragged:
         return lists.tail(self.n) if bool((lists.lengths > self.n).any()) else lists

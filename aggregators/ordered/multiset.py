@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from typing import cast
+from collections.abc import Mapping
+from typing import NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, OneColumn, State
+from ..contract.state_ranges import StateRanges
+from ..ranges.codes import Codes, codes_of
+from ..ranges.distinct import list_codes
+from ..ranges.item_ranges import ItemRanges, ascends
 from ..states.arrays import Ints
 from ..states.ragged import Ragged
 from .sort_keys import Keys, Order
@@ -24,7 +29,8 @@ MAX_PACKED = 1 << 62
 class Multiset(OneColumn):
     """The base of operations on the distribution of a column: states of sorted values and their counts.
 
-    There is no deduct: a running state would have all values of a key, and two-stacks has only those of a window.
+    Windows are answered over ranges of the values of all states. There is no deduct: a running state would have all
+    values of a key.
     """
 
     commutative = True
@@ -59,6 +65,53 @@ class Multiset(OneColumn):
         count[at[equal]] += others.planes["count"][equal]
         return {"items": insert(lists.replaced(count=count), others.kept(~equal), place[~equal])}
 
+    def ranged(self, a: State, ranges: StateRanges) -> RangedValues:
+        """The values of states by their codes, and the ranges of them that windows are."""
+        lists = items(a)
+        of_items = ItemRanges(lists.offsets, ranges.low, ranges.high)
+        keys, counts = (lists.planes[plane][of_items.items] for plane in ("value", "count"))
+        codes = codes_of(self.order.ranks_of_keys(keys), of_items)
+        weights = None if bool((counts == 1).all()) else np.ascontiguousarray(counts)
+        return RangedValues(keys[codes.first], codes, weights, of_items)
+
+    def listed(self, a: State, ranges: StateRanges) -> State | None:
+        """The states of ranges, at the cost of writing them; None where ranges lie within one another."""
+        keys, codes, weights, of_items = self.ranged(a, ranges)
+        listed = list_codes(codes, weights, of_items, counted=True)
+        if listed is None:
+            return None
+        planes = {"value": keys[listed.code], "count": cast(Ints, listed.weight)}
+        return {"items": lists_of_ranges(of_items, listed.lengths, planes)}
+
+
+class RangedValues(NamedTuple):
+    """The items of states that ranges are of.
+
+    Parameters
+    ----------
+    keys
+        The key of each code, shape (codes,).
+    codes
+        The items.
+    weights
+        The count of each item; None where each is 1.
+    ranges
+        The ranges of items.
+    """
+
+    keys: Keys
+    codes: Codes
+    weights: Ints | None
+    ranges: ItemRanges
+
+
+def lists_of_ranges(ranges: ItemRanges, lengths: Ints, planes: Mapping[str, Keys]) -> Ragged:
+    """The lists of ranges as they were given, from those of the ranges with an item."""
+    lists = Ragged(lengths, planes)
+    if not ascends(ranges.filled):
+        lists = lists[np.argsort(ranges.filled)]
+    return Ragged(ranges.spread(lengths), lists.planes)
+
 
 def items(a: State) -> Ragged:
     """The items of states."""
@@ -67,6 +120,10 @@ def items(a: State) -> Ragged:
 
 def _counted(frames: Frames, ranks: Ints) -> tuple[Ints, Keys, Ints]:
     """The distinct (frame, rank), sorted: the frame, the rank, and the number of rows."""
+    if frames.size == len(ranks):  # a row a frame
+        rows = np.empty(len(ranks), np.intp)
+        rows[frames.index] = np.arange(len(ranks))
+        return np.arange(len(ranks)), ranks[rows], np.ones(len(ranks), np.int64)
     least, greatest = int(ranks.min()), int(ranks.max())
     span = greatest - least + 1
     if frames.size * span < MAX_PACKED:

@@ -88,6 +88,10 @@ class Order:
         """Integers in the order of these values, comparable among themselves only."""
         return self.keys(values) if self.numeric else ranked(values)[0]
 
+    def ranks_of_keys(self, keys: Keys) -> Ints:
+        """Integers in the order of keys, comparable among themselves only."""
+        return keys if self.numeric else self.ranks(self.values(keys))
+
     def values(self, keys: Keys, mask: Bools | None = None) -> pa.Array:
         """The values of keys, null where masked."""
         if self.short_decimal:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..contract.frames import Frames
+from ..ranges.ordering import stable_order
 from ..states.arrays import Bools, Index, Ints
 from ..states.ragged import Ragged
 
@@ -30,7 +31,7 @@ def rows_by_frame(frames: Frames, *keys: Ints) -> Rows:
         key = key if order is None else key[order]
         if bool((key[1:] >= key[:-1]).all()):
             continue
-        rows = np.argsort(key, kind="stable")
+        rows = stable_order(key) if key.dtype == np.int64 else np.argsort(key, kind="stable")
         order = rows if order is None else order[rows]
     return np.arange(len(frames.index)) if order is None else order
 

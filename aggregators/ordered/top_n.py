@@ -10,10 +10,14 @@ import pyarrow as pa
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, State
+from ..contract.state_ranges import StateRanges
 from ..errors import QueryError
+from ..ranges.codes import codes_of
+from ..ranges.distinct import list_codes
+from ..ranges.item_ranges import ItemRanges
 from ..states.ragged import Ragged
 from .collect import lists_of, require_count
-from .multiset import items
+from .multiset import items, lists_of_ranges
 from .pick import TIME, Pick
 from .sort_keys import Order, restored, stored
 from .sorted_merge import merge, rows_by_frame
@@ -130,6 +134,22 @@ class TopN(AggregateOperation):
 
     def combine(self, a: State, b: State) -> State:
         return {"items": merge(items(a), items(b), (("rank", self.greatest), ("time", False))).head(self.n)}
+
+    range_cost = "n"
+    answers_nested = False
+
+    def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
+        lists = items(a)
+        of_items = ItemRanges(lists.offsets, ranges.low, ranges.high)
+        ranks = self.order.ranks_of_keys(lists.planes["rank"][of_items.items])
+        # Among equal ones the first comes first: items of one frame are in time order, and frames are.
+        codes = codes_of(~ranks if self.greatest else ranks, of_items, distinct=False)
+        listed = list_codes(codes, None, of_items, most=self.n)
+        if listed is None:
+            return None
+        rows = codes.first[listed.code] + of_items.items.start
+        planes = {name: plane[rows] for name, plane in lists.planes.items()}
+        return self.finish({"items": lists_of_ranges(of_items, listed.lengths, planes)})
 
     def finish(self, a: State) -> Any:
         planes = items(a).planes

@@ -1,4 +1,4 @@
-"""Merged partials to results: in chunks that fit memory, whose windows are slid and whose states are then finished."""
+"""Merged partials to results: in chunks that fit memory, whose windows are slid and finished."""
 
 from __future__ import annotations
 
@@ -24,9 +24,10 @@ from ..partials.fill import filled_up
 from ..partials.merge import Partials, states_of, window_inputs_of
 from ..plan.plan import Plan
 from ..sliding.range_blocks import RangeFacts
-from ..sliding.slide import choose, slide
+from ..sliding.slide import choose
 from ..windows import MAX_WINDOWS, Coverage, Ints, PartialsView, Ranges, Windows
 from .layout import lay_out, spread
+from .over_ranges import results_over
 
 Found = Ranges | Coverage | Lifespans
 """The windows of one kind over a chunk: ranges of its rows, or what each of its rows is in."""
@@ -83,7 +84,7 @@ def results_of(plan: Plan, chunk: Chunk, wanted: Wanted | None = None) -> pa.Tab
     """The results of one of the :func:`chunks`, whatever thread works on it; see :func:`results`."""
     raise_mmap_threshold()
     windows = windows_of(plan, chunk) if wanted is None else wanted_windows(plan, chunk, wanted)
-    return finish(plan, chunk, windows, states_of_windows(plan, chunk.partials, windows))
+    return finish(plan, chunk, windows, results_of_windows(plan, chunk.partials, windows))
 
 
 def wanted_windows(plan: Plan, chunk: Chunk, wanted: Wanted) -> list[Found]:
@@ -113,25 +114,26 @@ def windows_of(plan: Plan, chunk: Chunk) -> list[Found]:
     return [lifespans(each, view) for each, view in zip(plan.axis.windows, chunk.views, strict=True)]
 
 
-def states_of_windows(plan: Plan, partials: Partials, windows: list[Found]) -> Iterator[Iterator[State]]:
-    """For each output the states of each kind of windows that it is over, to be taken before those of the next one."""
+def results_of_windows(plan: Plan, partials: Partials, windows: list[Found]) -> Iterator[Iterator[pa.Array]]:
+    """For each output the results of each kind of windows that it is over, to be taken before those of the next one."""
     facts = [RangeFacts(each.low, each.high) if isinstance(each, Ranges) else None for each in windows]
     for name in plan.outputs:
         states = states_of(plan, partials, name)
-        yield (slid_over(plan, name, states, number, windows[number], facts[number]) for number in plan.over[name])
+        yield (finished_over(plan, name, states, number, windows[number], facts[number]) for number in plan.over[name])
 
 
-def slid_over(
+def finished_over(
     plan: Plan, name: str, states: State, number: int, found: Found, facts: RangeFacts | None = None
-) -> State:
-    """The states of an output, or a window input, over one kind of windows."""
+) -> pa.Array:
+    """The results of an output, or a window input, over one kind of windows."""
     bound = plan.states[name]
     if isinstance(found, Ranges):
-        return slide(bound, states, found.low, found.high, choose(plan, name, number).way, facts)
+        return results_over(bound, states, found.low, found.high, choose(plan, name, number).way, facts)
     way = coverage.choose(plan, name, number).way
     if isinstance(found, Coverage):
-        return coverage.cover(bound, states, found.first, found.last, len(found.row), way)
-    return states_of_lifespans(bound, states, found, plan.axis.windows[number].whole_frames, way)
+        return bound.finish(coverage.cover(bound, states, found.first, found.last, len(found.row), way))
+    whole = plan.axis.windows[number].whole_frames
+    return bound.finish(states_of_lifespans(bound, states, found, whole, way))
 
 
 def too_few(plan: Plan, partials: Partials, name: str, windows: list[Found]) -> Iterator[NDArray[np.bool_] | None]:
@@ -141,12 +143,12 @@ def too_few(plan: Plan, partials: Partials, name: str, windows: list[Found]) -> 
         if not least or samples is None:
             yield None
             continue
-        states = slid_over(plan, samples, states_of(plan, partials, samples), number, windows[number])
-        few: NDArray[np.bool_] = plan.states[samples].finish(states).to_numpy() < least
+        counted = finished_over(plan, samples, states_of(plan, partials, samples), number, windows[number])
+        few: NDArray[np.bool_] = counted.to_numpy() < least
         yield few if few.any() else None
 
 
-def finish(plan: Plan, chunk: Chunk, windows: list[Found], states: Iterable[Iterable[State]]) -> pa.Table:
+def finish(plan: Plan, chunk: Chunk, windows: list[Found], results: Iterable[Iterable[pa.Array]]) -> pa.Table:
     """The results of a chunk: keys, windows, ``at`` where windows have it, outputs; sorted by key and window.
 
     Parameters
@@ -157,8 +159,8 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Found], states: Iterable[Iter
         The partials that the windows are over.
     windows
         The windows of each kind.
-    states
-        For each output, the states of the windows of each kind that it is over. They are taken one after the other.
+    results
+        For each output, the results of the windows of each kind that it is over. They are taken one after the other.
     """
     kinds = [each.ranges if isinstance(each, Lifespans) else each for each in windows]
     several = None if len(kinds) == 1 else lay_out(kinds, chunk.views[0].starts)
@@ -174,8 +176,8 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Found], states: Iterable[Iter
         assert rows.at is not None
         at = plan.times.bounds(rows.at)
         columns.append(at if several is None else pc.if_else(several.stamped, at, pa.scalar(None, at.type)))
-    for (name, bound), slid in zip(plan.outputs.items(), states, strict=True):
-        finished = [bound.finish(each) for each in slid]
+    for name, each_kind in zip(plan.outputs, results, strict=True):
+        finished = list(each_kind)
         if name in plan.samples:
             few = too_few(plan, chunk.partials, name, windows)
             finished = [each if no is None else without(each, no) for each, no in zip(finished, few, strict=True)]

@@ -9,6 +9,7 @@
   beginnings from it, and one combine a window.
 - ``"deduct or two-stacks"``: deduct, and two-stacks for long runs of many ranges, which take fewer calls so.
 - ``"range tree"``: ranges in any order.
+- ``"values"``: no states slide, as the operation answers ranges of its values (``finish_ranges``).
 
 Ranges that only grow are beginnings of blocks, whichever way is chosen.
 """
@@ -33,7 +34,7 @@ from .range_tree import by_range_tree
 from .running_states import MANY_RANGES, by_deduct, by_growing, by_two_stacks, growing_windows, too_long
 from .sparse_table import extremes
 
-Way = Literal["kernels", "deduct", "two-stacks", "deduct or two-stacks", "range tree"]
+Way = Literal["values", "kernels", "deduct", "two-stacks", "deduct or two-stacks", "range tree"]
 Ways = TypeVar("Ways", bound=str)
 
 
@@ -50,6 +51,8 @@ def choose(plan: Plan, output: str, number: int) -> Choice[Way]:
     way, (deducts, why) = way_of(bound), bound.deducts
     if windows.frames_in_window == 1 and len(plan.axis.windows) == 1:
         words = "slides by nothing to slide (no element operations): a window is one frame"
+    elif bound.answers_ranges and (windows.forward or bound.operation.answers_nested):
+        words = f"is answered over ranges of its values, without a state a window (cost: {bound.operation.range_cost})"
     elif not windows.forward:
         words = "slides by a range tree (O(log n) element operations a window) where windows move back: they may"
     else:
@@ -64,6 +67,13 @@ def choose(plan: Plan, output: str, number: int) -> Choice[Way]:
 
 def way_of(operation: BoundAggregate) -> Way:
     """The way in which the windows of an operation slide; where ranges do not move forward, it is the range tree."""
+    if operation.answers_ranges:
+        return "values"
+    return way_of_states(operation)
+
+
+def way_of_states(operation: BoundAggregate) -> Way:
+    """The way in which states slide, whether or not the operation is answered without them."""
     if operation.has_kernels:
         return "kernels"
     return "deduct or two-stacks" if operation.deducts[0] else "two-stacks"
@@ -111,7 +121,7 @@ def slide(
     """
     if not len(low):
         return take(states, slice(0, 0))
-    way = way_of(operation) if way is None else way
+    way = way_of_states(operation) if way in (None, "values") else way
     facts = RangeFacts(low, high) if facts is None else facts
     if not facts.none_empty:
         filled = np.flatnonzero(high > low)

@@ -100,7 +100,8 @@ def test_the_zip_is_the_whole_package() -> None:
     assert "cloudpickle/cloudpickle.py" in names
     assert not any("__pycache__" in name for name in names)
     others = [name for name in names if name.rpartition(".")[2] not in {"py", "pyc", "typed"}]
-    loops = [f"framefold/{room}/loops{EXTENSION_SUFFIXES[0]}" for room in ("aggregators/numeric", "runtime/sliding")]
+    rooms = ("aggregators/numeric", "aggregators/ranges", "runtime/sliding")
+    loops = [f"framefold/{room}/loops{EXTENSION_SUFFIXES[0]}" for room in rooms]
     assert others == ([] if native.loops is None else loops)
 
 

@@ -1,0 +1,1 @@
+"""Questions about ranges of values, answered without a state for each range: order statistics, distinct values."""

@@ -1,0 +1,5 @@
+"""The compiled loops over ranges of values, if there are any; see :mod:`framefold.aggregators.numeric.native`."""
+
+from ..numeric.native import found
+
+loops = found(__package__)

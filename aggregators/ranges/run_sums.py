@@ -1,0 +1,92 @@
+"""Sums of values that each belong to a run of ranges: a value is added where its run begins, and taken off after it.
+
+Floats are added up as integers of one unit, in limbs, so that nothing is lost when they are taken off again: the long
+accumulator of U. Kulisch, "Computer Arithmetic and Validity", 2008, as long as the values need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from ..states.arrays import Floats, Ints
+from ..states.double_double import two_sum
+from ..states.fields import BIG, Column, Compensated
+from ..states.limbs import BITS, MASK, Exact
+
+MANTISSA = 53
+MOST_LIMBS = 12
+"""The most limbs of sums of floats, which differ in size by 2**300 then; others are for whoever sums without them."""
+
+
+class Runs:
+    """The runs of ranges that items are in.
+
+    Parameters
+    ----------
+    first, last
+        The first and the last range of each item, inclusive; the first is above the last where it is in none.
+    ranges
+        The number of ranges.
+    """
+
+    def __init__(self, first: Ints, last: Ints, ranges: int) -> None:
+        self.some = np.flatnonzero(first <= last)
+        self.first, self.past = first[self.some], last[self.some] + 1
+        self.ranges = ranges
+
+    def sums(self, values: NDArray[Any]) -> NDArray[Any]:
+        """The sum of the integers in each range, modulo 2**64; one for each item."""
+        change = np.zeros(self.ranges + 1, np.int64)
+        values = values[self.some].astype(np.int64, copy=False)
+        np.add.at(change, self.first, values)
+        np.subtract.at(change, self.past, values)
+        return np.cumsum(change)[:-1]
+
+    def sums_of_floats(self, values: Floats) -> tuple[Floats, Floats] | None:
+        """The sums of finite floats, each as two of them; None where these differ too much in size."""
+        mantissa, exponent = np.frexp(values)
+        whole = np.abs(np.ldexp(mantissa, MANTISSA)).astype(np.int64)
+        least = int(exponent[whole > 0].min(initial=0))
+        shift = np.where(whole > 0, exponent - least, 0)
+        place, rest = shift >> 5, (shift & BITS - 1).astype(np.int64)
+        limbs = int(place.max(initial=0)) + 4
+        if limbs > MOST_LIMBS:
+            return None
+        sign = np.where(values < 0, -1, 1)
+        upper = whole >> (BITS - rest)
+        parts = [sign * ((whole & (1 << (BITS - rest)) - 1) << rest), sign * (upper & MASK), sign * (upper >> BITS)]
+        found = []
+        for limb in range(limbs):
+            found.append(self.sums(np.select([place == limb - at for at in range(len(parts))], parts, 0)))
+        negative = Exact(found).carried().limbs[-1] < 0
+        size = Exact([np.where(negative, -limb, limb) for limb in found]).carried()
+        high, low = np.zeros((2, self.ranges))
+        for at, limb in reversed(list(enumerate(size.limbs))):
+            high, lost = two_sum(high, np.ldexp(limb.astype(np.float64), BITS * at + least - MANTISSA))
+            low = low + lost
+        high, low = two_sum(high, low)
+        return np.where(negative, -high, high), np.where(negative, -low, low)
+
+
+def states_of_runs(states: Mapping[str, Column], runs: Runs) -> dict[str, Column] | None:
+    """The sums of states whose fields are all added up, in each range; None where floats cannot be without loss."""
+    found: dict[str, Column] = {}
+    for key, column in states.items():
+        if isinstance(column, Exact):
+            found[key] = Exact([runs.sums(limb) for limb in column.limbs]).carried()
+        elif isinstance(column, Compensated):
+            special = column.special_values
+            if column.low.any() or (special is not None and special[:, BIG].any()):
+                return None
+            pair = runs.sums_of_floats(column.high)
+            if pair is None:
+                return None
+            counts = None if special is None else np.column_stack([runs.sums(each) for each in special.T])
+            found[key] = Compensated(*pair, None if counts is None else counts.astype(np.float64))
+        else:
+            found[key] = runs.sums(cast(NDArray[Any], column))
+    return found
