@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime as dt
+from collections import Counter
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
@@ -146,7 +147,7 @@ def right_windows(problem: Problem) -> list[Window]:
 
 
 def outputs(lifetimes: bool) -> dict[str, Any]:
-    """What slides by deduct, what by two-stacks, what needs the order; and which rows are in a window."""
+    """What slides by deduct, what by two-stacks, what needs the order or all values; and which rows are in a window."""
     more = {"covered": ff.Covered(), "weighted": ff.TimeWeightedAverage("v")}
     return {
         "rows": ff.CollectList("number"),
@@ -155,6 +156,13 @@ def outputs(lifetimes: bool) -> dict[str, Any]:
         "low": ff.Min("v"),
         "first": ff.First("v"),
         "list": ff.CollectList("v"),
+        "middle": ff.Median("v"),
+        "different": ff.CountDistinct("v"),
+        "once": ff.DistinctSum("v"),
+        "mode": ff.Mode("v"),
+        "counts": ff.Histogram("v"),
+        "top": ff.TopN("v", 2, "number"),
+        "each": ff.GroupedBy(ff.Max("number"), "v"),
         **(more if lifetimes else {}),
     }
 
@@ -173,6 +181,24 @@ def right_row(rows: Sequence[Row], window: Window) -> dict[str, Any]:
         "low": min(values, default=None),
         "first": values[0] if values else None,
         "list": values,
+        **right_of_values(rows, window, values),
+    }
+
+
+def right_of_values(rows: Sequence[Row], window: Window, values: list[int]) -> dict[str, Any]:
+    """What needs all values of a window, by definition."""
+    counts, place = sorted(Counter(values).items()), (len(values) - 1) // 2
+    middle = sorted(values)[place : len(values) - place]
+    numbers = [number for number in window.rows if rows[number].value is not None]
+    top = sorted(range(len(values)), key=lambda at: (-values[at], at))[:2]
+    return {
+        "middle": sum(middle) / len(middle) if values else None,
+        "different": len(counts),
+        "once": sum(set(values)) if values else None,
+        "mode": min((-count, value) for value, count in counts)[1] if values else None,
+        "counts": counts,
+        "top": [{"v": values[at], "number": numbers[at]} for at in top],
+        "each": [(value, max(n for n in numbers if rows[n].value == value)) for value, _ in counts],
     }
 
 

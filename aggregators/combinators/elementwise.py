@@ -13,7 +13,8 @@ from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, Operation, State
 from ..errors import ColumnError, QueryError
 from ..ordered.sort_keys import Order
-from .grouped import Groups, groups_of
+from ..states.arrays import Ints
+from .grouped import Groups
 
 
 class ElementWise(Operation):
@@ -97,5 +98,5 @@ class Places(Groups):
         place = np.arange(len(inputs[0])) - np.repeat(np.cumsum(lengths) - lengths, lengths)
         return self.grouped(frames.repeated(lengths), inputs, pa.array(place))
 
-    def finish(self, a: State) -> Any:
-        return pa.ListArray.from_arrays(pa.array(groups_of(a).offsets.astype(np.int32)), self.finished(a))
+    def laid_out(self, offsets: Ints, keys: Any, results: pa.Array) -> pa.Array:
+        return pa.ListArray.from_arrays(pa.array(offsets.astype(np.int32)), results)

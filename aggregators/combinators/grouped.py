@@ -14,9 +14,14 @@ from ..contract.column_expressions import ColumnLike
 from ..contract.column_functions import require_operation
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, Operation, State, TypedOperation
-from ..ordered.multiset import DENSE
+from ..contract.state_ranges import StateRanges
+from ..ordered.multiset import DENSE, lists_of_ranges
 from ..ordered.sort_keys import Order
 from ..ordered.sorted_merge import distinct_rows, find
+from ..ranges.codes import codes_of
+from ..ranges.distinct import list_codes
+from ..ranges.item_ranges import ItemRanges
+from ..ranges.ordering import order_of_groups
 from ..states.arrays import Index, Ints
 from ..states.fields import Column, Compensated, CompensatedField
 from ..states.limbs import Exact, ExactField
@@ -67,8 +72,12 @@ class Groups(TypedOperation):
     group, and the plane has their lengths (nested columns as Arrow and Dremel flatten them; S. Melnik et al., "Dremel:
     interactive analysis of web-scale datasets", 2010).
 
-    There is no deduct: a running state would have every group of a key, and two-stacks has only those of a window.
+    A group of a window is a range of the states of its value, over which the operation is computed in its own way.
+    There is no deduct: a running state would have every group of a key.
     """
+
+    range_cost = "its output"
+    answers_nested = False
 
     def __init__(self, spec: Operation, inner: BoundAggregate, order: Order) -> None:
         super().__init__(spec)
@@ -138,14 +147,37 @@ class Groups(TypedOperation):
 
     def finish(self, a: State) -> Any:
         groups = groups_of(a)
-        offsets = pa.array(groups.offsets.astype(np.int32))
-        return pa.MapArray.from_arrays(offsets, self.order.values(groups.planes["value"]), self.finished(a))
+        some = len(groups.planes["count"])
+        results = self.inner.finish(self._unpacked(a)) if some else pa.array([], self.inner.result)
+        return self.laid_out(groups.offsets, groups.planes["value"], results)
 
-    def finished(self, a: State) -> pa.Array:
-        """The results of the operation, group after group."""
-        if not len(groups_of(a).planes["count"]):
-            return pa.array([], self.inner.result)
-        return self.inner.finish(self._unpacked(a))
+    def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
+        groups = groups_of(a)
+        of_items = ItemRanges(groups.offsets, ranges.low, ranges.high)
+        keys = groups.planes["value"][of_items.items]
+        codes = codes_of(self.order.ranks_of_keys(keys), of_items)
+        listed = list_codes(codes, None, of_items)
+        if listed is None or not len(listed.code):
+            return None
+        # The states of one value after the other, each value's in their order: a group of a window is a range of them.
+        states = _rows(self._unpacked(a), of_items.items.start + codes.order)
+        window = np.repeat(np.arange(len(listed.lengths)), listed.lengths)
+        forward = order_of_groups(listed.code.astype(np.int64), len(codes.first))
+        code, window = listed.code[forward].astype(np.int64), window[forward]
+        items = codes.code[codes.order] * np.int64(of_items.size + 1) + codes.order
+        low, high = (
+            np.searchsorted(items, code * (of_items.size + 1) + each[window]) for each in (of_items.begin, of_items.end)
+        )
+        place = np.empty(len(forward), np.intp)
+        place[forward] = np.arange(len(forward))
+        planes = {"value": keys[codes.first[listed.code]], "place": place}
+        lists = lists_of_ranges(of_items, listed.lengths, planes)
+        results = ranges.finish_others(self.inner, states, low, high).take(pa.array(lists.planes["place"]))
+        return self.laid_out(lists.offsets, lists.planes["value"], results)
+
+    def laid_out(self, offsets: Ints, keys: Any, results: pa.Array) -> pa.Array:
+        """Results of groups as results of states: those from each offset to the next, and the keys of their values."""
+        return pa.MapArray.from_arrays(pa.array(offsets.astype(np.int32)), self.order.values(keys), results)
 
     def _no(self) -> State:
         return {key: column[:0] for key, column in self.inner.identity.items()}

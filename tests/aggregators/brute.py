@@ -6,8 +6,10 @@ import datetime
 import math
 import random
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from decimal import Decimal
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -15,9 +17,11 @@ import pyarrow as pa
 import framefold as ff
 from framefold import check_laws
 from framefold.aggregators.contract.operation import Operation
+from framefold.aggregators.ranges import distinct, order_statistics, ordering
 from framefold.runtime.columns.key_codes import one_array
 from framefold.runtime.partials.merge import Partials, states_of
 from framefold.runtime.plan.plan import Plan
+from framefold.runtime.results.over_ranges import results_over
 from framefold.runtime.sliding.slide import slide
 
 from .. import stages
@@ -124,6 +128,7 @@ def assert_right(
             compare(stages.results(query, pa.concat_tables(partials)), known, agree)
         compare(ff.events(table, time="t", by="key").window(window).aggregate(x=operation), known, agree)
         assert_both_ways(query, pa.concat_tables(partials), agree)
+        assert_over_ranges(query, pa.concat_tables(partials), agree)
 
 
 def assert_both_ways(query: Plan, partials: pa.Table, agree: Callable[[Any, Any], bool]) -> None:
@@ -137,6 +142,29 @@ def assert_both_ways(query: Plan, partials: pa.Table, agree: Callable[[Any, Any]
     low = np.maximum(row - 5, np.searchsorted(key, key))
     found = [bound.finish(slide(bound, states, low, row + 1, way)).to_pylist() for way in ("deduct", "two-stacks")]
     assert all(map(agree, *found))
+
+
+def assert_over_ranges(query: Plan, partials: pa.Table, agree: Callable[[Any, Any], bool]) -> None:
+    """Ranges of values, in any order and nested, by compiled loops and by numpy alone, are as their states combined."""
+    bound = query.outputs["x"]
+    if not bound.answers_ranges:
+        return
+    merged = stages.merge(query, partials)
+    states, rng = states_of(query, Partials(merged), "x"), np.random.default_rng(len(merged))
+    ends = np.sort(rng.integers(0, len(merged) + 1, (2, 60)), axis=1)  # both ends ascend; some ranges are empty
+    forward = np.minimum(ends[0], ends[1]), np.maximum(ends[0], ends[1])
+    start = np.searchsorted(one_array(merged.column("key")).to_numpy(), [0, 1])
+    nested = rng.integers(0, len(merged), 60)
+    nested = nested, np.minimum(nested + rng.integers(0, 12, 60), np.where(nested < start[1], start[1], len(merged)))
+    for low, high in (forward, nested):
+        if query.outputs["x"].spec.in_order and low is forward[0]:
+            continue  # such ranges are of two keys, whose events are not in order
+        right = bound.finish(slide(bound, states, low, high, "two-stacks")).to_pylist()
+        assert all(map(agree, results_over(bound, states, low, high).to_pylist(), right))
+        with ExitStack() as numpy_alone:
+            for module in (order_statistics, distinct, ordering):
+                numpy_alone.enter_context(patch.object(module, "loops", None))
+            assert all(map(agree, results_over(bound, states, low, high).to_pylist(), right))
 
 
 def compare(results: pa.Table, known: dict[Any, Any], agree: Callable[[Any, Any], bool]) -> None:
