@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import NamedTuple, Protocol
@@ -37,6 +38,9 @@ CHUNK_WINDOWS = 1 << 18
 
 CHUNK_BYTES, CHUNK_BYTES_OF_LISTS = 64 << 20, 4 << 20
 """Bytes of partials that are slid at a time; states that are lists grow while they slide."""
+
+BYTES_OF_VALUE = 32
+"""Bytes of a partial, about, that cost as much as a window does."""
 
 
 class Chunk(NamedTuple):
@@ -260,16 +264,28 @@ def chunks_of_key(
     ids = own.ids
     assert ids is not None
     begin, counts = windows_of_rows(own, ids, plan.axis.windows[0])
+    cuts = cuts_of_key(own, ids, begin, counts, windows)
+    size = max(1.0, merged.table.nbytes / len(merged) / BYTES_OF_VALUE)
+    again = (sum(last - first for first, last, *_ in cuts) - len(own.frames)) * size
+    if (times := again / max(counts.sum(), len(own.frames) * size)) > 1:  # what chunks share must not cost most
+        cuts = cuts_of_key(own, ids, begin, counts, math.ceil(windows * times))
+    for first, last, *within in cuts:
+        yield _part(merged, [view], keys, slice(rows.start + first, rows.start + last), (within[0], within[1]))
+
+
+def cuts_of_key(
+    own: PartialsView, ids: WindowIds, begin: Ints, counts: NDArray[np.float64], windows: int
+) -> list[tuple[int, int, int, int]]:
+    """The chunks of a key with about some windows each: the first row, the one past the last, the windows' numbers."""
     reached = np.cumsum(counts)
     cuts = np.arange(windows, reached[-1], windows)
     row = np.searchsorted(reached, cuts, side="left")
-    tops = (begin[row] + (cuts - (reached - counts)[row]).astype(np.int64) - 1).tolist()
-    low = int(ids.first.min())
-    for high in [*tops, int(ids.last.max())]:
-        first = max(int(np.searchsorted(ids.last, low, side="left")) - 1, 0)
-        last = min(int(np.searchsorted(ids.first, high, side="right")) + 1, len(own.frames))
-        yield _part(merged, [view], keys, slice(rows.start + first, rows.start + last), (low, high))
-        low = high + 1
+    tops = begin[row] + (cuts - (reached - counts)[row]).astype(np.int64) - 1
+    high = np.append(tops, ids.last.max())
+    low = np.append(ids.first.min(), tops + 1)
+    first = np.maximum(np.searchsorted(ids.last, low, side="left") - 1, 0)
+    last = np.minimum(np.searchsorted(ids.first, high, side="right") + 1, len(own.frames))
+    return list(zip(first.tolist(), last.tolist(), low.tolist(), high.tolist(), strict=True))
 
 
 def windows_of_rows(view: PartialsView, ids: WindowIds, windows: Windows) -> tuple[Ints, NDArray[np.float64]]:
