@@ -1,7 +1,8 @@
-"""Windows with a row span, a block of rows at a time: no task has to hold all rows of a key."""
+"""Partials in blocks, and those of windows with a row span in blocks of rows: no task has to hold all rows of a key."""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from dataclasses import dataclass, fields, replace
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyarrow as pa
 
 from ..partials.merge import Partials, window_inputs_of
 from ..plan.plan import Axis, Plan
-from ..windows import Coverage, PartialsView, Ranges
+from ..windows import Coverage, Ints, PartialsView, Ranges
 
 BLOCK = "#block"
 """The column of partials with the number of their block, which is a key like the others."""
@@ -19,14 +20,28 @@ WIDTH = 1 << 17
 
 
 @dataclass(frozen=True, kw_only=True)
-class Blocks(Axis):
+class Blocked(Axis):
+    """An axis in blocks of ``width``, each with copies of the partials that its windows take in. A window is in one."""
+
+    width: int
+
+    @abstractmethod
+    def places(self, plan: Plan, partials: Partials) -> tuple[Ints, Ints]:
+        """The rows of partials, once for each block that they are in, and these blocks."""
+
+    @property
+    @abstractmethod
+    def in_words(self) -> str:
+        """What a block has."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Blocks(Blocked):
     """An axis in blocks of ``width`` rows, each with copies of the partials next to it that its windows take in.
 
     A window belongs to the block of its own row: the one that completes it, or the one it is around. Only there are all
     of its partials, so only there is it given.
     """
-
-    width: int
 
     def ranges(self, number: int, view: PartialsView) -> Ranges | Coverage:
         """The windows of one kind that belong to the blocks of partials sorted by key, block and frame."""
@@ -34,6 +49,24 @@ class Blocks(Axis):
         assert isinstance(found, Ranges)
         blocks = view.keys[-1].to_numpy()[view.key[found.row]]
         return found.where(view.window_inputs.get("rank", view.frames)[found.row] // self.width == blocks)
+
+    def places(self, plan: Plan, partials: Partials) -> tuple[Ints, Ints]:
+        assert self.row_span is not None
+        (lookback, lookahead), width = self.row_span, self.width
+        rows = window_inputs_of(plan, partials).get("rank", partials.frames())  # without ranks a frame is a row
+        block = rows // width
+        next_too = np.flatnonzero(rows >= (block + 1) * width - lookback)
+        previous_too = np.flatnonzero((rows < block * width + lookahead) & (block > 0))
+        each = np.concatenate([np.arange(len(block)), next_too, previous_too])
+        return each, np.concatenate([block, block[next_too] + 1, block[previous_too] - 1])
+
+    @property
+    def in_words(self) -> str:
+        assert self.row_span is not None
+        near = [
+            f"{rows:,} rows {word} it" for rows, word in zip(self.row_span, ("before", "after"), strict=True) if rows
+        ]
+        return f"{self.width:,} rows" + (f", each with the {' and '.join(near)}" if near else "")
 
 
 def in_blocks(plan: Plan) -> Plan | None:
@@ -58,6 +91,11 @@ def in_blocks(plan: Plan) -> Plan | None:
     width = -(-max(*span, WIDTH * step) // step) * step
     if width >= 1 << 62:
         return None
+    return with_block(plan, Blocks, width)
+
+
+def with_block(plan: Plan, kind: type[Blocked], width: int) -> Plan:
+    """The plan of partials in blocks of a kind: with the number of the block as its last key."""
     name = BLOCK
     while name in plan.partials_schema.names or name in plan.result_schema.names:
         name += "_"
@@ -65,33 +103,27 @@ def in_blocks(plan: Plan) -> Plan | None:
     return replace(
         plan,
         by=(*plan.by, name),
-        axis=Blocks(**{each.name: getattr(plan.axis, each.name) for each in fields(plan.axis)}, width=width),
+        axis=kind(**{each.name: getattr(plan.axis, each.name) for each in fields(plan.axis)}, width=width),
         partials_schema=plan.partials_schema.insert(place, block),
         result_schema=plan.result_schema.insert(place, block),
     )
 
 
 def with_neighbours(plan: Plan, partials: Partials) -> Partials:
-    """Partials with the number of their block, and once more in the next block or the one before if that needs them.
+    """Partials with the number of their block, once for each block that needs them.
 
     Parameters
     ----------
     plan
-        From :func:`in_blocks`.
+        From :func:`with_block`.
     partials
         Those of the plan that it is made from.
     """
     axis = plan.axis
-    assert isinstance(axis, Blocks)
-    assert axis.row_span is not None
-    (lookback, lookahead), width = axis.row_span, axis.width
-    rows = window_inputs_of(plan, partials).get("rank", partials.frames())  # without ranks a frame is a row
-    block = rows // width
-    next_too = np.flatnonzero(rows >= (block + 1) * width - lookback)
-    previous_too = np.flatnonzero((rows < block * width + lookahead) & (block > 0))
-    blocks = np.concatenate([block, block[next_too] + 1, block[previous_too] - 1])
+    assert isinstance(axis, Blocked)
+    rows, blocks = axis.places(plan, partials)
     table = partials.table
-    if len(blocks) > len(block):
-        table = table.take(pa.array(np.concatenate([np.arange(len(block)), next_too, previous_too])))
+    if len(rows) != len(table) or (rows[1:] < rows[:-1]).any():
+        table = table.take(pa.array(rows))
     place = len(plan.by) - 1
     return Partials(table.add_column(place, plan.partials_schema.field(place), pa.array(blocks)))

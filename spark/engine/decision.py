@@ -9,6 +9,7 @@ from ...aggregators.errors import QueryError
 from ...runtime.accumulate.sql_accumulate import why_not
 from ...runtime.plan.plan import Plan, is_library_code
 from ...runtime.results.row_blocks import in_blocks
+from ...runtime.results.window_blocks import in_window_blocks
 from ..options import Options
 
 FEW_EVENTS = 1 << 21
@@ -45,7 +46,7 @@ class Decision:
         matter to operations, nobody is told to accumulate, and no operation has functions of a user's, which may be
         slow.
     blocks
-        The plan of partials in blocks of rows, by which executors slide; None where they slide by keys.
+        The plan of partials in blocks of rows or windows, by which executors slide; None where they slide by keys.
     """
 
     read: Choice | None
@@ -79,7 +80,7 @@ def decide(plan: Plan, options: Options, read: Choice | None = None) -> Decision
         and (read is None or read.by == "spark")
         and options.accumulate == "auto"
         and is_library_code(plan.outputs),
-        in_blocks(plan) if plan.in_rows else None,
+        in_blocks(plan) if plan.in_rows else in_window_blocks(plan),
     )
 
 

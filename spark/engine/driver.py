@@ -136,9 +136,10 @@ def on_driver(spark: SparkSession, job: tasks.Job, decision: Decision, partials:
 
 
 def blobs_of(merged: Partials, rows: int = tasks.SLID_ROWS) -> list[bytes]:
-    """IPC blobs of whole keys, of about ``rows`` partials each."""
+    """IPC blobs of whole keys, of about ``rows`` partials each, fewer where these are large."""
     starts = merged.starts
     assert starts is not None
+    rows = max(1, min(rows, rows * tasks.ROW_BYTES * len(merged) // max(merged.table.nbytes, 1)))
     edges = starts[np.searchsorted(starts, np.arange(0, len(merged), rows), side="left").clip(max=len(starts) - 1)]
     cuts = [*np.unique(np.append(edges, 0)).tolist(), len(merged)]
     return [to_ipc(merged.table.slice(first, last - first)) for first, last in itertools.pairwise(cuts)]

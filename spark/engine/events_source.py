@@ -36,8 +36,8 @@ from .tasks import FAILED
 BLOBS = t.StructType(
     [t.StructField("place", t.LongType()), t.StructField("rows", t.LongType()), t.StructField("ipc", t.BinaryType())]
 )
-"""Partials of a task: its number in the upper half of a place that rises with their batch ranks, how many they are, and
-an Arrow IPC stream of them."""
+"""Partials of a task: its number in the upper half of a place that rises with their batch ranks, how many they are (by
+:func:`~framefold.spark.engine.tasks.weight_of`), and an Arrow IPC stream of them."""
 
 ON_TWO = StorageLevel(True, True, False, True, 2)
 """In memory or on disk, on two executors; where one is lost, Spark copies what it had to another."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ...runtime.plan.plan import Plan
-from ...runtime.results.row_blocks import Blocks
+from ...runtime.results.row_blocks import Blocked
 from .decision import FEW_EVENTS, Decision
 
 
@@ -63,14 +63,9 @@ def gathered(plan: Plan, decision: Decision) -> str:
     """Where partials are combined if not on the driver."""
     if decision.blocks is not None:
         blocks = decision.blocks.axis
-        assert isinstance(blocks, Blocks)
-        assert blocks.row_span is not None
-        near = [
-            f"{rows:,} rows {word} it" for rows, word in zip(blocks.row_span, ("before", "after"), strict=True) if rows
-        ]
+        assert isinstance(blocks, Blocked)
         by = "key and block" if plan.by else "block"
-        more = f", each with the {' and '.join(near)}" if near else ""
-        return f"on executors by {by} of {blocks.width:,} rows{more}, after a shuffle of the partials"
+        return f"on executors by {by} of {blocks.in_words}, after a shuffle of the partials"
     if not plan.by:
         return "on one executor: there is one key"
     whole = ", a whole key in one task" if decision.sort == "rows" else ""

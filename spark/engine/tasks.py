@@ -34,7 +34,13 @@ MERGED_ROWS = 1 << 18
 """The sorted partials that are merged together after a shuffle."""
 
 BLOB_ROWS = 1 << 16
-"""The partials in one IPC blob."""
+"""The partials in one IPC blob, as :func:`weight_of` counts them."""
+
+WEIGHT = 128
+"""Bytes of lists and binaries in partials that are as much as one partial more: such partials consist of values."""
+
+ROW_BYTES = 512
+"""Bytes of partials that count as another row, where these are larger, to those that say how many rows are enough."""
 
 SLID_ROWS = 1 << 17
 """The partials of whole keys that are slid together."""
@@ -54,7 +60,7 @@ class Job:
     schema
         Of the results, in Spark.
     blocks
-        The plan of partials in blocks of rows, where windows slide by these and not by whole keys.
+        The plan of partials in blocks of rows or windows, where windows slide by these and not by whole keys.
     offsets
         How events are numbered, where windows are counted in rows.
     """
@@ -167,16 +173,29 @@ def failed(report: str) -> Iterator[pa.RecordBatch]:
 
 
 def _blobs(several: Iterable[Partials], limit: int | None) -> Iterator[pa.RecordBatch]:
-    """Partials in IPC blobs; beyond ``limit`` a null ends them."""
+    """Partials in IPC blobs, with their weight for the rows; beyond a weight of ``limit`` a null ends them."""
     count, places = 0, itertools.count(partition_id() << 32)
     for partials in several:
-        count += len(partials)
+        weight = weight_of(partials.table)
+        count += weight
         if limit is not None and count > limit:
             yield _blob(next(places), count, None)
             return
-        for start in range(0, len(partials), BLOB_ROWS):
-            some = partials.table.slice(start, BLOB_ROWS)
-            yield _blob(next(places), len(some), to_ipc(some))
+        rows = max(1, BLOB_ROWS * len(partials) // max(weight, 1))
+        for start in range(0, len(partials), rows):
+            some = partials.table.slice(start, rows)
+            yield _blob(next(places), weight_of(some), to_ipc(some))
+
+
+def weight_of(partials: pa.Table) -> int:
+    """How many partials these are, each of lists or binaries counted by its bytes: who merges is chosen by that."""
+    large = [column for column in partials.columns if is_large(column.type)]
+    return len(partials) + sum(column.nbytes for column in large) // WEIGHT
+
+
+def is_large(type: pa.DataType) -> bool:
+    """Whether values of a type of partials may have any size."""
+    return bool(pa.types.is_large_list(type) or pa.types.is_large_binary(type))
 
 
 def _blob(place: int, rows: int, ipc: bytes | None) -> pa.RecordBatch:
@@ -214,14 +233,14 @@ def _whole(plan: Plan, held: list[Partials]) -> Partials:
 
 
 def _cut(rows: Iterable[pa.RecordBatch], columns: int, enough: int) -> Iterator[list[pa.RecordBatch]]:
-    """Sorted batches in lists of about ``enough`` rows; rows equal in their first columns are in one list.
+    """Sorted batches in lists of about ``enough`` rows, of :data:`ROW_BYTES`; rows equal in some columns are together.
 
     With no columns all rows are.
     """
     held: list[pa.RecordBatch] = []
     count = 0
     for batch in filled(rows):
-        if count + batch.num_rows > enough:
+        if count + rows_of(batch) > enough:
             starts = np.flatnonzero(begins(held[-1] if held else None, batch, range(columns)))
             if len(starts):
                 cut = int(starts[-1])
@@ -230,6 +249,11 @@ def _cut(rows: Iterable[pa.RecordBatch], columns: int, enough: int) -> Iterator[
                     yield ready
                 held, count, batch = [], 0, batch.slice(cut)
         held.append(batch)
-        count += batch.num_rows
+        count += rows_of(batch)
     if held:
         yield held
+
+
+def rows_of(batch: pa.RecordBatch) -> int:
+    """The rows of a batch, more where they are large."""
+    return max(batch.num_rows, int(batch.nbytes) // ROW_BYTES)
