@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import functools
 import itertools
 import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -14,12 +15,13 @@ import cloudpickle
 import numpy as np
 import pyarrow as pa
 
-from ..contract.bound import BoundAggregate
+from ..contract.bound import BoundAggregate, length
 from ..contract.frames import Frames
 from ..contract.operation import Operation, State
 from ..contract.trial import laws_untried
 from ..errors import FramefoldError, LawError
 from ..intervals.time_weighted import Lifetimes, lifetimes_of
+from ..states.arrays import Ints
 from ..states.fields import Column, Compensated
 from ..states.rows import concatenate
 from .tolerance import LAST, NUDGE, close, nudge, size_of
@@ -47,6 +49,8 @@ class Claim:
         States whose results give the scale of rounding; None where results must be equal to the last bit.
     groups
         The groups of rows that the example is made of.
+    results
+        The results that are found, where no state has them.
     """
 
     named: str
@@ -55,6 +59,7 @@ class Claim:
     expected: State
     groups: dict[str, Rows]
     scale: Sequence[State] | None = ()
+    results: list[Any] | None = None
 
 
 class Laws:
@@ -88,6 +93,8 @@ class Laws:
             laws.append(Laws.deduct)
         if self.bound.spec.commutative or self.bound.operation.commutative:
             laws.append(Laws.commutativity)
+        if self.bound.answers_ranges:
+            laws.append(Laws.ranges)
         return laws
 
     def identity(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
@@ -130,6 +137,21 @@ class Laws:
         one, other = self.bound.combine(x, y), self.bound.combine(y, x)
         yield Claim("commutativity: combine(a, b)", one, "combine(b, a)", other, {"a": a, "b": b}, (x, y))
 
+    def ranges(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
+        x, y, z = self.state(a), self.state(b, len(a)), self.state(c, len(a) + len(b))
+        combined = {(0, 0): self.bound.identity, (0, 1): x, (1, 2): y, (2, 3): z}
+        combined[0, 2], combined[1, 3] = self.bound.combine(x, y), self.bound.combine(y, z)
+        combined[0, 3] = self.bound.combine(combined[0, 2], z)
+        forward = sorted(combined)
+        for way in (forward[:3] + forward[4:], forward[::-1]):  # both ends ascend; in another order, and nested
+            low, high = np.array(way).T
+            found = self.bound.finish_ranges(_stack([x, y, z]), Combined(low, high))
+            if found is not None:
+                expected = _stack([combined[each] for each in way])
+                named = f"ranges: finish_ranges from {low.tolist()} to {high.tolist()} of a, b, c"
+                groups = {"a": a, "b": b, "c": c}
+                yield Claim(named, expected, "that of combined states", expected, groups, (x, y, z), found.to_pylist())
+
     def purity(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
         x, y, z = self.state(a), self.state(b, len(a)), self.state(c, len(a) + len(b))
         before = [_frozen(state) for state in (x, y, z)]
@@ -154,7 +176,8 @@ class Laws:
     def require(self, law: Law, a: Rows, b: Rows, c: Rows) -> None:
         """LawError unless all claims of a law about these groups of rows hold."""
         for number, claim in enumerate(law(self, a, b, c)):
-            found, expected = self.finished(claim.found), self.finished(claim.expected)
+            found = self.finished(claim.found) if claim.results is None else claim.results
+            expected = self.finished(claim.expected)
             size = None
             if claim.scale is not None:
                 size = max((size_of(self.finished(state)) for state in claim.scale), default=0.0)
@@ -222,6 +245,32 @@ class Laws:
             + (", ".join(f"{c}={self.columns[c].take(pa.array(rows)).to_pylist()}" for c in of) or f"{len(rows)} rows")
             for name, rows in groups.items()
         )
+
+
+@dataclass(frozen=True)
+class Combined:
+    """Ranges of states, over which other operations are computed from states combined one after the other."""
+
+    low: Ints
+    high: Ints
+
+    def finish(self, operation: BoundAggregate, states: State) -> pa.Array:
+        """The results of another operation over the same ranges."""
+        return self.finish_others(operation, states, self.low, self.high)
+
+    def finish_others(self, operation: BoundAggregate, states: State, low: Ints, high: Ints) -> pa.Array:
+        """The results of another operation over other ranges."""
+        rows = [
+            _stack([operation.identity, {key: column[first:last] for key, column in states.items()}])
+            for first, last in zip(low.tolist(), high.tolist(), strict=True)
+        ]
+        return operation.finish(_stack([reduced(operation, each) for each in rows]))
+
+
+def reduced(operation: BoundAggregate, states: State) -> State:
+    """All states combined to one."""
+    each = [{key: column[row : row + 1] for key, column in states.items()} for row in range(length(states))]
+    return functools.reduce(operation.combine, each)
 
 
 Law = Callable[[Laws, Rows, Rows, Rows], Iterator[Claim]]
