@@ -1,8 +1,8 @@
 """Fill in what the code knows better in the tables of ``docs/aggregates.md``: ``python docs/make_aggregates.py``.
 
 Each row begins with a call, such as ```Sum(x)```. It is made and bound to columns of many types, and says by itself
-what it takes, which type it gives and how it slides. The other cells are written by hand, in the page; so is what
-those made of others take.
+what it takes, which type it gives, how it slides, what a window costs and what a partial weighs. The other cells are
+written by hand, in the page; so is what those made of others take.
 """
 
 from __future__ import annotations
@@ -19,10 +19,14 @@ import pyarrow as pa
 import framefold as ff
 from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.aggregators.contract.operation import Operation
+from framefold.aggregators.states.fields import CompensatedField
+from framefold.aggregators.states.limbs import ExactField
+from framefold.aggregators.states.objects import Objects
+from framefold.aggregators.states.ragged import RaggedField
 
 PAGE = Path(__file__).with_name("aggregates.md")
 CALL = re.compile(r"^\| `(.+?)` \|")
-TAKES, RESULT, SLIDES = 2, 3, 5
+TAKES, RESULT, SLIDES, COSTS, WEIGHS = 2, 3, 5, 6, 7
 """The cells that are filled in."""
 
 ARGUMENTS = {
@@ -155,16 +159,47 @@ class Aggregate:
 
     def slides(self) -> str:
         """How windows slide, and whether partials are merged in time order."""
-        ways: dict[str, list[str]] = {}
+
+        def way(bound: BoundAggregate) -> str:
+            slid = "deduct" if bound.deducts[0] else "two-stacks"
+            return ("values" if bound.answers_ranges else slid) + ("" if bound.commutative else ", in time order")
+
+        return self.each(way)
+
+    def costs(self) -> str:
+        """What a window costs, however far windows overlap."""
+        return self.each(lambda bound: bound.operation.range_cost if bound.answers_ranges else "constant")
+
+    def weighs(self) -> str:
+        """What a partial of numbers weighs, or of another type where it takes none."""
+        bound = next((bound for type, bound in self.all.items() if type in (pa.int64(), pa.float64())), None)
+        return weight_in_words(next(iter(self.all.values())) if bound is None else bound)
+
+    def each(self, say: Callable[[BoundAggregate], str]) -> str:
+        """What is said of each type of column; once where it is the same for all."""
+        said: dict[str, list[str]] = {}
         for kind, of in self.bound.items():
             for bound in of.values():
-                way = "deduct" if bound.deducts[0] else "two-stacks"
-                way += "" if bound.commutative else ", in time order"
-                if kind not in ways.setdefault(way, []):
-                    ways[way].append(kind)
-        if len(ways) == 1:
-            return next(iter(ways))
-        return "; ".join(f"{', '.join(kinds)}: {way}" for way, kinds in ways.items())
+                if kind not in said.setdefault(say(bound), []):
+                    said[say(bound)].append(kind)
+        if len(said) == 1:
+            return next(iter(said))
+        return "; ".join(f"{', '.join(kinds)}: {words}" for words, kinds in said.items())
+
+
+def weight_in_words(bound: BoundAggregate) -> str:
+    """What the fields of a state weigh: bytes, bytes an item of lists, and values that are as large as they are."""
+    fixed, items, others = 0, 0, []
+    for kind in bound.fields.values():
+        if isinstance(kind, RaggedField):
+            items += sum(8 if isinstance(each, Objects) else each.dtype.itemsize for _, each in kind.items)
+        elif isinstance(kind, Objects):
+            others.append("a sketch" if kind.type == pa.large_binary() else "a value")
+        else:
+            words = {CompensatedField: 16}
+            fixed += words.get(type(kind)) or (8 * kind.limbs if isinstance(kind, ExactField) else kind.dtype.itemsize)
+    parts = [f"{fixed} bytes"] if fixed else []
+    return ", ".join([*parts, *([f"{items} bytes an item"] if items else []), *dict.fromkeys(others)])
 
 
 def spark_name(type: pa.DataType) -> str:
@@ -189,6 +224,7 @@ def filled(page: str) -> str:
             aggregate = Aggregate(call[1])
             cells = [cell.strip() for cell in line.strip("|").split("|")]
             cells[RESULT], cells[SLIDES] = aggregate.results(), aggregate.slides()
+            cells[COSTS], cells[WEIGHS] = aggregate.costs(), aggregate.weighs()
             if not aggregate.composite:
                 cells[TAKES] = aggregate.takes()
             lines[number] = f"| {' | '.join(cells)} |"
