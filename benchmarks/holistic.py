@@ -1,0 +1,272 @@
+"""What needs all values of a window, by kinds of windows and overlap, next to DuckDB, Polars, pandas and Spark.
+
+``python -m benchmarks.holistic --rows 200000`` prints the tables as Markdown: seconds in one process, the ratio to each
+peer in pairs, and how the time grows with the overlap at as many windows. Results are compared first. With ``--spark``
+a window of an hour every minute is run on Spark, next to Spark's own functions over ``window()`` and over ``OVER``.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from statistics import median
+from typing import Any
+
+import duckdb
+import numpy as np
+import polars as pl
+import pyarrow as pa
+from numpy.typing import NDArray
+
+import framefold as ff
+
+from .report import table
+
+Run = Callable[[], Any]
+Values = NDArray[Any]
+
+OVERLAPS = (10, 100, 1_000, 10_000)
+LONGEST = 2_000
+"""Overlap up to which peers run that compute each window by itself: beyond it they take minutes."""
+
+
+@dataclass(frozen=True)
+class Operation:
+    """An operation as each contender has it; None where it does not.
+
+    ``column`` is what it is of, ``rolling`` an expression of Polars over windows around each row, ``pandas`` a method
+    of its rolling windows. Modes are not compared: peers take any of several.
+    """
+
+    ours: Any
+    column: str
+    sql: str | None
+    polars: pl.Expr | None
+    rolling: Callable[[str], pl.Expr] | None = None
+    pandas: Callable[[Any], Any] | None = None
+    compared: bool = True
+
+
+def operations(text: bool) -> dict[str, Operation]:
+    """The operations by name; of strings those that take them."""
+    column = "s" if text else "i"
+    col, of = pl.col(column), f"{column}"
+    found = {
+        "CountDistinct": Operation(ff.CountDistinct(column), of, f"count(distinct {of})", col.n_unique()),
+        "Mode": Operation(ff.Mode(column), of, f"mode({of})", col.mode().min(), compared=False),
+        "LastN(3)": Operation(ff.LastN(column, 3), of, None, col.tail(3)),
+    }
+    if text:
+        return found
+    x = pl.col("x")
+    return found | {
+        "Median": Operation(
+            ff.Median("x"), "x", "median(x)", x.median(),
+            lambda size: x.rolling_median_by("t", size, closed="both"), lambda rolled: rolled.median(),
+        ),
+        "Quantile(0.9)": Operation(
+            ff.Quantile("x", 0.9), "x", "quantile_cont(x, 0.9)", x.quantile(0.9, "linear"),
+            lambda size: x.rolling_quantile_by("t", size, quantile=0.9, interpolation="linear", closed="both"),
+            lambda rolled: rolled.quantile(0.9),
+        ),
+        "DistinctSum": Operation(ff.DistinctSum("i"), "i", "sum(distinct i)", pl.col("i").unique().sum()),
+        "TopN(3)": Operation(ff.TopN("x", 3), "x", "max(x, 3)", x.top_k(3).sort(descending=True)),
+    }  # fmt: skip
+
+
+def events(rows: int, keys: int) -> pa.Table:
+    """Events at a tick each, all keys in turns: so an overlap of n is n events of all keys, and ties are none."""
+    rng = np.random.default_rng(7)
+    values = rng.integers(0, 500, rows)
+    return pa.table(
+        {
+            "t": np.arange(rows),
+            "k": rng.permutation(rows) % keys,
+            "x": rng.normal(size=rows),
+            "i": values,
+            "s": pa.array(np.char.add("user ", values.astype(str))),
+        }
+    )
+
+
+@dataclass(frozen=True)
+class Contest:
+    """A case: what ours does, what each peer does, each giving the results sorted by key and time."""
+
+    name: str
+    ours: Run
+    peers: dict[str, Run]
+    compared: bool
+
+
+def contests(data: pa.Table, kind: str, overlap: int, text: bool) -> Iterator[Contest]:
+    """The contests of one kind of windows: ``"grid"``, ``"around"`` or ``"last_rows"``."""
+    connection = duckdb.connect()
+    connection.register("data", data)
+    frame = pl.from_arrow(data)
+    assert isinstance(frame, pl.DataFrame)
+    frame = frame.sort("k", "t")
+    pandas = data.to_pandas().sort_values(["k", "t"], ignore_index=True)
+    asked = ff.events(data, time="t", by="k")
+    windows = {
+        "grid": lambda: asked.window(ff.sliding(overlap, every=1, gaps="allow")),
+        "around": lambda: asked.window(ff.around(time=(-overlap, 0))),
+        "last_rows": lambda: asked.window(ff.last_rows(overlap)),
+    }[kind]()
+    frames = {"around": f"range between {overlap} preceding and current row",
+              "last_rows": f"rows between {overlap - 1} preceding and current row"}  # fmt: skip
+    short = overlap <= LONGEST
+    for name, each in operations(text).items():
+        peers: dict[str, Run] = {}
+        if kind in frames and each.sql is not None:
+            over = f"over (partition by k order by t {frames[kind]})"
+            sql = f"select {each.sql} {over} as r from data order by k, t"
+            if "max(x, 3)" not in sql and (short or "median" in sql or "quantile" in sql or "distinct" in sql):
+                peers["DuckDB"] = partial(lambda sql: connection.sql(sql).to_arrow_table()["r"], sql)
+        if kind == "around" and each.rolling is not None:
+            rolling = each.rolling(f"{overlap}i").over("k").alias("r")
+            peers["Polars"] = partial(lambda e: frame.select(e)["r"].to_arrow(), rolling)
+        elif kind == "around" and short:
+            own = each.polars.alias("r") if each.polars is not None else None
+            rolled = partial(frame.rolling, "t", period=f"{overlap}i", group_by="k", closed="both")
+            peers["Polars"] = partial(lambda rolled, e: rolled().agg(e)["r"].to_arrow(), rolled, own)
+        if kind == "grid" and short:
+            own = each.polars.alias("r") if each.polars is not None else None
+            every = partial(frame.group_by_dynamic, "t", every="1i", period=f"{overlap}i", group_by="k")
+            peers["Polars"] = partial(lambda every, e: every().agg(e), every, own)
+        if kind == "last_rows" and each.pandas is not None:
+            rolled = partial(lambda: pandas.groupby("k", sort=False)["x"].rolling(overlap, min_periods=1))
+            peers["pandas"] = partial(lambda rolled, of: pa.array(of(rolled())), rolled, each.pandas)
+        yield Contest(name, partial(lambda op: windows.aggregate(r=op), each.ours), peers, each.compared)
+
+
+def require_equal(contest: Contest) -> None:
+    """SystemExit unless the peers have our results, as far as they give them in the same windows."""
+    ours = contest.ours()
+    for peer, run in contest.peers.items():
+        theirs = run()
+        if isinstance(theirs, pl.DataFrame):  # of the windows of a grid, those that both have
+            own = pl.DataFrame({"k": ours["k"], "t": ours["window"].combine_chunks().field("start"), "r": ours["r"]})
+            both = own.join(theirs, on=["k", "t"])
+            found, expected = both["r"].to_arrow(), both["r_right"].to_arrow()
+            same = len(both) == len(theirs)
+        else:
+            found, expected, same = ours["r"].combine_chunks(), theirs, len(theirs) == len(ours)
+        if same and contest.compared:
+            same = equal(found, expected)
+        if not same:
+            sys.exit(f"{contest.name}: {peer} differs from framefold")
+
+
+def equal(ours: Any, theirs: Any) -> bool:
+    """Whether results are equal, floats up to their last digits."""
+    if pa.types.is_floating(ours.type):
+        return bool(np.allclose(np.asarray(ours), np.asarray(theirs), rtol=1e-12, atol=1e-300))
+    return bool(ours.to_pylist() == theirs.to_pylist())
+
+
+def seconds(run: Run) -> float:
+    """What a run takes."""
+    start = time.perf_counter()
+    run()
+    return time.perf_counter() - start
+
+
+def measured(contest: Contest, rounds: int) -> tuple[float, dict[str, tuple[float, float]]]:
+    """Our seconds, and those of each peer with the median of ratios of pairs."""
+    ours: list[float] = []
+    peers: dict[str, list[tuple[float, float]]] = {peer: [] for peer in contest.peers}
+    for _ in range(rounds):
+        ours.append(seconds(contest.ours))
+        for peer, run in contest.peers.items():
+            theirs = seconds(run)
+            peers[peer].append((theirs, ours[-1] / theirs))
+    return median(ours), {
+        peer: (median(s for s, _ in each), median(r for _, r in each)) for peer, each in peers.items()
+    }
+
+
+def local(rows: int, keys: int, rounds: int, kinds: list[str], text: bool) -> None:
+    """Print the tables of the local engine."""
+    data = events(rows, keys)
+    for kind in kinds:
+        lines: list[list[str]] = []
+        took: dict[tuple[str, int], float] = {}
+        for overlap in OVERLAPS if kind != "last_rows" else (100, 1_000):
+            for contest in contests(data, kind, overlap, text):
+                require_equal(contest)
+                ours, peers = measured(contest, rounds)
+                took[contest.name, overlap] = ours
+                first = took.get((contest.name, OVERLAPS[0] if kind != "last_rows" else 100), ours)
+                said = "; ".join(f"{peer} {theirs:.3f} (x{ratio:.2f})" for peer, (theirs, ratio) in peers.items())
+                lines.append([contest.name, f"{overlap:,}", f"{ours:.3f}", f"{ours / first:.2f}", said or "none"])
+                print(f"{kind} {' '.join(lines[-1])}", file=sys.stderr, flush=True)
+        print(f"\n### {kind}, {rows:,} events of {keys:,} keys{', strings' if text else ''}\n")
+        print(
+            "\n".join(table(["operation", "overlap", "seconds", "growth", "peers (ours takes, of their time)"], lines))
+        )
+
+
+def on_spark(rows: int, keys: int, rounds: int) -> None:
+    """Print the table of an hour every minute on Spark."""
+    from pyspark.sql import Window
+    from pyspark.sql import functions as f
+
+    from framefold.spark.session.session import local_session
+
+    spark = local_session("holistic")
+    data = events(rows, keys)
+    ticks = pa.array(np.asarray(data["t"]) * (86_400_000_000 // rows), pa.timestamp("us", "UTC"))
+    frame = spark.createDataFrame(data.set_column(0, "t", ticks)).cache()
+    frame.count()
+    hour = ff.events(frame, time="t", by="k").window(ff.sliding("1 hour", every="1 minute"))
+    around = ff.events(frame, time="t", by="k").window(ff.around(time=("-60 minutes", "0 minutes")))
+    grouped = frame.groupBy("k", f.window("t", "1 hour", "1 minute"))
+    over = Window.partitionBy("k").orderBy(f.unix_micros("t")).rangeBetween(-3_600_000_000, 0)
+    lines = []
+    for name, ours, theirs in (
+        ("Median", ff.Median("x"), f.percentile("x", f.lit(0.5))),
+        ("CountDistinct", ff.CountDistinct("i"), f.count_distinct("i")),
+    ):
+        runs = [("window()", hour, grouped.agg(theirs.alias("r")))]
+        if name == "Median":  # Spark has no distinct counts over OVER
+            runs.append(("OVER", around, frame.select("k", theirs.over(over).alias("r"))))
+        for where, query, native in runs:
+            own = query.aggregate(r=ours)
+            a, b = (each.agg(f.count("*"), f.sum(f.round("r", 6))).first() for each in (own, native))
+            if a is None or b is None or a[0] != b[0] or abs(a[1] - b[1]) > 1e-6 * abs(b[1]) + 1e-3:
+                sys.exit(f"{name} over {where}: Spark has {b}, framefold {a}")
+            pairs = []
+            for _ in range(rounds):
+                ours_took = seconds(lambda query=query, ours=ours: query.aggregate(r=ours).toArrow())
+                pairs.append((ours_took, seconds(lambda native=native: native.toArrow())))
+            ratio = median(theirs / mine for mine, theirs in pairs)
+            lines.append([f"{name} over {where}", f"{median(m for m, _ in pairs):.2f}",
+                          f"{median(t for _, t in pairs):.2f}", f"{ratio:.1f}"])  # fmt: skip
+    print(f"\n### On Spark, {rows:,} events of {keys:,} keys\n")
+    print("\n".join(table(["operation", "framefold, seconds", "Spark, seconds", "times as fast"], lines)))
+
+
+def main() -> None:
+    """Compare, measure, print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--keys", type=int, nargs="*", default=[1, 100_000])
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--kinds", nargs="*", default=["grid", "around", "last_rows"])
+    parser.add_argument("--text", action="store_true", help="strings as values")
+    parser.add_argument("--spark", action="store_true")
+    asked = parser.parse_args()
+    if asked.spark:
+        on_spark(asked.rows, asked.keys[0], asked.rounds)
+        return
+    for keys in asked.keys:
+        local(asked.rows, keys, asked.rounds, asked.kinds, asked.text)
+
+
+if __name__ == "__main__":
+    main()
