@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
+import numpy as np
 import pyarrow as pa
 
-from ...aggregators.contract.bound import BoundAggregate
+from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
+from ...aggregators.states.ragged import Ragged
+from ...aggregators.states.rows import take
 from ..sliding.range_blocks import Ints, RangeFacts
 from ..sliding.slide import Way, slide, way_of
+
+BLOCK_VALUES, BLOCK_WINDOWS = 1 << 16, 1 << 18
+"""The most values and windows of a block, unless its windows are wide."""
+
+WIDTHS = 8
+"""The fewest values of a block, in those of the widest window."""
 
 
 def results_over(
@@ -43,12 +53,43 @@ def results_over(
     [3.0, 4.5]
     """
     way = way_of(operation) if way is None else way
-    if way == "values":
-        facts = RangeFacts(low, high) if facts is None else facts
-        if len(low) and (found := operation.finish_ranges(states, Slid(low, high, facts))) is not None:
-            return found
-        way = None
+    facts = RangeFacts(low, high) if facts is None and len(low) else facts
+    if way == "values" and facts is not None:
+        found = [answered(operation, states, some) for some in blocks_of(states, facts)]
+        return found[0] if len(found) == 1 else pa.concat_arrays(found)
     return operation.finish(slide(operation, states, low, high, way, facts))
+
+
+def answered(operation: BoundAggregate, states: State, facts: RangeFacts) -> pa.Array:
+    """The results of window ranges over values; where the operation cannot answer them, their states slide."""
+    first, last = int(facts.low.min()), int(facts.high.max())
+    if last - first < length(states):
+        states, facts = take(states, slice(first, last)), RangeFacts(facts.low - first, facts.high - first)
+    found = operation.finish_ranges(states, Slid(facts.low, facts.high, facts))
+    if found is not None:
+        return found
+    return operation.finish(slide(operation, states, facts.low, facts.high, None, facts))
+
+
+def blocks_of(states: State, facts: RangeFacts) -> Iterator[RangeFacts]:
+    """Window ranges in blocks, whose values the processor's cache holds as far as windows are not too wide for that.
+
+    Blocks share the values of a window at most, which are few of theirs.
+    """
+    low, high = facts.low, facts.high
+    offsets = next((column.offsets for column in states.values() if isinstance(column, Ragged)), None)
+    begin, end = (low, high) if offsets is None else (offsets[low], offsets[high])
+    widest = int((end - begin).max())
+    values, windows = max(BLOCK_VALUES, WIDTHS * widest), max(BLOCK_WINDOWS, widest)
+    if (int(end.max() - begin.min()) <= values and len(low) <= windows) or not facts.ascending:
+        yield facts
+        return
+    start = 0
+    while start < len(low):
+        stop = int(np.searchsorted(end, begin[start] + values, side="right"))
+        stop = min(max(stop, start + 1), start + windows)
+        yield RangeFacts(low[start:stop], high[start:stop])
+        start = stop
 
 
 @dataclass(frozen=True)
