@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold.runtime import local
-from framefold.runtime.results import finish
+from framefold.runtime.results import over_ranges
 
 from . import windows_oracle as oracle
 from . import windows_strategies as strategies
@@ -234,7 +234,9 @@ def assert_right(problem: Problem) -> None:
     bounds = [
         (local, "BATCH_ROWS", problem.batch),
         (local, "PENDING_PARTIALS", problem.pending),
-        (finish, "CHUNK_WINDOWS", problem.batch),
+        (local, "CHUNK_WINDOWS", problem.batch),
+        (over_ranges, "BLOCK_VALUES", problem.batch),
+        (over_ranges, "BLOCK_WINDOWS", problem.batch),
     ]
     with ExitStack() as small:
         for module, name, bound in bounds:
