@@ -53,9 +53,9 @@ def results_over(
     [3.0, 4.5]
     """
     way = way_of(operation) if way is None else way
-    facts = RangeFacts(low, high) if facts is None and len(low) else facts
-    if way == "values" and facts is not None:
-        found = [answered(operation, states, some) for some in blocks_of(states, facts)]
+    if way == "values" and len(low):
+        blocks = blocks_of(states, RangeFacts(low, high) if facts is None else facts)
+        found = [answered(operation, states, some) for some in blocks]
         return found[0] if len(found) == 1 else pa.concat_arrays(found)
     return operation.finish(slide(operation, states, low, high, way, facts))
 

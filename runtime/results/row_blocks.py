@@ -8,6 +8,7 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 import pyarrow as pa
 
+from ..columns.ticks import describe
 from ..partials.merge import Partials, window_inputs_of
 from ..plan.plan import Axis, Plan
 from ..windows import Coverage, Ints, PartialsView, Ranges
@@ -37,11 +38,18 @@ class Blocked(Axis):
 
 @dataclass(frozen=True, kw_only=True)
 class Blocks(Blocked):
-    """An axis in blocks of ``width`` rows, each with copies of the partials next to it that its windows take in.
+    """An axis in blocks of ``width`` rows or ticks, each with copies of the partials near it that its windows take in.
 
     A window belongs to the block of its own row: the one that completes it, or the one it is around. Only there are all
     of its partials, so only there is it given.
     """
+
+    @property
+    def span(self) -> tuple[int, int]:
+        """How many rows or ticks before and after its own a window takes in."""
+        span = self.row_span or self.windows[0].tick_span
+        assert span is not None
+        return span
 
     def ranges(self, number: int, view: PartialsView) -> Ranges | Coverage:
         """The windows of one kind that belong to the blocks of partials sorted by key, block and frame."""
@@ -51,22 +59,23 @@ class Blocks(Blocked):
         return found.where(view.window_inputs.get("rank", view.frames)[found.row] // self.width == blocks)
 
     def places(self, plan: Plan, partials: Partials) -> tuple[Ints, Ints]:
-        assert self.row_span is not None
-        (lookback, lookahead), width = self.row_span, self.width
+        (lookback, lookahead), width = self.span, self.width
         rows = window_inputs_of(plan, partials).get("rank", partials.frames())  # without ranks a frame is a row
         block = rows // width
-        next_too = np.flatnonzero(rows >= (block + 1) * width - lookback)
-        previous_too = np.flatnonzero((rows < block * width + lookahead) & (block > 0))
+        next_too = np.flatnonzero(rows >= (block + 1) * width - lookback)  # a tick is a frame as a row is
+        previous_too = np.flatnonzero((rows < block * width + lookahead) & ((block > 0) | (self.row_span is None)))
         each = np.concatenate([np.arange(len(block)), next_too, previous_too])
         return each, np.concatenate([block, block[next_too] + 1, block[previous_too] - 1])
 
     @property
     def in_words(self) -> str:
-        assert self.row_span is not None
-        near = [
-            f"{rows:,} rows {word} it" for rows, word in zip(self.row_span, ("before", "after"), strict=True) if rows
-        ]
-        return f"{self.width:,} rows" + (f", each with the {' and '.join(near)}" if near else "")
+        by_rows, windows = self.row_span is not None, self.windows[0]
+
+        def long(size: int) -> str:
+            return f"{size:,} rows" if by_rows else describe(size, windows.time.type)
+
+        near = [f"{long(size)} {word} it" for size, word in zip(self.span, ("before", "after"), strict=True) if size]
+        return long(self.width) + (f", each with the {' and '.join(near)}" if near else "")
 
 
 def in_blocks(plan: Plan) -> Plan | None:

@@ -1,4 +1,4 @@
-"""Windows with consecutive numbers, a block of them at a time: no task has to hold all values of a key."""
+"""Windows over values, a block of them at a time by their numbers or times: no task has to hold all values of a key."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ..frames.window_ranges import WindowIds
 from ..partials.merge import Partials
 from ..plan.plan import Plan
 from ..windows import Ints, PartialsView
-from .row_blocks import Blocked, with_block
+from .row_blocks import Blocked, Blocks, with_block
 
 OVERLAPS = 4
 """Windows of a block for each that an event is in: an event is in another block, too, once in as many."""
 
-LEAST = 1 << 6
-"""The fewest windows of a block."""
+LEAST, LEAST_TICKS = 1 << 6, 1 << 32
+"""The fewest windows of a block, and the fewest ticks where these are around events: about an hour of microseconds."""
 
 PROBED = np.arange(1 << 10)
 """Frames whose windows are counted, to know how many an event is in."""
@@ -58,6 +58,9 @@ def in_window_blocks(plan: Plan) -> Plan | None:
     lists = any(isinstance(kind, RaggedField) for bound in plan.states.values() for kind in bound.fields.values())
     if not lists or len(windows) > 1 or plan.until is not None or plan.axis.fill_frames is not None:
         return None
+    if windows[0].tick_span is not None:
+        width = max(OVERLAPS * (sum(windows[0].tick_span) + 1), LEAST_TICKS)
+        return with_block(plan, Blocks, width) if width < 1 << 61 else None
     if not windows[0].chunkable or getattr(windows[0], "empty", "skip") != "skip" or windows[0].fill is not None:
         return None
     ids = ids_of(plan, PROBED)

@@ -149,6 +149,10 @@ class AroundTime(Windows):
     stamp: str = "own"
     block = (0, 1)
 
+    @property
+    def tick_span(self) -> tuple[int, int]:
+        return max(-self.start, 0), max(self.end, 0)
+
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
         overflow_guard(ticks, 1 - min(self.start, 0), 1 + max(self.end, 0), self.time)
         return ticks, None

@@ -156,6 +156,11 @@ class Windows(ABC):
     """Whether a window may lack rows between its first and last, so that windows are a Coverage."""
 
     @property
+    def tick_span(self) -> tuple[int, int] | None:
+        """The ticks that a window around an event takes in before and after it, where frames are ticks; else None."""
+        return None
+
+    @property
     def row_span(self) -> tuple[int, int] | None:
         """(lookback, lookahead): the rows a window takes in before and after its own; None: any number."""
         return None

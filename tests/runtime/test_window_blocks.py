@@ -10,8 +10,9 @@ import pytest
 
 import framefold as ff
 from framefold.runtime.partials.merge import Partials
-from framefold.runtime.results.row_blocks import with_neighbours
-from framefold.runtime.results.window_blocks import WindowBlocks, in_window_blocks
+from framefold.runtime.results import window_blocks
+from framefold.runtime.results.row_blocks import Blocked, with_neighbours
+from framefold.runtime.results.window_blocks import in_window_blocks
 
 from .. import stages
 
@@ -22,6 +23,8 @@ WINDOWS = {
     "with gaps": ff.sliding(3, every=10, gaps="allow"),
     "closed right": ff.sliding(50, every=10, closed="right"),
     "growing": ff.cumulating(40, every=4),
+    "around": ff.around(time=(-30, 12)),
+    "after": ff.around(time=(3, 9), closed="neither"),
 }
 
 
@@ -33,11 +36,12 @@ def plan_of(window: Any, **outputs: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", WINDOWS)
-def test_results_of_blocks(name: str) -> None:
+def test_results_of_blocks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(window_blocks, "LEAST_TICKS", 8)
     events, plan = plan_of(WINDOWS[name])
     blocked = in_window_blocks(plan)
     assert blocked is not None
-    assert isinstance(blocked.axis, WindowBlocks)
+    assert isinstance(blocked.axis, Blocked)
     partials = [stages.accumulate(plan, events.slice(at, 500), at) for at in range(0, len(events), 500)]
     copies = pa.concat_tables([with_neighbours(blocked, Partials(each)).table for each in partials])
     block = blocked.by[-1]
@@ -55,7 +59,7 @@ def test_what_needs_a_whole_key_is_not_in_blocks() -> None:
         ff.sliding(20, every=5, empty="emit"),
         ff.sliding(20, every=5, min_fill="full"),
         ff.sliding(20, every=5, emit="on_change"),
-        ff.around(time=(-5, 5)),
+        ff.around(time=(-(2**61), 5)),
     ):
         assert in_window_blocks(plan_of(window)[1]) is None, window
     assert in_window_blocks(plan_of(ff.sliding(20, every=5), n=ff.Count())[1]) is None, "its partials are small"
