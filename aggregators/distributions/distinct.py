@@ -2,28 +2,38 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, cast
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ..contract.bound import BoundAggregate
-from ..contract.frames import Frames
+from ..contract.column_expressions import ColumnLike
+from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import require_numbers
 from ..contract.operation import AggregateOperation, State
 from ..contract.state_ranges import StateRanges
 from ..ordered.multiset import Multiset, items
+from ..ordered.sort_keys import Order
 from ..ranges.distinct import count_distinct, most_frequent, runs
 from ..ranges.run_sums import Runs, states_of_runs
+from ..states.arrays import Ints
 from ..states.rows import take
 from ..sums.sums import Sum
 
 
 class CountDistinct(Multiset):
-    """The number of distinct values of a column; 0 where a window has none.
+    """The number of distinct values of a column, or of several together; 0 where a window has none.
 
     Works on all types that have an order. NaN is one value, and -0.0 is 0.0, as in Spark SQL. The count is exact; its
-    states hold every distinct value.
+    states hold every distinct value. Of several columns, rows with a null in any of them are left out.
+
+    Parameters
+    ----------
+    column, *more
+        The columns whose values are counted together.
 
     Examples
     --------
@@ -34,6 +44,20 @@ class CountDistinct(Multiset):
     """
 
     range_cost = "constant"
+    orders: tuple[Order, ...] = ()
+    """Those of the columns, where there are several: a value is then the bytes of all of theirs."""
+
+    def __init__(self, column: ColumnLike, *more: ColumnLike) -> None:
+        AggregateOperation.__init__(self, column, *more)
+
+    def bind(self, *types: pa.DataType) -> AggregateOperation:
+        if len(types) == 1:
+            return super().bind(*types)
+        orders = tuple(Order(self, *pair) for pair in zip(self.columns, types, strict=True))
+        return cast(CountDistinct, super().bind(pa.large_binary())).changed(orders=orders)
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        return super().accumulate(frames, together(self.orders, columns) if self.orders else columns[0])
 
     def type_of_result(self, type: pa.DataType) -> pa.DataType:
         return pa.int64()
@@ -44,6 +68,24 @@ class CountDistinct(Multiset):
     def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
         _, codes, _, of_items = self.ranged(a, ranges)
         return of_items.spread(count_distinct(codes, of_items))
+
+
+def together(orders: Sequence[Order], columns: Sequence[Values]) -> pa.Array:
+    """The values of each row as bytes, equal where all values are: keys of numbers, and texts after their lengths."""
+    parts = []
+    for order, column in zip(orders, columns, strict=True):
+        if order.numeric:
+            parts.append(eight_bytes(order.keys(column)))
+            continue
+        text = column.cast(pa.string()) if pa.types.is_decimal(column.type) else column
+        parts += [eight_bytes(pc.binary_length(text.cast(pa.large_binary())).to_numpy()), text.cast(pa.large_binary())]
+    return pc.binary_join_element_wise(*parts, pa.scalar(b"", pa.large_binary()))
+
+
+def eight_bytes(numbers: Ints) -> pa.Array:
+    """Integers as their bytes."""
+    data = pa.py_buffer(np.ascontiguousarray(numbers, np.int64))
+    return pa.Array.from_buffers(pa.binary(8), len(numbers), [None, data]).cast(pa.large_binary())
 
 
 class CollectSet(Multiset):

@@ -77,7 +77,7 @@ class ItemRanges:
         """The weight of the items of each range; their number where None."""
         if weights is None:
             return self.end - self.begin
-        before = np.concatenate([[0], np.cumsum(weights)])
+        before: Ints = np.concatenate([[0], np.cumsum(weights)])
         return before[self.end] - before[self.begin]
 
     def spread(self, values: NDArray[Any], rest: Any = 0) -> NDArray[Any]:

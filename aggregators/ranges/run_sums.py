@@ -65,8 +65,8 @@ class Runs:
         negative = Exact(found).carried().limbs[-1] < 0
         size = Exact([np.where(negative, -limb, limb) for limb in found]).carried()
         high, low = np.zeros((2, self.ranges))
-        for at, limb in reversed(list(enumerate(size.limbs))):
-            high, lost = two_sum(high, np.ldexp(limb.astype(np.float64), BITS * at + least - MANTISSA))
+        for at, whole in reversed(list(enumerate(size.limbs))):
+            high, lost = two_sum(high, np.ldexp(whole.astype(np.float64), BITS * at + least - MANTISSA))
             low = low + lost
         high, low = two_sum(high, low)
         return np.where(negative, -high, high), np.where(negative, -low, low)

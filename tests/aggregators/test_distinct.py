@@ -39,6 +39,21 @@ def test_every_type(kind: str) -> None:
     assert_right(Mode("x"), table, mode, windows=[(5, 2)])
 
 
+@pytest.mark.parametrize(
+    "kinds", [("string", "binary"), ("float64", "long decimal"), ("int8", "string"), ("date", "time")]
+)
+def test_several_columns(kinds: tuple[str, str]) -> None:
+    """Pairs count, whatever their bytes put together would be: ("a", "ab") is not ("aa", "b")."""
+    table = table_of(x=column(kinds[0], seed=1), y=column(kinds[1], seed=2))
+
+    def right(rows: list[Row]) -> int:
+        known = [row for row in rows if None not in row]
+        return len({tuple(None if value != value else value for value in row) for row in known})
+
+    assert_right(CountDistinct("x", "y"), table, right, windows=[(5, 2), (24, 3)])
+    assert_laws(CountDistinct("x", "y"), table)
+
+
 def test_every_window() -> None:
     table = table_of(x=pa.array(np.random.default_rng(0).integers(0, 40, 220)))
     assert_right(CountDistinct("x"), table, lambda rows: len(counted(rows)))
