@@ -12,16 +12,15 @@ from .operation import State
 
 
 class StateRanges(Protocol):
-    """Half-open ranges of states that follow one another; each window is one.
+    """Half-open ranges of states that follow one another, in any order; each window is one."""
 
-    Attributes
-    ----------
-    low, high
-        The first state of each range, and the one after its last, int64 of shape (ranges,), in any order.
-    """
+    @property
+    def low(self) -> Ints:
+        """The first state of each range, shape (ranges,)."""
 
-    low: Ints
-    high: Ints
+    @property
+    def high(self) -> Ints:
+        """The state after the last one of each range, shape (ranges,)."""
 
     def finish(self, operation: BoundAggregate, states: State) -> pa.Array:
         """The results of another operation over the same ranges of its own states."""

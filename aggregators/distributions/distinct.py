@@ -191,7 +191,7 @@ class DistinctSum(Multiset):
             return None
         size = len(keys)
         each = Frames(np.arange(size), size, np.zeros(size, np.int64))
-        states = take(self.sum.accumulate(each, [self.order.values(keys)]), codes.code)
+        states = take(self.sum.accumulate(each, [self.order.values(keys)]), codes.code.astype(np.int64))
         of_windows = states_of_runs(states, Runs(*runs(codes, of_items), len(of_items.filled)))
         if of_windows is None:
             return None

@@ -97,7 +97,8 @@ class Quantile(Multiset):
     def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
         keys, codes, weights, of_items = self.ranged(a, ranges)
         count = of_items.sums(weights)
-        ranks, found = [], []
+        ranks: list[Ints] = []
+        found: list[Any] = []
         for q in sorted(self.q):
             rank = self._rank(count, q)
             found += select(codes, weights, of_items, rank)

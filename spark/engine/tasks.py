@@ -190,7 +190,7 @@ def _blobs(several: Iterable[Partials], limit: int | None) -> Iterator[pa.Record
 def weight_of(partials: pa.Table) -> int:
     """How many partials these are, each of lists or binaries counted by its bytes: who merges is chosen by that."""
     large = [column for column in partials.columns if is_large(column.type)]
-    return len(partials) + sum(column.nbytes for column in large) // WEIGHT
+    return len(partials) + sum(int(column.nbytes) for column in large) // WEIGHT
 
 
 def is_large(type: pa.DataType) -> bool:
@@ -256,4 +256,4 @@ def _cut(rows: Iterable[pa.RecordBatch], columns: int, enough: int) -> Iterator[
 
 def rows_of(batch: pa.RecordBatch) -> int:
     """The rows of a batch, more where they are large."""
-    return max(batch.num_rows, int(batch.nbytes) // ROW_BYTES)
+    return max(int(batch.num_rows), int(batch.nbytes) // ROW_BYTES)

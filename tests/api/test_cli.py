@@ -177,6 +177,7 @@ EVERY = {
     "count": ff.Count(),
     "Count:x": ff.Count("x"),
     "count_distinct:k": ff.CountDistinct("k"),
+    "count_distinct:i,k": ff.CountDistinct("i", "k"),
     "count_if:flag": ff.CountIf("flag"),
     "covariance:i,x:ddof=0": ff.Covariance("i", "x", ddof=0),
     "distinct_sum:i": ff.DistinctSum("i"),
