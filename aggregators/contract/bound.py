@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ..errors import ColumnError, FramefoldError, OperationError, shown
 from ..states.arrays import Index
+from ..states.categories import Categories, UnknownCategories, plain_values, values_type
 from ..states.fields import Column, Compensated, CompensatedField, Plain, field, joins_exactly
 from ..states.limbs import Exact
 from ..states.ragged import RaggedField
@@ -52,6 +53,8 @@ class BoundAggregate:
         self.spec = operation
         self.columns = operation.columns
         self.of_nulls = any(map(pa.types.is_null, types))
+        self.untrusted = not type(operation).__module__.startswith(PACKAGE)
+        types = self._without_categories(types)
         self.types = trial.with_known_types(operation, types) if self.of_nulls else tuple(types)
         for column, given in zip(self.columns, types, strict=True):
             if given == pa.time64("ns"):
@@ -72,11 +75,13 @@ class BoundAggregate:
                 f"{operation!r} for {name!r} {found}; expected a dict of fields and types: {{'total': 'float64'}}"
             )
         self.fields = {key: field(declared) for key, declared in self.operation.state.items()}
-        self.untrusted = not type(operation).__module__.startswith(PACKAGE)
         self.identity: State = self.created()
         self.result: pa.DataType = self.operation.result
+        self.codes: pa.DataType | None = None  # the type of results that are codes
         if self.untrusted or not isinstance(self.result, pa.DataType):
             self.result = trial.result_type(self)
+        elif values_type(self.result) != self.result:
+            self.codes, self.result = self.result, values_type(self.result)
         self.commutative = self.operation.commutative
         if self.commutative is None:
             self.commutative = trial.commutes(self)
@@ -84,6 +89,20 @@ class BoundAggregate:
             trial.check_ufuncs(self)
         if (self.untrusted or self.operation.has_user_combine) and operation.try_laws:
             trial.check_laws(self)
+
+    def _without_categories(self, types: Sequence[pa.DataType]) -> Sequence[pa.DataType]:
+        """The types that the operation is bound to; ColumnError where it compares what it knows no order of."""
+        how = self.spec.of_categories
+        if how == "parts":
+            return types
+        for column, type in zip(self.columns, types, strict=True):
+            known = isinstance(type, Categories) and not self.untrusted  # a subclass of a user's expects values
+            if how == "codes" and not known and isinstance(type, (Categories, UnknownCategories)):
+                raise ColumnError(
+                    f"{self.spec!r} compares {column!r}, an ordered dictionary, whose order it cannot go by; expected "
+                    f"a column of {values_type(type)}: cast it"
+                )
+        return types if how == "codes" else list(map(values_type, types))
 
     @property
     def deducts(self) -> tuple[bool, str]:
@@ -141,6 +160,10 @@ class BoundAggregate:
 
     def accumulate(self, frames: Frames, inputs: Sequence[pa.Array]) -> State:
         """The states of all frames of a batch; rows with a null in an input column are left out."""
+        inputs = [
+            each if each.type == type or self.spec.of_categories == "parts" else plain_values(each)
+            for each, type in zip(inputs, self.types, strict=True)
+        ]
         if self.of_nulls:
             inputs = [each.cast(type) for each, type in zip(inputs, self.types, strict=True)]
         if not self.spec.drops_nulls:
@@ -185,7 +208,8 @@ class BoundAggregate:
 
     def finish(self, a: State) -> pa.Array:
         """The results of states, of the type ``result``."""
-        return self.to_result(self.finished(a), self.result)
+        found = self.to_result(self.finished(a), self.codes or self.result)
+        return found if self.codes is None else plain_values(found)
 
     def created(self) -> State:
         """The identity, made anew: columns of one state."""

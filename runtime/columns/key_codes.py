@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...aggregators.errors import ColumnError
+from ...aggregators.states.categories import Categories, UnknownCategories
 from . import sorting
 from .sorting import Ints as Ints
 from .sorting import dense, few_runs
@@ -48,6 +49,8 @@ def plain_type(type: pa.DataType) -> pa.DataType:
 def plain(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.Array:
     """A column as one array of its plain type."""
     column = one_array(column)
+    if isinstance(type, Categories):
+        return type.codes(column)
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if isinstance(column, pa.DictionaryArray):
@@ -57,6 +60,8 @@ def plain(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.Array:
 
 def coded_or_plain(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.Array:
     """A column as :func:`plain` gives it, but with its dictionary, if it has one and its values are not floats."""
+    if isinstance(type, Categories):
+        return plain(column, type).storage
     column = one_array(column)
     if not isinstance(column, pa.DictionaryArray) or pa.types.is_floating(type):
         return plain(column, type)
@@ -73,8 +78,18 @@ def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
     return whole if isinstance(whole, pa.Array) else pa.concat_arrays(whole.chunks)  # too large for one array
 
 
+def key_type(type: pa.DataType) -> pa.DataType:
+    """The type of a key in partials: codes where it has categories."""
+    return type.storage_type if isinstance(type, Categories) else type
+
+
 def require_key(name: str, type: pa.DataType, argument: str = "by=") -> None:
     """ColumnError unless values of a type can be keys, and sorted."""
+    if isinstance(type, UnknownCategories):
+        raise ColumnError(
+            f"{argument} names {name!r}, an ordered dictionary whose order is not known before it is read; expected "
+            f"a column of a table, or of {type.storage_type}: cast it"
+        )
     if pa.types.is_nested(type) or pa.types.is_union(type) or pa.types.is_interval(type):
         raise ColumnError(
             f"{argument} names {name!r}, which is {type}; expected numbers, strings, binaries, booleans, dates, "
@@ -83,7 +98,9 @@ def require_key(name: str, type: pa.DataType, argument: str = "by=") -> None:
 
 
 def normalised(column: pa.Array) -> pa.Array:
-    """A key column with one zero and one NaN."""
+    """A key column with one zero and one NaN, and its codes where it has categories."""
+    if isinstance(column, pa.ExtensionArray):
+        return column.storage
     if not pa.types.is_floating(column.type):
         return column
     if pa.types.is_float16(column.type):

@@ -15,8 +15,10 @@ from ...aggregators.contract.column_expressions import ColumnExpression, kind_of
 from ...aggregators.contract.operation import Operation
 from ...aggregators.errors import ColumnError, QueryError, nearest, shown
 from ...aggregators.intervals.time_weighted import lifetimes_of
-from ..columns.key_codes import plain_type, require_key
+from ...aggregators.states.categories import values_type
+from ..columns.key_codes import key_type, require_key
 from ..columns.ticks import Duration, TimeColumn
+from ..sources.opening import type_of_values, why_not_taken
 from ..windows import Spec
 from ..windows.from_table import Anchored
 from ..windows.sliding import above_zero
@@ -60,7 +62,7 @@ def bind(
         require_key(name, type_of(events, name, "by="))
         if name in by[:position]:
             raise QueryError(f"by= names {name!r} twice; expected each key once")
-    keys = [pa.field(name, type_of(events, name, "by=")) for name in by]
+    keys = [pa.field(name, key_type(type_of(events, name, "by="))) for name in by]
     specs, over = windows_of([window] if isinstance(window, Spec) else list(window), outputs)
     windows = tuple(spec.bind(times, lambda name, argument: type_of(events, name, argument)) for spec in specs)
     check_intervals(specs, until)
@@ -113,6 +115,7 @@ def bind(
     rank = [pa.field(RANK, pa.int64())] if axis.unit == "rows" else []
     bounds = [pa.field(name, times.bound_type) for name in (BOUNDS if flat else ("start", "end"))]
     at = [pa.field(AT, times.bound_type)] if axis.stamped else []
+    results_keys = [pa.field(name, values_type(type_of(events, name, "by="))) for name in by]
     results = [pa.field(name, operation.result) for name, operation in bound.items()]
     return Plan(
         times=times,
@@ -129,7 +132,7 @@ def bind(
         input_schema=pa.schema([*(pa.field(name, type_of(events, name, "columns")) for name in read), *rank]),
         partials_schema=partials_schema(keys, window_inputs | bound, ends is not None),
         result_schema=pa.schema(
-            [*keys, *(bounds if flat else [pa.field(WINDOW, pa.struct(bounds), False)]), *at, *results]
+            [*results_keys, *(bounds if flat else [pa.field(WINDOW, pa.struct(bounds), False)]), *at, *results]
         ),
     )
 
@@ -215,7 +218,7 @@ def require_plain(spec: Spec) -> None:
 
 
 def type_of(events: pa.Schema, name: str, argument: str) -> pa.DataType:
-    """The plain type of a column; ColumnError where there is none of that name, or more than one."""
+    """The plain type of a column, or its categories; ColumnError unless there is one of that name that Arrow takes."""
     if not isinstance(name, str):
         raise QueryError(f"{argument} names {name!r}; expected the name of a column")
     found = events.names.count(name)
@@ -225,4 +228,7 @@ def type_of(events: pa.Schema, name: str, argument: str) -> pa.DataType:
         near = nearest(name, [*events.names, *(parts if "." in name else [])])
         index = ", which is the index that pandas has without a name" if UNNAMED_INDEX in near else ""
         raise ColumnError(f"{argument} names {many}; " + ("expected one" if found else near + index))
-    return plain_type(events.field(name).type)
+    field = events.field(name)
+    if (reason := why_not_taken(field)) is not None:
+        raise ColumnError(f"{argument} names {name!r}, which Arrow does not take ({reason}); expected values of one type")
+    return type_of_values(field)

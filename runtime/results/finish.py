@@ -169,6 +169,7 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Found], states: Iterable[Iter
         bounds = [pa.StructArray.from_arrays(bounds, fields=list(kind))]
     columns = [one_array(column) for column in chunk.partials.table.columns[: len(plan.by)]]
     columns = columns if taken is None else [column.take(taken) for column in columns]
+    columns = [plan.values_of_key(number, column) for number, column in enumerate(columns)]
     columns += bounds
     if plan.axis.stamped:
         assert rows.at is not None

@@ -10,9 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.errors import QueryError, shown
-from ..columns.key_codes import plain_type
 from .conditions import all_of, checked, columns_of
-from .files import one_line
+from .opening import opened, plain_schema, schema_of, stream_of, with_categories
 
 BATCH_ROWS = 1 << 20
 """The most events that are read from files at a time."""
@@ -71,18 +70,13 @@ class Source:
                 f"events are {shown(data)}; expected a Spark DataFrame, ff.parquet(path), or anything that speaks "
                 "Arrow, such as a pyarrow, pandas or Polars table or a DuckDB relation"
             )
-        self.data: Any = data
         self._read: list[Any] = []  # a reader that has been read; shared with the sources that where() makes
         arrow = isinstance(data, (pa.Table, pa.RecordBatchReader)) or hasattr(data, "scanner")
-        try:
-            self.schema = data.schema if arrow else pa.RecordBatchReader.from_stream(data).schema
-        except (pa.ArrowException, TypeError, ValueError) as error:
-            if not hasattr(data, "columns"):
-                raise QueryError(f"events are {shown(data)}, which is no table of columns; expected one") from error
-            raise QueryError(
-                f"events are {shown(data)}, which Arrow does not take ({one_line(error)}); expected columns of a type "
-                "each, under names of their own"
-            ) from error
+        schema = data.schema if arrow else schema_of(data)
+        self.data: Any
+        self.data, schema = with_categories(data, schema)
+        self._has_views = plain_schema(schema) != schema
+        self.schema = plain_schema(schema)
 
     def where(self, condition: Any) -> Source:
         """The events for which a condition on their columns is true.
@@ -124,24 +118,26 @@ class Source:
         QueryError
             If the data is a reader that was read before: it has nothing more to give.
         """
-        if hasattr(self.data, "scanner"):
-            return self._scanned(columns)
-        if self.condition is None:
-            return self._stream(columns)
+        if self.condition is None or (hasattr(self.data, "scanner") and not self._has_views):
+            return self._opened(columns, self.condition)
         import pyarrow.dataset as ds  # slow to import
 
+        # Arrow filters no views, so what is filtered is what was opened.
         needed = dict.fromkeys([*columns, *columns_of(self.condition, self.schema)])
-        events = self._stream(list(needed))
-        known = pa.schema([each.with_type(without_views(each.type)) for each in events.schema])
-        if known != events.schema:
-            events = events.cast(known)
+        events = self._opened(list(needed), None)
         return ds.Scanner.from_batches(events, columns=list(columns), filter=self.condition).to_reader()
 
-    def _scanned(self, columns: Sequence[str], **options: Any) -> pa.RecordBatchReader:
+    def _opened(self, columns: Sequence[str], condition: pc.Expression | None) -> pa.RecordBatchReader:
+        """The batches of the data, without views."""
+        if hasattr(self.data, "scanner"):
+            return opened(self._scanned(columns, condition))
+        return opened(self._stream(columns))
+
+    def _scanned(self, columns: Sequence[str], condition: pc.Expression | None, **options: Any) -> pa.RecordBatchReader:
         # pyarrow's threads decode what is read ahead and hold it until it is read: a batch for each of them.
         scanner = self.data.scanner(
             columns=list(columns),
-            filter=self.condition,
+            filter=condition,
             batch_size=BATCH_ROWS,
             batch_readahead=pa.cpu_count(),
             **options,
@@ -156,12 +152,7 @@ class Source:
                 raise QueryError("events are a RecordBatchReader that was read already; expected a new one, or a table")
             self._read.append(self.data)
             return self.data
-        return pa.RecordBatchReader.from_stream(self.data)
-
-
-def without_views(type: pa.DataType) -> pa.DataType:
-    """A type that Arrow can filter: text and binaries of Polars and DuckDB come as views, which it cannot."""
-    return plain_type(type) if pa.types.is_string_view(type) or pa.types.is_binary_view(type) else type
+        return stream_of(self.data, columns)
 
 
 def in_portions(

@@ -7,6 +7,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...aggregators.errors import EngineError
 from .arrow import BATCH_ROWS, Readers, Source
@@ -97,12 +98,12 @@ class FileSource(Source):
 
         return isinstance(self.data.format, ds.ParquetFileFormat) and isinstance(self.data.filesystem, LocalFileSystem)
 
-    def _scanned(self, columns: Sequence[str], **options: Any) -> pa.RecordBatchReader:
+    def _scanned(self, columns: Sequence[str], condition: pc.Expression | None, **options: Any) -> pa.RecordBatchReader:
         import pyarrow.dataset as ds
 
         if self._is_local_parquet:  # or what is read of a file is held until the whole file is read
             options |= {"fragment_scan_options": ds.ParquetFragmentScanOptions(pre_buffer=False)}
-        found = super()._scanned(columns, **options)
+        found = super()._scanned(columns, condition, **options)
         return pa.RecordBatchReader.from_batches(found.schema, readable(found))
 
 
