@@ -54,7 +54,7 @@ class Categories(pa.ExtensionType):  # type: ignore[misc]  # pyarrow has no type
     def __str__(self) -> str:
         return f"ordered categories of {self.values.type}"
 
-    def codes(self, column: pa.Array, name: str | None = None) -> pa.Array:
+    def codes(self, column: pa.Array, named: str = "the column") -> pa.Array:
         """A column of values, with a dictionary or without, as codes.
 
         Raises
@@ -69,9 +69,9 @@ class Categories(pa.ExtensionType):  # type: ignore[misc]  # pyarrow has no type
         if found.null_count > column.null_count:
             lost = column.filter(pc.and_(found.is_null(), column.is_valid()))
             if len(lost):
-                of = "" if name is None else f" of {name!r}"
                 raise ColumnError(
-                    f"{lost[0].as_py()!r} is none of the {len(self.values)} categories{of}; expected one of these"
+                    f"{named} has {lost[0].as_py()!r}, which is none of the {len(self.values)} categories in whose order "
+                    "its values compare; expected one of them"
                 )
         return pa.ExtensionArray.from_storage(self, found)
 

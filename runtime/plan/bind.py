@@ -18,11 +18,10 @@ from ...aggregators.intervals.time_weighted import lifetimes_of
 from ...aggregators.states.categories import values_type
 from ..columns.key_codes import key_type, require_key
 from ..columns.ticks import Duration, TimeColumn
-from ..sources.opening import type_of_values, why_not_taken
+from ..sources.opening import require_taken, type_of_values
 from ..windows import Spec
-from ..windows.from_table import Anchored
 from ..windows.sliding import above_zero
-from .fill_keys import InArrow, check_gap, with_keys
+from .fill_keys import InArrow, check_gap, given_keys, types_of_keys, with_keys
 from .plan import Axis, Plan, partials_schema
 from .window_inputs import RANK, window_input
 
@@ -62,21 +61,19 @@ def bind(
         require_key(name, type_of(events, name, "by="))
         if name in by[:position]:
             raise QueryError(f"by= names {name!r} twice; expected each key once")
-    keys = [pa.field(name, key_type(type_of(events, name, "by="))) for name in by]
     specs, over = windows_of([window] if isinstance(window, Spec) else list(window), outputs)
     windows = tuple(spec.bind(times, lambda name, argument: type_of(events, name, argument)) for spec in specs)
     check_intervals(specs, until)
     ends = None if until is None else TimeColumn(until, type_of(events, until, "until="))
     if ends is not None and ends.type != times.type:
         raise ColumnError(f"until= names {until!r}, which is {ends.type}; expected the type of {time!r}, {times.type}")
-    for each in windows:
-        if isinstance(each, Anchored):
-            each.check_keys(by, [key.type for key in keys])
     several, intervals = len(windows) > 1, ends is not None
-    windows = tuple(
-        each if each.fill is None else with_keys(each, each.fill, keys, in_arrow, several=several, intervals=intervals)
-        for each in windows
-    )
+    given = [given_keys(each, by, in_arrow, several=several, intervals=intervals) for each in windows]
+    types = types_of_keys([pa.field(name, type_of(events, name, "by=")) for name in by], given)
+    for name, type in zip(by, types, strict=True):
+        events = with_type(events, name, type)
+    windows = tuple(with_keys(each, own, types) for each, own in zip(windows, given, strict=True))
+    keys = [pa.field(name, key_type(type)) for name, type in zip(by, types, strict=True)]
     check_names(list(outputs), by, BOUNDS if flat else (WINDOW,), any(each.stamp != "interval" for each in windows))
     bound = {
         name: BoundAggregate(
@@ -115,7 +112,7 @@ def bind(
     rank = [pa.field(RANK, pa.int64())] if axis.unit == "rows" else []
     bounds = [pa.field(name, times.bound_type) for name in (BOUNDS if flat else ("start", "end"))]
     at = [pa.field(AT, times.bound_type)] if axis.stamped else []
-    results_keys = [pa.field(name, values_type(type_of(events, name, "by="))) for name in by]
+    results_keys = [pa.field(name, values_type(type)) for name, type in zip(by, types, strict=True)]
     results = [pa.field(name, operation.result) for name, operation in bound.items()]
     return Plan(
         times=times,
@@ -135,6 +132,14 @@ def bind(
             [*results_keys, *(bounds if flat else [pa.field(WINDOW, pa.struct(bounds), False)]), *at, *results]
         ),
     )
+
+
+def with_type(events: pa.Schema, name: str, type: pa.DataType) -> pa.Schema:
+    """The schema of events that have a column of another type; the same one where it has that type."""
+    if type_of(events, name, "by=") == type:
+        return events
+    at = events.get_field_index(name)
+    return events.set(at, pa.field(name, type))
 
 
 def check_intervals(specs: Sequence[Spec], until: str | None) -> None:
@@ -228,7 +233,5 @@ def type_of(events: pa.Schema, name: str, argument: str) -> pa.DataType:
         near = nearest(name, [*events.names, *(parts if "." in name else [])])
         index = ", which is the index that pandas has without a name" if UNNAMED_INDEX in near else ""
         raise ColumnError(f"{argument} names {many}; " + ("expected one" if found else near + index))
-    field = events.field(name)
-    if (reason := why_not_taken(field)) is not None:
-        raise ColumnError(f"{argument} names {name!r}, which Arrow does not take ({reason}); expected values of one type")
-    return type_of_values(field)
+    require_taken(events, [name], argument)
+    return type_of_values(events.field(name))

@@ -11,7 +11,7 @@ import pyarrow.compute as pc
 
 from ...aggregators.errors import QueryError, shown
 from .conditions import all_of, checked, columns_of
-from .opening import opened, plain_schema, schema_of, stream_of, with_categories
+from .opening import opened, plain_schema, require_taken, schema_of, stream_of, with_categories
 
 BATCH_ROWS = 1 << 20
 """The most events that are read from files at a time."""
@@ -87,7 +87,9 @@ class Source:
             If it is no pyarrow expression, or not one on these columns.
         """
         kept = copy.copy(self)
-        kept.condition = all_of([self.condition, checked(condition, self.schema, "of Arrow data")])
+        condition = checked(condition, self.schema, "of Arrow data")
+        require_taken(self.schema, columns_of(condition, self.schema), f"the condition {condition} of where()")
+        kept.condition = all_of([self.condition, condition])
         return kept
 
     def count(self) -> int | None:
@@ -152,6 +154,7 @@ class Source:
                 raise QueryError("events are a RecordBatchReader that was read already; expected a new one, or a table")
             self._read.append(self.data)
             return self.data
+        require_taken(self.schema, columns, "the query")
         return stream_of(self.data, columns)
 
 

@@ -15,6 +15,7 @@ from ..columns.key_codes import plain, plain_type
 from .arrow import Reader, Readers, Source
 from .conditions import columns_of, reason_of
 from .files import one_line
+from .opening import require_taken
 
 
 def with_columns(source: Source, expressions: Mapping[str, Any]) -> Source:
@@ -87,6 +88,8 @@ class ComputedSource(Source):
                 raise QueryError(f"the input {name} {reason_of(error, source.schema)}") from error
         self.schema = pa.schema([*source.schema, *fields])
         self.inputs = {name: columns_of(each.is_valid(), source.schema) for name, each in expressions.items()}
+        for name, inputs in self.inputs.items():
+            require_taken(source.schema, inputs, f"the input {name}")
 
     def where(self, condition: Any) -> Source:
         return ComputedSource(self.source.where(condition), self.expressions)

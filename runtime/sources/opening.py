@@ -15,7 +15,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...aggregators.errors import QueryError, shown
+from ...aggregators.errors import ColumnError, QueryError, shown
 from ...aggregators.states.categories import Categories, UnknownCategories
 from ..columns.key_codes import plain_type
 from ..columns.views import viewless, without_views
@@ -169,7 +169,26 @@ def type_of_values(field: pa.Field) -> pa.DataType:
     return UnknownCategories(plain_type(field.type)) if ordered else plain_type(field.type)
 
 
-def why_not_taken(field: pa.Field) -> str | None:
-    """Why Arrow does not take a column; None where it does."""
-    reason = (field.metadata or {}).get(NOT_TAKEN)
-    return None if reason is None else reason.decode()
+def field_of(name: str, type: pa.DataType) -> pa.Field:
+    """A field whose :func:`type_of_values` is a type."""
+    if not isinstance(type, Categories):
+        return pa.field(name, type)
+    coded = pa.dictionary(pa.int32(), type.values.type)
+    return pa.field(name, coded, metadata={CATEGORIES: type.__arrow_ext_serialize__()})
+
+
+def plain_field(field: pa.Field) -> pa.Field:
+    """A field of plain type, unless it is an ordered dictionary."""
+    return field if type_of_values(field) != plain_type(field.type) else field.with_type(plain_type(field.type))
+
+
+def require_taken(schema: pa.Schema, names: Iterable[str], user: str) -> None:
+    """ColumnError where Arrow does not take a column that something names, such as the argument ``time=``."""
+    for name in names:
+        at = schema.get_field_index(name)
+        reason = None if at < 0 else (schema.field(at).metadata or {}).get(NOT_TAKEN)
+        if reason is not None:
+            raise ColumnError(
+                f"{user} names {name!r}, which Arrow does not take ({reason.decode()}); expected values of one type "
+                "that it has: cast it first"
+            )

@@ -167,7 +167,8 @@ def output_schema(results: pa.Schema, keys: Sequence[t.DataType]) -> t.StructTyp
     results
         ``Plan.result_schema``: the keys, ``window``, the outputs.
     keys
-        The types the key columns have in the events, which they keep. The column after them has the windows.
+        The types the key columns have in the events, which they keep unless windows have keys of a wider type. The
+        column after them has the windows.
 
     Raises
     ------
@@ -176,9 +177,11 @@ def output_schema(results: pa.Schema, keys: Sequence[t.DataType]) -> t.StructTyp
     """
     fields = []
     for position, field in enumerate(results):
-        spark = keys[position] if position < len(keys) else to_spark(field.type)
+        kept = position < len(keys) and to_arrow(keys[position]) == field.type
+        spark = keys[position] if kept else to_spark(field.type)
         if spark is None:
-            raise QueryError(f"output {field.name!r} has the Arrow type {field.type}, for which Spark has no type")
+            kind = "key" if position < len(keys) else "output"
+            raise QueryError(f"{kind} {field.name!r} has the Arrow type {field.type}, for which Spark has no type")
         windows = position == len(keys) and pa.types.is_struct(field.type)
         marked = windows and pa.types.is_timestamp(field.type.field(0).type)
         fields.append(t.StructField(field.name, spark, nullable=True, metadata=WINDOW_MARK if marked else None))

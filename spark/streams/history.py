@@ -10,6 +10,7 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from ...aggregators.errors import QueryError
+from ...runtime.columns.key_types import wider
 from ...runtime.plan.plan import Plan
 from ...runtime.streams.scope import holds
 from ..convert.names import column, spelt, type_in, under_plain_names
@@ -66,7 +67,7 @@ def checked(plan: Plan, history: Any) -> DataFrame | None:
     kinds = input_schema(df, plan.columns)
     for name in plan.columns:
         kind, expected = kinds.field(name).type, plan.input_schema.field(name).type
-        if kind != expected:
+        if wider(expected, kind) != expected:
             raise QueryError(f"the column {name!r} of history is {kind}; expected {expected}, as in the stream")
     return df
 
