@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 from ..errors import ColumnError, FramefoldError, OperationError, shown
 from ..states.arrays import Index
 from ..states.categories import Categories, UnknownCategories, plain_values, values_type
+from ..states.large import fitting, has_room, one_array
 from ..states.fields import Column, Compensated, CompensatedField, Plain, field, joins_exactly
 from ..states.limbs import Exact
 from ..states.ragged import RaggedField
@@ -236,7 +237,7 @@ class BoundAggregate:
         """Values that ``finish`` returned as a column of a type; of an inferred one where None."""
         try:
             column = to_column(values)
-            return column if type is None or column.type == type else column.cast(type)
+            return column if type is None else fitting(column, type)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
             if (
                 type is not None
@@ -248,8 +249,8 @@ class BoundAggregate:
                 except (pa.ArrowInvalid, pa.ArrowTypeError):
                     pass
             raise OperationError(
-                f"finish of {self.name!r} returned what cannot be a column of {type or 'one type'}: {error}; "
-                "declare the type of the result, such as result = 'float64'"
+                f"finish of {self.name!r} returned what cannot be a column of {type or 'one type'}: {error}"
+                + ("; declare the type of the result, such as result = 'float64'" if type is None else "")
             ) from error
 
     def _checked(self, method: str, states: Any, size: int) -> State:
@@ -318,7 +319,7 @@ def length(states: State) -> int:
 def to_column(values: Any) -> pa.Array:
     """Values that a user's function returned as an Arrow array; masked values are null."""
     if isinstance(values, pa.ChunkedArray):
-        return values.combine_chunks()
+        return values if values.num_chunks > 1 and not has_room(values, values.type) else one_array(values)
     if isinstance(values, np.ma.MaskedArray):
         return pa.array(np.asarray(values.data), mask=np.ma.getmaskarray(values))
     return values if isinstance(values, pa.Array) else pa.array(values)

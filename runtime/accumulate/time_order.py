@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ...aggregators.states.large import take
 from ..columns.key_codes import Ints, coded_or_plain, encode, key_codes, normalised, pack, plain, span
 from ..columns.sorting import stable_order
 from ..plan.plan import Plan
@@ -35,7 +36,9 @@ def sorted_events(plan: Plan, events: pa.Table, *, dictionaries: bool = False) -
             events = events.set_column(events.schema.get_field_index(name), name, column)
     order = ordered(*keys, *times)
     if order is not None:
-        events = events.take(pa.array(order))
+        rows = pa.array(order)
+        taken = [take(column, rows) for column in events.columns]
+        events = pa.table(taken, names=events.schema.names)
     if plan.in_rows:
         codes = keys[0] if order is None else keys[0][order]
         first = np.flatnonzero(np.diff(codes, prepend=-1))

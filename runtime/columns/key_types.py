@@ -69,13 +69,15 @@ def _kind(type: pa.DataType) -> str:
     return name.rstrip("0123456789")
 
 
-def one_type(types: Iterable[tuple[str, pa.DataType]]) -> pa.DataType:
+def one_type(types: Iterable[tuple[str, pa.DataType]], *, of_times: bool = False) -> pa.DataType:
     """The type for keys of several places.
 
     Parameters
     ----------
     types
         What the key is called there, for the message, and its plain type, or its categories.
+    of_times
+        Whether they are times, which no fraction is.
 
     Raises
     ------
@@ -84,7 +86,8 @@ def one_type(types: Iterable[tuple[str, pa.DataType]]) -> pa.DataType:
     """
 
     def both(one: tuple[str, pa.DataType], other: tuple[str, pa.DataType]) -> tuple[str, pa.DataType]:
-        if (found := wider(one[1], other[1])) is None:
+        found = wider(one[1], other[1])
+        if found is None or (of_times and (pa.types.is_floating(found) or pa.types.is_decimal(found))):
             raise ColumnError(f"{other[0]} is {other[1]}, and {one[0]} is {one[1]}; expected one type: cast one of them")
         return one[0], found
 

@@ -15,7 +15,7 @@ from ...aggregators.contract.column_expressions import ColumnExpression, kind_of
 from ...aggregators.contract.operation import Operation
 from ...aggregators.errors import ColumnError, QueryError, nearest, shown
 from ...aggregators.intervals.time_weighted import lifetimes_of
-from ...aggregators.states.categories import values_type
+from ...aggregators.states.categories import Categories, values_type
 from ..columns.key_codes import key_type, require_key
 from ..columns.ticks import Duration, TimeColumn
 from ..sources.opening import require_taken, type_of_values
@@ -126,12 +126,18 @@ def bind(
         over=over,
         samples=samples,
         null_time=null_time,
-        input_schema=pa.schema([*(pa.field(name, type_of(events, name, "columns")) for name in read), *rank]),
+        input_schema=pa.schema([*(pa.field(name, type_read(events, name)) for name in read), *rank]),
         partials_schema=partials_schema(keys, window_inputs | bound, ends is not None),
         result_schema=pa.schema(
             [*results_keys, *(bounds if flat else [pa.field(WINDOW, pa.struct(bounds), False)]), *at, *results]
         ),
     )
+
+
+def type_read(events: pa.Schema, name: str) -> pa.DataType:
+    """The type as which a column is read: plain, or categories whose order is known."""
+    type = type_of(events, name, "columns")
+    return type if isinstance(type, Categories) else values_type(type)
 
 
 def with_type(events: pa.Schema, name: str, type: pa.DataType) -> pa.Schema:

@@ -96,7 +96,7 @@ class Together(Source):
                     if new in common.by:
                         require_key(old, type_of_values(field), f"the input {name!r}")
                     shared[new].append((f"the column {old!r} of the input {name!r}", type_of_values(field)))
-        self.shared = {name: one_type(types) for name, types in shared.items()}
+        self.shared = {name: one_type(types, of_times=name not in common.by) for name, types in shared.items()}
         for name, type in self.shared.items():
             fields[name] = field_of(name, type)
         self.schema = pa.schema(list(fields.values()))

@@ -165,8 +165,14 @@ def type_of_values(field: pa.Field) -> pa.DataType:
         found = Categories.__arrow_ext_deserialize__(pa.int32(), given)
         in_order = (pc.array_sort_indices(found.values).to_numpy() == np.arange(len(found.values))).all()
         return plain_type(field.type) if in_order else found
-    ordered = pa.types.is_dictionary(field.type) and field.type.ordered
-    return UnknownCategories(plain_type(field.type)) if ordered else plain_type(field.type)
+    return UnknownCategories(plain_type(field.type)) if _has_order(field.type) else plain_type(field.type)
+
+
+def _has_order(type: pa.DataType) -> bool:
+    """Whether values of a type compare by ordered dictionaries, as which they are or in which structs have them."""
+    if pa.types.is_struct(type):
+        return any(_has_order(field.type) for field in type)
+    return bool(pa.types.is_dictionary(type) and type.ordered)
 
 
 def field_of(name: str, type: pa.DataType) -> pa.Field:

@@ -31,7 +31,7 @@ def union(inputs: Mapping[str, DataFrame], roles: Mapping[str, Roles]) -> DataFr
         arrow = input_schema(df, roles[name].shared)
         for new, old in zip(common.shared, roles[name].shared, strict=True):
             kinds[new].append((f"the column {old!r} of the input {name!r}", arrow.field(old).type))
-    types = {name: one_type(several) for name, several in kinds.items()}
+    types = {name: one_type(several, of_times=name not in common.by) for name, several in kinds.items()}
     frames = []
     for name, df in inputs.items():
         names = roles[name].names(name, df.columns, common)
