@@ -57,14 +57,14 @@ MISTAKES: dict[str, Mistake] = {
         "gap is ['1 hour']; expected a plain value, such as '1 hour'",
     ),
     "a column of text and numbers": (
-        lambda: ask(pd.DataFrame({"at": [NOON] * 2, "k": ["a", 1]})),
-        ff.QueryError,
-        "events are a pandas DataFrame, which Arrow does not take (",
+        lambda: ask(pd.DataFrame({"at": [NOON] * 2, "k": ["a", 1]}), n=ff.Last("k")),
+        ff.ColumnError,
+        "n=Last('k') names 'k', which Arrow does not take (",
     ),
     "two columns of one name": (
-        lambda: ask(pd.DataFrame([[NOON, 1, 2]], columns=["at", "k", "k"])),
-        ff.QueryError,
-        "; expected columns of a type each, under names of their own",
+        lambda: ask(pd.DataFrame([[NOON, 1, 2]], columns=["at", "k", "k"]), n=ff.Last("k")),
+        ff.ColumnError,
+        "n=Last('k') names 2 columns called 'k'; expected one",
     ),
     "an index without a name": (
         lambda: ask(pd.DataFrame({"k": [1]}, index=pd.DatetimeIndex([NOON])), time="date"),

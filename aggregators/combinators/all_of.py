@@ -30,7 +30,7 @@ class AllOf(Operation):
     [{'sum': 7, 'rows': 3}]
     """
 
-    of_categories = "parts"
+    compares = None
     drops_nulls = False
 
     def __init__(self, **parts: Operation) -> None:

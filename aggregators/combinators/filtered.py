@@ -47,7 +47,7 @@ class Filtered(Operation):
     [{'gains': 7, 'paid': 2}]
     """
 
-    of_categories = "parts"
+    compares = None
     drops_nulls = False
 
     def __init__(self, operation: Operation, predicate: ColumnLike | Callable[..., Any], *columns: ColumnLike) -> None:

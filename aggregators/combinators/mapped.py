@@ -160,7 +160,7 @@ class FlatMapped(Mapped):
     ) -> None:
         super().__init__(operation, function, *columns, type=type)
         if function is None:
-            self.of_categories = "parts"
+            self.compares = None
         if function is None and operation.columns and len(self.columns) != len(operation.columns):
             raise QueryError(f"{self!r} is given {len(self.columns)} columns; expected {len(operation.columns)}")
 

@@ -93,17 +93,19 @@ class BoundAggregate:
 
     def _without_categories(self, types: Sequence[pa.DataType]) -> Sequence[pa.DataType]:
         """The types that the operation is bound to; ColumnError where it compares what it knows no order of."""
-        how = self.spec.of_categories
-        if how == "parts":
+        if self.spec.compares is None:
             return types
-        for column, type in zip(self.columns, types, strict=True):
-            known = isinstance(type, Categories) and not self.untrusted  # a subclass of a user's expects values
-            if how == "codes" and not known and isinstance(type, (Categories, UnknownCategories)):
+        found = list(map(values_type, types))
+        for at in range(len(types))[self.spec.compares]:
+            type, column = types[at], self.columns[at]
+            if isinstance(type, Categories) and not self.untrusted:  # a subclass of a user's expects values
+                found[at] = type
+            elif found[at] != type:
                 raise ColumnError(
                     f"{self.spec!r} compares {column!r}, an ordered dictionary, whose order it cannot go by; expected "
-                    f"a column of {values_type(type)}: cast it"
+                    f"a column of {found[at]}: cast it"
                 )
-        return types if how == "codes" else list(map(values_type, types))
+        return found
 
     @property
     def deducts(self) -> tuple[bool, str]:
@@ -162,7 +164,7 @@ class BoundAggregate:
     def accumulate(self, frames: Frames, inputs: Sequence[pa.Array]) -> State:
         """The states of all frames of a batch; rows with a null in an input column are left out."""
         inputs = [
-            each if each.type == type or self.spec.of_categories == "parts" else plain_values(each)
+            each if each.type == type or self.spec.compares is None else plain_values(each)
             for each, type in zip(inputs, self.types, strict=True)
         ]
         if self.of_nulls:

@@ -6,7 +6,7 @@ import copy
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ClassVar, Literal, Self, TypeAlias
+from typing import Any, ClassVar, Self, TypeAlias
 
 import pyarrow as pa
 
@@ -44,9 +44,9 @@ class Operation(Operators, ABC):
     commutative
         Whether ``combine(a, b)`` equals ``combine(b, a)``. Inferred by a trial where None. Partials of operations that
         are not are merged strictly in time order, which costs a shuffle of the events on Spark.
-    of_categories
-        What it works on where a column has ordered categories: their ``"values"``; the ``"codes"`` that compare as the
-        categories do; or what each of its ``"parts"`` works on, for an operation that is made of others.
+    compares
+        Which of its columns it compares: where these have ordered categories they come as codes, which compare as the
+        categories do, and all others as values. None for an operation made of others, of which each says so.
     uses_order
         Whether results depend on which of several events came first, although states know it and merge in any order.
     try_laws
@@ -59,7 +59,7 @@ class Operation(Operators, ABC):
     drops_nulls: ClassVar[bool] = True
     exact_deduct: bool = False
     commutative: bool | None = None
-    of_categories: Literal["values", "codes", "parts"] = "values"
+    compares: slice | None = slice(0)
     uses_order: ClassVar[bool] = False
     try_laws: bool = True
     columns: tuple[str, ...] = ()

@@ -28,7 +28,7 @@ class CountDistinct(Multiset):
     [1, 2, 2, 1, 0]
     """
 
-    of_categories = "values"
+    compares = slice(0)
 
     def type_of_result(self, type: pa.DataType) -> pa.DataType:
         return pa.int64()
@@ -97,7 +97,7 @@ class DistinctSum(Multiset):
     [12]
     """
 
-    of_categories = "values"
+    compares = slice(0)
     sum: AggregateOperation
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:

@@ -181,7 +181,7 @@ class FrequentItems(Sketch):
             raise QueryError(f"type= of {self!r} is {type!r}; expected an Arrow type, with of_sketches=True only")
         self.type = pa.string() if type is None else type
         if output == "value":  # equal counts go by the items
-            self.of_categories = "codes"
+            self.compares = slice(None)
 
     def bind(self, *types: pa.DataType) -> Any:
         bound: Any = super().bind(*types)

@@ -32,7 +32,7 @@ class Min(OneColumn):
     {'low': [3.0, 3.0, 4.0, 4.0], 'name': ['b', 'a', 'a', None]}
     """
 
-    of_categories = "codes"
+    compares = slice(None)
     commutative = True
     takes_empty_frames = True
     least: ClassVar[bool] = True

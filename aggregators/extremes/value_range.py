@@ -38,7 +38,7 @@ class Range(OneColumn):
     [{'x': 2.5, 'days': datetime.timedelta(days=28)}]
     """
 
-    of_categories = "codes"
+    compares = slice(None)
     commutative = True
     low: AggregateOperation
     high: AggregateOperation

@@ -41,7 +41,7 @@ class ArgMin(AggregateOperation):
     ['b']
     """
 
-    of_categories = "codes"
+    compares = slice(1, 2)
     uses_order = True
     drops_nulls = False  # of the column; those of ``by`` are left out here
     commutative = True
@@ -95,7 +95,7 @@ class TopN(AggregateOperation):
     [{'x': [9, 5], 'y': [{'x': 9, 'who': None}, {'x': 5, 'who': 'c'}]}]
     """
 
-    of_categories = "codes"
+    compares = slice(1)
     uses_order = True
     drops_nulls = False  # of the companions; those of the ranked column are left out here
     commutative = True

@@ -18,6 +18,7 @@ from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import Operation
 from ...aggregators.errors import ColumnError
 from ...aggregators.states.categories import Categories
+from ...aggregators.states.large import take
 from ...aggregators.states.objects import Objects, held
 from ..columns.key_codes import edges
 from ..columns.ticks import TimeColumn
@@ -212,11 +213,11 @@ class Plan:
         """The names of the key columns in partials."""
         return list(self.partials_schema.names[: len(self.by)])
 
-    def values_of_key(self, number: int, column: pa.Array) -> pa.Array:
+    def values_of_key(self, number: int, column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
         """A key column of partials as one of the result: categories where it has codes of them."""
         at = self.input_schema.get_field_index(self.by[number])
         type = None if at < 0 else self.input_schema.field(at).type
-        return type.values.take(column) if isinstance(type, Categories) else column
+        return take(type.values, column) if isinstance(type, Categories) else column
 
     @property
     def states(self) -> dict[str, BoundAggregate]:

@@ -173,9 +173,10 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Found], states: Iterable[Iter
         bounds = [pa.StructArray.from_arrays(bounds, fields=list(kind))]
     columns = [one_array(column) for column in chunk.partials.table.columns[: len(plan.by)]]
     columns = columns if taken is None else [take(column, taken) for column in columns]
-    types = plan.result_schema.types
-    columns = [fitting(column, type) for column, type in zip(columns, types, strict=False)]
-    columns = [plan.values_of_key(number, column) for number, column in enumerate(columns)]
+    columns = [
+        fitting(plan.values_of_key(number, column), plan.result_schema.types[number])
+        for number, column in enumerate(columns)
+    ]
     columns += bounds
     if plan.axis.stamped:
         assert rows.at is not None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
@@ -23,6 +24,9 @@ from .files import one_line
 
 NOT_TAKEN, CATEGORIES = b"framefold.not_taken", b"framefold.categories"
 """Keys of the metadata of fields: why Arrow does not take a column, and its categories in their order."""
+
+LIBRARIES = ("duckdb", "pandas", "polars")
+"""Those whose tables can be asked for some columns."""
 
 REFUSALS = (pa.ArrowException, TypeError, ValueError, OverflowError)
 """What libraries raise where a column has no type in Arrow."""
@@ -41,23 +45,33 @@ def schema_of(data: Any) -> pa.Schema:
     except REFUSALS as error:
         if not hasattr(data, "columns"):
             raise QueryError(f"events are {shown(data)}, which is no table of columns; expected one") from error
-        names = [str(name) for name in data.columns]
-        if some_of(data, names[:1]) is None:
+        if library_of(data) not in LIBRARIES:
             raise QueryError(
                 f"events are {shown(data)}, which Arrow does not take ({one_line(error)}); expected columns of a type "
                 "each, under names of their own"
             ) from error
-        found = pa.schema([each for name in names for each in _fields(data, name)] + index_fields(data))
+        names = [str(name) for name in data.columns]
+        fields = (_field(data, name, names.count(name)) for name in names)
+        found = pa.schema([*fields, *index_fields(data)])
+    if library_of(data) == "polars":  # which gives the addresses of Python's objects
+        objects = [name for name, type in data.schema.items() if str(type) == "Object"]
+        found = pa.schema([_not_taken(each.name, "Python objects") if each.name in objects else each for each in found])
     return pa.schema(list(found))
 
 
-def _fields(data: Any, name: str) -> list[pa.Field]:
-    """A column as the fields of a schema; with the reason where Arrow does not take it."""
-    try:
-        return list(pa.RecordBatchReader.from_stream(some_of(data, [name])).schema)
-    except REFUSALS as error:
-        reason = error.args[0] if error.args and isinstance(error.args[0], str) else error
-        return [pa.field(name, pa.null(), metadata={NOT_TAKEN: one_line(ValueError(reason))})]
+def _not_taken(name: str, reason: object) -> pa.Field:
+    return pa.field(name, pa.null(), metadata={NOT_TAKEN: one_line(ValueError(reason))})
+
+
+def _field(data: Any, name: str, count: int) -> pa.Field:
+    """A column as a field of a schema, with the reason where Arrow does not take it, or several have its name."""
+    reason: object = f"{count} columns have that name"
+    if count == 1:
+        try:
+            return stream_of(data, [name]).schema.field(name)
+        except REFUSALS as error:
+            reason = error.args[0] if error.args and isinstance(error.args[0], str) else error
+    return _not_taken(name, reason)
 
 
 def index_fields(data: Any) -> list[pa.Field]:
@@ -68,7 +82,7 @@ def index_fields(data: Any) -> list[pa.Field]:
         return list(pa.RecordBatchReader.from_stream(data[[]]).schema)
     except REFUSALS as error:
         named = [f"__index_level_{at}__" if name is None else str(name) for at, name in enumerate(data.index.names)]
-        return [pa.field(name, pa.null(), metadata={NOT_TAKEN: one_line(error)}) for name in named]
+        return [_not_taken(name, error) for name in named]
 
 
 def library_of(data: Any) -> str:
@@ -79,11 +93,12 @@ def library_of(data: Any) -> str:
 def some_of(data: Any, columns: Sequence[str]) -> Any:
     """Some columns of a data frame or a relation, or of its index; None where it is not known how to ask for them."""
     library = library_of(data)
-    if library not in ("pandas", "polars", "duckdb"):
+    if library not in LIBRARIES:
         return None
+    counts = Counter(map(str, data.columns))
     names = {str(name): name for name in data.columns}
     wanted = [names[name] for name in columns if name in names]
-    if len(names) < len(data.columns) or not wanted:
+    if not wanted or any(counts[name] > 1 for name in columns):
         return None
     if library == "pandas":
         return data[wanted].reset_index(drop=True) if len(wanted) == len(columns) else data[wanted]
@@ -139,10 +154,10 @@ def with_categories(data: Any, schema: pa.Schema) -> tuple[Any, pa.Schema]:
             some = _until_filled(data.scanner(columns=names).to_batches())
         else:
             some = _until_filled(stream_of(data, names))
-        known = {}
+        known = {name: viewless(pa.nulls(0, schema.field(name).type.value_type)) for name in names}
         for batch in some:
             for name in names:
-                if len(batch) and name not in known:
+                if len(batch) and not len(known[name]):
                     known[name] = viewless(batch.column(name).dictionary).drop_null().unique()
     for name, values in known.items():
         at = schema.get_field_index(name)
