@@ -36,7 +36,11 @@ def table() -> pa.Table:
 
 def in_chunks() -> pa.Table:
     """Each chunk has a dictionary of its own, which is a part of the first one."""
-    chunks = [dictionary(SIZES[:3]), dictionary(SIZES[3:5], ["mid", "high"]), dictionary(SIZES[5:], ["low", "mid", "top"])]
+    chunks = [
+        dictionary(SIZES[:3]),
+        dictionary(SIZES[3:5], ["mid", "high"]),
+        dictionary(SIZES[5:], ["low", "mid", "top"]),
+    ]
     return pa.table({**OTHER, "c": pa.chunked_array(chunks)})
 
 
@@ -260,7 +264,9 @@ class Least(ff.Min):
 
 def test_what_cannot_go_by_the_order_says_so() -> None:
     query = ff.events(table(), time="t").window(ff.tumbling(10))
-    with pytest.raises(ff.ColumnError, match=r"Least\('c'\) compares 'c', an ordered dictionary, .* expected a column of"):
+    with pytest.raises(
+        ff.ColumnError, match=r"Least\('c'\) compares 'c', an ordered dictionary, .* expected a column of"
+    ):
         query.aggregate(x=Least("c"))
     nested = pa.table({"t": [1], "s": pa.StructArray.from_arrays([dictionary(["low"])], ["c"])})
     with pytest.raises(ff.ColumnError, match=r"Min\('s.c'\) compares 's.c', an ordered dictionary"):
@@ -275,7 +281,9 @@ def test_what_cannot_go_by_the_order_says_so() -> None:
 
 def test_dictionaries_without_an_order_go_by_value() -> None:
     plain = pa.table({"t": [1, 2, 3], "c": pa.DictionaryArray.from_arrays([0, 1, 2], ["low", "mid", "high"])})
-    categories = polars.DataFrame({"t": [1, 2, 3], "c": ["low", "mid", "high"]}, schema_overrides={"c": polars.Categorical})
+    categories = polars.DataFrame(
+        {"t": [1, 2, 3], "c": ["low", "mid", "high"]}, schema_overrides={"c": polars.Categorical}
+    )
     for data in (plain, categories, plain.to_pandas()):
         found = ff.events(data, time="t", by="c").window(ff.tumbling(10)).aggregate(n=ff.Count())
         assert found["c"].to_pylist() == ["high", "low", "mid"]
@@ -284,7 +292,12 @@ def test_dictionaries_without_an_order_go_by_value() -> None:
 
 
 def test_no_events() -> None:
-    for data in (table().slice(0, 0), table().schema.empty_table(), of_polars().head(0), table().slice(0, 0).to_reader()):
+    for data in (
+        table().slice(0, 0),
+        table().schema.empty_table(),
+        of_polars().head(0),
+        table().slice(0, 0).to_reader(),
+    ):
         found = ff.events(data, time="t", by="c").window(ff.tumbling(10)).aggregate(low=ff.Min("c"))
         assert found.to_pylist() == []
 

@@ -92,7 +92,9 @@ def test_only_what_is_used_is_converted() -> None:
 
 
 def test_two_columns_of_one_name() -> None:
-    data = pandas.DataFrame([[1, "a", 1.5, 0, 0], [2, "b", 2.0, 0, 0], [8, "a", 4.0, 0, 0]], columns=[*GOOD, "no", "no"])
+    data = pandas.DataFrame(
+        [[1, "a", 1.5, 0, 0], [2, "b", 2.0, 0, 0], [8, "a", 4.0, 0, 0]], columns=[*GOOD, "no", "no"]
+    )
     assert ask(ff.events(data, time="t", by="k")) == EXPECTED
 
 

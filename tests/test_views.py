@@ -46,7 +46,9 @@ def view_of(type: pa.DataType) -> pa.DataType:
 
 
 def with_views() -> pa.Table:
-    return pa.table({field.name: pa.array(PLAIN[field.name].to_pylist(), view_of(field.type)) for field in PLAIN.schema})
+    return pa.table(
+        {field.name: pa.array(PLAIN[field.name].to_pylist(), view_of(field.type)) for field in PLAIN.schema}
+    )
 
 
 def frame() -> Any:
@@ -172,8 +174,10 @@ def test_inputs_together_and_keys_to_fill() -> None:
         a=ff.events(polars.from_arrow(some), time="t", by="k"), b=ff.events(some, time="t", by="k")
     ).window(ff.tumbling(100, empty="emit", fill_from=0, fill_to=100, fill_keys=polars.DataFrame({"k": ["new"]})))
     found = both.aggregate(n=ff.Count(), low=ff.Min("a.s"), last=ff.Last("b.s")).to_pylist()
-    alone = ff.events(some, time="t", by="k").window(ff.tumbling(100)).aggregate(
-        n=ff.Count(), low=ff.Min("s"), last=ff.Last("s")
+    alone = (
+        ff.events(some, time="t", by="k")
+        .window(ff.tumbling(100))
+        .aggregate(n=ff.Count(), low=ff.Min("s"), last=ff.Last("s"))
     )
     assert [row | {"n": row["n"] // 2} for row in found if row["k"] != "new"] == alone.to_pylist()
     assert [row["n"] for row in found if row["k"] == "new"] == [0]

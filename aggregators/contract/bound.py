@@ -252,7 +252,11 @@ class BoundAggregate:
                     pass
             raise OperationError(
                 f"finish of {self.name!r} returned what cannot be a column of {type or 'one type'}: {error}"
-                + ("; declare the type of the result, such as result = 'float64'" if type is None else "")
+                + (
+                    "; declare the type of the result, such as result = 'float64'"
+                    if self.operation.result is None
+                    else ""
+                )
             ) from error
 
     def _checked(self, method: str, states: Any, size: int) -> State:

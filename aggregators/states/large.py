@@ -5,7 +5,7 @@ Strings, binaries and lists count in 32 bits where they are not large.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -127,7 +127,7 @@ def take(column: pa.Array | pa.ChunkedArray, rows: pa.Array) -> pa.Array | pa.Ch
     each = sizes(column)
     if int(each.max(initial=0)) * len(rows) <= ARRAY_BYTES:
         return column.take(rows)
-    own = each[pc.fill_null(rows, 0).to_numpy(zero_copy_only=False)]
+    own = np.append(each, 0)[pc.fill_null(rows, len(each)).to_numpy(zero_copy_only=False)]
     return joined([column.take(rows[run]) for run in runs(own)])
 
 
@@ -154,6 +154,9 @@ def fitting(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.Array |
     return joined([column.take(pa.array(rows[run])).cast(type) for run in runs(sizes(column))])
 
 
-def joined(arrays: list[pa.Array]) -> pa.Array | pa.ChunkedArray:
-    """Arrays as one column, which is an array where there is only one."""
-    return arrays[0] if len(arrays) == 1 else pa.chunked_array(arrays)
+def joined(columns: Sequence[pa.Array | pa.ChunkedArray]) -> pa.Array | pa.ChunkedArray:
+    """Columns one after the other, each of its arrays as it is; an array where there is only one."""
+    arrays = [
+        each for column in columns for each in (column.chunks if isinstance(column, pa.ChunkedArray) else [column])
+    ]
+    return arrays[0] if len(arrays) == 1 else pa.chunked_array(arrays, columns[0].type)

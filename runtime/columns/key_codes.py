@@ -91,6 +91,20 @@ def coded_or_plain(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.
     return pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(type))
 
 
+def key_column(events: pa.Table, name: str, type: pa.DataType) -> pa.Array:
+    """A key of events as :func:`coded_or_plain` gives it; ColumnError where a value does not fit the type."""
+    column = events.column(name)
+    try:
+        return coded_or_plain(column, type)
+    except pa.ArrowInvalid as error:
+        raise ColumnError(not_held(f"the key {name!r} of the events", column.type, type)) from error
+
+
+def not_held(named: str, found: pa.DataType, wanted: pa.DataType) -> str:
+    """The sentence for a column whose values do not fit the type that it has with those of another place."""
+    return f"{named} is {found}, and has values that {wanted} does not hold; expected one type: cast the column first"
+
+
 def key_type(type: pa.DataType) -> pa.DataType:
     """The type of a key in partials: codes where it has categories."""
     return type.storage_type if isinstance(type, Categories) else type

@@ -9,7 +9,10 @@ import pyarrow as pa
 
 from ...aggregators.errors import ColumnError
 from ...aggregators.states.categories import Categories
-from .key_codes import plain, plain_type
+from .key_codes import not_held, plain, plain_type
+
+DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
+"""Of integers, by their bits."""
 
 NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
 
@@ -43,6 +46,8 @@ def wider(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
         other = pa.timestamp(other.unit, one.tz)
     elif not (_are_numbers(one, other) or _kind(one) == _kind(other)):
         return None
+    if pa.types.is_decimal(one) or pa.types.is_decimal(other):
+        one, other = map(_as_decimal, (one, other))
     try:
         schemas = [pa.schema([("key", each)]) for each in (one, other)]
         return pa.unify_schemas(schemas, promote_options="permissive").field(0).type
@@ -55,6 +60,11 @@ def _wider_struct(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
         return None
     types = [wider(mine.type, theirs.type) for mine, theirs in zip(one, other, strict=True)]
     return None if None in types else pa.struct([field.with_type(type) for field, type in zip(one, types, strict=True)])
+
+
+def _as_decimal(type: pa.DataType) -> pa.DataType:
+    """The decimals that hold all integers of a type, for which Arrow has a digit less; other types as they are."""
+    return pa.decimal128(DIGITS[type.bit_width], 0) if pa.types.is_integer(type) else type
 
 
 def _are_numbers(*types: pa.DataType) -> bool:
@@ -88,7 +98,9 @@ def one_type(types: Iterable[tuple[str, pa.DataType]], *, of_times: bool = False
     def both(one: tuple[str, pa.DataType], other: tuple[str, pa.DataType]) -> tuple[str, pa.DataType]:
         found = wider(one[1], other[1])
         if found is None or (of_times and (pa.types.is_floating(found) or pa.types.is_decimal(found))):
-            raise ColumnError(f"{other[0]} is {other[1]}, and {one[0]} is {one[1]}; expected one type: cast one of them")
+            raise ColumnError(
+                f"{other[0]} is {other[1]}, and {one[0]} is {one[1]}; expected one type: cast one of them"
+            )
         return one[0], found
 
     return functools.reduce(both, types)[1]
@@ -100,7 +112,4 @@ def of_one_type(column: pa.Array | pa.ChunkedArray, type: pa.DataType, named: st
         found = plain(column, plain_type(column.type))
         return type.codes(found, named) if isinstance(type, Categories) else plain(found, type)
     except pa.ArrowInvalid as error:
-        raise ColumnError(
-            f"{named} is {column.type}, and has values that {type} does not hold; expected one type for the keys of "
-            "both: cast one of them"
-        ) from error
+        raise ColumnError(not_held(named, column.type, type)) from error

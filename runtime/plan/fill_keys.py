@@ -54,9 +54,7 @@ def given_keys(
     """
     if isinstance(windows, Anchored) and windows.keys:
         if len(names) != len(windows.keys):
-            raise QueryError(
-                f"the anchors have {len(windows.keys)} keys and the events {len(names)}; expected as many"
-            )
+            raise QueryError(f"the anchors have {len(windows.keys)} keys and the events {len(names)}; expected as many")
         return [
             GivenKey(f"the anchors' key {name!r}", key)
             for name, key in zip(windows.key_names, windows.keys, strict=True)

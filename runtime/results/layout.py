@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ...aggregators.states.large import fitting, take
+from ...aggregators.states.large import fitting, joined, take
 from ..windows import Coverage, Ints, Ranges
 
 
@@ -64,6 +64,5 @@ def spread(
     for column, place in zip(columns, places, strict=True):
         source[place] = before + np.arange(len(column))
         before += len(column)
-    arrays = [each for column in columns for each in (column.chunks if isinstance(column, pa.ChunkedArray) else [column])]
-    rows = pa.array(source, mask=source < 0)
-    return fitting(take(pa.chunked_array(arrays), rows), arrays[0].type)
+    whole = joined(columns)
+    return fitting(take(whole, pa.array(source, mask=source < 0)), whole.type)

@@ -161,7 +161,9 @@ def with_categories(data: Any, schema: pa.Schema) -> tuple[Any, pa.Schema]:
                     known[name] = viewless(batch.column(name).dictionary).drop_null().unique()
     for name, values in known.items():
         at = schema.get_field_index(name)
-        schema = schema.set(at, schema.field(at).with_metadata({CATEGORIES: Categories(values).__arrow_ext_serialize__()}))
+        schema = schema.set(
+            at, schema.field(at).with_metadata({CATEGORIES: Categories(values).__arrow_ext_serialize__()})
+        )
     return data, schema
 
 

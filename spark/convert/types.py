@@ -11,6 +11,7 @@ from pyspark.sql import types as t
 
 from ...aggregators.errors import ColumnError, QueryError
 from ...runtime.accumulate.sql_accumulate import quoted
+from ...runtime.columns.key_codes import not_held
 from .names import OR_SENSITIVE, case_sensitive, column, type_in
 
 # Instants are microseconds since the epoch, labelled with this zone. The JVM labels columns with the session's zone; a
@@ -221,10 +222,17 @@ def cast_to(rows: pa.Table | pa.RecordBatch, schema: pa.Schema, *, coded: bool =
     """
     table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
     columns = [
-        column if coded and _is_coded(column.type, field.type) else column.cast(field.type)
+        column if coded and _is_coded(column.type, field.type) else _cast(column, field)
         for column, field in zip(table.columns, schema, strict=True)
     ]
     return pa.Table.from_arrays(columns, schema.names) if coded else pa.Table.from_arrays(columns, schema=schema)
+
+
+def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    try:
+        return column.cast(field.type)
+    except pa.ArrowInvalid as error:
+        raise ColumnError(not_held(f"the column {field.name!r}", column.type, field.type)) from error
 
 
 def _is_coded(found: pa.DataType, wanted: pa.DataType) -> bool:

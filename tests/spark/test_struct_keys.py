@@ -89,13 +89,21 @@ def test_a_stream(spark: SparkSession, tmp_path: Path) -> None:
     try:
         (tmp_path / "in").mkdir()
         pq.write_table(table(), tmp_path / "in" / "a.parquet")
-        last = pa.table({"t": pa.array([START + timedelta(days=9)], pa.timestamp("us", "UTC")), "s": pa.array([None], KIND), "x": [0]})
+        last = pa.table(
+            {
+                "t": pa.array([START + timedelta(days=9)], pa.timestamp("us", "UTC")),
+                "s": pa.array([None], KIND),
+                "x": [0],
+            }
+        )
         pq.write_table(last, tmp_path / "in" / "b.parquet")
         stream = spark.readStream.schema(spark.createDataFrame(table()).schema).parquet(str(tmp_path / "in"))
         events = ff.events(stream.withWatermark("t", "1 minute"), time="t", by="s")
         found = events.window(ff.tumbling("30 minutes")).aggregate(n=ff.Count(), x=ff.Sum("x"))
         writer = found.writeStream.format("parquet").option("path", str(tmp_path / "out"))
-        writer.option("checkpointLocation", str(tmp_path / "c")).trigger(availableNow=True).start().awaitTermination(120)
+        writer.option("checkpointLocation", str(tmp_path / "c")).trigger(availableNow=True).start().awaitTermination(
+            120
+        )
         got = rows(spark.read.parquet(str(tmp_path / "out")).toArrow())
     finally:
         spark.conf.unset(PROVIDER)
