@@ -218,14 +218,14 @@ def test_keys_beside_plain_text() -> None:
         "low": [None, "low", "mid", "high", "top"],
     }
     unknown = pa.table({"size": ["huge"], "s": [0], "e": [20]})
+    window = ff.windows_from(unknown, start="s", end="e", by="size")
     with pytest.raises(ff.ColumnError, match="the anchors' key 'size' has 'huge', which is none of the 4 categories"):
-        window = ff.windows_from(unknown, start="s", end="e", by="size")
         ff.events(of_polars(), time="t", by="c").window(window).aggregate(n=ff.Count())
 
 
 def test_two_orders_do_not_fit() -> None:
     other = table().set_column(3, "c", dictionary(SIZES, ORDER[::-1]))
-    with pytest.raises(ff.ColumnError, match="'c' .* ordered categories of string, .*; expected one type"):
+    with pytest.raises(ff.ColumnError, match=r"'c' .* ordered categories of string, .*; expected one type"):
         ff.together(a=ff.events(table(), time="t", by="c"), b=ff.events(other, time="t", by="c"))
 
 
@@ -275,7 +275,7 @@ def test_what_cannot_go_by_the_order_says_so() -> None:
         with pytest.raises(ff.ColumnError, match=f"by= names '{by}', an ordered dictionary whose order is not known"):
             ff.events(nested, time="t", by=by).window(ff.tumbling(10)).aggregate(n=ff.Count())
     assert ff.events(nested, time="t").window(ff.tumbling(10)).aggregate(x=ff.Last("s.c"))["x"].to_pylist() == ["low"]
-    with pytest.raises(ff.ColumnError, match="time= .* 'c' is ordered categories of string"):
+    with pytest.raises(ff.ColumnError, match=r"time= .* 'c' is ordered categories of string"):
         ff.events(table(), time="c").window(ff.tumbling(10)).aggregate(n=ff.Count())
 
 

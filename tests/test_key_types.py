@@ -129,7 +129,7 @@ def test_types_of_which_none_is_wider(place: str, apart: Any) -> None:
 @pytest.mark.parametrize("place", PLACES)
 def test_values_that_the_wider_type_does_not_hold(place: str) -> None:
     other = pa.table({"t": [5], "k": pa.array([1.0])})
-    with pytest.raises(ff.ColumnError, match="'k'.* is int64, and has values that double does not hold"):
+    with pytest.raises(ff.ColumnError, match=r"'k'.* is int64, and has values that double does not hold"):
         PLACES[place](events(pa.int64(), [1, 2**53 + 1]), other)
 
 

@@ -134,7 +134,7 @@ class Undeclared(Wrong):
 
 def test_to_declare_the_type_is_said_where_it_is_not() -> None:
     query = ff.events(EVENTS, time="t").window(ff.tumbling(60))
-    with pytest.raises(ff.OperationError, match="cannot be a column of int64: .*; declare the type of the result"):
+    with pytest.raises(ff.OperationError, match=r"cannot be a column of int64: .*; declare the type of the result"):
         query.aggregate(x=Undeclared("x"))
     with pytest.raises(ff.OperationError, match="cannot be a column of int64") as caught:
         query.aggregate(x=Wrong("x"))

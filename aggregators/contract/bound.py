@@ -14,9 +14,9 @@ from numpy.typing import NDArray
 
 from ..errors import ColumnError, FramefoldError, OperationError, shown
 from ..states.arrays import Index
-from ..states.categories import Categories, UnknownCategories, plain_values, values_type
-from ..states.large import fitting, has_room, one_array
+from ..states.categories import Categories, plain_values, values_type
 from ..states.fields import Column, Compensated, CompensatedField, Plain, field, joins_exactly
+from ..states.large import fitting, has_room, one_array
 from ..states.limbs import Exact
 from ..states.ragged import RaggedField
 from ..states.rows import place

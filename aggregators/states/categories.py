@@ -70,8 +70,8 @@ class Categories(pa.ExtensionType):  # type: ignore[misc]  # pyarrow has no type
             lost = column.filter(pc.and_(found.is_null(), column.is_valid()))
             if len(lost):
                 raise ColumnError(
-                    f"{named} has {lost[0].as_py()!r}, which is none of the {len(self.values)} categories in whose order "
-                    "its values compare; expected one of them"
+                    f"{named} has {lost[0].as_py()!r}, which is none of the {len(self.values)} categories in whose "
+                    "order values compare; expected one of them"
                 )
         return pa.ExtensionArray.from_storage(self, found)
 

@@ -176,7 +176,7 @@ class RaggedField:
         total = int(column.offsets[-1])
         if total * max(longest, 1) <= large.ARRAY_BYTES:
             return None
-        found = column.lengths
+        found: Ints = column.lengths
         for name, kind in self.items:
             if large.is_text(kind.planes[""]):
                 text = large.sizes_of_values(column.planes[name])

@@ -1,4 +1,4 @@
-"""Columns without views: Polars, and Arrow where it is asked to, give text and lists as such, which Arrow cannot take."""
+"""Columns without views: Polars gives text as such, and most functions of Arrow take none."""
 
 from __future__ import annotations
 

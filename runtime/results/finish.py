@@ -17,8 +17,8 @@ from ...aggregators.errors import OperationError
 from ...aggregators.states import large
 from ...aggregators.states.large import fitting, is_limited, joined, runs, take
 from ...aggregators.states.objects import HeldObjects, Objects
-from ...aggregators.states.rows import take as states_at
 from ...aggregators.states.ragged import RaggedField
+from ...aggregators.states.rows import take as states_at
 from ..columns.key_codes import one_array
 from ..columns.malloc import raise_mmap_threshold
 from ..frames.window_ranges import WindowIds, entering
@@ -182,7 +182,7 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Found], states: Iterable[Iter
         assert rows.at is not None
         at = plan.times.bounds(rows.at)
         columns.append(at if several is None else pc.if_else(several.stamped, at, pa.scalar(None, at.type)))
-    for (name, bound), slid in zip(plan.outputs.items(), states, strict=True):
+    for (name, _bound), slid in zip(plan.outputs.items(), states, strict=True):
         finished = [finished_in_runs(plan, chunk.partials, name, each) for each in slid]
         if name in plan.samples:
             few = too_few(plan, chunk.partials, name, windows)

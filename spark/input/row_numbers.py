@@ -155,7 +155,8 @@ def _unlike(left: pa.Array, right: pa.Array) -> NDArray[np.bool_]:
     if pa.types.is_struct(left.type):
         parts = map(_unlike, fields_of(left), fields_of(right))
         null = pc.xor(left.is_null(), right.is_null()).to_numpy(zero_copy_only=False)
-        return np.logical_or.reduce([null.astype(bool), *parts])
+        differs: NDArray[np.bool_] = np.logical_or.reduce([null.astype(bool), *parts])
+        return differs
     unlike = pc.fill_null(pc.not_equal(left, right), False)
     if pa.types.is_floating(left.type):
         both = pc.and_(pc.fill_null(pc.is_nan(left), False), pc.fill_null(pc.is_nan(right), False))

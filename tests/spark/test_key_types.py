@@ -69,6 +69,6 @@ def test_types_of_which_none_is_wider(spark: SparkSession) -> None:
             n=ff.Count()
         )
     with pytest.raises(
-        ff.ColumnError, match="column 'i' of the input 'b' is int32, and the column 'k' of .* is string"
+        ff.ColumnError, match=r"column 'i' of the input 'b' is int32, and the column 'k' of .* is string"
     ):
         ff.together(a=ff.events(df, time="t", by="k"), b=ff.events(df, time="t", by="i"))

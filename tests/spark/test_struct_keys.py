@@ -113,5 +113,7 @@ def test_a_stream(spark: SparkSession, tmp_path: Path) -> None:
 def test_keys_that_spark_does_not_group_by(spark: SparkSession) -> None:
     for sql in ("map(1, 2)", "array(1)"):
         df = spark.sql(f"select timestamp'2026-01-01' t, named_struct('a', {sql}) s")
-        with pytest.raises(ff.ColumnError, match="by= names 's', which is struct<.*expected numbers, .* or structs of"):
+        with pytest.raises(
+            ff.ColumnError, match=r"by= names 's', which is struct<.*expected numbers, .* or structs of"
+        ):
             ff.events(df, time="t", by="s").window(ff.tumbling("1 day")).aggregate(n=ff.Count())
