@@ -120,10 +120,15 @@ def stream_of(data: Any, columns: Sequence[str]) -> pa.RecordBatchReader:
 def opened(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
     """The same batches without views."""
     made = plain_schema(reader.schema)
-    if made == reader.schema:
-        return reader
-    batches = (pa.RecordBatch.from_arrays(list(map(viewless, batch.columns)), schema=made) for batch in reader)
-    return pa.RecordBatchReader.from_batches(made, batches)
+    return reader if made == reader.schema else pa.RecordBatchReader.from_batches(made, map(without_views_in, reader))
+
+
+def without_views_in(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same rows without views; the same batch where there are none."""
+    made = plain_schema(batch.schema)
+    if made == batch.schema:
+        return batch
+    return pa.RecordBatch.from_arrays(list(map(viewless, batch.columns)), schema=made)
 
 
 def plain_schema(schema: pa.Schema) -> pa.Schema:
@@ -182,13 +187,13 @@ def type_of_values(field: pa.Field) -> pa.DataType:
         found = Categories.__arrow_ext_deserialize__(pa.int32(), given)
         in_order = (pc.array_sort_indices(found.values).to_numpy() == np.arange(len(found.values))).all()
         return plain_type(field.type) if in_order else found
-    return UnknownCategories(plain_type(field.type)) if _has_order(field.type) else plain_type(field.type)
+    return UnknownCategories(plain_type(field.type)) if has_order(field.type) else plain_type(field.type)
 
 
-def _has_order(type: pa.DataType) -> bool:
+def has_order(type: pa.DataType) -> bool:
     """Whether values of a type compare by ordered dictionaries, as which they are or in which structs have them."""
     if pa.types.is_struct(type):
-        return any(_has_order(field.type) for field in type)
+        return any(has_order(field.type) for field in type)
     return bool(pa.types.is_dictionary(type) and type.ordered)
 
 

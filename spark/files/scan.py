@@ -20,6 +20,7 @@ from ...aggregators.errors import QueryError
 from ...runtime.sources.conditions import all_of, checked, columns_of, equal, possible
 from ...runtime.sources.files import File, Files, FileSystemError, one_line
 from ...runtime.sources.formats import READERS, Layout, in_microseconds, unified
+from ...runtime.sources.opening import has_order
 from ..convert.names import check_apart
 from ..convert.types import input_schema, to_arrow, to_spark
 from ..session.errors import first_cause
@@ -169,6 +170,14 @@ class Scan:
     def schema(self) -> pa.Schema:
         """The columns with the Arrow types that carry Spark's; null for types that are not certain, or unusable."""
         return pa.schema([(name, (kind and to_arrow(kind)) or pa.null()) for name, kind in self.kinds.items()])
+
+    def is_ordered(self, name: str) -> bool:
+        """Whether a file has a column as an ordered dictionary, whose order Spark does not know."""
+        if self.unopened is not None or self.files.format not in ("parquet", "arrow"):
+            return False
+        return any(
+            has_order(layout.schema.field(name).type) for layout in self.layouts if layout.schema.names.count(name) == 1
+        )
 
     @cached_property
     def conditioned(self) -> list[str]:
