@@ -76,7 +76,8 @@ def events(
         The column with each event's time: timestamps, dates or integers. Here and wherever a column is named, a name
         such as ``"window.start"`` that no column has is a field of a struct: results are events of further windows.
     by
-        The key columns: one name, several, or none for one series of windows over everything.
+        The key columns: one name, several, or none for one series of windows over everything. Structs go too, and
+        results are sorted as Spark sorts them: nulls first, ordered dictionaries by their categories.
     until
         The column with each event's end, of the type of its time: interval events, which live from their time up to it
         and are in every window they overlap. None for events of one point in time.
