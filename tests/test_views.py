@@ -11,7 +11,7 @@ import pyarrow.dataset as ds
 import pytest
 
 import framefold as ff
-from framefold.runtime.columns.views import viewless, without_views
+from framefold.aggregators.states.views import viewless, without_views
 
 from .operations import LongestRun
 
@@ -220,3 +220,9 @@ def test_dictionaries_and_runs_of_views() -> None:
     assert viewless(runs).to_pylist() == ["a", "a", "b"]
     plain = pa.array(["a"])
     assert viewless(plain) is plain
+
+
+def test_laws_are_checked_on_views() -> None:
+    for operation in (ff.Min("s"), ff.Last("l"), ff.Last("r"), ff.CollectList("b"), LongestRun("s")):
+        for table in (frame(), with_views()):
+            ff.check_laws(operation, table, examples=3)

@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 from ...aggregators.errors import ColumnError, QueryError, shown
 from ...aggregators.states.categories import Categories, UnknownCategories
 from ..columns.key_codes import plain_type
-from ..columns.views import viewless, without_views
+from ...aggregators.states.views import viewless, without_views
 from .files import one_line
 
 NOT_TAKEN, CATEGORIES = b"framefold.not_taken", b"framefold.categories"

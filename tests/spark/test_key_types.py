@@ -11,8 +11,10 @@ pytest.importorskip("pyspark")
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.sql import functions as f
 
 import framefold as ff
+from framefold.spark.streams.history import checked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -72,3 +74,17 @@ def test_types_of_which_none_is_wider(spark: SparkSession) -> None:
         ff.ColumnError, match=r"column 'i' of the input 'b' is int32, and the column 'k' of .* is string"
     ):
         ff.together(a=ff.events(df, time="t", by="k"), b=ff.events(df, time="t", by="i"))
+
+
+def test_the_history_of_a_stream(spark: SparkSession) -> None:
+    """What is narrower than the stream's is taken; its states have the stream's types, so that nothing wider is."""
+    df = spark.createDataFrame(EVENTS).withColumn("x", f.col("i").cast("bigint"))
+    query = ff.events(df, time="t", by="x").window(ff.tumbling(9))
+    plan = query._query({"n": ff.Count()})
+    narrow = df.withColumn("x", f.col("x").cast("smallint"))
+    assert checked(plan, narrow) is narrow
+    for kind, found in (("string", "string"), ("double", "double")):
+        with pytest.raises(
+            ff.QueryError, match=f"the column 'x' of history is {found}; expected int64, as in the stream"
+        ):
+            checked(plan, df.withColumn("x", f.col("x").cast(kind)))
