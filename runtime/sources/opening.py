@@ -18,8 +18,8 @@ import pyarrow.compute as pc
 
 from ...aggregators.errors import ColumnError, QueryError, shown
 from ...aggregators.states.categories import Categories, UnknownCategories
-from ..columns.key_codes import plain_type
 from ...aggregators.states.views import viewless, without_views
+from ..columns.key_codes import plain_type
 from .files import one_line
 
 NOT_TAKEN, CATEGORIES = b"framefold.not_taken", b"framefold.categories"
