@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 import pyarrow as pa
 
@@ -13,6 +12,9 @@ from .key_codes import not_held, plain, plain_type
 
 DIGITS = {8: 3, 16: 5, 32: 10, 64: 20}
 """Of integers, by their bits."""
+
+Unfit = Callable[[pa.DataType, pa.DataType], str]
+"""The sentence for a type that does not fit the one of the places before."""
 
 NUMBERS = (pa.types.is_integer, pa.types.is_floating, pa.types.is_decimal)
 
@@ -79,13 +81,15 @@ def _kind(type: pa.DataType) -> str:
     return name.rstrip("0123456789")
 
 
-def one_type(types: Iterable[tuple[str, pa.DataType]], *, of_times: bool = False) -> pa.DataType:
+def one_type(type: pa.DataType, others: Iterable[tuple[pa.DataType, Unfit]], *, of_times: bool = False) -> pa.DataType:
     """The type for keys of several places.
 
     Parameters
     ----------
-    types
-        What the key is called there, for the message, and its plain type, or its categories.
+    type
+        The plain type that the key has in the first of them, or its categories.
+    others
+        The same for each of the others, and what to say if it does not fit.
     of_times
         Whether they are times, which no fraction is.
 
@@ -94,16 +98,12 @@ def one_type(types: Iterable[tuple[str, pa.DataType]], *, of_times: bool = False
     ColumnError
         If none holds the values of all.
     """
-
-    def both(one: tuple[str, pa.DataType], other: tuple[str, pa.DataType]) -> tuple[str, pa.DataType]:
-        found = wider(one[1], other[1])
+    for other, unfit in others:
+        found = wider(type, other)
         if found is None or (of_times and (pa.types.is_floating(found) or pa.types.is_decimal(found))):
-            raise ColumnError(
-                f"{other[0]} is {other[1]}, and {one[0]} is {one[1]}; expected one type: cast one of them"
-            )
-        return one[0], found
-
-    return functools.reduce(both, types)[1]
+            raise ColumnError(unfit(other, type))
+        type = found
+    return type
 
 
 def of_one_type(column: pa.Array | pa.ChunkedArray, type: pa.DataType, named: str) -> pa.Array:

@@ -10,21 +10,24 @@ import pyarrow as pa
 
 from ...aggregators.errors import ColumnError, QueryError, nearest
 from ..columns.key_codes import normalised, plain_type
-from ..columns.key_types import of_one_type, one_type
+from ..columns.key_types import Unfit, of_one_type, one_type
 from ..frames.filling import Fill
 from ..sources.arrow import Source
 from ..windows import Windows
 from ..windows.from_table import Anchored
+
+ONE_TYPE = "expected one type"
 
 InArrow = Callable[[Any, Sequence[str]], Any]
 """Gives some columns of a table of any kind as one that speaks Arrow."""
 
 
 class GivenKey(NamedTuple):
-    """A key column that windows have of their own, and what it is called."""
+    """A key column that windows have of their own, what it is called, and what to say if its type does not fit."""
 
     named: str
     column: pa.Array | pa.ChunkedArray
+    unfit: Unfit
 
 
 def given_keys(
@@ -55,10 +58,7 @@ def given_keys(
     if isinstance(windows, Anchored) and windows.keys:
         if len(names) != len(windows.keys):
             raise QueryError(f"the anchors have {len(windows.keys)} keys and the events {len(names)}; expected as many")
-        return [
-            GivenKey(f"the anchors' key {name!r}", key)
-            for name, key in zip(windows.key_names, windows.keys, strict=True)
-        ]
+        return [of_anchors(*each) for each in zip(windows.key_names, windows.keys, names, strict=True)]
     if windows.fill is None:
         return None
     for wrong, what in ((several, "several kinds of windows in one pass"), (intervals, "interval events (until=)")):
@@ -82,7 +82,22 @@ def columns_of(data: Any, names: Sequence[str], in_arrow: InArrow) -> list[Given
         if name not in source.schema.names:
             raise ColumnError(f"fill_keys lacks the key {name!r}; {nearest(name, source.schema.names)}")
     table = source.batches(names).read_all()
-    return [GivenKey(f"the key {name!r} of fill_keys", table.column(name)) for name in names]
+    return [of_table(name, table.column(name)) for name in names]
+
+
+def of_anchors(own: str, column: pa.Array, name: str) -> GivenKey:
+    """A key of anchors, for the key of a name of the events."""
+    named = f"the anchors' key {own!r}"
+    return GivenKey(named, column, lambda found, wanted: f"{named} is {found}, and {name!r} is {wanted}; {ONE_TYPE}")
+
+
+def of_table(name: str, column: pa.ChunkedArray) -> GivenKey:
+    """A key of a table of keys."""
+    return GivenKey(
+        f"the key {name!r} of fill_keys",
+        column,
+        lambda found, wanted: f"fill_keys has the key {name!r} as {found}, and the events as {wanted}; {ONE_TYPE}",
+    )
 
 
 def types_of_keys(keys: Sequence[pa.Field], given: Sequence[Sequence[GivenKey] | None]) -> list[pa.DataType]:
@@ -94,12 +109,7 @@ def types_of_keys(keys: Sequence[pa.Field], given: Sequence[Sequence[GivenKey] |
         If there is none.
     """
     return [
-        one_type(
-            [
-                (f"{key.name!r} of the events", key.type),
-                *((each[at].named, plain_type(each[at].column.type)) for each in given if each is not None),
-            ]
-        )
+        one_type(key.type, [(plain_type(own[at].column.type), own[at].unfit) for own in given if own is not None])
         for at, key in enumerate(keys)
     ]
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -11,7 +12,7 @@ import pyarrow as pa
 from ...aggregators.errors import QueryError
 from ...aggregators.states.categories import Categories
 from ..columns.key_codes import plain, require_key
-from ..columns.key_types import of_one_type, one_type
+from ..columns.key_types import Unfit, of_one_type, one_type
 from .arrow import Source
 from .opening import field_of, plain_field, require_taken, type_of_values
 
@@ -63,6 +64,14 @@ def check_roles(inputs: Mapping[str, Roles]) -> Roles:
     return common
 
 
+def unfit(name: str, column: str, shared: str, found: object, wanted: object) -> str:
+    """The sentence for a column of an input whose type does not fit those that the others have for it."""
+    return (
+        f"the column {column!r} of the input {name!r} is {found}, and {shared!r} of others is {wanted}; "
+        "expected one type: cast one of them"
+    )
+
+
 class Together(Source):
     """Several sources of Arrow batches, one after the other; a column that an input lacks is null in its rows.
 
@@ -84,7 +93,7 @@ class Together(Source):
         self.sources = dict(sources)
         self.names = {name: roles[name].names(name, source.schema.names, common) for name, source in sources.items()}
         fields: dict[str, pa.Field] = {}
-        shared: dict[str, list[tuple[str, pa.DataType]]] = {name: [] for name in common.shared}
+        shared: dict[str, list[tuple[pa.DataType, Unfit]]] = {name: [] for name in common.shared}
         for name, source in sources.items():
             for new, old in self.names[name].items():
                 if old not in source.schema.names:
@@ -95,8 +104,11 @@ class Together(Source):
                     require_taken(source.schema, [old], f"the input {name!r}")
                     if new in common.by:
                         require_key(old, type_of_values(field), f"the input {name!r}")
-                    shared[new].append((f"the column {old!r} of the input {name!r}", type_of_values(field)))
-        self.shared = {name: one_type(types, of_times=name not in common.by) for name, types in shared.items()}
+                    shared[new].append((type_of_values(field), partial(unfit, name, old, new)))
+        self.shared = {
+            name: one_type(first, others, of_times=name not in common.by)
+            for name, ((first, _), *others) in shared.items()
+        }
         for name, type in self.shared.items():
             fields[name] = field_of(name, type)
         self.schema = pa.schema(list(fields.values()))

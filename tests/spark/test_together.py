@@ -28,9 +28,7 @@ def test_as_on_the_local_engine(spark: SparkSession, combine: str) -> None:
 
 def test_types_that_do_not_fit(spark: SparkSession) -> None:
     orders, visits = spark.createDataFrame(ORDERS), spark.createDataFrame(VISITS)
-    with pytest.raises(
-        ff.QueryError, match=r"'people' of the input 'visits' is double, and .* 'at' .* is int64; expected one type"
-    ):
+    with pytest.raises(ff.QueryError, match="'people' of the input 'visits' is double, and 'at' of others is bigint"):
         ff.together(orders=ff.events(orders, time="at"), visits=ff.events(visits, time="people"))
     with pytest.raises(ff.QueryError, match="orders are Arrow data and visits on Spark"):
         ff.together(orders=ff.events(ORDERS, time="at"), visits=ff.events(visits, time="seen"))
