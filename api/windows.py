@@ -52,7 +52,8 @@ def draw(windows: Spec, of: Any) -> Any:
     if not isinstance(of, Events):
         of = events(pa.table({"time": times_of(of)}), time="time")
     local = isinstance(of.engine, LocalEngine)
-    table = local_events(of) if local else first_on_spark(of, [*of.names, *windows.columns])
+    names = [*of.names, *windows.columns]
+    table = local_events(of, names) if local else first_on_spark(of, names)
     return draw_table(
         windows, table, time=of.time, by=of.by, until=of.until, longest=of.longest, ties=of.ties, all_of_them=local
     )
@@ -66,10 +67,10 @@ def times_of(given: Any) -> pa.Array | pa.ChunkedArray:
     return given if isinstance(given, (pa.Array, pa.ChunkedArray)) else pa.array(given)
 
 
-def local_events(of: Events[Any]) -> pa.Table:
-    """All events of the local engine, with all their columns."""
-    source = cast(LocalEngine, of.engine).with_fields(of.names).source
-    return source.batches(source.schema.names).read_all()
+def local_events(of: Events[Any], names: Sequence[str]) -> pa.Table:
+    """All events of the local engine, with those columns that they have of some."""
+    source = cast(LocalEngine, of.engine).with_fields(names).source
+    return source.batches([name for name in dict.fromkeys(names) if name in source.schema.names]).read_all()
 
 
 def first_on_spark(of: Events[Any], names: Sequence[str]) -> pa.Table:

@@ -78,6 +78,19 @@ def test_what_is_used_is_named(what: str) -> None:
             use()
 
 
+def test_conditions_beside_expressions_of_polars() -> None:
+    for what in ("Polars Int128", "Polars objects"):
+        events = ff.events(BAD[what](), time="t", by="k").where(pc.field("x") > 1.5)
+        found = events.window(ff.tumbling(5)).aggregate(x=ff.Sum(polars.col("x") * 2), last=ff.Last("k"))
+        assert found["x"].to_pylist() == [8.0, 4.0]
+
+
+def test_pictures_have_what_they_show() -> None:
+    pytest.importorskip("drawsvg")
+    for make in BAD.values():
+        assert "<svg" in ff.tumbling(5).draw(ff.events(make(), time="t", by="k")).as_svg()
+
+
 def test_an_index_that_is_the_time() -> None:
     index = pandas.DatetimeIndex([dt.datetime(2026, 1, day) for day in (1, 2, 3)], name="at")
     data = pandas.DataFrame({"x": [1, 2, 3], "bad": ["a", 1, None]}, index=index)

@@ -52,7 +52,12 @@ def _with_polars(source: Source, expressions: Mapping[str, Any]) -> Source:
 
     frame = source.data
     if source.condition is not None:  # what an expression sees of other rows is of those that are left
-        frame = pl.from_arrow(frame.to_arrow().filter(source.condition))
+        import pyarrow.dataset as ds  # slow to import
+
+        events = Source(frame)
+        named = events.batches(columns_of(source.condition, events.schema))
+        kept = ds.Scanner.from_batches(named, columns={"kept": source.condition}).to_table().column("kept")
+        frame = frame.filter(pl.from_arrow(kept))
     for name, each in expressions.items():
         try:
             # A function that gives one value for all rows would be of all events, and not of those of a window.
