@@ -182,7 +182,7 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Found], states: Iterable[Iter
         assert rows.at is not None
         at = plan.times.bounds(rows.at)
         columns.append(at if several is None else pc.if_else(several.stamped, at, pa.scalar(None, at.type)))
-    for (name, _bound), slid in zip(plan.outputs.items(), states, strict=True):
+    for name, slid in zip(plan.outputs, states, strict=True):
         finished = [finished_in_runs(plan, chunk.partials, name, each) for each in slid]
         if name in plan.samples:
             few = too_few(plan, chunk.partials, name, windows)

@@ -86,8 +86,8 @@ def index_fields(data: Any) -> list[pa.Field]:
 
 
 def library_of(data: Any) -> str:
-    """The library that the class of some data comes from."""
-    return type(data).__module__.partition(".")[0]
+    """The library that a table comes from, by its class; empty where it is none."""
+    return type(data).__module__.partition(".")[0] if hasattr(data, "columns") else ""
 
 
 def some_of(data: Any, columns: Sequence[str]) -> Any:
