@@ -161,6 +161,7 @@ def test_conditions_and_expressions_of_views(source: str) -> None:
     assert found.select(["x", "n", "r"]).to_pylist() == [{"x": [0, 11, 7, 5], "n": 4, "r": 11}]
 
 
+@pytest.mark.skipif(int(pa.__version__.split(".")[0]) < 20, reason="pyarrow 18 itself crashes on files of views")
 def test_arrow_files_of_views(tmp_path: Any) -> None:
     frame().write_ipc(tmp_path / "views.arrow")
     files = ff.files(str(tmp_path / "views.arrow"), format="arrow")

@@ -137,6 +137,8 @@ def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
         return column
     if column.num_chunks == 1:
         return column.chunk(0)
+    if not column.num_chunks:
+        return pa.nulls(0, column.type)
     if not has_room(column, column.type):
         column = column.cast(large(column.type))
     whole = column.combine_chunks()
