@@ -173,7 +173,7 @@ class Scan:
 
     def is_ordered(self, name: str) -> bool:
         """Whether a file has a column as an ordered dictionary, whose order Spark does not know."""
-        if self.unopened is not None or self.files.format not in ("parquet", "arrow"):
+        if self.unusual is not None or self.files.format not in ("parquet", "arrow"):
             return False
         return any(
             has_order(layout.schema.field(name).type) for layout in self.layouts if layout.schema.names.count(name) == 1
