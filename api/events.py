@@ -10,7 +10,7 @@ from .aggregators.contract.column_expressions import ColumnExpression
 from .aggregators.contract.operation import Operation
 from .aggregators.errors import QueryError, nearest, shown
 from .engines import Engine, computed, in_arrow
-from .gaps import warn_of_gaps
+from .gaps import warn_of
 from .notebook import Described, of_events, picture_of
 from .runtime.columns.ticks import Duration
 from .runtime.explain import Explanation
@@ -243,8 +243,7 @@ class Windowed(Described, Generic[Result]):
             in_arrow=in_arrow,
         )  # fmt: skip
         for each in plan.axis.windows:
-            if each.gaps == "warn" and each.left_out is not None:
-                warn_of_gaps(each)
+            warn_of(each)
         return engine, plan
 
 

@@ -11,11 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from ...aggregators.errors import DurationError, QueryError
-from ..columns.ticks import LIMIT, Duration, Instant, TimeColumn, describe, overflow_guard
+from ..columns.ticks import LIMIT, Duration, Instant, TimeColumn, describe, overflow_guard, ticks_since_epoch
 from ..frames.filling import Filling, filling
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, Steps, WindowIds
 from ..frames.words import describe_gaps, describe_steps
-from .calendar import UNITS, Calendar, calendar
+from .calendar import Calendar, calendar, in_weeks, monday, moved
 from .spec import Closed, Emit, Empty, Gaps, MinFill, Numbering, Spec, Stamp, TypeOf, Windows, check_words, samples
 
 Offset = Duration | datetime.datetime
@@ -58,14 +58,16 @@ class Sliding(Spec):
         """
         names = ("closed", "emit", "stamp", "min_fill", "min_samples", "empty", "gaps")
         choices = {name: getattr(self, name) for name in names}
-        choices["fill"] = None if self.filling is None else self.filling.bind(time, self.closed)
-        if self.timezone is not None or UNITS.search(f"{self.size} {self.every}"):
-            of_calendar = calendar(time, self.size, self.every, self.offset, self.timezone)
-            if of_calendar:
-                steps, units = of_calendar
-                return TickSteps(time=time, steps=steps, calendar=units, **choices)
+        of_calendar = calendar(time, self.size, self.every, self.offset, self.timezone)
+        choices["fill"] = None if self.filling is None else self.filling.bind(time, self.closed, self.timezone)
+        choices["moved"] = moved(time, self.every, self.offset, self.timezone)
+        if of_calendar is not None:
+            steps, units = of_calendar
+            return TickSteps(time=time, steps=steps, calendar=units, **choices)
         size, every = above_zero(time, self.size, "size"), above_zero(time, self.every, "every")
-        return TickSteps(time=time, steps=Steps(size, every, offset_ticks(time, self.offset) % every), **choices)
+        offset = (offset_ticks(time, self.offset) + monday(time, self.every, self.offset)) % every
+        weeks = in_weeks(self.every) and not pa.types.is_integer(time.type)
+        return TickSteps(time=time, steps=Steps(size, every, offset), weeks=weeks, **choices)
 
 
 def above_zero(time: TimeColumn, value: Duration, argument: str) -> int:
@@ -82,14 +84,7 @@ def offset_ticks(time: TimeColumn, offset: Offset) -> int:
     """The ticks of an offset: a duration since the epoch, or a time in UTC, of which only the phase matters."""
     if not isinstance(offset, datetime.datetime):
         return time.duration(offset, "offset")
-    if not pa.types.is_timestamp(time.type):
-        raise DurationError(
-            f"offset is {offset!r}, but the time {time.name!r} is {time.kind}; expected a duration since the epoch"
-        )
-    if offset.utcoffset() != datetime.timedelta(0):
-        raise QueryError(f"offset is {offset!r}, which is not in UTC; expected a time in UTC, or a duration")
-    since = offset - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-    return since // datetime.timedelta(microseconds=1)
+    return ticks_since_epoch(time, offset)
 
 
 def sliding(
@@ -203,13 +198,14 @@ def tumbling(
 
 @dataclass(frozen=True, kw_only=True)
 class TickSteps(Windows):
-    """Sliding windows along a time column: steps are in ticks, or in calendar units."""
+    """Sliding windows along a time column: steps are in ticks, or in calendar units; ``weeks`` is for words."""
 
     steps: Steps
     closed: str = "left"
     empty: str = "skip"
     min_fill: str = "partial"
     calendar: Calendar | None = None
+    weeks: bool = False
 
     @cached_property
     def _shift(self) -> int:
@@ -285,7 +281,7 @@ class TickSteps(Windows):
         return describe(steps, self.time.type) if self.calendar is None else self.calendar.length(steps)
 
     def describe(self) -> str:
-        zone = "" if self.calendar is None else self.calendar.in_zone
+        zone = (", counted from Mondays" if self.weeks else "") if self.calendar is None else self.calendar.in_zone
         ends = "[start, end)" if self.closed == "left" else "(start, end]"
         empty = f"windows without an event are {'left out' if self.empty == 'skip' else 'given too'}"
         half = ", half-filled ones at the start are left out" if self.min_fill == "full" else ""
