@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import datetime
 import re
+from collections.abc import Hashable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from .contract.column_expressions import kind_of
 from .errors import DurationError, shown
 
 Duration = str | datetime.timedelta | int
@@ -197,9 +199,10 @@ def written(duration: Any, argument: str) -> Length | int:
         counted = IN_INTEGERS.fullmatch(duration)
         return int(counted[1]) if counted else length_of(duration, argument)
     if isinstance(duration, bool) or not isinstance(duration, (int, np.integer)):
-        raise DurationError(
-            f"{argument} is {shown(duration)}; expected a duration such as '1 hour', a timedelta or an integer"
-        )
+        expected = "a duration such as '1 hour', a timedelta or an integer"
+        if kind_of(duration) is not None or not isinstance(duration, Hashable):
+            expected = "a plain value, such as '1 hour'"
+        raise DurationError(f"{argument} is {shown(duration)}; expected {expected}")
     return int(duration)
 
 
@@ -211,9 +214,11 @@ def fixed(duration: Any, argument: str) -> Length | int:
     return found
 
 
-def positive(duration: Any, argument: str, *, calendar: bool = False) -> Length | int:
-    """What :func:`written` gives, of a duration above zero, of fixed length unless ``calendar``."""
+def positive(duration: Any, argument: str, *, calendar: bool = False) -> None:
+    """DurationError unless a duration is above zero, and of fixed length unless ``calendar``, as far as is known.
+
+    What an integer means is known with the time column, so that this checks it.
+    """
     found = (written if calendar else fixed)(duration, argument)
-    if (found if isinstance(found, int) else max(found.months, found.microseconds)) <= 0:
+    if isinstance(found, Length) and max(found.months, found.microseconds) <= 0:
         raise DurationError(f"{argument} is {duration!r}; expected a duration above zero")
-    return found

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
@@ -12,6 +13,10 @@ from ..errors import QueryError, shown
 from .operators import Operators
 
 PYARROW, POLARS = "a pyarrow expression", "a Polars expression"
+
+PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
+"""A part of a dotted name, in backticks or as it is."""
+QUOTED = re.compile(rf"(?:{PART.pattern})(?:\.(?:{PART.pattern}))*")
 
 
 class Kind(NamedTuple):
@@ -81,10 +86,23 @@ def column_name(value: Any, taker: str) -> str:
         If it is neither.
     """
     if isinstance(value, str):
-        return value
+        return value if isinstance(value, ColumnExpression) else unquoted(value)
     if kind_of(value) is None:
         raise QueryError(f"{taker} takes names of columns; found {shown(value)}{_hint(value)}")
     return plain_name(value) or ColumnExpression(value)
+
+
+def unquoted(name: Any) -> Any:
+    """A name without the backticks that Spark's names may have, part by part; what is no text as it is.
+
+    Examples
+    --------
+    >>> unquoted("`a.b`"), unquoted("`a`.b"), unquoted("```x```"), unquoted("a`b")
+    ('a.b', 'a.b', '`x`', 'a`b')
+    """
+    if not isinstance(name, str) or "`" not in name or not QUOTED.fullmatch(name):
+        return name
+    return ".".join((part[1] or part[2]).replace("``", "`") for part in PART.finditer(name))
 
 
 def plain_name(value: Any) -> str | None:

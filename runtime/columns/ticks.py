@@ -49,7 +49,7 @@ class TimeColumn:
     def __post_init__(self) -> None:
         if not (pa.types.is_timestamp(self.type) or pa.types.is_date(self.type) or pa.types.is_integer(self.type)):
             text = plain_type(self.type) in (pa.string(), pa.large_string())
-            hint = f"; parse it: {with_name(OF_TEXT, self.name)}" if text else ""
+            hint = f"; parse it into a timestamp first: {with_name(OF_TEXT, self.name)}" if text else ""
             raise ColumnError(
                 f"time= needs a column of timestamps, dates or integers; {self.name!r} is {self.type}{hint}"
             )
@@ -119,7 +119,7 @@ class TimeColumn:
                 return found.toordinal() - datetime.date(1970, 1, 1).toordinal()
         else:
             zoned = self.type.tz is not None
-            expected = f"a time with{'' if zoned else 'out'} a zone such as '2026-01-31T09:00{'Z' * zoned}', or a date"
+            expected = f"a time with{'' if zoned else 'out'} a zone such as '2026-01-31T09:00{'Z' * zoned}'"
             if isinstance(found, datetime.date) and not isinstance(found, datetime.datetime):
                 midnight = pa.array([datetime.datetime.combine(found, datetime.time())], pa.timestamp("us"))
                 if zoned:
@@ -155,6 +155,11 @@ class TimeColumn:
             else:
                 whole = column.cast(pa.timestamp("us", tz=self.type.tz)).view(pa.int64())
         except pa.ArrowInvalid as error:
+            if pa.types.is_date64(self.type):
+                raise ColumnError(
+                    f"the time {self.name!r} ({self.type}) has dates with a time of day; expected whole days, or a "
+                    "column of timestamps: cast it to one first"
+                ) from error
             found = "digits below a microsecond" if "lose data" in str(error) else "values beyond the range of int64"
             raise ColumnError(
                 f"the time {self.name!r} ({self.type}) has {found}; expected whole microseconds (or integers) "

@@ -8,13 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from ...aggregators.durations import positive
 from ...aggregators.errors import DurationError, QueryError
 from ..columns.ticks import DAY, Duration, Instant, TimeColumn, describe, overflow_guard
 from ..frames.filling import Filling, filling
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
 from .calendar import in_days, moved
 from .grid import Grid, grid
-from .sliding import Offset, above_zero
+from .sliding import Offset, above_zero, check_offset
 from .spec import Closed, Emit, Empty, Numbering, Spec, Stamp, TypeOf, Windows, check_words, samples
 
 
@@ -96,7 +97,7 @@ def cumulating(
     Raises
     ------
     QueryError
-        If a word is unknown; the durations are checked in ``.aggregate``.
+        If a word is unknown, or a duration none; whether these fit the time column is checked in ``.aggregate``.
 
     Examples
     --------
@@ -106,8 +107,11 @@ def cumulating(
     >>> [(w["window"]["start"], w["window"]["end"], w["n"]) for w in result.to_pylist()]
     [(0, 2, 2), (0, 4, 2), (4, 6, 1), (4, 8, 1)]
     """
+    positive(size, "size")
     if every is None:
         raise QueryError(f"every= of cumulating({size!r}) is missing; expected the step, or ff.tumbling({size!r})")
+    positive(every, "every")
+    check_offset(offset)
     check_words(closed=closed, empty=empty, emit=emit, stamp=stamp)
     fill = filling(empty, emit, fill_from, fill_to, fill_keys)
     return Cumulating(size, every, offset, closed, timezone, empty, emit, stamp, samples(min_samples), fill)

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from ...aggregators.durations import positive
 from ...aggregators.errors import QueryError
 from ..columns.ticks import Duration, Instant, TimeColumn, overflow_guard
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
 from .calendar import moved, zone_of
 from .grid import Grid, grid
-from .sliding import Offset
+from .sliding import Offset, check_offset
 from .spec import BOUNDS, Bounds, Emit, Spec, Stamp, TypeOf, Windows, check_words, one_of
 
 
@@ -94,7 +95,7 @@ def landmark(
     Raises
     ------
     QueryError
-        If a word is unknown; times and durations are checked in ``.aggregate``.
+        If a word is unknown, or a duration none; whether they and times fit the column is checked in ``.aggregate``.
 
     Examples
     --------
@@ -106,6 +107,9 @@ def landmark(
     >>> events.window(ff.landmark()).aggregate(x=ff.Sum("x")).select(["at", "x"]).to_pydict()
     {'at': [1, 4, 5, 9], 'x': [1, 3, 6, 10]}
     """
+    if every is not None:
+        positive(every, "every")
+    check_offset(offset)
     check_words(emit=emit, stamp=stamp)
     one_of("closed", closed, BOUNDS)
     if every is None and stamp != "interval":

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...aggregators.durations import positive
 from ...aggregators.errors import QueryError
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.next_greater import chain
@@ -55,7 +56,7 @@ def session(
     Raises
     ------
     QueryError
-        If an argument is none of these; the gap is checked in ``.aggregate``.
+        If an argument is none of these; whether durations fit the time column is checked in ``.aggregate``.
 
     Examples
     --------
@@ -67,6 +68,9 @@ def session(
     """
     if not isinstance(merge_touching, bool):
         raise QueryError(f"merge_touching is {merge_touching!r}; expected True or False")
+    positive(gap, "gap")
+    if longest is not None:
+        positive(longest, "longest")
     check_words(stamp=stamp)
     return Session(gap, merge_touching, longest, stamp)
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ...aggregators.durations import positive, written
 from ...aggregators.errors import DurationError, QueryError
 from ..columns.ticks import LIMIT, Duration, Instant, TimeColumn, describe, overflow_guard, ticks_since_epoch
 from ..frames.filling import Filling, filling
@@ -87,6 +88,12 @@ def offset_ticks(time: TimeColumn, offset: Offset) -> int:
     return ticks_since_epoch(time, offset)
 
 
+def check_offset(offset: Any) -> None:
+    """DurationError unless an offset is a duration or a time, as far as that is known without a time column."""
+    if not isinstance(offset, datetime.datetime):
+        written(offset, "offset")
+
+
 def sliding(
     size: Duration,
     every: Duration | None = None,
@@ -147,7 +154,8 @@ def sliding(
     Raises
     ------
     QueryError
-        If one of these words is unknown. Durations are checked against the time column, in ``.aggregate``.
+        If one of these words is unknown, or a duration none. Whether durations fit the time column is checked in
+        ``.aggregate``.
 
     Examples
     --------
@@ -157,10 +165,13 @@ def sliding(
     >>> [(w["window"]["start"], w["window"]["end"], w["n"]) for w in windows.to_pylist()]
     [(-2, 2, 1), (0, 4, 2), (2, 6, 2), (4, 8, 1)]
     """
+    positive(size, "size", calendar=True)
     if every is None:
         raise QueryError(
             f"every= of sliding({size!r}) is missing; expected the step, or ff.tumbling({size!r}) for one as long"
         )
+    positive(every, "every", calendar=True)
+    check_offset(offset)
     check_words(closed=closed, empty=empty, min_fill=min_fill, emit=emit, stamp=stamp, gaps=gaps)
     least = samples(min_samples)
     fill = filling(empty, emit, fill_from, fill_to, fill_keys)
