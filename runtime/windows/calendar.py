@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import datetime
-import zoneinfo
 from dataclasses import dataclass
 from typing import Any
 
@@ -177,11 +176,17 @@ def require_zone(time: TimeColumn, zone: str) -> None:
         raise QueryError(
             f"timezone is {zone!r}, but the time {time.name!r} is {time.kind}, which has no zone; expected no timezone"
         )
+    if not isinstance(zone, str) or not is_known(zone):
+        raise QueryError(f"timezone is {zone!r}; expected the name of a zone, such as 'Europe/Berlin'")
+
+
+def is_known(zone: str) -> bool:
+    """Whether a zone, by its name or as hours and minutes from UTC, is one that Arrow knows."""
     try:
-        if not is_utc(zone):
-            zoneinfo.ZoneInfo(zone)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, TypeError, OSError, AttributeError) as error:
-        raise QueryError(f"timezone is {zone!r}; expected the name of a zone, such as 'Europe/Berlin'") from error
+        pc.local_timestamp(pa.array([0]).view(pa.timestamp("us", tz=zone)))
+    except (pa.ArrowInvalid, ValueError, TypeError):
+        return False
+    return bool(zone)
 
 
 @dataclass(frozen=True)
@@ -195,6 +200,13 @@ class Calendar:
     unit: str
     clock: int = 0
     zone: str | None = None
+
+    def __post_init__(self) -> None:
+        if self.zone is not None and not is_known(self.zone):
+            raise QueryError(
+                f"the zone {self.zone!r} of the time {self.time.name!r} is not known here, and so its days are not; "
+                "expected another one, or timezone='UTC'"
+            )
 
     def most_ticks(self, units: int) -> int:
         """An upper bound of the ticks of some months or days."""
