@@ -35,8 +35,8 @@ SHORT |= {"m": "minute", "min": "minute", "h": "hour", "hr": "hour", "d": "day",
 SHORT |= {"mo": "month", "mon": "month", "q": "quarter", "qtr": "quarter", "y": "year", "yr": "year"}
 AMBIGUOUS = {"M": ("minute", "month"), "MS": ("millisecond", "month")}
 """Units that are one thing in one library and another in the next, in capitals."""
-OF_OTHERS = {"T": "minute", "L": "millisecond", "U": "microsecond", "ME": "month", "QE": "quarter", "QS": "quarter"}
-OF_OTHERS |= {"YE": "year", "YS": "year", "A": "year"}
+OF_OTHERS = {"T": "minute", "L": "millisecond", "U": "microsecond", "ME": "month", "QE": "quarter"}
+OF_OTHERS |= {"YE": "year", "A": "year"}
 """Units of pandas that are none here, and what they are called."""
 UNITS = "weeks, days, hours, minutes, seconds, milliseconds or microseconds"
 IN_ISO = {"Y": "year", "M": "month", "W": "week", "D": "day"}, {"H": "hour", "M": "minute", "S": "second"}

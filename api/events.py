@@ -45,8 +45,8 @@ class Events(Described, Generic[Result]):
 
     def check_keys(self) -> None:
         """ColumnError unless the events have the columns of ``by=`` and ``ties=``, of types that can be keys."""
-        names = [*self.by, *self.ties]
-        if names:
+        names = [name for name in (*self.by, *self.ties) if isinstance(name, str)]
+        if self.by or self.ties:
             keys_in(self.engine.with_fields(names).schema(names), self.by, self.ties)
 
     def where(self, condition: Any) -> Events[Result]:

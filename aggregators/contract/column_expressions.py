@@ -26,7 +26,12 @@ class Kind(NamedTuple):
     text: Callable[[Any], str] = str
 
 
-KINDS = {("pyarrow", "Expression"): Kind(PYARROW), ("polars", "Expr"): Kind(POLARS)}
+def _without_defaults(value: Any) -> str:
+    """An expression of pyarrow as text, where casts have their type and not what else they do by default."""
+    return re.sub(r"\{to_type=(.*?), allow_int_overflow=false[^}]*\}", r"\1", str(value))
+
+
+KINDS = {("pyarrow", "Expression"): Kind(PYARROW, _without_defaults), ("polars", "Expr"): Kind(POLARS)}
 """By the library and the name of the class of expressions, none of which is imported for it; engines add their own."""
 
 
