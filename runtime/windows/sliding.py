@@ -120,16 +120,17 @@ def sliding(
     ----------
     size, every
         Durations: a string as Spark writes them (``"1 hour"``), a timedelta, or an integer where the time is an
-        integer. Both may be calendar units: months, quarters and years, or, in a time zone, days and weeks.
+        integer. Both may be calendar units: months, quarters and years, or days and weeks, which begin on a Monday.
     offset
-        Where the grid of windows starts, counted from the epoch in UTC; or a time in UTC at which some window starts.
-        Calendar windows count from the beginning of 1970 (weeks from a Monday) in their time zone: ``"9 hours"`` is
-        nine o'clock there on every day, whether clocks change or not.
+        Where the grid of windows starts, counted from the epoch in UTC, for weeks from a Monday; or a time in UTC at
+        which some window starts. Days, weeks and months count from the beginning of 1970 in their time zone:
+        ``"9 hours"`` is nine o'clock there on every day, whether clocks change or not.
     closed
         Which end belongs to a window: ``"left"`` for ``[start, end)``, ``"right"`` for ``(start, end]``.
     timezone
         The zone whose days, weeks and months calendar windows are, such as ``"Europe/Berlin"``: a day there has 23 or
-        25 hours when clocks change. UTC where None.
+        25 hours when clocks change. That of the time column where None, or UTC where it has none; of Spark's
+        timestamps UTC, whatever the session's zone.
     empty
         ``"skip"`` leaves out windows without an event; ``"emit"`` gives each key every window from its first event's
         to its last one's.
