@@ -123,7 +123,8 @@ def _parts(duration: str, argument: str) -> list[tuple[Fraction, str]]:
             numbers = re.fullmatch("".join(rf"(?:([+-]?\d+(?:\.\d+)?){letter})?" for letter in letters), text.rstrip())
             if numbers is None:
                 break
-            found += [(Fraction(number), unit) for number, unit in zip(numbers.groups(), letters.values(), strict=True) if number]
+            named = zip(numbers.groups(), letters.values(), strict=True)
+            found += [(Fraction(number), unit) for number, unit in named if number]
         else:
             return [(-number if iso[1] == "-" else number, unit) for number, unit in found]
     text = re.sub(r"^\s*interval\b", "", duration, flags=re.IGNORECASE)

@@ -9,7 +9,6 @@ from typing import Any, Protocol, cast
 import pyarrow as pa
 
 from .aggregators.contract.column_expressions import KINDS, Kind, without_expressions
-from .aggregators.contract.operation import Operation
 from .aggregators.errors import QueryError
 from .aggregators.numeric import native
 from .reading import SparkFiles

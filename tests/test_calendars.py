@@ -1,11 +1,11 @@
-"""Days, weeks and months of the zone that times have, and weeks from Monday: against Polars, pandas, DuckDB, a clock."""
+"""Days, weeks and months of the zone that times have, and weeks from Monday, as Polars, pandas and DuckDB have them."""
 
 from __future__ import annotations
 
 import datetime as dt
 import warnings
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 from zoneinfo import ZoneInfo
 
 import numpy as np
@@ -16,9 +16,6 @@ import pytest
 import framefold as ff
 
 from .shards import Cut, as_stream
-
-if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.filterwarnings("ignore::framefold.CalendarWarning")
 
@@ -142,7 +139,12 @@ def clock_cycles(ticks: np.ndarray, zone: str, hours: int, days: int) -> dict[tu
     return want
 
 
-CYCLES = [("1 day", "1 hour", 1, 1), ("1 day", "6 hours", 6, 1), ("1 week", "1 day", 24, 7), ("2 days", "12 hours", 12, 2)]
+CYCLES = [
+    ("1 day", "1 hour", 1, 1),
+    ("1 day", "6 hours", 6, 1),
+    ("1 week", "1 day", 24, 7),
+    ("2 days", "12 hours", 12, 2),
+]
 
 
 @pytest.mark.parametrize("zone", ["America/New_York", "America/Sao_Paulo", "Asia/Kathmandu"])
@@ -166,7 +168,7 @@ def test_cumulating_since_midnight(size: str, every: str, hours: int, days: int,
 def bounds(found: pa.Table) -> dict[tuple[int, int], int]:
     window = found["window"].combine_chunks()
     start, end = (window.field(name).cast(pa.timestamp("us")).cast(pa.int64()).to_pylist() for name in ("start", "end"))
-    return {pair: n for pair, n in zip(zip(start, end, strict=True), found["n"].to_pylist(), strict=True)}
+    return dict(zip(zip(start, end, strict=True), found["n"].to_pylist(), strict=True))
 
 
 @pytest.mark.parametrize("zone", ["America/New_York", "Asia/Kathmandu"])
@@ -238,7 +240,7 @@ def test_what_lies_elsewhere_than_before_is_warned_of() -> None:
     zoned, naive = table("America/New_York"), table(None)
     with pytest.warns(ff.CalendarWarning, match="are those of the time 't', which is in America/New_York; up to now"):
         counts(zoned, ff.tumbling("1 day"))
-    with pytest.warns(ff.CalendarWarning, match="begin on a Monday; up to now they began on a Thursday: offset='3 days'"):
+    with pytest.warns(ff.CalendarWarning, match="on a Monday; up to now they began on a Thursday: offset='3 days'"):
         counts(naive, ff.tumbling("1 week"))
     with pytest.warns(ff.CalendarWarning, match="the offset '4 days' of weeks counts from a Monday"):
         counts(naive, ff.tumbling("1 week", offset="4 days"))

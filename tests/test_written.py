@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import datetime as dt
 import time
+import uuid
 from collections.abc import Callable
+from contextlib import nullcontext
 from decimal import Decimal
 from typing import Any
 
@@ -45,7 +47,7 @@ DESCENDING: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: ff.around(time=(dt.timedelta(hours=1, minutes=30), dt.timedelta(0))),
         "time=('-1 hour -30 minutes', '0 seconds') for what comes before it",
     ),
-    "integers": (lambda: ff.around(time=(3, 1)), "expected time=(1, 3) for what comes after the event or time=(-3, -1)"),
+    "integers": (lambda: ff.around(time=(3, 1)), "time=(1, 3) for what comes after the event or time=(-3, -1) for"),
     "of numpy": (lambda: ff.around(rows=(np.int64(1), np.int32(0))), "expected rows=(0, 1)"),
     "ISO": (lambda: ff.around(time=("PT1H", "-PT1H")), "expected time=('-1 hour', '1 hour')"),
     "times of a landmark": (
@@ -78,7 +80,7 @@ def test_what_the_sentence_says_can_be_written() -> None:
 
 
 SAME = {
-    "1min": "1 minute", "1T": None, "90s": "90 seconds", "1S": "1 second", "2h": "2 hours", "1H": "1 hour", "1d": "1 day",
+    "1min": "1 minute", "90s": "90 seconds", "1S": "1 second", "2h": "2 hours", "1H": "1 hour", "1d": "1 day",
     "1D": "1 day", "1w": "1 week", "1W": "1 week", "2wks": "2 weeks", "5m": "5 minutes", "5 MIN": "5 minutes",
     "10 msec": "10 milliseconds", "3us": "3 microseconds", "3µs": "3 microseconds", "2000 ns": "2 microseconds",
     "PT1H": "1 hour", "PT90S": "90 seconds", "PT1M30.5S": "1 minute 30.5 seconds", "P1DT12H": "1 day 12 hours",
@@ -88,12 +90,15 @@ MONTHS = {"1mo": 1, "1mon": 1, "2 mons": 2, "1q": 3, "1Q": 3, "1qtr": 3, "1y": 1
 MONTHS |= {"1YS": 12, "1QS": 3, "P1M": 1, "P1Y": 12, "P1Y2M": 14, "1 MONTH": 1}
 
 
-@pytest.mark.parametrize("text", [text for text in SAME if SAME[text]])
+@pytest.mark.parametrize("text", SAME)
 def test_short_units_that_mean_one_thing(text: str) -> None:
-    assert microseconds(text, "size") == microseconds(SAME[text] or "", "size")
+    assert microseconds(text, "size") == microseconds(SAME[text], "size")
 
 
-@pytest.mark.parametrize("text", ["1min", "90s", "2h", "5m", "3us", "PT1H", "P1DT12H", "PT90S", "PT1M30.5S", "1D", "10ms"])
+OF_PANDAS = ["1min", "90s", "2h", "5m", "3us", "PT1H", "P1DT12H", "PT90S", "PT1M30.5S", "1D", "10ms"]
+
+
+@pytest.mark.parametrize("text", OF_PANDAS)
 def test_as_pandas_reads_them(text: str) -> None:
     assert microseconds(text, "size") * 1000 == pd.Timedelta(text).value
 
@@ -102,13 +107,8 @@ def test_as_pandas_reads_them(text: str) -> None:
 def test_as_polars_reads_them(text: str) -> None:
     moments = pa.array([dt.datetime(2024, 2, 29, 13, 47, 11, 123456) + n * dt.timedelta(hours=31) for n in range(30)])
     want = pl.from_arrow(moments).dt.truncate(text).unique().sort().to_list()  # type: ignore[union-attr]
-    with pytest.warns(ff.CalendarWarning) if text == "1w" else nothing():
+    with pytest.warns(ff.CalendarWarning) if text == "1w" else nullcontext():
         assert starts(ff.tumbling(text), pa.table({"t": moments})) == want
-
-
-class nothing:
-    def __enter__(self) -> None: ...
-    def __exit__(self, *_: object) -> None: ...
 
 
 @pytest.mark.parametrize("text", MONTHS)
@@ -147,7 +147,8 @@ def test_units_that_are_refused_with_what_to_write(text: str) -> None:
     kinds: list[tuple[str, Callable[[Any], Any]]] = [
         ("size", ff.tumbling), ("size", lambda it: ff.sliding(it, every="1 day")),
         ("every", lambda it: ff.sliding("1 day", every=it)), ("gap", ff.session),
-        ("longest", lambda it: ff.session("1 hour", longest=it)), ("size", lambda it: ff.cumulating(it, every="1 hour")),
+        ("longest", lambda it: ff.session("1 hour", longest=it)),
+        ("size", lambda it: ff.cumulating(it, every="1 hour")),
         ("every", lambda it: ff.landmark(every=it)), ("by_time()", ff.by_time),
         ("longest", lambda it: ff.events(NAIVE, time="t", longest=it)),
         ("forget", lambda it: ff.events(NAIVE, time="t").options(forget=it)),
@@ -167,7 +168,7 @@ def test_what_is_no_duration(value: Any) -> None:
             write(value)
         assert str(caught.value).startswith(f"{argument} is ")
         assert "; expected a" in str(caught.value)
-    with pytest.raises(ff.DurationError, match="^offset is"):
+    with pytest.raises(ff.DurationError, match=r"^offset is 1\.5; expected"):
         ff.tumbling("1 day", offset=1.5)  # type: ignore[arg-type]
 
 
@@ -207,19 +208,19 @@ def test_the_time_may_be_an_expression() -> None:
     assert [row["start"] for row in polars.aggregate(n=ff.Count())["window"].to_pylist()] == times
     plain = ff.events(seconds, time=pc.field("t"), by="day").window(ff.tumbling(10))
     assert plain.events.time == "t"
-    with pytest.raises(ff.QueryError, match=r"^the input cast\(nope, timestamp\[s\]\) does not fit the columns|names the unknown column"):
+    with pytest.raises(ff.QueryError, match=r"^the input cast\(nope, timestamp\[s\]\) names the unknown column 'nope'"):
         ff.events(seconds, time=pc.field("nope").cast(pa.timestamp("s")))
 
 
 def test_text_and_integers_are_told_how_to_become_times() -> None:
     for data, sentence in (
-        (pa.table({"t": ["2026-01-31"]}), "time=F.to_timestamp('t') on Spark, else time=pc.field('t').cast(pa.timestamp('us'))"),
-        (INTEGERS, "time=F.timestamp_seconds('t') on Spark, else time=pc.field('t').cast(pa.timestamp('s'))"),
-    ):  # fmt: skip
+        (pa.table({"t": ["2026-01-31"]}), "time=F.to_timestamp('t') on Spark, else time=pc.field('t').cast(pa."),
+        (INTEGERS, "time=F.timestamp_seconds('t') on Spark, else time=pc.field('t').cast(pa."),
+    ):
         with pytest.raises(ff.QueryError) as caught:
             starts(ff.tumbling("1 day"), data)
         assert sentence in str(caught.value)
-        here = eval(sentence.partition("else time=")[2], {"pc": pc, "pa": pa})  # what it says is what works
+        here = eval(str(caught.value).partition("else time=")[2], {"pc": pc, "pa": pa})  # what it says works
         assert len(ff.events(data, time=here).window(ff.tumbling("1 day")).aggregate(n=ff.Count())) == 1
 
 
@@ -262,9 +263,9 @@ def test_reasons_are_true() -> None:
     integers = pa.table({"t": [0, 2**61]})
     far = ff.landmark(every=1)
     for wrong, sentence in (
-        (lambda: starts(ff.tumbling("1 day"), pa.table({"t": hour})), "has dates with a time of day; expected whole days"),
+        (lambda: starts(ff.tumbling("1 day"), pa.table({"t": hour})), "dates with a time of day; expected whole days"),
         (lambda: ff.tumbling(None), "size is None; expected a duration such as '1 hour', a timedelta or an integer"),
-        (lambda: ff.tumbling("1 month 2 days") and starts(ff.tumbling("1 month 2 days")), "which mixes months with other"),
+        (lambda: starts(ff.tumbling("1 month 2 days")), "which mixes months with other units"),
         (lambda: starts(far, integers), "more than one process can hold; expected a longer step"),
         (lambda: output(huge, ff.Sum("n")), "cast the column to double to go on"),
         (lambda: output(huge, ff.Average("n")), "cast the column to double to go on"),
@@ -291,13 +292,12 @@ def test_the_range_of_decimals_with_a_negative_scale() -> None:
 
 
 def test_uuids_stay_uuids() -> None:
-    import uuid
-
     one, two = uuid.UUID(int=1), uuid.UUID(int=2**127)
     stored = pa.array([two.bytes, one.bytes, None], pa.binary(16))
     data = pa.table({"t": [0, 1, 2], "k": ["a", "a", "b"], "u": pa.ExtensionArray.from_storage(pa.uuid(), stored)})
     windows = ff.events(data, time="t", by="k").window(ff.tumbling(10))
-    found = windows.aggregate(m=ff.Min("u"), l=ff.Last("u"), all=ff.CollectList("u"), top=ff.ArgMax("u", "t"), n=ff.Count())
+    picked = {"m": ff.Min("u"), "l": ff.Last("u"), "all": ff.CollectList("u"), "top": ff.ArgMax("u", "t")}
+    found = windows.aggregate(**picked, n=ff.Count())
     assert found.drop(["k", "window"]).to_pylist() == [
         {"m": one, "l": one, "all": [two, one], "top": one, "n": 2},
         {"m": None, "l": None, "all": [], "top": None, "n": 1},
@@ -310,7 +310,7 @@ def test_uuids_stay_uuids() -> None:
 
 def test_an_own_finish_can_give_null() -> None:
     class Ratio(ff.AggregateOperation):
-        state = {"total": "float64", "count": "int64"}  # noqa: RUF012
+        state = {"total": "float64", "count": "int64"}
 
         def accumulate(self, frames: ff.Frames, x: Any) -> ff.State:
             return {"total": frames.sum(x), "count": frames.count(x)}

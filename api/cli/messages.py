@@ -57,7 +57,9 @@ def as_options(message: str) -> str:
     """
     message = re.sub(r"^(time|by)= ", r"--\1 ", message)
     message = re.sub(r"^size is ", "--window is ", message)
-    message = re.sub(r"^(every|offset) is ", r"--\1 is ", message)
+    message = re.sub(r"^(every|offset|timezone) is ", r"--\1 is ", message)
+    message = re.sub(r"(, or times)?: time=F\..*$", "", message)  # no option takes an expression
+    message = re.sub(r"\b(timezone|offset)='([^']*)'", r"--\1 '\2'", message)
     return re.sub(
         r"\b(null_time|empty|closed|combine|gaps)=['\"](\w+)['\"]",
         lambda it: f"--{it[1].replace('_', '-')} {it[2]}",

@@ -14,9 +14,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ...aggregators.durations import MICROSECONDS
+from ...aggregators.durations import MICROSECONDS, Length, fixed
 from ...aggregators.durations import Duration as Duration
-from ...aggregators.durations import Length, fixed
 from ...aggregators.durations import microseconds as microseconds
 from ...aggregators.errors import ColumnError, DurationError, NullTimeError, QueryError
 from .key_codes import plain_type

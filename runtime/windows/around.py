@@ -125,11 +125,10 @@ def check_ascending(argument: str, given: Any, first: int, last: int, words: Cal
     written = []
     for ends in ways:
         pair = ", ".join(words(end) if argument == "rows" or words is str else repr(words(end)) for end in ends)
-        side = " for what comes after the event" if ends[0] >= 0 else " for what comes before it" if ends[1] <= 0 else ""
+        after, before = ends[0] >= 0, ends[1] <= 0
+        side = " for what comes after the event" * after or " for what comes before it" * before
         written.append(f"{argument}=({pair}){side}")
-    raise QueryError(
-        f"{argument} is {given!r}, whose first bound is after its last; expected {' or '.join(written)}"
-    )
+    raise QueryError(f"{argument} is {given!r}, whose first bound is after its last; expected {' or '.join(written)}")
 
 
 def in_words(ticks: int, time: TimeColumn) -> str:

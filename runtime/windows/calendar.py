@@ -149,8 +149,8 @@ def moved(time: TimeColumn, every: Duration, offset: Any, timezone: str | None) 
     zone, default = zone_of(time, None), isinstance(offset, int) and offset == 0
     if zone is not None and (in_days(every) or months(every, "every") is not None):
         return (
-            f"days, weeks and months are those of the time {time.name!r}, which is in {zone}; up to now they were those "
-            f"of UTC: timezone='UTC' for these, and timezone={zone!r} says that its own are meant"
+            f"days, weeks and months are those of the time {time.name!r}, which is in {zone}; up to now they were "
+            f"those of UTC: timezone='UTC' for these, and timezone={zone!r} says that its own are meant"
         )
     if not in_weeks(every) or isinstance(offset, datetime.datetime):
         return ""

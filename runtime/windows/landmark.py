@@ -17,7 +17,6 @@ from .grid import Grid, grid
 from .sliding import Offset, check_offset
 from .spec import BOUNDS, Bounds, Emit, Spec, Stamp, TypeOf, Windows, check_words, one_of
 
-
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 

@@ -51,8 +51,8 @@ def session(
         (True, as in Flink, and in Spark's ``session_window``).
     longest
         The time after which a session ends although events keep coming; None for any length. It ends at a multiple of
-        that, counted from the epoch in UTC: the second one after its start (the first one, if it follows right on a session
-        that was ended like this, or starts at a multiple itself), as in Trill.
+        that, counted from the epoch in UTC: the second one after its start (the first one, if it follows right on a
+        session that was ended like this, or starts at a multiple itself), as in Trill.
     stamp
         As for :func:`sliding`.
 

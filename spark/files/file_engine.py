@@ -47,8 +47,8 @@ class FileEngine(DataFrameEngine):
 
     def schema(self, used: Sequence[str]) -> pa.Schema:
         if self.scan.why_not(used) is not None:  # Spark reads them, and so says what they are
-            return input_schema(self.df, used)
-        return self.scan.schema
+            return self.scan.with_zones(input_schema(self.df, used))
+        return self.scan.with_zones(self.scan.schema)
 
     def run(self, plan: Plan, options: Options) -> DataFrame:
         decision, scan = self._decide(plan, options), self.scan

@@ -170,6 +170,18 @@ class Scan:
         """The columns with the Arrow types that carry Spark's; null for types that are not certain, or unusable."""
         return pa.schema([(name, (kind and to_arrow(kind)) or pa.null()) for name, kind in self.kinds.items()])
 
+    def with_zones(self, columns: pa.Schema) -> pa.Schema:
+        """Columns whose instants have the zone that they have in the first file, as the local engine reads them."""
+        if self.unopened is not None:
+            return columns
+        first = self.layouts[0].schema
+        kept = []
+        for field in columns:
+            zone = getattr(first.field(field.name).type, "tz", None) if field.name in first.names else None
+            instants = pa.types.is_timestamp(field.type) and field.type.tz is not None
+            kept.append(field.with_type(pa.timestamp("us", zone)) if instants and zone is not None else field)
+        return pa.schema(kept)
+
     @cached_property
     def conditioned(self) -> list[str]:
         """The columns that the condition names."""
