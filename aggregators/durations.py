@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import datetime
 import re
-from collections.abc import Hashable
 from fractions import Fraction
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from .contract.column_expressions import kind_of
 from .errors import DurationError, shown
 
 Duration = str | datetime.timedelta | int
@@ -201,7 +199,7 @@ def written(duration: Any, argument: str) -> Length | int:
         return int(counted[1]) if counted else length_of(duration, argument)
     if isinstance(duration, bool) or not isinstance(duration, (int, np.integer)):
         expected = "a duration such as '1 hour', a timedelta or an integer"
-        if kind_of(duration) is not None or not isinstance(duration, Hashable):
+        if duration is not None and not isinstance(duration, (bool, float, np.generic)):  # an expression, a list
             expected = "a plain value, such as '1 hour'"
         raise DurationError(f"{argument} is {shown(duration)}; expected {expected}")
     return int(duration)

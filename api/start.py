@@ -125,6 +125,6 @@ def events(
         engine, names = computed(engine, {"time": of})
         of = names["time"]
     named = tuple(tuple(map(unquoted, names)) for names in (keys, order))
-    made = Events(engine, of, named[0], unquoted(until), longest, named[1], null_time, Options())
+    made: Events[Any] = Events(engine, of, named[0], unquoted(until), longest, named[1], null_time, Options())
     made.check_keys()
     return made

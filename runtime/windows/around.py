@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -38,11 +39,11 @@ class Around(Spec):
             first, last = first + (self.closed in ("right", "neither")), last - (self.closed in ("left", "neither"))
             if first > last:
                 raise QueryError(f"rows is {self.rows!r} with closed={self.closed!r}, which has no row; expected some")
-            partial = self.min_fill == "partial"
-            return AroundRows(time=time, first=first, last=last, partial=partial, min_samples=self.min_samples)
+            fill = self.min_fill == "partial"
+            return AroundRows(time=time, first=first, last=last, partial=fill, min_samples=self.min_samples)
         assert self.time is not None
         start, end = (time.duration(value, "time") for value in self.time)
-        check_ascending("time", self.time, start, end, lambda ticks: in_words(ticks, time))
+        check_ascending("time", self.time, start, end, partial(in_words, type=time.type))
         return AroundTime(time=time, start=start, end=end, closed=self.closed, min_samples=self.min_samples)
 
 
@@ -105,11 +106,11 @@ def around(
         if min_fill == "full":
             raise QueryError("min_fill is 'full', but windows of time are always given; expected it only with rows=")
         ends = [fixed(value, "time") for value in pair]
-        if all(isinstance(end, int) for end in ends):
-            check_ascending("time", pair, *ends, str)
-        elif all(isinstance(end, Length) for end in ends):
-            micros = [end.microseconds for end in ends]
-            check_ascending("time", pair, *micros, lambda it: in_words(it, TimeColumn("t", pa.timestamp("us"))))
+        integers = [end for end in ends if isinstance(end, int)]
+        times = [end.microseconds for end in ends if isinstance(end, Length)]
+        for known, kind in ((integers, pa.int64()), (times, pa.timestamp("us"))):
+            if len(known) == 2:
+                check_ascending("time", pair, known[0], known[1], partial(in_words, type=kind))
         return Around(None, pair, closed, min_samples=samples(min_samples))
     first, last = map(int, pair)
     check_ascending("rows", pair, first, last, str)
@@ -124,18 +125,18 @@ def check_ascending(argument: str, given: Any, first: int, last: int, words: Cal
     ways = dict.fromkeys([(last, first), (-first, -last)])
     written = []
     for ends in ways:
-        pair = ", ".join(words(end) if argument == "rows" or words is str else repr(words(end)) for end in ends)
+        pair = ", ".join(word if word.lstrip("-").isdigit() else repr(word) for word in map(words, ends))
         after, before = ends[0] >= 0, ends[1] <= 0
         side = " for what comes after the event" * after or " for what comes before it" * before
         written.append(f"{argument}=({pair}){side}")
     raise QueryError(f"{argument} is {given!r}, whose first bound is after its last; expected {' or '.join(written)}")
 
 
-def in_words(ticks: int, time: TimeColumn) -> str:
-    """The ticks of a duration as it can be written."""
-    if pa.types.is_integer(time.type):
+def in_words(ticks: int, type: pa.DataType) -> str:
+    """The ticks of a duration, for times of a type, as it can be written."""
+    if pa.types.is_integer(type):
         return str(ticks)
-    words = describe(abs(ticks), time.type) if ticks else "0 seconds"
+    words = describe(abs(ticks), type) if ticks else "0 days" if pa.types.is_date(type) else "0 seconds"
     return re.sub(r"(\d+)", r"-\1", words) if ticks < 0 else words
 
 

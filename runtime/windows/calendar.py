@@ -49,10 +49,10 @@ def calendar(
             )
         if zone is None:
             return None
-        length, step = map(int, days)
-        check_above_zero((size, length, "size"), (every, step, "every"))
-        ahead, clock = days_ahead(time, every, offset, zone)
-        return Steps(length, step, ahead % step), Calendar(time, "day", clock, zone)
+        in_size, in_step = map(int, days)
+        check_above_zero((size, in_size, "size"), (every, in_step, "every"))
+        first, clock = days_ahead(time, every, offset, zone)
+        return Steps(in_size, in_step, first % in_step), Calendar(time, "day", clock, zone)
     if pa.types.is_integer(time.type):
         raise DurationError(
             f"size is {size!r}, but the time {time.name!r} is {time.kind}; expected an integer such as 60"
@@ -130,7 +130,8 @@ def days_ahead(time: TimeColumn, every: Duration, offset: Any, zone: str) -> tup
     """The day, and its hour in ticks, from which the days of a zone are counted: a Monday for weeks."""
     if isinstance(offset, datetime.datetime):
         instant = pa.array([ticks_since_epoch(time, offset)]).view(pa.timestamp("us", tz=zone))
-        return divmod(pc.local_timestamp(instant).view(pa.int64())[0].as_py(), DAY)
+        local: int = pc.local_timestamp(instant).view(pa.int64())[0].as_py()
+        return divmod(local, DAY)
     ahead, clock = divmod(time.duration(offset, "offset"), DAY)
     return ahead + (MONDAY if in_weeks(every) else 0), clock
 

@@ -193,13 +193,15 @@ class Cycles(Windows):
         if self.steps is not None:
             return self.steps.begins(numbers)
         cycle, step = np.divmod(numbers, self._a_cycle)
-        return np.minimum(self.cycles.begins(cycle) + step * self.every, self.cycles.begins(cycle + 1))
+        begins: Ints = np.minimum(self.cycles.begins(cycle) + step * self.every, self.cycles.begins(cycle + 1))
+        return begins
 
     def _ends(self, numbers: Ints) -> Ints:
         if self.steps is not None:
             return self.steps.begins(numbers + 1)
-        cycle, step = np.divmod(numbers, self._a_cycle)
-        return np.minimum(self.cycles.begins(cycle) + (step + 1) * self.every, self.cycles.begins(cycle + 1))
+        cycle = numbers // self._a_cycle
+        ends: Ints = np.minimum(self._begins(numbers) + self.every, self.cycles.begins(cycle + 1))
+        return ends
 
     def _last(self, cycle: Ints) -> Ints:
         """The number of the last step of each cycle."""
