@@ -149,8 +149,6 @@ def _unit(duration: str, argument: str, number: str, unit: str) -> str:
         return name
     if (near := OF_OTHERS.get(unit.upper())) is not None:
         raise DurationError(f"{said} with the unit {unit!r} of pandas; expected {_words(number, near)}")
-    if IN_INTEGERS.fullmatch(number + unit):
-        raise DurationError(f"{said}, a step of integers; expected {UNITS}, or a column of integers")
     raise DurationError(f"{said} with the unknown unit {unit!r}; expected {UNITS}, or months, quarters or years")
 
 

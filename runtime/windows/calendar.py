@@ -36,8 +36,8 @@ def calendar(
     if length is None and step is None:
         if timezone is None and (zone is None or not in_days(every)):
             return None
-        days = [time.duration(*of) / DAY for of in ((size, "size"), (every, "every"))]
-        if any(not of.is_integer() for of in days):
+        days, odd = zip(*(divmod(time.duration(*of), DAY) for of in ((size, "size"), (every, "every"))), strict=True)
+        if any(odd):
             where, instead = (
                 (f"the zone of the time {time.name!r}, {zone}", "timezone='UTC'")
                 if timezone is None
@@ -49,7 +49,7 @@ def calendar(
             )
         if zone is None:
             return None
-        in_size, in_step = map(int, days)
+        in_size, in_step = days
         check_above_zero((size, in_size, "size"), (every, in_step, "every"))
         first, clock = days_ahead(time, every, offset, zone)
         return Steps(in_size, in_step, first % in_step), Calendar(time, "day", clock, zone)
