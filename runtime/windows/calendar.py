@@ -247,6 +247,13 @@ class Calendar:
             return days
         if self.zone is None:
             return days * DAY
+        least, most = (int(days.min()), int(days.max())) if len(days) else (0, 0)
+        if most - least < len(days) // 2:  # each day once: clocks take longer than a look into a list
+            return self._midnights(np.arange(least, most + 1))[days - least]
+        return self._midnights(days)
+
+    def _midnights(self, days: Ints) -> Ints:
+        """The tick at which each day begins in the zone."""
         local = pa.array(days * DAY + self.clock).view(pa.timestamp("us"))
         instants = pc.assume_timezone(local, self.zone, ambiguous="earliest", nonexistent="latest")
         return instants.view(pa.int64()).to_numpy()  # type: ignore[no-any-return]
