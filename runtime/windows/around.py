@@ -113,8 +113,8 @@ def around(
                 check_ascending("time", pair, known[0], known[1], partial(in_words, type=kind))
         return Around(None, pair, closed, min_samples=samples(min_samples))
     first, last = map(int, pair)
+    least = samples(min_samples, abs(last - first) + 1)
     check_ascending("rows", pair, first, last, str)
-    least = samples(min_samples, last - first + 1)
     return Around((int(pair[0]), int(pair[1])), None, closed, min_fill or "full", least)
 
 
