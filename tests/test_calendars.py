@@ -257,3 +257,13 @@ def test_what_lies_elsewhere_than_before_is_warned_of() -> None:
             (table("UTC"), ff.tumbling("1 week", timezone="UTC")),
         ):
             counts(data, windows)
+
+
+def test_a_date_is_of_the_zone_that_is_said() -> None:
+    """Also where that is UTC, and the column's is another."""
+    data = table("America/New_York", instants(24 * 4, 20, "2018-03-10"))
+    day = dt.date(2018, 3, 11)
+    for zone in ("UTC", "Europe/Berlin"):
+        found = ff.events(data, time="t").window(ff.landmark(since=day, every="1 day", timezone=zone))
+        starts = {start for start, _ in bounds(found.aggregate(n=ff.Count()))}
+        assert starts == {midnight(day, zone)}

@@ -40,8 +40,8 @@ class Landmark(Spec):
 
     def bind(self, time: TimeColumn, type_of: TypeOf) -> LandmarkEvery | LandmarkEach:
         zone = zone_of(time, self.timezone)
-        since = None if self.since is None else time.instant(self.since, "since", zone)
-        until = None if self.until is None else time.instant(self.until, "until", zone)
+        since = None if self.since is None else time.instant(self.since, "since", self.timezone)
+        until = None if self.until is None else time.instant(self.until, "until", self.timezone)
         if since is not None and until is not None and since > until:
             raise QueryError(f"since is {self.since!r} and until is {self.until!r}; expected since before until")
         if self.every is None:
