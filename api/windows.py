@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pyarrow as pa
 
+from .aggregators.contract.column_expressions import unquoted
 from .aggregators.errors import EngineError, shown
 from .engines import in_arrow
 from .events import Events
@@ -34,7 +35,8 @@ def windows_from(
     empty: Empty = "emit",
 ) -> FromAnchors:
     """See ``framefold.runtime.windows.windows_from``, whose docstring this has."""
-    keys = (by,) if isinstance(by, str) else tuple(by or ())
+    start, end, at, obsolete = map(unquoted, (start, end, at, obsolete))
+    keys = tuple(map(unquoted, (by,) if isinstance(by, str) else by or ()))
     names = list(dict.fromkeys(name for name in (start, end, at, obsolete, *keys) if name is not None))
     source = LocalEngine(Source(in_arrow(anchors, names))).with_fields(names).source
     known = set(names) <= set(source.schema.names)

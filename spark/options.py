@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict
 
+from ..aggregators.durations import positive
 from ..aggregators.errors import QueryError
 from ..runtime.columns.ticks import Duration, Instant
 
@@ -130,6 +131,9 @@ class Options:
         bound = self.max_driver_partials
         if isinstance(bound, bool) or not isinstance(bound, int) or bound < 0:
             raise QueryError(f"max_driver_partials is {bound!r}, expected a whole number of at least 0")
+        for name in ("forget", "ahead", "early", "allowed_lateness"):
+            if getattr(self, name) is not None:
+                positive(getattr(self, name), name)
         if self.ahead is not None and self.watermark is None:
             raise QueryError(
                 f"ahead is {self.ahead!r}, but the watermark is not framefold's, and has seen such times; expected "

@@ -67,7 +67,7 @@ class Operation(Operators, ABC):
 
     def __init__(self, *columns: ColumnLike) -> None:
         named = type(self).__name__
-        self.columns = tuple(each if isinstance(each, str) else column_name(each, named) for each in columns)
+        self.columns = tuple(column_name(each, named) for each in columns)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.columns))})"

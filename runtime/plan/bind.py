@@ -56,11 +56,7 @@ def bind(
     OperationError
         If an operation breaks its contract in a trial.
     """
-    times = TimeColumn(time, type_of(events, time, "time="))
-    for position, name in enumerate(by):
-        require_key(name, type_of(events, name, "by="))
-        if name in by[:position]:
-            raise QueryError(f"by= names {name!r} twice; expected each key once")
+    times, declared = TimeColumn(time, type_of(events, time, "time=")), keys_in(events, by, ties)
     specs, over = windows_of([window] if isinstance(window, Spec) else list(window), outputs)
     windows = tuple(spec.bind(times, lambda name, argument: type_of(events, name, argument)) for spec in specs)
     check_intervals(specs, until)
@@ -69,7 +65,7 @@ def bind(
         raise ColumnError(f"until= names {until!r}, which is {ends.type}; expected the type of {time!r}, {times.type}")
     several, intervals = len(windows) > 1, ends is not None
     given = [given_keys(each, by, in_arrow, several=several, intervals=intervals) for each in windows]
-    types = types_of_keys([pa.field(name, type_of(events, name, "by=")) for name in by], given)
+    types = types_of_keys(declared, given)
     for name, type in zip(by, types, strict=True):
         events = with_type(events, name, type)
     windows = tuple(with_keys(each, own, types) for each, own in zip(windows, given, strict=True))
@@ -105,8 +101,6 @@ def bind(
             kinds = [type_of(events, column, f"{name}={operation!r}") for column in counting.columns]
             samples[name] = f"#{counting!r}" if isinstance(counting, Samples) else f"#samples of {name}"
             window_inputs.setdefault(samples[name], BoundAggregate(samples[name], counting, kinds))
-    for name in ties:
-        require_key(name, type_of(events, name, "ties="), "ties=")
     inputs = (column for operation in outputs.values() for column in operation.columns)
     read = dict.fromkeys([time, *([until] if until else []), *by, *ties, *axis.columns, *inputs])
     rank = [pa.field(RANK, pa.int64())] if axis.unit == "rows" else []
@@ -148,6 +142,17 @@ def with_type(events: pa.Schema, name: str, type: pa.DataType) -> pa.Schema:
     return events.set(at, pa.field(name, type))
 
 
+def keys_in(events: pa.Schema, by: Sequence[str], ties: Sequence[str] = ()) -> list[pa.Field]:
+    """The key columns as events have them; ColumnError where one is unknown, or it or a column of ties can be none."""
+    for position, name in enumerate(by):
+        require_key(name, type_of(events, name, "by="))
+        if name in by[:position]:
+            raise QueryError(f"by= names {name!r} twice; expected each key once")
+    for name in ties:
+        require_key(name, type_of(events, name, "ties="), "ties=")
+    return [pa.field(name, type_of(events, name, "by=")) for name in by]
+
+
 def check_intervals(specs: Sequence[Spec], until: str | None) -> None:
     """QueryError unless the windows are for events as they are: with or without an end."""
     for spec in specs:
@@ -163,8 +168,6 @@ def check_intervals(specs: Sequence[Spec], until: str | None) -> None:
 def check_names(outputs: Sequence[str], by: Sequence[str], bounds: Sequence[str], stamped: bool) -> None:
     """QueryError unless keys and outputs have names of their own, beside those that windows have in the result."""
     taken = (*bounds, AT) if stamped else bounds
-    if not outputs:
-        raise QueryError("no outputs are asked for; expected at least one, such as n=ff.Count()")
     for name in by:
         if name in taken:
             every = "the" if name == AT else "every"
@@ -183,8 +186,16 @@ def check_names(outputs: Sequence[str], by: Sequence[str], bounds: Sequence[str]
 def windows_of(
     windows: Sequence[Spec], outputs: Mapping[str, Operation]
 ) -> tuple[list[Spec], dict[str, tuple[int, ...]]]:
-    """All windows of a query, and which of them each output is over: its own, or those of the query."""
+    """All windows of a query, and which of them each output is over: its own, or those of the query.
+
+    Without outputs the windows are those of the query, for an explanation.
+    """
     specs: dict[Spec, int] = {}
+    for spec in () if outputs else windows:
+        require_plain(spec)
+        specs.setdefault(spec, len(specs))
+    if not (outputs or windows):
+        raise QueryError(f"no window is given; expected .window(...) with {A_WINDOW}")
     over = {}
     for name, operation in outputs.items():
         require_output(name, operation)

@@ -66,9 +66,11 @@ class Source:
         if hasattr(data, "collect_schema") and hasattr(data, "collect"):
             raise QueryError(f"events are a {type(data).__name__}; expected collected data: call .collect() first")
         if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "scanner"):
+            named = f": ff.parquet({data!r}) reads files, spark.table({data!r}) a table or a view of Spark"
             raise QueryError(
                 f"events are {shown(data)}; expected a Spark DataFrame, ff.parquet(path), or anything that speaks "
                 "Arrow, such as a pyarrow, pandas or Polars table or a DuckDB relation"
+                + (named if isinstance(data, str) else "")
             )
         self._read: list[Any] = []  # a reader that has been read; shared with the sources that where() makes
         arrow = isinstance(data, (pa.Table, pa.RecordBatchReader)) or hasattr(data, "scanner")

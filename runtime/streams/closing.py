@@ -92,7 +92,7 @@ def _(windows: Triggered, found: Found, view: PartialsView) -> Ints:
 def _(windows: LandmarkEvery, found: Found, view: PartialsView) -> Ints:
     number, steps = windows.numbers(view)
     if windows.emit == "on_change":  # those that are frozen are left out, but for the first
-        number = -(-(found.end - windows.origin) // windows.every) - 1
+        number = windows.step_up_to(found.end)
     # There are windows up to a key's last event.
     row = view.locate(view.key[found.row], number, steps)
     closed: Ints = np.maximum(windows.step_ends(number), view.window_inputs["first"][row] + 1)

@@ -202,7 +202,7 @@ def last_window(windows: Triggered, view: PartialsView, watermark: int) -> Mask:
     """Of each key the rows from its last window on that a trigger by time has closed, and one before that trigger."""
     keys, ticks = np.arange(len(view.starts)), view.window_inputs["first"]
     end = ticks[view.ends - 1] if windows.until is None else np.full(len(keys), min(watermark - 1, windows.until))
-    at = end // windows.trigger_by * windows.trigger_by
+    at = windows.periods.begins(windows.periods.numbers(end))
     if windows.evict.kind == "time":
         low = view.locate(keys, at - windows.evict_by, ticks)
     else:  # by delta, what has left since then has left with a new row, and so the next window is another one

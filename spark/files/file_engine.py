@@ -52,7 +52,7 @@ class FileEngine(DataFrameEngine):
             if name in found.names and self.scan.is_ordered(name):
                 at = found.get_field_index(name)
                 found = found.set(at, pa.field(name, pa.dictionary(pa.int32(), found.field(at).type, ordered=True)))
-        return found
+        return self.scan.with_zones(found)
 
     def run(self, plan: Plan, options: Options) -> DataFrame:
         decision, scan = self._decide(plan, options), self.scan

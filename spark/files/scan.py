@@ -179,6 +179,18 @@ class Scan:
             has_order(layout.schema.field(name).type) for layout in self.layouts if layout.schema.names.count(name) == 1
         )
 
+    def with_zones(self, columns: pa.Schema) -> pa.Schema:
+        """Columns whose instants have the zone that they have in the first file, as the local engine reads them."""
+        if self.unopened is not None:
+            return columns
+        first = self.layouts[0].schema
+        kept = []
+        for field in columns:
+            zone = getattr(first.field(field.name).type, "tz", None) if field.name in first.names else None
+            instants = pa.types.is_timestamp(field.type) and field.type.tz is not None
+            kept.append(field.with_type(pa.timestamp("us", zone)) if instants and zone is not None else field)
+        return pa.schema(kept)
+
     @cached_property
     def conditioned(self) -> list[str]:
         """The columns that the condition names."""
