@@ -20,7 +20,8 @@ import pyarrow as pa
 from ..aggregators.errors import FramefoldError, QueryError, without_secrets
 from ..runtime.sources.file_source import FileSource
 from ..runtime.sources.files import File, Files, one_line
-from ..runtime.sources.formats import READERS, Layout, in_microseconds, unified
+from ..runtime.sources.formats import READERS, Layout, in_microseconds
+from ..runtime.sources.types_of_files import unified
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -122,7 +123,7 @@ def open_files(events: Sequence[str], format: str | None = None) -> Inputs:
         if kinds[path] != kind:
             raise QueryError(f"{paths[0]!r} is {kind} and {path!r} is {kinds[path]}; expected files of one kind")
     layouts = tuple(_layout(path, kind) for path in paths)
-    schema = unified(layouts)
+    schema = unified({path: layout.schema for path, layout in zip(paths, layouts, strict=True)})
     return Inputs(Files(tuple(paths), kind, in_microseconds(schema) if kind in TEXT else schema), layouts)
 
 

@@ -13,6 +13,7 @@ from ...aggregators.errors import QueryError, shown
 from ..columns.key_codes import plain_type
 from .conditions import all_of, checked, columns_of
 from .files import one_line
+from .parquet_opening import reopened
 
 BATCH_ROWS = 1 << 20
 """The most events that are read from files at a time."""
@@ -71,6 +72,8 @@ class Source:
                 f"events are {shown(data)}; expected a Spark DataFrame, ff.parquet(path), or anything that speaks "
                 "Arrow, such as a pyarrow, pandas or Polars table or a DuckDB relation"
             )
+        if hasattr(data, "get_fragments"):
+            data = reopened(data)
         self.data: Any = data
         self._read: list[Any] = []  # a reader that has been read; shared with the sources that where() makes
         arrow = isinstance(data, (pa.Table, pa.RecordBatchReader)) or hasattr(data, "scanner")

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from ...aggregators.errors import QueryError, shown, without_secrets
+from .parquet_opening import parquet_format
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -175,10 +176,14 @@ CSV: dict[str, Any] = {"null_values": [""], "strings_can_be_null": True, "quoted
 
 def dataset_format(format: str) -> Any:
     """A format as pyarrow's data sets take it."""
+    if format == "parquet":
+        return parquet_format()
+    if format != "csv":
+        return format
     import pyarrow.csv as csv
     import pyarrow.dataset as ds
 
-    return ds.CsvFileFormat(convert_options=csv.ConvertOptions(**CSV)) if format == "csv" else format
+    return ds.CsvFileFormat(convert_options=csv.ConvertOptions(**CSV))
 
 
 def files_of(paths: Sequence[Any], format: str) -> Files:
