@@ -123,7 +123,8 @@ def open_files(events: Sequence[str], format: str | None = None) -> Inputs:
         if kinds[path] != kind:
             raise QueryError(f"{paths[0]!r} is {kind} and {path!r} is {kinds[path]}; expected files of one kind")
     layouts = tuple(_layout(path, kind) for path in paths)
-    schema = unified({path: layout.schema for path, layout in zip(paths, layouts, strict=True)})
+    each = {path: layout.schema for path, layout in zip(paths, layouts, strict=True)}
+    schema = unified(each, mixed_zones=kind not in TEXT)
     return Inputs(Files(tuple(paths), kind, in_microseconds(schema) if kind in TEXT else schema), layouts)
 
 

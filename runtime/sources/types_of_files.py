@@ -9,20 +9,22 @@ import pyarrow as pa
 from ...aggregators.errors import QueryError
 
 
-def unified(schemas: Mapping[str, pa.Schema]) -> pa.Schema:
+def unified(schemas: Mapping[str, pa.Schema], *, mixed_zones: bool = False) -> pa.Schema:
     """The columns of several files, with types that hold those of each.
 
     Parameters
     ----------
     schemas
         The columns of each file, by its path.
+    mixed_zones
+        Whether a column may have times with a zone in some files and without one in others; see :func:`held_types`.
 
     Raises
     ------
     QueryError
         If a column has types of which none holds the others.
     """
-    wider, apart = held_types(schemas)
+    wider, apart = held_types(schemas, mixed_zones=mixed_zones)
     for reason in apart.values():
         raise QueryError(reason)
     each = [_with_types(schema, wider) for schema in schemas.values()]
@@ -40,12 +42,16 @@ def of_the_first(schemas: Mapping[str, pa.Schema]) -> tuple[pa.Schema, dict[str,
     >>> of_the_first(files)
     (x: int64, {})
     """
-    wider, apart = held_types(schemas)
+    wider, apart = held_types(schemas, mixed_zones=True)
     return _with_types(next(iter(schemas.values())), wider), apart
 
 
-def held_types(schemas: Mapping[str, pa.Schema]) -> tuple[dict[str, pa.DataType], dict[str, str]]:
-    """The types of columns whose types differ from file to file; a sentence for those that no type holds."""
+def held_types(schemas: Mapping[str, pa.Schema], *, mixed_zones: bool) -> tuple[dict[str, pa.DataType], dict[str, str]]:
+    """The types of columns whose types differ from file to file; a sentence for those that no type holds.
+
+    Times with a zone in some files and without one in others are all of the first file's kind, as in Spark: those
+    without one are in UTC.
+    """
     found: dict[str, dict[pa.DataType, str]] = {}
     first = next(iter(schemas.values()))
     for path, schema in schemas.items():
@@ -56,13 +62,12 @@ def held_types(schemas: Mapping[str, pa.Schema]) -> tuple[dict[str, pa.DataType]
     for name, kinds in found.items():
         (held, path), *others = kinds.items()
         for kind, other in others:
-            if (both := wider_of(held, kind)) is None:
-                zones = "times with a zone in all files, or in none"
-                times = pa.types.is_timestamp(held) and pa.types.is_timestamp(kind)
-                apart[name] = (
-                    f"the column {name!r} is {held} in {path!r} and {kind} in {other!r}; "
-                    f"expected {zones if times else 'one type, or types of which one holds the others'}"
-                )
+            both = wider_of(held, kind)
+            times = both is not None and pa.types.is_timestamp(both) and pa.types.is_timestamp(held)
+            zones = times and not mixed_zones and (held.tz is None) != (kind.tz is None)
+            if both is None or zones:
+                wanted = "times with a zone in all of them, or in none" if zones else "types of which one holds all"
+                apart[name] = f"the column {name!r} is {held} in {path!r} and {kind} in {other!r}; expected {wanted}"
                 break
             held = both
         if others and name not in apart:
@@ -71,9 +76,9 @@ def held_types(schemas: Mapping[str, pa.Schema]) -> tuple[dict[str, pa.DataType]
 
 
 def wider_of(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    """A type that holds two others; None where there is none.
+    """A type that holds two others, with the zone of the first; None where there is none.
 
-    >>> wider_of(pa.int32(), pa.int64()), wider_of(pa.timestamp("us"), pa.timestamp("us", "UTC"))
+    >>> wider_of(pa.int32(), pa.int64()), wider_of(pa.timestamp("us"), pa.int64())
     (DataType(int64), None)
     """
     if pa.types.is_dictionary(one) or pa.types.is_dictionary(other):
@@ -82,8 +87,7 @@ def wider_of(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
         return one
     if pa.types.is_timestamp(one) and pa.types.is_timestamp(other):
         # Microseconds hold far times, which nanoseconds do not; digits below a microsecond are refused when they come.
-        unit = one.unit if one.unit == other.unit else "us"
-        return pa.timestamp(unit, one.tz) if (one.tz is None) == (other.tz is None) else None
+        return pa.timestamp(one.unit if one.unit == other.unit else "us", one.tz)
     if {pa.types.is_decimal(one), pa.types.is_decimal(other)} == {True, False} and (
         pa.types.is_floating(one) or pa.types.is_floating(other)
     ):
