@@ -113,6 +113,9 @@ def run(
             "folder of part files (but one .arrow file). An earlier result is replaced. - is standard output.",
         ),
     ] = None,
+    no_replace: Annotated[
+        bool, typer.Option("--no-replace", help="Refuse an --out that exists, before anything runs.")
+    ] = False,
     format: Annotated[Format | None, typer.Option(help="The kind of events, where no extension says it.")] = None,
     out_format: Annotated[Format | None, typer.Option(help="The kind of result on standard output; FORMAT.")] = None,
     engine: Annotated[
@@ -147,6 +150,7 @@ def run(
         null_time=null_time.value,
         agg=agg,
         out=out,
+        replace=not no_replace,
         format=format and format.value,
         out_format=out_format and out_format.value,
         engine=engine.value if engine else None,

@@ -7,13 +7,14 @@ import glob
 import os
 import re
 import shutil
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -148,17 +149,11 @@ def kind_of(path: str | Path) -> str:
 def _expand(path: str) -> list[str]:
     if is_address(path):
         return files_at(path)
-    if Path(path).is_dir():
-        inside = [each for each in Path(path).rglob("*") if each.is_file()]
-        shown = [
-            each for each in inside if not any(part.startswith(("_", ".")) for part in each.relative_to(path).parts)
-        ]
-        if not shown:
-            raise QueryError(f"the folder {path!r} has no files in it")
-        return sorted(map(str, shown))
-    if Path(path).exists():
-        return [path]
+    if (there := _inside(path)) is not None:
+        return there
     found = sorted(glob.glob(path, recursive=True))
+    if os.path.lexists(path) or any(map(leads_nowhere, found)):
+        raise QueryError(f"{next(filter(leads_nowhere, [path, *found]))!r} is a link that leads nowhere")
     if not found:
         if glob.has_magic(path):
             raise QueryError(f"no file matches {path!r}")
@@ -168,7 +163,34 @@ def _expand(path: str) -> list[str]:
         raise QueryError(
             f"the file {path!r} does not exist" + (f"; did you mean {str(folder / close[0])!r}?" if close else "")
         )
-    return [file for each in found for file in _expand(each)]
+    return [file for each in found for file in _inside(each) or []]
+
+
+def _inside(path: str) -> list[str] | None:
+    """A file, or the files in a folder; None where there is neither."""
+    try:
+        kind = os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        if leads_nowhere(path):  # a link to itself
+            return None
+        raise QueryError(f"{path!r} cannot be read: {one_line(error)}") from error
+    if not stat.S_ISDIR(kind):
+        return [path]
+    try:
+        inside = [each for each in Path(path).rglob("*") if each.is_file()]
+    except OSError as error:
+        raise QueryError(f"the folder {path!r} cannot be read: {one_line(error)}") from error
+    shown = [each for each in inside if not any(part.startswith(("_", ".")) for part in each.relative_to(path).parts)]
+    if not shown:
+        raise QueryError(f"the folder {path!r} has no files in it")
+    return sorted(map(str, shown))
+
+
+def leads_nowhere(path: str) -> bool:
+    """Whether a path is a link to something that does not exist, or to itself."""
+    return os.path.islink(path) and not os.path.exists(path)
 
 
 def _layout(path: str, kind: str) -> Layout:
@@ -222,12 +244,12 @@ def files_at(address: str) -> list[str]:
     from pyarrow.fs import FileSelector, FileType
 
     system, path = opened(address)
+    kind = type_at(address, system, path)
+    if kind == FileType.NotFound:
+        raise QueryError(f"{address!r} does not exist")
+    if kind == FileType.File:
+        return [address]
     try:
-        kind = system.get_file_info(path).type
-        if kind == FileType.NotFound:
-            raise QueryError(f"{address!r} does not exist")
-        if kind == FileType.File:
-            return [address]
         found = system.get_file_info(FileSelector(path, recursive=True))
     except (pa.ArrowException, OSError) as error:
         raise QueryError(f"{address!r} cannot be reached: {one_line(error)}") from error
@@ -238,6 +260,20 @@ def files_at(address: str) -> list[str]:
     if not shown:
         raise QueryError(f"the folder {address!r} has no files in it")
     return [f"{base.rstrip('/')}/{name}{mark}{query}" for name in shown]
+
+
+def type_at(address: str, system: FileSystem, path: str) -> Any:
+    """What is at an address, a ``pyarrow.fs.FileType``.
+
+    Raises
+    ------
+    QueryError
+        If the file system does not answer.
+    """
+    try:
+        return system.get_file_info(path).type
+    except (pa.ArrowException, OSError) as error:
+        raise QueryError(f"{address!r} cannot be reached: {one_line(error)}") from error
 
 
 def size_of(path: str) -> int:

@@ -33,7 +33,8 @@ from .inputs import (
     without_standard_input,
 )
 from .messages import ShownSource
-from .output import WINDOW, check_out, preview, write_dataframe, write_stdout, write_table
+from .output import WINDOW, check_new, check_out, preview, write_dataframe, write_stdout, write_table
+from .overlap import check_apart
 from .windows import read_windows
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ class Job:
     null_time: str
     agg: list[str]
     out: str | None
+    replace: bool
     format: str | None
     out_format: str | None
     engine: str | None
@@ -81,6 +83,10 @@ class Job:
             raise EngineError("Spark is not installed: pip install 'framefold[spark]', or use --engine local")
         if self.out == STANDARD and self._out_kind is None:
             raise QueryError("--out '-' is standard output, which has no extension; expected --out-format")
+        if self.out and self.out != STANDARD:
+            check_apart(self.out, self.events)
+            if not self.replace:
+                check_new(self.out)
         if self.master is not None and self.engine != "local" and has_spark():
             check_shared(self.master, self._places)
         with without_standard_input(self.events, self.format) as paths:
