@@ -129,7 +129,10 @@ def test_on_spark(writer: str, tmp_path: Path, spark: SparkSession, monkeypatch:
         path.rename(tmp_path / "events.parquet")
         each_local_way(tmp_path / "events.parquet", zone, monkeypatch)
     files = ff.parquet(tmp_path / "events.parquet", spark=spark)
-    assert found(files, zone, read="tasks") == wanted()
+    assert "not through the JVM" in str(
+        ff.events(files, time="t", by="end").window(ff.tumbling("1 hour")).explain(n=ff.Count(), last=ff.Max("t"))
+    )
+    assert found(files, zone) == wanted()
     assert found(spark.read.parquet(str(tmp_path / "events.parquet")), zone, read="spark") == wanted()
 
 

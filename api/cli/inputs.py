@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from ..aggregators.errors import FramefoldError, QueryError, without_secrets
+from ..aggregators.states.memory import memory as memory
 from ..runtime.sources.file_source import FileSource
 from ..runtime.sources.files import File, Files, one_line
 from ..runtime.sources.formats import READERS, Layout, in_microseconds
@@ -305,11 +306,3 @@ def without_standard_input(events: Sequence[str], kind: str | None) -> Iterator[
         with open(path, "wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         yield [str(path)]
-
-
-def memory() -> int:
-    """The bytes of memory of this machine; 0 where it does not say."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
-        return 0

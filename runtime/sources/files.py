@@ -137,7 +137,9 @@ class Files:
         from pyarrow.fs import FileSelector, FileType
 
         info = system.get_file_info(path)
-        if info.type == FileType.NotFound and "://" not in given and (matching := sorted(glob.glob(path))):
+        # What is there and not found is a link that leads nowhere, or to itself: no pattern either.
+        absent = info.type == FileType.NotFound and "://" not in given and not os.path.lexists(path)
+        if absent and (matching := sorted(glob.glob(path))):
             return [file for each in matching for file in self._in(system, each, each)]
         self._require(system, path, given)
         if info.type == FileType.File:
@@ -164,7 +166,8 @@ class Files:
         except (pa.ArrowException, OSError) as error:
             raise QueryError(f"{self._place(given)} cannot be reached: {one_line(error)}") from error
         if kind == FileType.NotFound:
-            raise QueryError(f"{self._place(given)} does not exist")
+            link = "://" not in given and os.path.islink(path)
+            raise QueryError(f"{self._place(given)} {'is a link that leads nowhere' if link else 'does not exist'}")
 
     def _place(self, path: str) -> str:
         return f"the {TITLES[self.format]} path {path!r}"
