@@ -114,8 +114,9 @@ def _beside_window(console: Console, spark: SparkSession, path: Path, result: pa
         groups.orderBy("zone", "window").toArrow()
     how = _agreement(result, theirs, "Spark's own window()")
     console.print(
-        f"[green]✓[/green] Spark's own window(), which copies each trip into its 60 windows, took {took():.2f} s the second "
-        f"time, [bold]{took() / seconds:.1f} times as long[/bold], and gives the same {len(theirs):,} rows, {how}."
+        f"[green]✓[/green] Spark's own window(), which copies each trip into its 60 windows, took {took():.2f} s the "
+        f"second time, [bold]{took() / seconds:.1f} times as long[/bold], and gives the same {len(theirs):,} "
+        f"rows, {how}."
     )
 
 
@@ -151,8 +152,8 @@ def _show(console: Console, result: pa.Table) -> None:
     noons = [np.searchsorted(starts, DAY + each * HOUR) for each in (4, 8, 18)]
     rows = [index for noon in noons for index in (noon, noon + 1) if index < len(day)]
     console.print(
-        f"From {ZONE}, which has most trips, two windows from each of three hours: 04:00, when streets are empty, and the "
-        "rush at 08:00 and 18:00."
+        f"From {ZONE}, which has most trips, two windows from each of three hours: 04:00, when streets are empty, and "
+        "the rush at 08:00 and 18:00."
     )
     console.print(preview(day.take(pa.array(rows, pa.int64()))))
     whole = (starts >= DAY) & (starts <= DAY + 23 * HOUR)
