@@ -267,6 +267,34 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _say(with_notes(f"Spark failed: {essence(str(error))}", error), FAILURE)
 
 
+def process() -> int:
+    """Run the command line in a process of its own, which pyarrow leaves without pandas where it can.
+
+    At the first array that it makes, pyarrow imports pandas to ask whether it was given one of its own; that takes as
+    long as a small job does. Only Spark needs it here.
+    """
+    arguments = sys.argv[1:]
+    engine = " ".join(arguments).replace("--engine=", "--engine ")
+    if arguments[:1] == ["run"] and "--engine local" in engine and "pandas" not in sys.modules:
+        import pyarrow as pa
+
+        sys.meta_path.insert(0, cast(Any, _WithoutPandas))
+        try:
+            pa.array([])
+        finally:
+            sys.meta_path.remove(cast(Any, _WithoutPandas))
+    return main(arguments)
+
+
+class _WithoutPandas:
+    """A finder of modules for which there is no pandas."""
+
+    @staticmethod
+    def find_spec(name: str, *where: object) -> None:
+        if name == "pandas":
+            raise ImportError(name)
+
+
 def _say(message: str, code: int) -> int:
     sentence = " ".join(message.split()).rstrip(".")
     typer.echo(f"framefold: {sentence}", err=True)

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import MofNCompleteColumn, Progress
 
 from .. import QueryError, events
 from ..aggregators.contract.operation import Operation
@@ -39,6 +38,7 @@ from .windows import read_windows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from rich.progress import Progress
 
 
 SHARE_OF_MEMORY = 4
@@ -246,6 +246,8 @@ def _note(message: str) -> None:
 
 
 def _progress() -> Progress:
+    from rich.progress import MofNCompleteColumn, Progress
+
     console = Console(stderr=True)
     console.quiet = not console.is_terminal  # some versions of rich end even progress that is not shown with a new line
     columns = (*Progress.get_default_columns(), MofNCompleteColumn())

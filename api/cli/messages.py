@@ -7,17 +7,19 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import typer
-from rich.progress import Progress
 
 from .. import DroppedEventsWarning, FarTimesWarning, GapsWarning
 from ..runtime.sources.arrow import Reader, Readers
 from ..runtime.sources.file_source import FileSource
 from ..runtime.sources.files import Files, one_line
 from .inputs import TEXT
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
 
 
 def with_notes(message: str, error: BaseException) -> str:

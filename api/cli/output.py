@@ -16,16 +16,13 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.feather
-import pyarrow.parquet
 from rich import box
 from rich.markup import escape
 from rich.table import Table
 
 from ..aggregators.errors import QueryError
 from ..runtime.sources.files import one_line
-from .holding import check_columns
+from .holding import check_columns, writer
 from .inputs import FileError, UnknownFileSystemError, is_address, kind_of, opened, type_at
 from .overlap import check_apart
 from .replacing import new_file, new_folder, new_object
@@ -159,15 +156,11 @@ def write_table(table: pa.Table, out: str) -> None:
     kind = kind_of(out)
     try:
         with new_object(out) if is_address(out) else new_file(out) as path:
-            if kind == "parquet":
-                pa.parquet.write_table(table, path)
-            elif kind == "arrow":
-                pa.feather.write_feather(table, path)
-            elif kind == "csv":
-                pa.csv.write_csv(flat(table), path)
-            else:
+            if kind == "json":
                 with open(path, "w", encoding="utf-8") as file:
                     file.writelines(json_lines(table))
+            else:
+                writer(kind)(flat(table) if kind == "csv" else table, path)
     except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: nanoseconds, which Python has no type for
         raise _unwritable(out, error) from error
 
