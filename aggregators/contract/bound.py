@@ -247,7 +247,7 @@ class BoundAggregate:
                 and not pa.types.is_integer(type)
             ):
                 try:
-                    return pa.array(list(values), type=type)
+                    return array_of(list(values), type)
                 except (pa.ArrowInvalid, pa.ArrowTypeError):
                     pass
             raise OperationError(
@@ -328,4 +328,14 @@ def to_column(values: Any) -> pa.Array:
         return values if values.num_chunks > 1 and not has_room(values, values.type) else one_array(values)
     if isinstance(values, np.ma.MaskedArray):
         return pa.array(np.asarray(values.data), mask=np.ma.getmaskarray(values))
-    return values if isinstance(values, pa.Array) else pa.array(values)
+    return values if isinstance(values, pa.Array) else array_of(values)
+
+
+def array_of(values: Any, type: pa.DataType | None = None) -> pa.Array:
+    """Python values as an Arrow array; ArrowInvalid where they are none, also where pyarrow raises other exceptions."""
+    try:
+        return pa.array(values, type=type)
+    except OverflowError as error:
+        raise pa.ArrowInvalid("an integer has more than 64 bits, as only decimals may") from error
+    except (UnicodeError, RecursionError) as error:  # half of a surrogate pair; a list that holds itself
+        raise pa.ArrowInvalid(str(error)) from error

@@ -16,8 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..errors import QueryError
 from . import large
 from .arrays import Bools, Index, Ints
+from .memory import memory
 
 VECTOR = re.compile(r"(\w+)\[(\w*)\]")
 """A numpy type and a number in brackets: how one may try to declare a vector."""
@@ -82,6 +84,7 @@ class Ragged:
             items: Any = slice(int(self.offsets[start]), int(self.offsets[max(start, stop)]))
         else:
             ends = np.cumsum(lengths)
+            self._check_size(int(ends[-1]) if len(ends) else 0)
             items = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(
                 self.offsets[:-1][rows] - (ends - lengths), lengths
             )
@@ -92,6 +95,7 @@ class Ragged:
         if not isinstance(other, Ragged):
             return NotImplemented
         lengths = self.lengths + other.lengths
+        self._check_size(int(lengths.sum()))
         start = np.cumsum(lengths) - lengths
         ours = np.repeat(start - self.offsets[:-1], self.lengths) + np.arange(int(self.offsets[-1]))
         theirs = np.repeat(start + self.lengths - other.offsets[:-1], other.lengths) + np.arange(int(other.offsets[-1]))
@@ -101,6 +105,15 @@ class Ragged:
             joined[ours], joined[theirs] = plane, other.planes[name]
             planes[name] = joined
         return Ragged(lengths, planes)
+
+    def _check_size(self, items: int) -> None:
+        """QueryError where lists of so many items take more than this machine's memory."""
+        size = items * (np.dtype(np.int64).itemsize + sum(plane.itemsize for plane in self.planes.values()))
+        if size > (memory() or size):
+            raise QueryError(
+                f"the lists of all windows would have {items:.2g} items and take {size / (1 << 30):.1f} GiB, more than "
+                "this machine has; expected shorter or fewer windows, or an operation whose state does not grow"
+            )
 
     def replaced(self, **planes: NDArray[Any]) -> Ragged:
         """The same lists with other values in some planes."""

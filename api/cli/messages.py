@@ -7,11 +7,10 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import typer
-from rich.progress import Progress
 
 from .. import CalendarWarning, DroppedEventsWarning, FarTimesWarning, GapsWarning
 from ..runtime.sources.arrow import Reader, Readers
@@ -19,6 +18,8 @@ from ..runtime.sources.file_source import FileSource
 from ..runtime.sources.files import Files, one_line
 from .inputs import TEXT
 
+if TYPE_CHECKING:
+    from rich.progress import Progress
 OURS = (CalendarWarning, DroppedEventsWarning, FarTimesWarning, GapsWarning)
 """The warnings that are shown as sentences."""
 

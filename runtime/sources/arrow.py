@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 from ...aggregators.errors import QueryError, shown
 from .conditions import all_of, checked, columns_of
 from .opening import opened, plain_schema, require_taken, schema_of, stream_of, with_categories
+from .parquet_opening import reopened
 
 BATCH_ROWS = 1 << 20
 """The most events that are read from files at a time."""
@@ -72,6 +73,8 @@ class Source:
                 "Arrow, such as a pyarrow, pandas or Polars table or a DuckDB relation"
                 + (named if isinstance(data, str) else "")
             )
+        if hasattr(data, "get_fragments"):
+            data = reopened(data)
         self._read: list[Any] = []  # a reader that has been read; shared with the sources that where() makes
         arrow = isinstance(data, (pa.Table, pa.RecordBatchReader)) or hasattr(data, "scanner")
         schema = data.schema if arrow else schema_of(data)

@@ -13,6 +13,7 @@ from urllib.parse import unquote
 import pyarrow as pa
 
 from ...aggregators.errors import QueryError, shown, without_secrets
+from .parquet_opening import parquet_format
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -136,7 +137,9 @@ class Files:
         from pyarrow.fs import FileSelector, FileType
 
         info = system.get_file_info(path)
-        if info.type == FileType.NotFound and "://" not in given and (matching := sorted(glob.glob(path))):
+        # What is there and not found is a link that leads nowhere, or to itself: no pattern either.
+        absent = info.type == FileType.NotFound and "://" not in given and not os.path.lexists(path)
+        if absent and (matching := sorted(glob.glob(path))):
             return [file for each in matching for file in self._in(system, each, each)]
         self._require(system, path, given)
         if info.type == FileType.File:
@@ -163,7 +166,8 @@ class Files:
         except (pa.ArrowException, OSError) as error:
             raise QueryError(f"{self._place(given)} cannot be reached: {one_line(error)}") from error
         if kind == FileType.NotFound:
-            raise QueryError(f"{self._place(given)} does not exist")
+            link = "://" not in given and os.path.islink(path)
+            raise QueryError(f"{self._place(given)} {'is a link that leads nowhere' if link else 'does not exist'}")
 
     def _place(self, path: str) -> str:
         return f"the {TITLES[self.format]} path {path!r}"
@@ -175,10 +179,14 @@ CSV: dict[str, Any] = {"null_values": [""], "strings_can_be_null": True, "quoted
 
 def dataset_format(format: str) -> Any:
     """A format as pyarrow's data sets take it."""
+    if format == "parquet":
+        return parquet_format()
+    if format != "csv":
+        return format
     import pyarrow.csv as csv
     import pyarrow.dataset as ds
 
-    return ds.CsvFileFormat(convert_options=csv.ConvertOptions(**CSV)) if format == "csv" else format
+    return ds.CsvFileFormat(convert_options=csv.ConvertOptions(**CSV))
 
 
 def files_of(paths: Sequence[Any], format: str) -> Files:

@@ -18,18 +18,17 @@ from pyspark.sql import types as t
 
 from ...aggregators.errors import QueryError
 from ...runtime.sources.conditions import all_of, checked, columns_of, equal, possible
+from ...runtime.sources.file_source import FOOTER_THREADS
 from ...runtime.sources.files import File, Files, FileSystemError, one_line
-from ...runtime.sources.formats import READERS, Layout, in_microseconds, unified
+from ...runtime.sources.formats import READERS, Layout, in_microseconds
 from ...runtime.sources.opening import has_order
+from ...runtime.sources.types_of_files import unified
 from ..convert.names import check_apart
 from ..convert.types import input_schema, to_arrow, to_spark
 from ..session.errors import first_cause
 from ..session.parallelism import parallelism, runs
 from . import orc_types, parquet_types
 from .spark_reader import loaded, spark_path
-
-# Footers are small and may be far away: most of the time goes into waiting for them.
-FOOTER_THREADS = 16
 
 
 @dataclass(frozen=True)
@@ -248,7 +247,8 @@ class Scan:
         return {name: text.cast(self.schema.field(name).type) for name, text in values.items()}
 
     def _arrow_kinds(self) -> Mapping[str, t.DataType | None]:
-        schema = in_microseconds(self.files.schema or unified(self.layouts))
+        each = {file.path: layout.schema for file, layout in zip(self.listed, self.layouts, strict=True)}
+        schema = in_microseconds(self.files.schema or unified(each))
         # A time of day in CSV is text to Spark, which has no type for it.
         otherwise = t.StringType() if self.files.format == "csv" else None
         found = {field.name: to_spark(field.type) or otherwise for field in schema}

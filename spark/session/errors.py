@@ -109,7 +109,25 @@ def translated(error: Exception, spark: SparkSession) -> errors.FramefoldError |
     # Some come as py4j has them, which Connect does not need.
     if not isinstance(error, PySparkException) and not type(error).__module__.startswith("py4j."):
         return None
-    return stopped() if is_of_stopped(error) else framefolds_own(str(error)) or trouble(spark, str(error))
+    if is_of_stopped(error):
+        return stopped()
+    return framefolds_own(str(error)) or of_other_types(str(error)) or trouble(spark, str(error))
+
+
+_OTHER_TYPES = re.compile(
+    r"reading file (?P<file>.+?)\. Data type mismatches when reading Parquet column \[(?P<column>.+?)\]\. "
+    r"Expected Spark type (?P<wanted>.+?), actual Parquet type (?P<found>\w+)"
+)
+
+
+def of_other_types(report: str) -> errors.EngineError | None:
+    """The error for a file of Parquet whose column has a type that Spark cannot read as that of the other files."""
+    if (found := _OTHER_TYPES.search(report)) is None:
+        return None
+    return errors.EngineError(
+        f"the column {found['column']!r} is {found['wanted']} for Spark and {found['found']} in {found['file']!r}; "
+        "expected types of which the one of the first file holds the others"
+    )
 
 
 def framefolds_own(report: str) -> errors.FramefoldError | None:
