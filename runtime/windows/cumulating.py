@@ -124,9 +124,9 @@ class Cycles(Windows):
         """The number of the last window that no event from a tick on is in."""
         return (tick - self.numberings[0].origin) // self.every - 1
 
-    def closes_at(self, number: int) -> int:
-        """The first tick from which on no event is in a window."""
-        return (number + 1) * self.every + self.numberings[0].origin
+    def closing_ticks(self, numbers: Ints) -> Ints:
+        """For each of some windows the first tick from which on no event is in it."""
+        return (numbers + 1) * self.every + self.numberings[0].origin
 
     @property
     def chunkable(self) -> bool:
