@@ -33,7 +33,7 @@ from .checkpoint import still_open
 from .history import begin_tick, first_state, without_history
 from .labels import labels
 from .packets import PACKETS, pack_events, pack_partials, pack_whole, unpack, unpack_events
-from .progress import NAME, RESULTS, observed
+from .progress import NAME, RESULTS, name_of_its_own, observed
 from .shards import PROVISIONAL, REVISION, Shards
 from .slider import slider
 
@@ -73,7 +73,7 @@ class StreamEngine(DataFrameEngine):
         first = first_state(plan, job, dealt, options)
         processor = slider(df.sparkSession, shards)
         slid = packets.groupBy("shard").transformWithState(processor, RESULTS, mode, "EventTime", first)
-        seen = slid.observe(NAME, *observed())
+        seen = slid.observe(name_of_its_own(NAME), *observed())
         return stage(seen, unpack, job, schema=job.schema)
 
     def late(self, plan: Plan, options: Options) -> DataFrame:
@@ -221,7 +221,7 @@ class StreamEngine(DataFrameEngine):
         if options.ahead is not None:
             latest = f.unix_micros(f.current_timestamp()) + above_zero(plan.times, options.ahead, "ahead")
             ahead = f.unix_micros(column(time).cast("timestamp")) > latest
-            df = df.observe(f"{NAME}_ahead", f.count_if(ahead).alias("events_ahead"))
+            df = df.observe(name_of_its_own(f"{NAME}_ahead"), f.count_if(ahead).alias("events_ahead"))
             df = df.where(~f.coalesce(ahead, f.lit(False)))
         return df.withWatermark("`" + time.replace("`", "``") + "`", options.watermark)
 

@@ -17,6 +17,7 @@ from ...runtime.streams.held_events import ticks_of
 from ...runtime.streams.late_events import late_events
 from ...runtime.streams.scope import holds
 from ...runtime.streams.shard import Shard, events_in
+from ...runtime.streams.wanted import FIRST
 from ..convert import partials_codec
 from ..convert.types import cast_to
 from ..session.packaging import importer, pack
@@ -98,7 +99,7 @@ def start(payload: bytes, of: Any, packets: list[bytes | None]) -> None:
     """The first state of a shard: the packets of a history, of which no window is given that has closed in it."""
     shards: Shards = opened(payload)
     book = written(shards, of)
-    shard = restored(shards, of, book)
+    shard = restored(shards, of, book, FIRST)
     assert shards.begin is not None
     if (new := joined(packets)) is None:
         pass
