@@ -62,6 +62,17 @@ def causes_noted() -> Iterator[None]:
         raise
 
 
+@contextmanager
+def sentence_first() -> Iterator[None]:
+    """In a task, have Spark report an error of framefold's without the traceback that it would put in front of it."""
+    try:
+        with causes_noted():
+            yield
+    except errors.FramefoldError:
+        os.environ["SPARK_HIDE_TRACEBACK"] = "1"  # the worker ends with this error
+        raise
+
+
 STOPPED = ("NO_ACTIVE_SESSION", "SESSION_OR_CONTEXT_NOT_EXISTS", "stopped SparkContext", "SESSION_CLOSED")
 """What Spark's exceptions say where a session was stopped; through Connect, and by itself."""
 
