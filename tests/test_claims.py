@@ -59,12 +59,21 @@ REFUSED: dict[str, list[dict[str, Any]]] = {
 
 
 def refusal(query: dict[str, Any]) -> str | None:
-    given = {"by": ["k"], "outputs": {"n": ff.Count()}, "until": None, "longest": None, "ties": (), "null_time": "error"}
+    given = {
+        "by": ["k"],
+        "outputs": {"n": ff.Count()},
+        "until": None,
+        "longest": None,
+        "ties": (),
+        "null_time": "error",
+    }
     return why_not(bind(SCHEMA, time="t", **(given | query)))
 
 
 def test_a_stream_is_in_every_kind_of_windows() -> None:
-    assert "streams](https://github.com/framefold/framefold/blob/main/docs/streams.md) in every kind of windows" in README
+    assert (
+        "streams](https://github.com/framefold/framefold/blob/main/docs/streams.md) in every kind of windows" in README
+    )
     made = {name for name in ff.__all__ if isinstance(getattr(ff, name), type(ff.sliding))}
     makers = {name for name in made if "Windows" in (getattr(ff, name).__doc__ or "").split(".")[0]}
     makers |= {name for name in made if "window" in (getattr(ff, name).__doc__ or "").splitlines()[0]}

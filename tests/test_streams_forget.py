@@ -12,9 +12,13 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import framefold as ff
+from framefold.runtime.plan.bind import bind
+from framefold.runtime.streams.held_events import HeldEvents
+from framefold.runtime.streams.scope import counted
+from framefold.runtime.streams.shard import Shard
 
 from .examples import examples
-from .shards import Cut, as_stream
+from .shards import Bytes, Cut, as_stream
 from .test_streams_random import OF_LIFETIMES, assert_same, commutative, in_order, in_some_order, right, streams
 from .test_windows_random import CONSTRUCTORS, events_of, got_rows, right_windows, scale, window_of
 from .windows_oracle import Row, Window
@@ -25,6 +29,8 @@ pytestmark = pytest.mark.filterwarnings("ignore::framefold.GapsWarning")  # step
 
 NAMES = [name for name in CONSTRUCTORS if name not in OF_LIFETIMES]
 GRID = ("sliding", "tumbling", "cumulating")
+NONE: dict[str, Any] = {"by": (), "until": None, "longest": None, "ties": (), "null_time": "error"}
+
 NEAR = 1 << 40
 """Times and steps below it: no pause between them is beyond what times can be."""
 
@@ -70,7 +76,9 @@ def test_what_comes_after_a_pause_is_of_another_key(name: str) -> None:
         assume(problem.spec.name == "landmark" or problem.spec.arguments.get("until") is None)
         forget = reach(problem.spec.arguments, problem.kind) + more
         assume(forget < NEAR and all(abs(row.time) < NEAR for row in problem.rows))
-        later = [replace(row, time=row.time + (forget + 1) * sum(row.time >= at for at in pauses)) for row in problem.rows]
+        later = [
+            replace(row, time=row.time + (forget + 1) * sum(row.time >= at for at in pauses)) for row in problem.rows
+        ]
         problem = replace(problem, rows=later)
         got = given_rows(problem, replace(cut, forget=forget * scale(problem.kind)), ordered=True)
         assert_same(problem, got, windows_in_lives(problem, forget), list(in_order()))
@@ -152,6 +160,19 @@ def test_a_running_count_begins_anew_after_a_pause() -> None:
         assert sorted(zip(found["at"].to_pylist(), found["n"].to_pylist(), strict=True)) == [
             (0, 1), (100, 1), (101, 2), (200, 1)
         ], sizes  # fmt: skip
+
+
+def test_open_windows_are_of_the_last_life() -> None:
+    """What is open by now, of events that are still held back."""
+    plan = counted(
+        bind(pa.schema({"t": pa.int64()}), time="t", window=ff.landmark(), outputs={"n": ff.Count()}, **NONE)
+    )
+    shard = Shard(plan, Bytes(), HeldEvents(plan, Bytes(), 10), forget=5)
+    shard.hold(pa.table({"t": [0, 1]}))
+    assert [row["n"] for each in shard.advance(2) for row in each.to_pylist()] == [1, 2]
+    shard.hold(pa.table({"t": [3, 20, 21]}))
+    assert [row["n"] for each in shard.early() for row in each.to_pylist()] == [3, 1, 2]
+    assert [row["n"] for each in shard.advance(22) for row in each.to_pylist()] == [3, 1, 2]
 
 
 def test_a_key_is_known_by_its_last_event() -> None:

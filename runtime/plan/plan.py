@@ -252,7 +252,7 @@ def in_this_process(plan: Plan) -> Plan:
 
 
 def with_key(plan: Plan, name: str) -> Plan:
-    """A plan of partials with one more key, the last: integers, called as asked, with underscores where that is taken."""
+    """A plan of partials with one more key, the last, of integers; it gets underscores where its name is taken."""
     while name in plan.partials_schema.names or name in plan.result_schema.names:
         name += "_"
     field, place = pa.field(name, pa.int64()), len(plan.by)

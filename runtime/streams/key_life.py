@@ -61,8 +61,8 @@ def known(windows: TickSteps | Cycles, found: Ranges, view: PartialsView, forget
 def over(plan: Plan, last: Ints, forget: int) -> Ints:
     """The tick from which on keys are forgotten whose last events were at some times; ``NEVER`` where they are not.
 
-    An event from then on is the first of a key like any other. Watermarks have no part in it: they only say from when on
-    what is forgotten need not be kept.
+    An event from then on is the first of a key like any other. Watermarks have no part in it: they only say from when
+    on what is forgotten need not be kept.
     """
     found = last + forget + 1
     for windows in plan.axis.windows:

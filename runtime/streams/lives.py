@@ -38,7 +38,7 @@ def in_lives(plan: Plan, events: pa.Table, before: Partials, forget: int) -> tup
 
     Returns
     -------
-    None where all go on from what is stored. Where windows are counted in rows, each later life has row numbers of its own.
+    None where all go on from what is stored. Row numbers of later lives are their own.
     """
     first = firsts(plan, events)
     begins = beginnings(plan, events, first, before, forget)

@@ -80,7 +80,8 @@ def check_fits(spark: SparkSession, checkpoint: str, shards: Shards, mode: str) 
         if error.getCondition() in NOTHING_YET:
             return
         raise EngineError(
-            f"the checkpoint {checkpoint!r} cannot be read: {one_line(error)}; expected that of this query, or a new one"
+            f"the checkpoint {checkpoint!r} cannot be read: {one_line(error)}; expected that of this query, or a new "
+            "checkpoint"
         ) from error
     if operator is None:
         raise EngineError(

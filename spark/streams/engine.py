@@ -240,7 +240,7 @@ def delay_of(df: DataFrame, plan: Plan) -> int | None:
 
 
 def with_time(schema: t.StructType, df: DataFrame, plan: Plan, options: Options) -> t.StructType:
-    """A result's schema with the watermark on its windows, by which further operators of Spark's know when they are over.
+    """A result's schema with the watermark on its windows, by which further operators of Spark's know what is late.
 
     It is as the windows of Spark's own ``window()`` have it. Without it where a result can be of a window that ended
     before an earlier watermark, which these operators would take for late.

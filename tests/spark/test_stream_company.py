@@ -16,7 +16,7 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 
-from .test_streams import MINUTE, Source, batches, every_row, late_events, rocksdb, rows, table  # noqa: F401  # the fixture
+from .test_streams import MINUTE, Source, batches, every_row, late_events, rocksdb, table  # noqa: F401  # a fixture
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -122,5 +122,5 @@ def test_times_before_1970_are_late_as_sparks_are(spark: SparkSession, tmp_path:
     first = [row["n"] for row in found["after"].to_pylist() if row["window"]["start"].timestamp() == 0]
     in_history = sum(0 <= tick < 10 * MINUTE for tick in late["time"].cast("int64").to_pylist())
     assert sum(first) > in_history
-    with pytest.raises(ff.QueryError, match="until is '1969-.*before 1970, where Spark's watermark begins"):
+    with pytest.raises(ff.QueryError, match=r"until is '1969-.*before 1970, where Spark's watermark begins"):
         source.query(history=everything, until="1969-12-31T00:00:00+00:00").aggregate(**COUNT)
