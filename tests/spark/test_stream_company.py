@@ -30,7 +30,7 @@ def windows_of(found: pa.Table) -> Counter[Any]:
 
 
 def test_two_results_in_one_query(spark: SparkSession, tmp_path: Path) -> None:
-    """Into one sink: the rows of each; metrics of both together; and what is open of each is found in one checkpoint."""
+    """Into one sink: the rows of each; metrics of both together; what is open of each is found in one checkpoint."""
     source = Source(spark, tmp_path).add(*batches()[:2])
     long, short = source.query(HALVES), source.query(ff.tumbling("5 minutes"))
     query = source.start(long.aggregate(**COUNT).union(short.aggregate(**COUNT)))
