@@ -45,7 +45,7 @@ def in_lives(plan: Plan, events: pa.Table, before: Partials, forget: int) -> tup
     if not begins.any():
         return None
     rows, count = np.arange(len(events)), np.cumsum(begins)
-    lives = count - (count - begins)[np.maximum.accumulate(np.where(first, rows, 0))]
+    lives: Ints = count - (count - begins)[np.maximum.accumulate(np.where(first, rows, 0))]
     found = with_key(plan, LIFE)
     found = replace(found, input_schema=plan.input_schema.append(pa.field(found.by[-1], pa.int64())))
     events = events.append_column(found.by[-1], pa.array(lives))

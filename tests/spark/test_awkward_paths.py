@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +21,7 @@ pytest.importorskip("google.protobuf")
 import framefold as ff
 from framefold.cli import main
 from framefold.spark.streams.places import readable
+from framefold.spark.submission.command import read
 
 from .submitting import submit
 from .test_streams import Source, every_row, rocksdb, table  # noqa: F401  # the fixture
@@ -84,7 +86,7 @@ def test_the_command_line(spark: SparkSession, tmp_path: Path, engine: str) -> N
 
 @pytest.mark.slow
 def test_a_job_for_spark_submit(tmp_path: Path) -> None:
-    folder = tmp_path / AWKWARD
+    folder = tmp_path / (AWKWARD + "&=;'()!$@\"^`|~<>")
     folder.mkdir()
     pq.write_table(EVENTS, folder / f"{AWKWARD}.parquet")
     (folder / "helping.py").write_text("WORD = 'helped'\n")
@@ -101,6 +103,14 @@ def test_a_job_for_spark_submit(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "found helped [2, 1]" in done.stdout
+
+
+@pytest.mark.parametrize("character", [*"[]{}*?,\\"])
+def test_a_job_that_spark_submit_would_not_find(tmp_path: Path, character: str) -> None:
+    job = tmp_path / f"a{character}b.py"
+    job.touch()
+    with pytest.raises(ff.QueryError, match=f"spark-submit takes {re.escape(repr(character))} in it for a pattern"):
+        read(["--master", "local", str(job)])
 
 
 def test_streams_and_their_checkpoints(spark: SparkSession, tmp_path: Path) -> None:
