@@ -4,29 +4,27 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
 from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from ...aggregators.errors import EngineError
-from ...runtime.sources.files import one_line
 from ...runtime.streams.scope import holds
 from ..convert.partials_codec import batches
 from ..convert.types import arrow_schema, cast_to
+from ..session.errors import first_cause, is_of_spark
 from ..session.packaging import stage
 from .places import readable
 from .shards import BOOK, EVENTS, PARTIALS, Shards, book_of, check, restored
 
 OPERATOR = "transformWithStateInPySparkExec"
 """What Spark calls what has the state."""
-
-NOTHING_YET = ("PATH_NOT_FOUND",)
-"""What Spark says of a checkpoint of which no micro-batch is over, if there is one."""
 
 
 def still_open(spark: SparkSession, checkpoint: str, shards: Shards) -> DataFrame:
@@ -47,19 +45,14 @@ def still_open(spark: SparkSession, checkpoint: str, shards: Shards) -> DataFram
         If there is no checkpoint of a query like this one.
     """
     place = readable(spark, checkpoint)
-    try:
+    with unreadable_named(checkpoint):
         operator = operator_of(spark, place, shards)
         if operator is None:
             raise EngineError(
-                f"the checkpoint {checkpoint!r} has no state of framefold's; expected the checkpointLocation of this "
-                "query, of which a micro-batch is over"
+                f"the checkpoint {checkpoint!r} has no state that can be read: none of framefold's; expected the "
+                "checkpointLocation of this query, of which a micro-batch is over"
             )
         rows = state_of(spark, place, operator, with_events=holds(shards.job.plan))
-    except PySparkException as error:
-        raise EngineError(
-            f"the checkpoint {checkpoint!r} has no state that can be read: {one_line(error)}; expected the "
-            "checkpointLocation of this query, of which a micro-batch is over"
-        ) from error
     return stage(rows, give_open, shards, schema=shards.job.schema)
 
 
@@ -74,15 +67,10 @@ def check_fits(spark: SparkSession, checkpoint: str, shards: Shards, mode: str) 
         The output mode of the query.
     """
     place = readable(spark, checkpoint)
-    try:
+    with unreadable_named(checkpoint):
         operator = operator_of(spark, place, shards)
-    except PySparkException as error:
-        if error.getCondition() in NOTHING_YET:
-            return
-        raise EngineError(
-            f"the checkpoint {checkpoint!r} cannot be read: {one_line(error)}; expected that of this query, or a new "
-            "checkpoint"
-        ) from error
+        if operator is None and not has_lines(spark, f"{place}/commits"):
+            return  # no micro-batch is over
     if operator is None:
         raise EngineError(
             f"the checkpoint {checkpoint!r} is of another query, which has no state of framefold's; expected the same "
@@ -94,6 +82,30 @@ def check_fits(spark: SparkSession, checkpoint: str, shards: Shards, mode: str) 
             f"{mode.lower()}: early= and late='update' cannot be turned on or off in it; expected the same, or a new "
             "checkpoint"
         )
+
+
+@contextmanager
+def unreadable_named(checkpoint: str) -> Iterator[None]:
+    """EngineError where Spark cannot read a checkpoint."""
+    try:
+        yield
+    except Exception as error:
+        if not is_of_spark(error):
+            raise
+        raise EngineError(
+            f"the checkpoint {checkpoint!r} has no state that can be read: {first_cause(error)}; expected the "
+            "checkpointLocation of this query"
+        ) from error
+
+
+def has_lines(spark: SparkSession, folder: str) -> bool:
+    """Whether there is a folder with files that are not empty."""
+    try:
+        return not spark.read.text(folder).isEmpty()
+    except AnalysisException as error:
+        if error.getCondition() != "PATH_NOT_FOUND":
+            raise
+        return False
 
 
 class Operator(NamedTuple):

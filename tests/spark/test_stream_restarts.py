@@ -74,9 +74,11 @@ MODES = "the checkpoint .* is of a query in output mode {}, and this one is in {
 
 def test_what_may_not_change_is_refused_when_it_is_written(spark: SparkSession, tmp_path: Path) -> None:
     """Where the query says which checkpoint it is for: without a new event, and before there is a query of Spark's."""
-    source = Source(spark, tmp_path).add(*batches()[:2])
+    source = Source(spark, tmp_path)
     checkpoint = {"checkpoint": str(tmp_path / "out-checkpoint")}
-    assert source.start(asked(source, options=checkpoint)).awaitTermination(300)  # a new one is none of another query
+    for some in ([], batches()[:2]):  # a new one is none of another query, nor is one without a micro-batch
+        source.add(*some)
+        assert source.start(asked(source, options=checkpoint)).awaitTermination(300)
     for name, (message, changed) in forbidden(source).items():
         with pytest.raises(ff.EngineError, match=message):
             changed(checkpoint)
