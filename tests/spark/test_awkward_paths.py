@@ -146,5 +146,5 @@ def test_what_spark_takes_for_another_path_has_another_name(character: str) -> N
         conf = Conf()
 
     place = readable(Session(), f"/data/x{character}y")  # type: ignore[arg-type]
-    assert place == f"/data/x{character}y" if not found else place.startswith("viewfs://framefold-")
+    assert place == f"/data/x{character}y" if not found else place.startswith("framefold://of-")
     assert bool(found) == (character in ' %#?[]{}|^`"<>\\')
