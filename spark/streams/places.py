@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import os
 import re
-from urllib.parse import quote
 
+from pyspark.errors import AnalysisException
 from pyspark.sql import SparkSession
+
+from ..files.spark_reader import as_no_pattern
 
 QUOTED = re.compile(r'[\x00-\x20"#%<>?\[\\\]^`{|}\x7f]')
 """What a path has in another spelling as an address (java.net.URI)."""
@@ -21,14 +22,18 @@ def readable(spark: SparkSession, checkpoint: str) -> str:
 
     They make an address of a path, and take that for a path again: where both differ, they look for a folder that is
     not there. So such a one gets another name, by one of Hadoop's file systems whose folders are views of others: two
-    settings of the session, of a scheme that nobody else uses. (Under the scheme ``viewfs`` Hadoop makes the same
-    mistake as Spark.)
+    settings of the session, of a scheme that nobody else uses. (Under the scheme ``viewfs`` Hadoop takes an address for
+    a path as well.)
     """
     if QUOTED.search(checkpoint) is None:
         return checkpoint
-    scheme = re.match(r"[A-Za-z][A-Za-z0-9+.-]+:", checkpoint)
-    path = checkpoint if scheme or checkpoint.startswith("/") else os.path.abspath(checkpoint)
-    name = "of-" + hashlib.sha256(path.encode()).hexdigest()[:16]
+    try:
+        (file,) = spark.read.text(as_no_pattern(checkpoint) + "/metadata").inputFiles()  # as an address
+    except AnalysisException as error:
+        if error.getCondition() != "PATH_NOT_FOUND":
+            raise
+        return checkpoint  # where nothing is found by any name
+    name = "of-" + hashlib.sha256(file.encode()).hexdigest()[:16]
     spark.conf.set(f"fs.{SCHEME}.impl", VIEWS)
-    spark.conf.set(f"fs.viewfs.mounttable.{name}.link./checkpoint", quote(path, safe="/:@!$&'()*+,;=~"))
+    spark.conf.set(f"fs.viewfs.mounttable.{name}.link./checkpoint", file.removesuffix("/metadata"))
     return f"{SCHEME}://{name}/checkpoint"

@@ -20,7 +20,7 @@ pytest.importorskip("google.protobuf")
 
 import framefold as ff
 from framefold.cli import main
-from framefold.spark.streams.places import readable
+from framefold.spark.streams.places import QUOTED
 from framefold.spark.submission.command import read
 
 from .submitting import submit
@@ -137,14 +137,13 @@ def test_streams_and_their_checkpoints(spark: SparkSession, tmp_path: Path) -> N
 @pytest.mark.parametrize("character", [*"abc+&=,;'()!$@~é日", *' %#?[]{}|^`"<>\\'])
 def test_what_spark_takes_for_another_path_has_another_name(character: str) -> None:
     """As Spark does: a path to an address, and that for a path again."""
-    found: dict[str, str] = {}
+    assert (QUOTED.search(f"/data/x{character}y") is not None) == (character in ' %#?[]{}|^`"<>\\')
 
-    class Conf:
-        set = found.__setitem__
 
-    class Session:
-        conf = Conf()
-
-    place = readable(Session(), f"/data/x{character}y")  # type: ignore[arg-type]
-    assert place == f"/data/x{character}y" if not found else place.startswith("framefold://of-")
-    assert bool(found) == (character in ' %#?[]{}|^`"<>\\')
+def test_addresses_of_files(tmp_path: Path) -> None:
+    """As people write them, and as programs spell them out."""
+    folder = tmp_path / "a b é→日{z}"
+    folder.mkdir()
+    pq.write_table(EVENTS, folder / "in.parquet")
+    for address in (f"file://{folder}/in.parquet", (folder / "in.parquet").as_uri()):
+        assert counted(ff.parquet(address)) == [2, 1]
