@@ -52,10 +52,10 @@ def spark_path(path: str) -> str:
 
 
 def as_no_pattern(path: str) -> str:
-    """A path for Spark's readers of files, which see patterns in some characters.
+    r"""A path for Spark's readers of files, which see patterns in some characters.
 
     >>> print(as_no_pattern("/data/[a]"))
-    /data/\\[a\\]
+    /data/\[a\]
     """
     return re.sub(r"([][{}*?\\])", r"\\\1", path)
 
