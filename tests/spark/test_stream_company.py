@@ -48,6 +48,7 @@ def test_two_results_in_one_query(spark: SparkSession, tmp_path: Path) -> None:
         assert len(mine)
 
 
+@pytest.mark.slow
 def test_into_windows_of_sparks(spark: SparkSession, tmp_path: Path) -> None:
     """As Spark's own windows chained with themselves, in the struct of windows or two columns, and into ours again."""
     source = Source(spark, tmp_path).add(*(table(30 * number, 30 * number + 38, seed=number) for number in range(4)))

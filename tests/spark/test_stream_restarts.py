@@ -72,6 +72,7 @@ def history(source: Source) -> dict[str, Any]:
 MODES = "the checkpoint .* is of a query in output mode {}, and this one is in {}: early= and late='update' cannot be"
 
 
+@pytest.mark.slow
 def test_what_may_not_change_is_refused_when_it_is_written(spark: SparkSession, tmp_path: Path) -> None:
     """Where the query says which checkpoint it is for: without a new event, and before there is a query of Spark's."""
     source = Source(spark, tmp_path)
