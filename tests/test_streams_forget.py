@@ -69,13 +69,15 @@ def test_what_comes_after_a_pause_is_of_another_key(name: str) -> None:
     lives: Counter[str] = Counter()
 
     @settings(examples(150), suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
-    @given(streams(CONSTRUCTORS[name]), st.integers(1, 9), st.lists(st.integers(-30, 30), min_size=1, max_size=3))
-    def check(stream: tuple[Problem, Cut], more: int, pauses: list[int]) -> None:
+    @given(streams(CONSTRUCTORS[name]), st.integers(1, 9), st.lists(st.floats(0.1, 0.9), min_size=1, max_size=3))
+    def check(stream: tuple[Problem, Cut], more: int, places: list[float]) -> None:
         problem, cut = stream
         assume(not emits(problem))
         assume(problem.spec.name == "landmark" or problem.spec.arguments.get("until") is None)
         forget = reach(problem.spec.arguments, problem.kind) + more
         assume(forget < NEAR and all(abs(row.time) < NEAR for row in problem.rows))
+        times = sorted(row.time for row in problem.rows)
+        pauses = {times[int(place * len(times))] for place in places if times}
         later = [
             replace(row, time=row.time + (forget + 1) * sum(row.time >= at for at in pauses)) for row in problem.rows
         ]
