@@ -65,8 +65,8 @@ class Options:
         Of a stream: into how many parts keys are dealt, each of which slides at once; None for as many as Spark's state
         has partitions.
     checkpoint
-        Of a stream: the ``checkpointLocation`` that its results are started with. If there is the state of another query,
-        that is an error when the query is written, and not with the first new event.
+        Of a stream: the ``checkpointLocation`` that its results are started with. If there is the state of another
+        query, that is an error when the query is written, and not with the first new event.
     trust_checkpoint
         Of a stream: whether states that are Python objects may be in the checkpoint, as pickles. Who can write there
         can then run code in the query.
