@@ -24,6 +24,7 @@ class Choices(TypedDict, total=False):
     accumulate: Literal["auto", "spark", "python"]
     read: Literal["auto", "spark"]
     shards: int | None
+    checkpoint: str | None
     trust_checkpoint: bool
     forget: Duration | None
     watermark: str | None
@@ -64,6 +65,9 @@ class Options:
     shards
         Of a stream: into how many parts keys are dealt, each of which slides at once; None for as many as Spark's state
         has partitions.
+    checkpoint
+        Of a stream: the ``checkpointLocation`` that its results are started with. If there is the state of another
+        query, that is an error when the query is written, and not with the first new event.
     trust_checkpoint
         Of a stream: whether states that are Python objects may be in the checkpoint, as pickles. Who can write there
         can then run code in the query.
@@ -111,6 +115,7 @@ class Options:
     accumulate: str = "auto"
     read: str = "auto"
     shards: int | None = None
+    checkpoint: str | None = None
     trust_checkpoint: bool = False
     forget: Duration | None = None
     watermark: str | None = None

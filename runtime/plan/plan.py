@@ -259,6 +259,19 @@ def in_this_process(plan: Plan) -> Plan:
     return replace(plan, outputs=outputs, partials_schema=schema)
 
 
+def with_key(plan: Plan, name: str) -> Plan:
+    """A plan of partials with one more key, the last, of integers; it gets underscores where its name is taken."""
+    while name in plan.partials_schema.names or name in plan.result_schema.names:
+        name += "_"
+    field, place = pa.field(name, pa.int64()), len(plan.by)
+    return replace(
+        plan,
+        by=(*plan.by, name),
+        partials_schema=plan.partials_schema.insert(place, field),
+        result_schema=plan.result_schema.insert(place, field),
+    )
+
+
 def state_columns(output: str, bound: BoundAggregate) -> dict[str, list[str]]:
     """The columns of partials that hold each field of an output's state."""
     return {

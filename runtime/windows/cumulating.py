@@ -165,9 +165,9 @@ class Cycles(Windows):
         """The number of the last window that no event from a tick on is in."""
         return int(self._numbers(np.array([tick - self._shift]))[0]) - 1
 
-    def closes_at(self, number: int) -> int:
-        """The first tick from which on no event is in a window."""
-        return int(self._ends(np.array([number]))[0]) + self._shift
+    def closing_ticks(self, numbers: Ints) -> Ints:
+        """For each of some windows the first tick from which on no event is in it."""
+        return self._ends(numbers) + self._shift
 
     @property
     def chunkable(self) -> bool:

@@ -264,10 +264,10 @@ class TickSteps(Windows):
         edge = edge if self.calendar is None else int(self.calendar.units(np.array([edge]))[0])
         return (edge - self.steps.offset - self.steps.size) // self.steps.every
 
-    def closes_at(self, number: int) -> int:
-        """The first tick from which on no event is in a window."""
-        _, end = self._in_ticks(*self.steps.bounds(np.array([number])))
-        return int(end[0]) + self._shift
+    def closing_ticks(self, numbers: Ints) -> Ints:
+        """For each of some windows the first tick from which on no event is in it."""
+        _, end = self._in_ticks(*self.steps.bounds(numbers))
+        return end + self._shift
 
     @property
     def left_out(self) -> str | None:

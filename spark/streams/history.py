@@ -25,7 +25,15 @@ EPOCH = datetime.datetime(1970, 1, 1)  # of times without a zone
 
 def begin_tick(plan: Plan, options: Options) -> int | None:
     """The tick from which on events are the stream's; None where there are none before it."""
-    return None if options.until is None else plan.times.instant(options.until, "until")
+    if options.until is None:
+        return None
+    tick = plan.times.instant(options.until, "until")
+    if tick < 0:
+        raise QueryError(
+            f"until is {options.until!r}, before 1970, where Spark's watermark begins: all events of the stream up to "
+            "then are late; expected a time from 1970 on"
+        )
+    return tick
 
 
 def without_history(df: DataFrame, plan: Plan, options: Options) -> DataFrame:
