@@ -149,6 +149,10 @@ class RaggedField:
     exact = False  # whether items can be taken out again is known only to the operation
 
     @property
+    def pickles(self) -> bool:
+        return any(kind.pickles for _, kind in self.items)
+
+    @property
     def planes(self) -> dict[str, pa.DataType]:
         return {name: pa.large_list(kind.planes[""]) for name, kind in self.items}
 
@@ -172,6 +176,14 @@ class RaggedField:
             name: kind.from_arrow([plane.flatten()]) for (name, kind), plane in zip(self.items, planes, strict=True)
         }
         return Ragged(lengths, values)
+
+    def of_pickles(self, change: Any) -> RaggedField:
+        return RaggedField(tuple((name, kind.of_pickles(change)) for name, kind in self.items))
+
+
+def leaves(kind: Any) -> list[Any]:
+    """The fields that a field is made of: of lists one for each plane, of any other the field itself."""
+    return [each for _, each in kind.items] if isinstance(kind, RaggedField) else [kind]
 
 
 def vector_fields(declared: Any) -> str | None:

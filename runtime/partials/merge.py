@@ -16,6 +16,7 @@ from ...aggregators.contract.operation import State
 from ...aggregators.numeric.native import loops
 from ...aggregators.states.fields import CompensatedField, Field
 from ...aggregators.states.objects import HeldObjects
+from ...aggregators.states.ragged import leaves
 from ...aggregators.states.rows import take
 from ..columns.key_codes import (
     MAX_PACKED,
@@ -257,9 +258,14 @@ def states_of(plan: Plan, partials: Partials, name: str) -> State:
 def release(plan: Plan, partials: Partials) -> None:
     """Forget the Python objects that are held for other partials than these."""
     for name, bound in plan.outputs.items():
-        for key, (column, *_) in state_columns(name, bound).items():
-            if isinstance(kind := bound.fields[key], HeldObjects) and len(partials):
-                kind.store.release(pc.min(partials.table.column(column)).as_py())
+        for key, columns in state_columns(name, bound).items():
+            for column, kind in zip(columns, leaves(bound.fields[key]), strict=False):
+                if isinstance(kind, HeldObjects) and len(partials):
+                    numbers = partials.table.column(column)
+                    if kind is not bound.fields[key]:
+                        numbers = pc.list_flatten(numbers)
+                    if len(numbers):
+                        kind.store.release(pc.min(numbers).as_py())
 
 
 def empty_key_partials(plan: Plan) -> Partials:

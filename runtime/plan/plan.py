@@ -6,7 +6,7 @@ All its windows share one axis: time, or the rows of each key, cut into frames.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,7 +17,7 @@ import pyarrow as pa
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import Operation
 from ...aggregators.errors import ColumnError
-from ...aggregators.states.objects import Objects, held
+from ...aggregators.states.objects import HeldObjects, Objects
 from ..columns.key_codes import edges
 from ..columns.ticks import TimeColumn
 from ..frames.window_ranges import Mask
@@ -241,11 +241,25 @@ class Plan:
 
 def in_this_process(plan: Plan) -> Plan:
     """The plan for stages in one process: states that are Python objects are held as they are, and not pickled."""
-    if not any(isinstance(kind, Objects) for bound in plan.outputs.values() for kind in bound.fields.values()):
+    return _of_pickles(plan, HeldObjects)
+
+
+def trusting(plan: Plan) -> Plan:
+    """The plan for stages that read pickles: those that its own tasks have made, or of a checkpoint that is trusted."""
+    return _of_pickles(plan, lambda: Objects(trusted=True))
+
+
+def pickled_outputs(plan: Plan) -> list[str]:
+    """The outputs whose states are Python objects, wholly or in part."""
+    return [name for name, bound in plan.outputs.items() if any(kind.pickles for kind in bound.fields.values())]
+
+
+def _of_pickles(plan: Plan, change: Callable[[], Objects]) -> Plan:
+    if not pickled_outputs(plan):
         return plan
     outputs = {name: copy.copy(bound) for name, bound in plan.outputs.items()}
     for bound in outputs.values():
-        bound.fields = held(bound.fields)
+        bound.fields = {key: kind.of_pickles(change) for key, kind in bound.fields.items()}
     keys = [plan.partials_schema.field(number) for number in range(len(plan.by))]
     schema = partials_schema(keys, plan.window_inputs | outputs, plan.until is not None)
     return replace(plan, outputs=outputs, partials_schema=schema)
@@ -291,9 +305,13 @@ def is_library_code(value: Any) -> bool:
         return all(map(is_library_code, value.values()))
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
         return all(map(is_library_code, value))
-    return isinstance(value, type) or not callable(value) or _from_a_library(value)
+    if isinstance(value, type) or not callable(value):
+        return True
+    return _from_a_library(value) and is_library_code(getattr(value, "__dict__", {}))
 
 
 def _from_a_library(value: Any) -> bool:
+    if isinstance(value, np.ufunc) and not any(set(types) - set("O->") for types in value.types):
+        return False  # what np.frompyfunc makes of any function
     module = getattr(value, "__module__", None) or type(value).__module__
     return module.partition(".")[0] in (__package__.partition(".")[0], "numpy", "pyarrow")

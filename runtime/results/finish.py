@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from ...aggregators.contract.operation import State
 from ...aggregators.states.objects import HeldObjects, Objects
-from ...aggregators.states.ragged import RaggedField
+from ...aggregators.states.ragged import RaggedField, leaves
 from ..columns.key_codes import one_array
 from ..columns.malloc import raise_mmap_threshold
 from ..frames.window_ranges import WindowIds, entering
@@ -226,7 +226,8 @@ def chunks(plan: Plan, merged: Partials, windows: int) -> Iterator[Chunk]:
     counts = windows_of_keys(plan, views)
     kinds = [kind for bound in plan.outputs.values() for kind in bound.fields.values()]
     size = CHUNK_BYTES_OF_LISTS if any(isinstance(kind, (RaggedField, Objects)) for kind in kinds) else CHUNK_BYTES
-    held = sum(int(kind.store.bytes) for kind in kinds if isinstance(kind, HeldObjects))
+    stores = [leaf.store for kind in kinds for leaf in leaves(kind) if isinstance(leaf, HeldObjects)]
+    held = sum(int(store.bytes) for store in stores)
     rows = max(1, size * len(merged) // max(merged.table.nbytes + held, 1))
     ends = np.append(starts[1:], len(merged))
     weights = np.maximum(counts / windows, (ends - starts) / rows)
