@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 from ..columns.key_codes import Ints, coded_or_plain, encode, key_codes, normalised, pack, plain, span
 from ..columns.sorting import stable_order
 from ..plan.plan import Plan
-from ..plan.window_inputs import RANK
 
 
 def sorted_events(plan: Plan, events: pa.Table, *, dictionaries: bool = False) -> pa.Table:
@@ -40,7 +39,7 @@ def sorted_events(plan: Plan, events: pa.Table, *, dictionaries: bool = False) -
         codes = keys[0] if order is None else keys[0][order]
         first = np.flatnonzero(np.diff(codes, prepend=-1))
         ranks = np.arange(len(codes)) - np.repeat(first, np.diff(np.append(first, len(codes))))
-        events = events.append_column(RANK, pa.array(ranks))
+        events = events.append_column(plan.rank, pa.array(ranks))
     return events
 
 

@@ -20,10 +20,10 @@ from ...aggregators.errors import ColumnError
 from ...aggregators.states.objects import HeldObjects, Objects
 from ..columns.key_codes import edges
 from ..columns.ticks import TimeColumn
-from ..frames.window_ranges import Mask
+from ..frames.window_ranges import Mask, is_column
 from ..windows import Coverage, Ints, PartialsView, Ranges, Windows
 from ..windows.from_table import Anchored
-from .window_inputs import RANK, UNTIL_TICK
+from .window_inputs import Earliest, own_name
 
 FRAME, BATCH_RANK, UNTIL = "frame", "batch_rank", "until"
 """Columns of partials beside keys and states: the frame, the rank of its batch, the last frame of interval events."""
@@ -163,7 +163,7 @@ class Plan:
     axis
         The windows, on one axis.
     window_inputs
-        What the windows need of every partial.
+        What the windows need of every partial, by the windows' names for it.
     until
         The column of the ends of interval events.
     longest
@@ -199,7 +199,13 @@ class Plan:
     @property
     def columns(self) -> list[str]:
         """The columns of the events that are read: time, end, keys, ties, inputs of windows and operations."""
-        return [name for name in self.input_schema.names if name != RANK]
+        return self.input_schema.names[: len(self.input_schema) - self.in_rows]
+
+    @property
+    def rank(self) -> str:
+        """The column of row numbers, which an engine adds to the events where windows are counted in rows."""
+        assert self.in_rows
+        return str(self.input_schema.names[-1])
 
     @property
     def events_schema(self) -> pa.Schema:
@@ -211,17 +217,26 @@ class Plan:
         """The names of the key columns in partials."""
         return list(self.partials_schema.names[: len(self.by)])
 
-    @property
+    @cached_property
     def states(self) -> dict[str, BoundAggregate]:
         """The aggregates with a state in partials: window inputs and outputs."""
-        return self.window_inputs | self.outputs
+        return named_states(self.window_inputs, self.outputs)
+
+    @cached_property
+    def state_columns(self) -> dict[str, dict[str, list[str]]]:
+        """The columns of partials that hold each field of each state."""
+        return state_columns(self.states)
+
+    def input_state(self, window_input: str) -> str:
+        """The name of a window input among the states."""
+        return list(self.states)[list(self.window_inputs).index(window_input)]
 
     @property
     def inputs(self) -> set[str]:
-        """The columns that times, ends, row numbers and states are made from."""
-        names = {self.time, *(column for bound in self.states.values() for column in bound.columns)}
-        names |= {RANK} if self.in_rows else set()
-        return (names if self.until is None else names | {self.until.name}) - {UNTIL_TICK}
+        """The columns that times, ends and states are made from; row numbers are not among them."""
+        of_events = [bound for bound in self.states.values() if not isinstance(bound.spec, Earliest)]
+        names = {self.time, *(column for bound in of_events for column in bound.columns)}
+        return names if self.until is None else names | {self.until.name}
 
     @property
     def clips(self) -> bool:
@@ -230,7 +245,7 @@ class Plan:
 
     @property
     def in_rows(self) -> bool:
-        """Whether the events must come with their row numbers in :data:`RANK`, sorted by key and row."""
+        """Whether the events must come with their row numbers in :attr:`rank`, sorted by key and row."""
         return self.axis.unit == "rows"
 
     @property
@@ -261,16 +276,36 @@ def _of_pickles(plan: Plan, change: Callable[[], Objects]) -> Plan:
     for bound in outputs.values():
         bound.fields = {key: kind.of_pickles(change) for key, kind in bound.fields.items()}
     keys = [plan.partials_schema.field(number) for number in range(len(plan.by))]
-    schema = partials_schema(keys, plan.window_inputs | outputs, plan.until is not None)
+    schema = partials_schema(keys, named_states(plan.window_inputs, outputs), plan.until is not None)
     return replace(plan, outputs=outputs, partials_schema=schema)
 
 
-def state_columns(output: str, bound: BoundAggregate) -> dict[str, list[str]]:
-    """The columns of partials that hold each field of an output's state."""
-    return {
-        key: [".".join(filter(None, (output, key, plane))) for plane in kind.planes]
-        for key, kind in bound.fields.items()
-    }
+def named_states(
+    window_inputs: Mapping[str, BoundAggregate], outputs: Mapping[str, BoundAggregate]
+) -> dict[str, BoundAggregate]:
+    """The aggregates with a state, window inputs first: these get a ``#``, and more where an output has such a name."""
+    found: dict[str, BoundAggregate] = {}
+    for window_input, bound in window_inputs.items():
+        name = own_name(window_input if is_column(window_input) else f"#{window_input}", [*outputs, *found])
+        found[name] = bound
+    return found | dict(outputs)
+
+
+def state_columns(states: Mapping[str, BoundAggregate]) -> dict[str, dict[str, list[str]]]:
+    """The columns of partials that hold each field of each state; with trailing underscores where one has the name."""
+    taken = {FRAME, BATCH_RANK, UNTIL}
+    found: dict[str, dict[str, list[str]]] = {}
+    for output, bound in states.items():
+        found[output] = {}
+        for key, kind in bound.fields.items():
+            found[output][key] = columns = []
+            for plane in kind.planes:
+                name = ".".join(filter(None, (output, key, plane)))
+                while name in taken:
+                    name += "_"
+                taken.add(name)
+                columns.append(name)
+    return found
 
 
 def partials_schema(keys: Sequence[pa.Field], states: Mapping[str, BoundAggregate], until: bool) -> pa.Schema:
@@ -280,9 +315,9 @@ def partials_schema(keys: Sequence[pa.Field], states: Mapping[str, BoundAggregat
     """
     planes = [
         pa.field(name, type)
-        for output, bound in states.items()
-        for key, names in state_columns(output, bound).items()
-        for name, type in zip(names, bound.fields[key].planes.values(), strict=True)
+        for output, fields in state_columns(states).items()
+        for key, names in fields.items()
+        for name, type in zip(names, states[output].fields[key].planes.values(), strict=True)
     ]
     taken = {FRAME, BATCH_RANK, UNTIL, *(plane.name for plane in planes)}
     renamed = []

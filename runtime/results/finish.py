@@ -137,10 +137,11 @@ def slid_over(
 def too_few(plan: Plan, partials: Partials, name: str, windows: list[Found]) -> Iterator[NDArray[np.bool_] | None]:
     """For each kind of windows that an output is over, which have fewer samples than they must; None: none has."""
     for number in plan.over[name]:
-        least, samples = plan.axis.windows[number].min_samples, plan.samples.get(name)
-        if not least or samples is None:
+        least = plan.axis.windows[number].min_samples
+        if not least or name not in plan.samples:
             yield None
             continue
+        samples = plan.input_state(plan.samples[name])
         states = slid_over(plan, samples, states_of(plan, partials, samples), number, windows[number])
         few: NDArray[np.bool_] = plan.states[samples].finish(states).to_numpy() < least
         yield few if few.any() else None

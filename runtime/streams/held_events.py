@@ -11,7 +11,6 @@ from ..accumulate.time_order import sorted_events
 from ..columns.key_codes import key_codes, normalised, one_array, plain
 from ..partials.merge import Partials, window_inputs_of
 from ..plan.plan import Plan
-from ..plan.window_inputs import RANK
 from ..windows import Ints
 from .store import Store
 
@@ -108,5 +107,5 @@ def in_order(plan: Plan, events: pa.Table, before: Partials) -> pa.Table:
     last = np.append(before.starts[1:], len(before)) - 1
     count = np.zeros(max(size, 1), np.int64)
     count[codes[: len(first)]] = (inputs["rank"] + inputs["rows"])[last]
-    ranks = one_array(found.column(RANK)).to_numpy() + count[codes[len(first) :]]
-    return found.set_column(found.column_names.index(RANK), RANK, pa.array(ranks))
+    ranks = one_array(found.column(plan.rank)).to_numpy() + count[codes[len(first) :]]
+    return found.set_column(found.column_names.index(plan.rank), plan.rank, pa.array(ranks))
