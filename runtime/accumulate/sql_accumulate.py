@@ -1,8 +1,8 @@
 """Partials that a database makes: the SQL that accumulates events, and its groups as partials.
 
 Events come in under plain names: ``c0``, ``c1``, ... for ``plan.columns``, and ``ticks``. Steps are computed as ``v0``,
-``v1``, .... Each group has the keys ``k0``, ..., ``frame``, the steps that divide it further, and the aggregates ``a0``,
-.... The text is Spark's SQL, with no name of a user's in it: Spark replaces ``${...}`` in all that it parses.
+``v1``, .... Each group has the keys ``k0``, ..., ``frame``, the steps that divide it further, and the aggregates
+``a0``, .... The text is Spark's SQL, with no name of a user's in it: Spark replaces ``${...}`` in all that it parses.
 """
 
 from __future__ import annotations

@@ -11,8 +11,8 @@ import pyarrow as pa
 from ...aggregators.errors import EngineError
 from .arrow import BATCH_ROWS, Readers, Source
 from .conditions import columns_of
-from .files import Files, one_line
-from .formats import READERS, in_microseconds, unified
+from .files import File, Files, one_line
+from .formats import READERS, conformed, in_microseconds, unified
 from .parquet_decoding import decoded
 
 if TYPE_CHECKING:
@@ -100,10 +100,35 @@ class FileSource(Source):
     def _scanned(self, columns: Sequence[str], **options: Any) -> pa.RecordBatchReader:
         import pyarrow.dataset as ds
 
+        if isinstance(self.data.format, ds.IpcFileFormat):
+            return self._checked(columns)
         if self._is_local_parquet:  # or what is read of a file is held until the whole file is read
             options |= {"fragment_scan_options": ds.ParquetFragmentScanOptions(pre_buffer=False)}
         found = super()._scanned(columns, **options)
         return pa.RecordBatchReader.from_batches(found.schema, readable(found))
+
+    def _checked(self, columns: Sequence[str]) -> pa.RecordBatchReader:
+        """Events of Arrow files. A scanner of pyarrow's would cast and filter them before they can be checked."""
+        import pyarrow.dataset as ds
+
+        needed = dict.fromkeys([*columns, *columns_of(self.condition, self.schema)])
+        schema = pa.schema([self.schema.field(name) for name in needed])
+        events = pa.RecordBatchReader.from_batches(schema, self._of_arrow_files(schema))
+        if self.condition is None:
+            return events
+        return ds.Scanner.from_batches(events, columns=list(columns), filter=self.condition).to_reader()
+
+    def _of_arrow_files(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        import pyarrow.dataset as ds
+
+        arrow = READERS["arrow"]
+        for part in self.data.get_fragments(self.condition):
+            folders = ds.get_partition_keys(part.partition_expression)
+            file = File(part.path, part.filesystem.get_file_info(part.path).size)
+            groups = range(len(arrow.layout(part.filesystem, file).sizes))
+            for batch in arrow.read(part.filesystem, file, groups, schema):
+                yield conformed(batch, schema, folders, part.path)
+                del batch  # or it would be held while the next one is read
 
 
 def decoded_in(

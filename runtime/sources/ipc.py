@@ -1,0 +1,51 @@
+"""What comes in as Arrow IPC, checked in full before anything works on it: damaged, it could end the process."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from ...aggregators.errors import EngineError
+from .files import one_line
+
+THREADS_FROM = 1 << 20
+"""Bytes from which on several threads pack or unpack a stream; for fewer it takes longer to hand it to them."""
+
+
+def read_stream(blob: bytes | pa.Buffer, what: str) -> pa.Table:
+    """The table in an Arrow IPC stream; ``what`` is its name in a message.
+
+    Raises
+    ------
+    EngineError
+        If it is damaged.
+    """
+    size = blob.size if isinstance(blob, pa.Buffer) else len(blob)
+    try:
+        table = pa.ipc.open_stream(blob, options=pa.ipc.IpcReadOptions(use_threads=size >= THREADS_FROM)).read_all()
+        table.validate(full=True)
+        str(table.schema)  # names in it may be no text
+    except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+        raise EngineError(f"{what} cannot be read, it is damaged: {one_line(error)}") from error
+    return table
+
+
+def read_batches(source: Any, numbers: Sequence[int], columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
+    """Some record batches of an open IPC file, with those of some columns that it has.
+
+    Raises
+    ------
+    pyarrow.ArrowException
+        If one is damaged.
+    """
+    with pa.ipc.open_file(source) as whole:
+        at = [place for place, name in enumerate(whole.schema.names) if name in columns]
+    options = pa.ipc.IpcReadOptions(included_fields=at, use_threads=pa.cpu_count() > 1)
+    with pa.ipc.open_file(source, options=options) as reader:
+        for number in numbers:
+            batch = reader.get_batch(number)
+            batch.validate(full=True)
+            yield batch
+            del batch  # or it would be held while the next one is read
