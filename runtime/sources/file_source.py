@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from ...aggregators.errors import EngineError
+from ...aggregators.errors import EngineError, QueryError
 from .arrow import BATCH_ROWS, Readers, Source
 from .conditions import columns_of
 from .files import File, Files, one_line
 from .formats import READERS, conformed, in_microseconds, unified
+from .ipc import with_names
 from .parquet_decoding import decoded
 
 if TYPE_CHECKING:
@@ -41,6 +42,10 @@ class FileSource(Source):
 
     def __init__(self, files: Files) -> None:
         data = files.dataset()
+        try:
+            with_names(data.schema)
+        except UnicodeDecodeError as error:
+            raise QueryError(f"{files} has a name that is no text: {error}") from error
         super().__init__(with_json_times(files, data) if files.format == "json" and files.schema is None else data)
 
     def count(self) -> int | None:

@@ -83,10 +83,8 @@ class Files:
             place = paths if len(paths) > 1 else paths[0]
             folders = "hive" if self.schema is None else None
             format = dataset_format(self.format)
-            found = ds.dataset(place, schema=self.schema, format=format, filesystem=system, partitioning=folders)
-            str(found.schema)  # names in a damaged file may be no text
-            return found
-        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            return ds.dataset(place, schema=self.schema, format=format, filesystem=system, partitioning=folders)
+        except (pa.ArrowException, OSError) as error:
             raise QueryError(f"{self._place(self.paths[0])} cannot be read: {one_line(error)}") from error
 
     @cached_property

@@ -15,7 +15,7 @@ from ...aggregators.errors import EngineError, QueryError
 from .arrow import BATCH_ROWS
 from .conditions import all_of, bounds
 from .files import CSV, TITLES, File, one_line
-from .ipc import read_batches
+from .ipc import read_batches, with_names
 from .parquet_decoding import decoded
 
 if TYPE_CHECKING:
@@ -182,8 +182,7 @@ class Arrow(Format):
 
     def _layout(self, system: FileSystem, file: File) -> Layout:
         with system.open_input_file(file.path) as opened, pa.ipc.open_file(opened) as reader:
-            str(reader.schema)  # names in a damaged file may be no text
-            return Layout(reader.schema, _evenly(file.size, reader.num_record_batches))
+            return Layout(with_names(reader.schema), _evenly(file.size, reader.num_record_batches))
 
     def _read(self, system: FileSystem, file: File, row_groups: Sequence[int], columns: pa.Schema) -> Batches:
         with _opened(system, file) as source:

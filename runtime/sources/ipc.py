@@ -26,7 +26,7 @@ def read_stream(blob: bytes | pa.Buffer, what: str) -> pa.Table:
     try:
         table = pa.ipc.open_stream(blob, options=pa.ipc.IpcReadOptions(use_threads=size >= THREADS_FROM)).read_all()
         table.validate(full=True)
-        str(table.schema)  # names in it may be no text
+        with_names(table.schema)
     except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
         raise EngineError(f"{what} cannot be read, it is damaged: {one_line(error)}") from error
     return table
@@ -41,7 +41,7 @@ def read_batches(source: Any, numbers: Sequence[int], columns: Sequence[str]) ->
         If one is damaged.
     """
     with pa.ipc.open_file(source) as whole:
-        at = [place for place, name in enumerate(whole.schema.names) if name in columns]
+        at = [place for place, name in enumerate(with_names(whole.schema).names) if name in columns]
     options = pa.ipc.IpcReadOptions(included_fields=at, use_threads=pa.cpu_count() > 1)
     with pa.ipc.open_file(source, options=options) as reader:
         for number in numbers:
@@ -49,3 +49,22 @@ def read_batches(source: Any, numbers: Sequence[int], columns: Sequence[str]) ->
             batch.validate(full=True)
             yield batch
             del batch  # or it would be held while the next one is read
+
+
+def with_names(schema: pa.Schema) -> pa.Schema:
+    """A schema as it is.
+
+    Raises
+    ------
+    UnicodeDecodeError
+        If a name in it, at whatever depth, or a time zone is no text.
+    """
+    left: list[Any] = list(schema)
+    while left:
+        field = left.pop()
+        kind = field.type
+        assert field.name is not None
+        getattr(kind, "tz", None)
+        kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+        left += [kind.field(at) for at in range(kind.num_fields)]
+    return schema
