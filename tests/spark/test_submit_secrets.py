@@ -17,7 +17,6 @@ pytest.importorskip("pyspark")
 
 import framefold as ff
 from framefold.cli import main
-from framefold.spark.session import cache
 from framefold.spark.session.cache import KEPT_DAYS, kept_file
 from framefold.spark.submission import archive, command, follow, redaction
 
@@ -102,7 +101,7 @@ def test_a_cache_of_somebody_else_is_not_used(environment: Path, monkeypatch: py
     assert list(environment.iterdir()) == []
 
 
-def test_what_nobody_uses_is_removed(environment: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_nobody_uses_is_removed(environment: Path) -> None:
     made = subprocess.run(
         [
             sys.executable,
@@ -131,13 +130,12 @@ def test_what_nobody_uses_is_removed(environment: Path, monkeypatch: pytest.Monk
         [sys.executable, "-c", "from framefold.spark.session.cache import kept_file as k; k('e', '5')"], check=True
     )
     assert ours.read_text() == "3"
-    monkeypatch.setattr(cache, "_in_use", {})
 
 
 OPTIONS = [
-    "--conf", "spark.my.password=hunter2", "--conf=spark.hadoop.fs.s3a.access.key=AKIA123", "-c", "spark.x.Token=abcdef",
-    "--conf", "spark.driver.extraJavaOptions=-Dstore.password=pass1234", "--conf", "spark.plain=shown",
-    "--conf", "spark.store=s3a://user:word99@bucket/a",
+    "--conf", "spark.my.password=hunter2", "--conf=spark.hadoop.fs.s3a.access.key=AKIA123",
+    "-c", "spark.x.Token=abcdef", "--conf", "spark.driver.extraJavaOptions=-Dstore.password=pass1234",
+    "--conf", "spark.plain=shown", "--conf", "spark.store=s3a://user:word99@bucket/a",
 ]  # fmt: skip
 SECRETS = ["hunter2", "AKIA123", "abcdef", "pass1234", "word99", "tokenized9"]
 
