@@ -199,7 +199,8 @@ class Plan:
     @property
     def columns(self) -> list[str]:
         """The columns of the events that are read: time, end, keys, ties, inputs of windows and operations."""
-        return self.input_schema.names[: len(self.input_schema) - self.in_rows]
+        names: list[str] = self.input_schema.names
+        return names[:-1] if self.in_rows else names
 
     @property
     def rank(self) -> str:

@@ -41,7 +41,7 @@ WINDOWS: dict[str, Any] = {
     "last rows": ff.last_rows(3),
     "around rows": ff.around(rows=(-1, 1)),
     "around time": ff.around(time=(-4, 0)),
-    "filled": ff.tumbling(10, fill_from=-20, fill_to=60),
+    "filled": ff.tumbling(10, empty="emit", fill_from=-20, fill_to=60),
     "several": (ff.tumbling(10), ff.session(3)),
 }
 
@@ -60,7 +60,7 @@ def outputs(x: str, y: str, s: str, names: tuple[str, ...]) -> dict[str, Any]:
 
 def asked(data: Any, names: tuple[str, ...], windows: Any, many: bool, **options: str) -> Any:
     time, key, x, y, s = names
-    wanted = outputs(x, y, s, (f"#samples of {x}", "#rank", x, "#first", s))
+    wanted = outputs(x, y, s, (f"#samples of {x}", "#rank", f"{x}.", "#first", f"#{s}"))
     if not many:  # all by Spark SQL
         wanted = {name: each for at, (name, each) in enumerate(wanted.items()) if at < 2}
     several = windows if isinstance(windows, tuple) else (windows,)
