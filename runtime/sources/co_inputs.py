@@ -40,8 +40,8 @@ class Roles:
         own = {f"{name}.{column}": column for column in columns}
         for new in shared.keys() & own.keys():
             raise QueryError(
-                f"the column {own[new]!r} of the input {name!r} is {new!r} beside the others, which is the time, an end "
-                "or a key of all; expected another name of one of them"
+                f"the column {own[new]!r} of the input {name!r} is {new!r} beside the others, which is the time, an "
+                "end or a key of all; expected another name of one of them"
             )
         return shared | own
 
