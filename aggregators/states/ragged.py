@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..errors import EngineError
 from .arrays import Bools, Index, Ints
 
 VECTOR = re.compile(r"(\w+)\[(\w*)\]")
@@ -175,6 +176,8 @@ class RaggedField:
         values = {
             name: kind.from_arrow([plane.flatten()]) for (name, kind), plane in zip(self.items, planes, strict=True)
         }
+        if planes[0].null_count or any(len(each) != lengths.sum() for each in values.values()):
+            raise EngineError("a state is damaged: its lists of items do not have as many items in each plane")
         return Ragged(lengths, values)
 
     def of_pickles(self, change: Any) -> RaggedField:

@@ -13,6 +13,7 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
+from framefold.aggregators.states.fields import field
 from framefold.runtime.sources.ipc import read_stream
 
 ROWS, BATCH_ROWS = 200, 70
@@ -144,6 +145,14 @@ def test_offsets_out_of_bounds(tmp_path: Path) -> None:
     assert query.aggregate(n=ff.Count())["n"].to_pylist() == [2]  # what is not read is not checked
     with pytest.raises(ff.EngineError, match=r"the state cannot be read, it is damaged: .*[Oo]ffset"):
         read_stream(write(tmp_path / "a.stream", None, broken_text()).read_bytes(), "the state")
+
+
+@pytest.mark.parametrize("second", [[[1], [2, 3]], [None, [1]]])
+def test_lists_of_items_that_do_not_fit_together(second: list[Any]) -> None:
+    kind, of_lists = field({"a": "int64", "b": "int64"}), pa.large_list(pa.int64())
+    for planes in ([[[1], [2]], second], [second, [[1], [2]]]):
+        with pytest.raises(ff.EngineError, match="a state is damaged: its lists of items do not have as many items"):
+            kind.from_arrow([pa.array(plane, of_lists) for plane in planes])
 
 
 def test_arrow_files_of_several_schemas_in_folders(tmp_path: Path) -> None:
