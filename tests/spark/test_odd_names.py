@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -184,3 +185,10 @@ def test_streams(spark: SparkSession, tmp_path: Path, windows: Any) -> None:
     else:
         sums = [sum(row[2] for row in ROWS if row[1] == "a" and row[0] // 10 == at) for at in range(5)]
         assert sorted(found) == sorted(sums)
+
+
+def test_sql_is_written_in_few_places() -> None:
+    # Of names that are our own: scan_bounds has the name of a view, the others have those of under_plain_names.
+    code = {path: path.read_text() for path in (Path(__file__).parents[2] / "spark").rglob("*.py")}
+    found = {path.name for path, text in code.items() if re.search(r"\b(expr|selectExpr|sql)\(", text)}
+    assert found == {"sql_source.py", "ordering.py", "scan_bounds.py"}
