@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import QueryError
+from . import large
 from .arrays import Bools, Index, Ints
 from .memory import memory
 
@@ -176,8 +177,24 @@ class RaggedField:
     def to_arrow(self, column: Ragged) -> list[pa.Array]:
         offsets = pa.array(column.offsets)
         return [
-            pa.LargeListArray.from_arrays(offsets, kind.to_arrow(column.planes[name])[0]) for name, kind in self.items
+            pa.LargeListArray.from_arrays(offsets, large.one_array(kind.to_arrow(column.planes[name])[0]))
+            for name, kind in self.items
         ]
+
+    def sizes(self, column: Any, longest: int) -> Ints | None:
+        """How much of the room of an array each list takes, by its items and their text; None where all fit it.
+
+        ``longest`` is the length of the longest text among the items of such planes.
+        """
+        total = int(column.offsets[-1])
+        if total * max(longest, 1) <= large.ARRAY_BYTES:
+            return None
+        found: Ints = column.lengths
+        for name, kind in self.items:
+            if large.is_text(kind.planes[""]):
+                text = large.sizes_of_values(column.planes[name])
+                found = np.maximum(found, large.sums_of(text, column.lengths))
+        return found
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> Ragged:
         lengths = pc.list_value_length(planes[0]).to_numpy(zero_copy_only=False)

@@ -8,6 +8,7 @@ from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from ...aggregators.errors import EngineError, QueryError
 from .arrow import BATCH_ROWS, Readers, Source
@@ -64,14 +65,14 @@ class FileSource(Source):
         text = [name for name in dictionaries if self.condition is None and self.schema.field(name).type == pa.string()]
         needed = self._needed(columns)
         parts: list[dict[str, tuple[ds.ParquetFileFragment, list[int]]]] = []
-        rows = BATCH_ROWS
+        rows = 0
         for file in self.data.get_fragments(self.condition):
             own = with_instants(file.physical_schema, file.metadata)
             types = dict(zip(own.names, own.types, strict=True))
             if any(types.get(name) != self.schema.field(name).type for name in needed):
                 return None
             for group in (file if self.condition is None else file.subset(self.condition, self.schema)).row_groups:
-                if rows + group.num_rows > BATCH_ROWS:
+                if not parts or rows + group.num_rows > BATCH_ROWS:
                     parts.append({})
                     rows = 0
                 parts[-1].setdefault(file.path, (file, []))[1].append(group.id)
@@ -116,13 +117,13 @@ class FileSource(Source):
 
         return isinstance(self.data.format, ds.ParquetFileFormat) and isinstance(self.data.filesystem, LocalFileSystem)
 
-    def _scanned(self, columns: Sequence[str], **options: Any) -> pa.RecordBatchReader:
+    def _scanned(self, columns: Sequence[str], condition: pc.Expression | None, **options: Any) -> pa.RecordBatchReader:
         import pyarrow.dataset as ds
 
         if self._is_local_parquet:  # or what is read of a file is held until the whole file is read
             options |= {"fragment_scan_options": ds.ParquetFragmentScanOptions(pre_buffer=False)}
         needed = self._needed(columns)
-        found = super()._scanned(columns, **options)
+        found = super()._scanned(columns, condition, **options)
         return pa.RecordBatchReader.from_batches(found.schema, self._readable(needed, found))
 
     def _readable(self, needed: Sequence[str], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import pyarrow as pa
 
@@ -23,6 +24,9 @@ TITLES = {"parquet": "Parquet", "orc": "ORC", "arrow": "Arrow", "csv": "CSV", "j
 """The formats, and their names in messages."""
 
 HDFS_HINT = " (pyarrow takes HDFS from Hadoop's libhdfs, and needs JAVA_HOME, ARROW_LIBHDFS_DIR and CLASSPATH)"
+
+NOT_IN_ADDRESSES = re.compile(r'[^!-~]|["<>\\^`{|}]')
+"""What pyarrow takes in an address only as ``%20`` and the like, and people, and Spark, write as it is."""
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
 """Hive's folder name of a null."""
@@ -101,6 +105,7 @@ class Files:
                 continue
             scheme, _, rest = path.partition("://")
             try:
+                rest = NOT_IN_ADDRESSES.sub(lambda found: quote(found[0]), rest)
                 found.append(FileSystem.from_uri(f"{'s3' if scheme in ('s3a', 's3n') else scheme}://{rest}"))
             except (pa.ArrowException, OSError, ValueError) as error:
                 reason = str(error).partition("\n")[0].rstrip(".")  # it goes on with every place of a library

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
@@ -17,6 +17,7 @@ from .arrow import BATCH_ROWS
 from .conditions import all_of, bounds
 from .files import CSV, TITLES, File, one_line
 from .large_integers import doubtful, type_of_texts, with_wide_integers
+from .opening import plain_schema, without_views_in
 from .parquet_decoding import decoded
 from .parquet_opening import columns_of, opened
 
@@ -87,7 +88,8 @@ class Format(ABC):
     def layout(self, system: FileSystem, file: File) -> Layout:
         """The layout of a file; QueryError where it cannot be read."""
         try:
-            return self._layout(system, file)
+            layout = self._layout(system, file)
+            return replace(layout, schema=plain_schema(layout.schema))
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise QueryError(f"the file {file.path!r} cannot be read as {self}: {one_line(error)}") from error
 
@@ -110,7 +112,7 @@ class Format(ABC):
             If the file cannot be read, or has changed since its layout was read.
         """
         try:
-            yield from self._read(system, file, row_groups, columns)
+            yield from map(without_views_in, self._read(system, file, row_groups, columns))
         except (pa.ArrowException, OSError) as error:
             alone = [pa.schema([field]) for field in columns]
             why = reason(error, columns, map(partial(self._read, system, file, row_groups), alone))

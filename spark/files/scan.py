@@ -21,6 +21,7 @@ from ...runtime.sources.conditions import all_of, checked, columns_of, equal, po
 from ...runtime.sources.file_source import FOOTER_THREADS
 from ...runtime.sources.files import File, Files, FileSystemError, one_line
 from ...runtime.sources.formats import READERS, Layout, in_microseconds
+from ...runtime.sources.opening import has_order
 from ...runtime.sources.types_of_files import unified
 from ..convert.names import check_apart
 from ..convert.types import input_schema, to_arrow, to_spark
@@ -168,6 +169,26 @@ class Scan:
     def schema(self) -> pa.Schema:
         """The columns with the Arrow types that carry Spark's; null for types that are not certain, or unusable."""
         return pa.schema([(name, (kind and to_arrow(kind)) or pa.null()) for name, kind in self.kinds.items()])
+
+    def is_ordered(self, name: str) -> bool:
+        """Whether a file has a column as an ordered dictionary, whose order Spark does not know."""
+        if self.unusual is not None or self.files.format not in ("parquet", "arrow"):
+            return False
+        return any(
+            has_order(layout.schema.field(name).type) for layout in self.layouts if layout.schema.names.count(name) == 1
+        )
+
+    def with_zones(self, columns: pa.Schema) -> pa.Schema:
+        """Columns whose instants have the zone that they have in the first file, as the local engine reads them."""
+        if self.unopened is not None:
+            return columns
+        first = self.layouts[0].schema
+        kept = []
+        for field in columns:
+            zone = getattr(first.field(field.name).type, "tz", None) if field.name in first.names else None
+            instants = pa.types.is_timestamp(field.type) and field.type.tz is not None
+            kept.append(field.with_type(pa.timestamp("us", zone)) if instants and zone is not None else field)
+        return pa.schema(kept)
 
     @cached_property
     def conditioned(self) -> list[str]:
