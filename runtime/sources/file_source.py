@@ -13,8 +13,9 @@ import pyarrow.compute as pc
 from ...aggregators.errors import EngineError, QueryError
 from .arrow import BATCH_ROWS, Readers, Source
 from .conditions import columns_of
-from .files import Files, one_line
-from .formats import READERS, in_microseconds, reason
+from .files import File, Files, one_line
+from .formats import READERS, conformed, in_microseconds, reason
+from .ipc import with_names
 from .parquet_decoding import decoded
 from .parquet_opening import opened, with_instants
 from .types_of_files import of_the_first, unified
@@ -51,7 +52,12 @@ class FileSource(Source):
     """
 
     def __init__(self, files: Files) -> None:
-        data, self.apart = typed(files, files.dataset()) if files.schema is None else (files.dataset(), {})
+        data = files.dataset()
+        try:
+            with_names(data.schema)
+        except UnicodeDecodeError as error:
+            raise QueryError(f"{files} has a name that is no text: {error}") from error
+        data, self.apart = typed(files, data) if files.schema is None else (data, {})
         super().__init__(data)
 
     def count(self) -> int | None:
@@ -120,6 +126,8 @@ class FileSource(Source):
     def _scanned(self, columns: Sequence[str], condition: pc.Expression | None, **options: Any) -> pa.RecordBatchReader:
         import pyarrow.dataset as ds
 
+        if isinstance(self.data.format, ds.IpcFileFormat):
+            return self._checked(columns, condition)
         if self._is_local_parquet:  # or what is read of a file is held until the whole file is read
             options |= {"fragment_scan_options": ds.ParquetFragmentScanOptions(pre_buffer=False)}
         needed = self._needed(columns)
@@ -135,6 +143,29 @@ class FileSource(Source):
             why = reason(error, schema, (self.data.scanner(columns=[name]).to_batches() for name in needed))
             hint = ORC_HINT if "ORC timestamp" in why else ""
             raise EngineError(f"the events cannot be read: {why}{hint}") from error
+
+    def _checked(self, columns: Sequence[str], condition: pc.Expression | None) -> pa.RecordBatchReader:
+        """Events of Arrow files. A scanner of pyarrow's would cast and filter them before they can be checked."""
+        import pyarrow.dataset as ds
+
+        needed = dict.fromkeys([*columns, *columns_of(condition, self.schema)])
+        schema = pa.schema([self.schema.field(name) for name in needed])
+        events = pa.RecordBatchReader.from_batches(schema, self._of_arrow_files(schema))
+        if condition is None:
+            return events
+        return ds.Scanner.from_batches(events, columns=list(columns), filter=condition).to_reader()
+
+    def _of_arrow_files(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        import pyarrow.dataset as ds
+
+        arrow = READERS["arrow"]
+        for part in self.data.get_fragments(self.condition):
+            folders = ds.get_partition_keys(part.partition_expression)
+            file = File(part.path, part.filesystem.get_file_info(part.path).size)
+            groups = range(len(arrow.layout(part.filesystem, file).sizes))
+            for batch in arrow.read(part.filesystem, file, groups, schema):
+                yield conformed(batch, schema, folders, part.path)
+                del batch  # or it would be held while the next one is read
 
 
 def decoded_in(
