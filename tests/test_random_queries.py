@@ -131,7 +131,7 @@ def assert_right(problem: Problem, seed: int, layouts: Sequence[str], folder: Pa
             except Exception as error:
                 raise AssertionError(f"{said}: {type(error).__name__}: {error}\n{table.to_pydict()}") from error
         rows = got_rows(result)
-        assert [(row["key"], row["window.start"], row["end"], row["at"]) for row in rows] == want, said
+        assert [(row["key"], row["start"], row["end"], row["at"]) for row in rows] == want, said
         for row, window in zip(rows, right, strict=True):
             own = [values[number] for number in window.rows]
             for name, case in chosen.items():
