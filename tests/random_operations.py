@@ -60,7 +60,7 @@ def columns(chance: random.Random, rows: int, outlying: Sequence[bool]) -> dict[
         return [None if chance.random() < 0.15 else draw() for _ in range(rows)]
 
     def real() -> list[Any]:
-        some = drawn(lambda: float(np.float32(chance.gauss(0, 10))) if plain else floats(chance))
+        some = drawn(lambda: chance.gauss(0, 10) if plain else floats(chance))
         if floating == pa.float32():
             with np.errstate(over="ignore"):
                 return [None if x is None else float(np.float32(x)) for x in some]
@@ -103,7 +103,7 @@ def gives(right: Callable[[Sequence[Values]], Any]) -> Right:
 
 
 def exactly(total: Any, values: Sequence[Any], got: Any) -> Verdict:
-    """The float nearest to a sum; or as near as two floats are, 2**-95 of the sizes of the values, where these cancel."""
+    """The float nearest to a sum; or, where values cancel, as near as two floats are: 2**-95 of their sizes."""
     if not isinstance(total, Fraction):
         return same(got, total)
     sizes = sum((abs(Fraction(x)) for x in values if math.isfinite(x)), Fraction(0))
