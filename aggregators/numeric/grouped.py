@@ -1,4 +1,4 @@
-"""The least and the greatest value and sums of each group, by a compiled loop where there is one, or by numpy.
+"""The least and the greatest value of each group, by a compiled loop where there is one, or by numpy.
 
 NaN is above every other value, as in Spark SQL.
 """
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..states.arrays import Floats, Index, Ints
+from ..states.arrays import Index, Ints
 from .native import loops
 
 AnyArray = NDArray[Any]
@@ -65,12 +65,3 @@ def ranked(values: pa.Array) -> tuple[Ints, pa.Array]:
     rank = np.empty(len(order), np.int64)
     rank[order.to_numpy()] = np.arange(len(order))
     return rank[codes.indices.to_numpy()], codes.dictionary.take(order)
-
-
-def add_parts(values: Floats, index: Index, cut: float, above: Floats, below: Floats, counts: Ints) -> None:
-    """As the compiled loop of this name, to the same bits."""
-    part = values + cut
-    part -= cut
-    np.add.at(above, index, part)
-    np.add.at(below, index, values - part)
-    np.add.at(counts, index, 1)
