@@ -14,7 +14,7 @@ import numpy as np
 
 from ..states.arrays import Floats, Index, Ints
 from ..states.fields import Compensated
-from ..states.double_double import two_sum
+from ..states.double_double import to_odd, two_sum
 from ..states.limbs import MASK
 from .native import loops
 
@@ -145,7 +145,7 @@ def distilled(parts: list[Floats], rounds: int) -> tuple[Floats, Floats]:
     for _ in range(rounds):
         for place in reversed(range(len(parts) - 1)):
             parts[place], parts[place + 1] = two_sum(parts[place], parts[place + 1])
-    low = parts[-1]
-    for part in reversed(parts[1:-1]):
-        low = part + low
-    return two_sum(parts[0], low)
+    rest = parts[-1]
+    for part in reversed(parts[2:-1]):
+        rest = part + rest
+    return two_sum(parts[0], to_odd(*two_sum(parts[1], rest)))

@@ -117,6 +117,15 @@ cdef inline double add_two(double a, double b, double* lost) noexcept nogil:
     return total
 
 
+cdef inline double to_odd(double rounded, double lost) noexcept nogil:
+    """A rounded number with an odd last bit where rounding lost anything, as ``double_double.to_odd``."""
+    cdef Float odd
+    odd.number = rounded
+    if lost != 0.0 and not odd.bits & 1:
+        odd.bits += 1 if (lost > 0.0) == (rounded > 0.0) else -1
+    return odd.number
+
+
 def join_parts(
     const int64_t[:, ::1] sums not None,
     double first,
@@ -152,8 +161,8 @@ def join_parts(
                 for place in range(1, -1, -1):
                     parts[place] = add_two(parts[place], parts[place + 1], &rest)
                     parts[place + 1] = rest
-            rest = parts[1] + parts[2]
-            whole = add_two(parts[0], rest, &parts[1])
+            whole = add_two(parts[1], parts[2], &rest)
+            whole = add_two(parts[0], to_odd(whole, rest), &parts[1])
             high[group] = whole * unit
             low[group] = parts[1] * unit
 

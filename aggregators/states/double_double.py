@@ -21,6 +21,22 @@ def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     return total, (a - (total - virtual)) + (b - virtual)
 
 
+def to_odd(rounded: Floats, lost: Floats) -> Floats:
+    """Rounded numbers with an odd last bit where rounding lost anything: added to far larger ones, they round as the
+    exact numbers would (S. Boldo and G. Melquiond, "Emulation of FMA and Correctly Rounded Sums", 2008).
+
+    >>> to_odd(np.array([1.0, 1.0]), np.array([0.0, 2.0**-60])).tolist()
+    [1.0, 1.0000000000000002]
+    """
+    inexact = lost != 0.0
+    if not inexact.any():
+        return rounded
+    bits = rounded.view(np.int64)
+    step = np.where((lost > 0.0) == (rounded > 0.0), 1, -1)
+    odd: Floats = np.where(inexact & (bits & 1 == 0), bits + step, bits).view(np.float64)
+    return odd
+
+
 def halves(a: Floats) -> tuple[Floats, Floats]:
     """Floats as sums of two of 26 bits.
 

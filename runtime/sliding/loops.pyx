@@ -238,11 +238,17 @@ cdef inline int64_t split_in_three(double high, double low, const Adders* by, do
 cdef inline double add_up(double upper, double middle, double lower, double* lost) noexcept nogil:
     """The sum of three floats, and what rounding lost of it; as ``_add_up`` of prefix_sums.py."""
     cdef double fine = middle + lower
-    cdef double rest = lower - (fine - middle)
+    cdef double least = lower - (fine - middle)
     cdef double total = upper + fine
-    rest += fine - (total - upper)
-    fine = total + rest
-    lost[0] = rest - (fine - total)
+    cdef double rest = fine - (total - upper)
+    cdef Float odd
+    odd.number = rest + least
+    fine = odd.number - rest
+    least = (rest - (odd.number - fine)) + (least - fine)
+    if least != 0.0 and not odd.bits & 1:
+        odd.bits += 1 if (least > 0.0) == (odd.number > 0.0) else -1
+    fine = total + odd.number
+    lost[0] = odd.number - (fine - total)
     return fine
 
 

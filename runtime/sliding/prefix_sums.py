@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...aggregators.states.double_double import two_sum
+from ...aggregators.states.double_double import to_odd, two_sum
 from ...aggregators.states.fields import BIG, HUGE, Compensated
 from .native import loops
 from .range_blocks import Block, Ints, Workspace, copy_rows
@@ -218,7 +218,7 @@ def _add_up(sums: list[Floats], out: Compensated) -> None:
 
     Each is a multiple of the unit in the last place of the next, so two subtractions give what rounding lost of a sum
     (T. J. Dekker, 1971; S. Boldo, S. Graillat and J.-M. Muller, "On the robustness of the 2Sum and Fast2Sum
-    algorithms", 2017).
+    algorithms", 2017). These are added up so that what they lack cannot round the sum the wrong way.
     """
     if len(sums) == 1:
         np.copyto(out.high, sums[0])
@@ -229,7 +229,7 @@ def _add_up(sums: list[Floats], out: Compensated) -> None:
         joined = np.add(coarser, total, out=out.high if coarser is sums[0] else None)
         np.subtract(joined, coarser, out=coarser)
         rest = np.subtract(total, coarser, out=total)
-        lost = rest if lost is None else np.add(rest, lost, out=lost)
+        lost = rest if lost is None else to_odd(*two_sum(rest, lost))
         total = joined
     assert lost is not None
     if len(sums) == 2:
