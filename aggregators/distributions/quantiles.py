@@ -15,6 +15,7 @@ from ..contract.operation import AggregateOperation, State
 from ..errors import ColumnError, QueryError
 from ..ordered.multiset import Multiset, items
 from ..states.arrays import Ints
+from .interpolation import between
 
 LARGEST = 10**9
 """The largest denominator of ``q`` as a fraction; others are rounded to the nearest such fraction."""
@@ -23,7 +24,8 @@ LARGEST = 10**9
 class Quantile(Multiset):
     """The exact quantile of a column's values; null where a window has none.
 
-    NaN is above every other value. The states hold all distinct values and their counts.
+    NaN is above every other value. Of integers and decimals it is correctly rounded, however many digits they have. The
+    states hold all distinct values and their counts.
 
     Parameters
     ----------
@@ -96,10 +98,9 @@ class Quantile(Multiset):
 
     def _interpolated(self, keys: Any, ends: Ints, start: Ints, count: Ints, q: Fraction) -> Any:
         rank, rest = np.divmod(q.numerator * (count - 1), q.denominator)
-        share = rest / q.denominator
-        low = self.order.floats(keys[np.searchsorted(ends, start + rank, side="right")])
-        high = self.order.floats(keys[np.searchsorted(ends, start + np.minimum(rank + 1, count - 1), side="right")])
-        return np.where((share == 0) | (low == high), low, low * (1 - share) + high * share)
+        ranks = (rank, np.minimum(rank + 1, count - 1))
+        low, high = (self.order.values(keys[np.searchsorted(ends, start + each, side="right")]) for each in ranks)
+        return between(low, high, rest, q.denominator)
 
 
 class Median(Quantile):

@@ -2,7 +2,7 @@
 
 Values are cut at bit positions into integers, whose sums are exact and the same in any order (J. Demmel and H. D.
 Nguyen, "Fast Reproducible Floating-Point Summation", 2013). Two integers hold what most columns have; what is left of
-some values, beside far greater ones, is summed again, with cuts of its own. So no sum depends on what is in other groups.
+some values, beside far greater ones, is summed again, with cuts of its own. So no sum depends on other groups.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from typing import NamedTuple
 import numpy as np
 
 from ..states.arrays import Floats, Index, Ints
-from ..states.fields import Compensated
 from ..states.double_double import to_odd, two_sum
+from ..states.fields import Compensated
 from ..states.limbs import MASK
 from .native import loops
 
@@ -139,8 +139,10 @@ def in_floats(integers: list[Ints], step: int) -> list[Floats]:
 
 
 def distilled(parts: list[Floats], rounds: int) -> tuple[Floats, Floats]:
-    """The sums of columns, coarsest first, as pairs of floats (T. Ogita, S. Rump and S. Oishi, "Accurate Sum and Dot
-    Product", 2005); as many rounds as columns are enough for whatever cancels.
+    """The sums of columns, coarsest first, as pairs of floats.
+
+    As many rounds as columns are enough for whatever cancels (T. Ogita, S. Rump and S. Oishi, "Accurate Sum and Dot
+    Product", 2005).
     """
     for _ in range(rounds):
         for place in reversed(range(len(parts) - 1)):

@@ -13,7 +13,7 @@ from ..contract.operation import Operation
 from ..errors import ColumnError
 from ..extremes.min_max import neutral_value
 from ..numeric.grouped import ranked
-from ..states.arrays import Bools, Floats, Ints
+from ..states.arrays import Bools, Ints
 from ..states.fields import numpy_type
 
 Keys: TypeAlias = NDArray[Any]
@@ -98,10 +98,6 @@ class Order:
             width = self.type.bit_width
             return pa.array(keys.astype(f"int{width}"), mask=mask).view(self.type)
         return restored(keys if self.dtype is None else self._decoded(keys, self.dtype), self.type, mask)
-
-    def floats(self, keys: Keys) -> Floats:
-        """The values of keys of numbers as float64."""
-        return cast("Floats", self.values(keys).cast(pa.float64(), safe=False).to_numpy())
 
     def _decoded(self, keys: Keys, dtype: np.dtype[Any]) -> Keys:
         if dtype.kind == "f":

@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .arrays import Bools, Floats, Ints
+from .double_double import quotient, two_sum
 
 BITS = 32
 MASK = np.int64((1 << BITS) - 1)
@@ -109,6 +110,28 @@ class Exact:
         total = np.zeros(len(self))
         for i, limb in reversed(list(enumerate(self.carried().limbs))):
             total += limb * 2.0 ** (BITS * i)
+        return total
+
+    def pairs(self) -> tuple[Floats, Floats]:
+        """The integers as the nearest float64, and what these lack."""
+        high, low = np.zeros((2, len(self)))
+        for i, limb in reversed(list(enumerate(self.widen(len(self.limbs) + 1).carried().limbs))):
+            high, lost = two_sum(high, limb * 2.0 ** (BITS * i))
+            low = low + lost
+        return two_sum(high, low)
+
+    def quotients(self, divisor: Ints | int) -> Floats:
+        """The integers divided by positive integers, as the nearest float64.
+
+        >>> Exact.of(np.array([2**54 + 3])).quotients(2).tolist()
+        [9007199254740994.0]
+        """
+        if isinstance(divisor, int):
+            lacks, rounded = float(divisor - int(float(divisor))), np.full(len(self), float(divisor))
+        else:
+            lacks, rounded = 0.0, divisor.astype(np.float64)
+        whole, rest = quotient(*self.pairs(), rounded, lacks)
+        total: Floats = whole + rest
         return total
 
     def integers(self) -> list[int]:

@@ -225,7 +225,7 @@ class AverageOfIntegers(SumOfIntegers):
         total, count = a["total"], a["count"]
         divisor = np.maximum(count, 1)
         if not isinstance(self.result, pa.Decimal128Type):
-            return total.floats() / divisor, count > 0
+            return total.quotients(divisor), count > 0
         values, fits = total.times(10**self.digits).divided(divisor).decimals(self.result)
         if not fits.all():
             raise SumOverflowError(
