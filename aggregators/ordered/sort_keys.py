@@ -12,7 +12,7 @@ from ..contract.frames import Values
 from ..contract.operation import Operation
 from ..errors import ColumnError
 from ..extremes.min_max import neutral_value
-from ..numeric.grouped import ranked
+from ..numeric.grouped import canonical, ranked
 from ..states.arrays import Bools, Ints
 from ..states.fields import numpy_type
 
@@ -101,7 +101,7 @@ class Order:
 
     def _decoded(self, keys: Keys, dtype: np.dtype[Any]) -> Keys:
         if dtype.kind == "f":
-            return _turned(keys).view(np.float64).astype(dtype)
+            return cast(Keys, canonical(_turned(keys).view(np.float64)).astype(dtype))
         return (keys ^ SIGN).view(np.uint64) if dtype == np.uint64 else keys.astype(dtype)
 
 
