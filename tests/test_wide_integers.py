@@ -79,10 +79,11 @@ def test_any_values(type: pa.DataType) -> None:
     of = np.random.default_rng(4)
     for _ in range(25):
         values = some(type, of)
-        found = whole(pa.array(values, type), q=ff.Quantile("x", SHARES), median=ff.Median("x"), mean=ff.Average("x"))
+        means = {} if pa.types.is_decimal(type) else {"mean": ff.Average("x")}
+        found = whole(pa.array(values, type), q=ff.Quantile("x", SHARES), median=ff.Median("x"), **means)
         assert found["q"] == [quantile(values, share) for share in SHARES]
         assert found["median"] == quantile(values, 0.5)
-        if not pa.types.is_decimal(type):
+        if means:
             mean = Fraction(sum(values), len(values))
             assert found["mean"] == mean.numerator / mean.denominator
 
