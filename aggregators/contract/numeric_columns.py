@@ -24,6 +24,15 @@ def is_decimal(type: pa.DataType) -> bool:
     return bool(pa.types.is_decimal(type) and type.precision <= 38)
 
 
+def require_summable(operation: AggregateOperation, type: pa.DataType) -> None:
+    """ColumnError unless an operation's column, of this type, has numbers or durations."""
+    if not is_number(type) and not pa.types.is_duration(type):
+        raise ColumnError(
+            f"{operation!r} needs a column of numbers (integers, floats or decimals) or durations; "
+            f"{operation.columns[0]!r} is {type}"
+        )
+
+
 def require_numbers(operation: AggregateOperation, *types: pa.DataType) -> None:
     """ColumnError unless all columns of an operation, of these types, have numbers."""
     what = "a column" if len(types) == 1 else "columns"
