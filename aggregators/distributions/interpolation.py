@@ -13,7 +13,7 @@ from ..states.limbs import Exact
 def between(low: pa.Array, high: pa.Array, rest: Ints, denominator: int) -> pa.Array:
     """The values ``rest / denominator`` of the way from ``low`` to ``high``, as float64.
 
-    Of durations, they are durations of the same unit, rounded to the nearest, halves away from 0.
+    Of durations, they are durations of the same unit, rounded towards 0, as those of Spark, pandas and Polars are.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ def between(low: pa.Array, high: pa.Array, rest: Ints, denominator: int) -> pa.A
     x, y = _exact(low), _exact(high)
     weighted = Exact([a * (denominator - rest) + b * rest for a, b in zip(x.limbs, y.limbs, strict=True)])
     if pa.types.is_duration(low.type):
-        return pa.array(weighted.divided(np.full(len(low), denominator)).int64()[0]).view(low.type)
+        return pa.array(weighted.divided(np.full(len(low), denominator), truncated=True).int64()[0]).view(low.type)
     return pa.array(weighted.quotients(denominator * 10 ** (low.type.scale if is_decimal(low.type) else 0)))
 
 

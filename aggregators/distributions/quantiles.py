@@ -35,7 +35,7 @@ class Quantile(Multiset):
         The share, from 0 to 1, or a list of shares: the result is then a list.
     method
         ``"linear"`` interpolates at the position ``q * (n - 1)`` of the n sorted values and gives float64, as Spark's
-        ``percentile``, and for durations a duration; ``"discrete"`` takes the value at the position
+        ``percentile``, and for durations a duration, rounded towards 0; ``"discrete"`` takes the value at the position
         ``ceil(q * n) - 1``, counted from 0, and gives the column's type (types 7 and 1 of R. Hyndman and Y. Fan,
         "Sample Quantiles in Statistical Packages", 1996).
 
@@ -107,7 +107,7 @@ class Quantile(Multiset):
 
 
 class Median(Quantile):
-    """The middle value of a column of numbers or durations, the mean of the two middle ones of an even number of values.
+    """The middle value of a column of numbers or durations; of an even number of them, the mean of the two middle ones.
 
     Null where a window has none; NaN is above every other value.
 

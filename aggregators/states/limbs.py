@@ -156,8 +156,11 @@ class Exact:
         """The integers times a small positive factor (below 2**20)."""
         return Exact([limb * factor for limb in self.carried().limbs]).carried()
 
-    def divided(self, counts: Ints) -> Exact:
-        """The integers divided by positive counts below 2**31, rounded half away from zero, as SQL rounds."""
+    def divided(self, counts: Ints, *, truncated: bool = False) -> Exact:
+        """The integers divided by positive counts below 2**31, rounded half away from zero, as SQL rounds.
+
+        Towards zero where ``truncated``.
+        """
         negative = self.carried().limbs[-1] < 0
         size = Exact([np.where(negative, -limb, limb) for limb in self.limbs]).carried()
         limbs = list(size.limbs)
@@ -165,7 +168,7 @@ class Exact:
         for i in reversed(range(len(limbs))):
             part = (rest << BITS) | limbs[i]
             limbs[i], rest = part // counts, part % counts
-        limbs[0] = limbs[0] + (2 * rest >= counts)
+        limbs[0] = limbs[0] + (2 * rest >= counts) * (not truncated)
         return Exact([np.where(negative, -limb, limb) for limb in limbs])
 
 

@@ -272,6 +272,9 @@ class SumOfDurations(TypedSum):
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         return {"total": frames.exact_sum(columns[0].view(np.int64)), "count": frames.count()}
 
+    def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
+        return sql_integers.sums(types[0])
+
     def value(self, a: State) -> tuple[Any, Bools]:
         ticks, fits = a["total"].int64()
         if not fits.all():
