@@ -15,7 +15,7 @@ from ..numeric.float_sums import largest_of, summed
 from ..numeric.grouped import greatest, least
 from ..numeric.native import loops
 from ..states.arrays import Bools, Floats, Index, Ints
-from ..states.fields import BIG, HUGE, Compensated, numpy_type
+from ..states.fields import HUGE, Compensated, numpy_type
 from ..states.limbs import Exact
 
 Values = Any
@@ -183,8 +183,9 @@ class Frames:
         each = Compensated.of(values)
         assert each.special_values is not None
         total = self.compensated_sum(each.high)
-        columns = [np.bincount(self.index, weights=column, minlength=self.size) for column in each.special_values.T]
-        columns[BIG] = self.compensated_sum(each.special_values[:, BIG]).value()
+        *kinds, huge = each.special_values.T
+        columns: list[NDArray[Any]] = [np.bincount(self.index, weights=kind, minlength=self.size) for kind in kinds]
+        columns.append(self.compensated_sum(huge).value())
         return Compensated(total.high, total.low, np.column_stack(columns))
 
     def min(self, values: Values) -> Values:

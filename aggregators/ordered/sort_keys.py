@@ -101,7 +101,7 @@ class Order:
 
     def _decoded(self, keys: Keys, dtype: np.dtype[Any]) -> Keys:
         if dtype.kind == "f":
-            return cast(Keys, canonical(_turned(keys).view(np.float64)).astype(dtype))
+            return canonical(_turned(keys).view(np.float64)).astype(dtype)
         return (keys ^ SIGN).view(np.uint64) if dtype == np.uint64 else keys.astype(dtype)
 
 

@@ -116,7 +116,7 @@ class Exact:
         """The integers as the nearest float64, and what these lack."""
         high, low = np.zeros((2, len(self)))
         for i, limb in reversed(list(enumerate(self.widen(len(self.limbs) + 1).carried().limbs))):
-            high, lost = two_sum(high, limb * 2.0 ** (BITS * i))
+            high, lost = two_sum(high, np.ldexp(limb.astype(np.float64), BITS * i))
             low = low + lost
         return two_sum(high, low)
 
