@@ -21,6 +21,9 @@ from .native import loops
 MAX_STEP = 50
 """The most bits of an integer: those of a float but for sign, carry and bias."""
 
+CACHED_ROWS = 1 << 14
+"""Rows that numpy works on at a time, so that intermediate columns stay in the cache."""
+
 MIN_EXPONENT, UP = -1074, 600
 """The exponent of the least float; a column with parts below it is multiplied by ``2**UP`` first."""
 
@@ -90,13 +93,21 @@ def by_loop(values: Floats, index: Index, cuts: Cuts, sums: Ints) -> tuple[Float
 
 def by_numpy(values: Floats, index: Index, cuts: Cuts, sums: Ints) -> tuple[Floats, Index]:
     """As :func:`by_loop`."""
-    np.add.at(sums[:, 0], index, 1)
-    for adder, total in zip(cuts.adders, sums.T[1:], strict=True):
-        moved = values + adder
-        np.add.at(total, index, moved.view(np.int64))
-        values = values - (moved - adder)
-    left = np.flatnonzero(values)
-    return values[left], index[left]
+    counts, *totals = np.zeros((3, len(sums)), np.int64)  # contiguous, which numpy is fast with
+    rest = np.empty(len(values))
+    for start in range(0, len(values), CACHED_ROWS):
+        rows = slice(start, start + CACHED_ROWS)
+        left, groups = values[rows], index[rows]
+        np.add.at(counts, groups, 1)
+        for adder, total in zip(cuts.adders, totals, strict=True):
+            moved = left + adder
+            np.add.at(total, groups, moved.view(np.int64))
+            moved -= adder
+            left = left - moved
+        rest[rows] = left
+    sums[:] = np.column_stack([counts, *totals])
+    kept = np.flatnonzero(rest)
+    return rest[kept], index[kept]
 
 
 def integers_of(sums: Ints, cuts: Cuts) -> list[Ints]:
