@@ -79,6 +79,10 @@ class GapsWarning(UserWarning):
     """The windows of a query leave out some of the time, or of the rows; the message says how much of it."""
 
 
+class CalendarWarning(UserWarning):
+    """Windows of days, weeks or months lie elsewhere than in earlier versions; the message says where, and why."""
+
+
 class FarTimesWarning(UserWarning):
     """Windows lie beyond the year 9999, where Python and pandas have no times."""
 

@@ -28,6 +28,7 @@ from .plan.plan import Plan, in_this_process, is_library_code
 from .plan.window_inputs import RANK
 from .progress import watched
 from .reporting import LOGGER, report_partials, report_way
+from .results.extensions import with_extensions
 from .results.finish import CHUNK_WINDOWS, chunks, results_of
 from .sources.arrow import BATCH_ROWS, PORTION_ROWS, Reader, Readers, Source, in_portions
 
@@ -54,7 +55,7 @@ class LocalEngine:
         return self.source.schema
 
     def run(self, query: Plan, options: object) -> pa.Table:
-        return run(self.source, query)
+        return with_extensions(run(self.source, query), query, self.source.schema)
 
     def explain(self, query: Plan, options: object) -> Explanation:
         return explain(query, "the local engine", STAGES)

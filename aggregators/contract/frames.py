@@ -15,6 +15,7 @@ from ..numeric.float_sums import largest_of, summed
 from ..numeric.grouped import greatest, least
 from ..numeric.native import loops
 from ..states.arrays import Bools, Floats, Index, Ints
+from ..states.categories import codes_or_values
 from ..states.fields import HUGE, Compensated, numpy_type
 from ..states.limbs import Exact
 
@@ -27,7 +28,9 @@ CHUNK = 1 << 21
 
 def to_values(column: pa.Array) -> Values:
     """A column without nulls as ``accumulate`` gets it: numpy where its type has one, Arrow otherwise."""
-    return column if numpy_type(column.type) is None else column.to_numpy(zero_copy_only=False)
+    if numpy_type(column.type) is None:
+        return column
+    return codes_or_values(column).to_numpy(zero_copy_only=False)
 
 
 def valid_rows(columns: Sequence[pa.Array]) -> Bools | None:

@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from ..errors import OperationError
 from .arrays import Floats
+from .categories import Categories
 from .double_double import two_sum
 from .limbs import Exact, ExactField
 from .objects import Objects
@@ -257,6 +258,8 @@ def numpy_type(type: pa.DataType) -> np.dtype[Any] | None:
     >>> numpy_type(pa.timestamp("us", "UTC")), numpy_type(pa.string())
     (dtype('<M8[us]'), None)
     """
+    if isinstance(type, Categories):
+        return np.dtype(np.int32)
     if pa.types.is_boolean(type) or pa.types.is_integer(type) or pa.types.is_floating(type):
         return np.dtype({"halffloat": "float16", "float": "float32", "double": "float64"}.get(str(type), str(type)))
     if pa.types.is_timestamp(type):

@@ -15,6 +15,8 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from . import large
+
 NAMES = pickle.STACK_GLOBAL
 """The byte before a function or a class in what pickle makes; it may be one of a number, too."""
 
@@ -51,6 +53,10 @@ class Objects:
         array = np.empty(len(values), object)
         array[:] = list(values)
         return array
+
+    def sizes(self, column: NDArray[Any], longest: int) -> NDArray[np.int64] | None:
+        """The bytes of each text; None where an array has room for all, or they are none, as ``longest`` is theirs."""
+        return None if len(column) * longest <= large.ARRAY_BYTES else large.sizes_of_values(column)
 
     def to_arrow(self, column: NDArray[Any]) -> list[pa.Array]:
         values = column.tolist()

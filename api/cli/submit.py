@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -108,7 +109,8 @@ def submit_job(
             )
             packed = archive.pack_environment(environment, Path(folder))
         in_image = kubernetes.is_in_image(asked)
-        files = None if in_image else archive.build(f"{Path(asked.job).stem}-files", job)
+        name = re.sub(r"[^\w.-]", "_", Path(asked.job).stem)  # the archive is one of a list of paths
+        files = None if in_image else archive.build(f"{name}-files", job)
         script = kept_file("framefold_command.py", _SCRIPT) if is_command else asked.job
         if is_command:
             asked = command.Command(asked.options, asked.job, (asked.job, *asked.arguments))

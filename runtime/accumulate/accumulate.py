@@ -23,9 +23,9 @@ from ..columns.key_codes import (
     Ints,
     code_key,
     code_numbers,
-    coded_or_plain,
     codes_of_block,
     edges,
+    key_column,
     pack,
     plain,
     subtract,
@@ -93,7 +93,7 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *
     if plan.null_time == "drop":
         events = drop_null_times(events, plan.time)
     columns = {name: plain(events.column(name), types.field(name).type) for name in plan.inputs}
-    keys = [coded_or_plain(events.column(name), types.field(name).type) for name in plan.by]
+    keys = [key_column(events, name, types.field(name).type) for name in plan.by]
     ticks = plan.times.ticks(columns[plan.time])
     if not len(ticks):
         return Partials(plan.partials_schema.empty_table())

@@ -15,6 +15,8 @@ from numpy.typing import NDArray
 from ...aggregators.contract.operation import State
 from ...aggregators.numeric.native import loops
 from ...aggregators.states.fields import CompensatedField, Field
+from ...aggregators.states.large import fitting
+from ...aggregators.states.large import take as take_fitting
 from ...aggregators.states.objects import HeldObjects
 from ...aggregators.states.rows import take
 from ..columns.key_codes import (
@@ -216,7 +218,10 @@ def in_order_of_batches(table: pa.Table) -> pa.Table:
 def take_rows(table: pa.Table, rows: Ints) -> pa.Table:
     """All rows of a table in another order; planes without a value, of which there are many, as they are."""
     index = pa.array(rows)
-    columns = [each if each.null_count == len(each) else each.take(index) for each in table.columns]
+    columns = [
+        each if each.null_count == len(each) else fitting(take_fitting(each, index), each.type)
+        for each in table.columns
+    ]
     return pa.Table.from_arrays(columns, schema=table.schema)
 
 
@@ -242,7 +247,8 @@ def of_states(plan: Plan, keys: Sequence[pa.Array], numbers: Sequence[Ints], sta
         for key, kind in bound.fields.items()
         for plane in kind.to_arrow(states[name][key])
     ]
-    return Partials(pa.Table.from_arrays([*keys, *map(pa.array, numbers), *planes], schema=plan.partials_schema))
+    columns = map(fitting, [*keys, *map(pa.array, numbers), *planes], plan.partials_schema.types)
+    return Partials(pa.Table.from_arrays(list(columns), schema=plan.partials_schema))
 
 
 def states_of(plan: Plan, partials: Partials, name: str) -> State:

@@ -17,6 +17,8 @@ import pyarrow as pa
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import Operation
 from ...aggregators.errors import ColumnError
+from ...aggregators.states.categories import Categories
+from ...aggregators.states.large import take
 from ...aggregators.states.objects import Objects, held
 from ..columns.key_codes import edges
 from ..columns.ticks import TimeColumn
@@ -211,6 +213,12 @@ class Plan:
         """The names of the key columns in partials."""
         return list(self.partials_schema.names[: len(self.by)])
 
+    def values_of_key(self, number: int, column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+        """A key column of partials as one of the result: categories where it has codes of them."""
+        at = self.input_schema.get_field_index(self.by[number])
+        type = None if at < 0 else self.input_schema.field(at).type
+        return take(type.values, column) if isinstance(type, Categories) else column
+
     @property
     def states(self) -> dict[str, BoundAggregate]:
         """The aggregates with a state in partials: window inputs and outputs."""
@@ -249,6 +257,19 @@ def in_this_process(plan: Plan) -> Plan:
     keys = [plan.partials_schema.field(number) for number in range(len(plan.by))]
     schema = partials_schema(keys, plan.window_inputs | outputs, plan.until is not None)
     return replace(plan, outputs=outputs, partials_schema=schema)
+
+
+def with_key(plan: Plan, name: str) -> Plan:
+    """A plan of partials with one more key, the last, of integers; it gets underscores where its name is taken."""
+    while name in plan.partials_schema.names or name in plan.result_schema.names:
+        name += "_"
+    field, place = pa.field(name, pa.int64()), len(plan.by)
+    return replace(
+        plan,
+        by=(*plan.by, name),
+        partials_schema=plan.partials_schema.insert(place, field),
+        result_schema=plan.result_schema.insert(place, field),
+    )
 
 
 def state_columns(output: str, bound: BoundAggregate) -> dict[str, list[str]]:

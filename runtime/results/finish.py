@@ -13,8 +13,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...aggregators.contract.operation import State
+from ...aggregators.errors import OperationError
+from ...aggregators.states import large
+from ...aggregators.states.large import fitting, is_limited, joined, runs, take
 from ...aggregators.states.objects import HeldObjects, Objects
 from ...aggregators.states.ragged import RaggedField
+from ...aggregators.states.rows import take as states_at
 from ..columns.key_codes import one_array
 from ..columns.malloc import raise_mmap_threshold
 from ..frames.window_ranges import WindowIds, entering
@@ -22,7 +26,7 @@ from ..intervals import coverage
 from ..intervals.lifespans import Lifespans, lifespans, states_of_lifespans
 from ..partials.fill import filled_up
 from ..partials.merge import Partials, states_of, window_inputs_of
-from ..plan.plan import Plan
+from ..plan.plan import Plan, state_columns
 from ..sliding.range_blocks import RangeFacts
 from ..sliding.slide import choose, slide
 from ..windows import MAX_WINDOWS, Coverage, Ints, PartialsView, Ranges, Windows
@@ -168,14 +172,18 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Found], states: Iterable[Iter
     if pa.types.is_struct(kind := plan.result_schema.types[len(plan.by)]):
         bounds = [pa.StructArray.from_arrays(bounds, fields=list(kind))]
     columns = [one_array(column) for column in chunk.partials.table.columns[: len(plan.by)]]
-    columns = columns if taken is None else [column.take(taken) for column in columns]
+    columns = columns if taken is None else [take(column, taken) for column in columns]
+    columns = [
+        fitting(plan.values_of_key(number, column), plan.result_schema.types[number])
+        for number, column in enumerate(columns)
+    ]
     columns += bounds
     if plan.axis.stamped:
         assert rows.at is not None
         at = plan.times.bounds(rows.at)
         columns.append(at if several is None else pc.if_else(several.stamped, at, pa.scalar(None, at.type)))
-    for (name, bound), slid in zip(plan.outputs.items(), states, strict=True):
-        finished = [bound.finish(each) for each in slid]
+    for name, slid in zip(plan.outputs, states, strict=True):
+        finished = [finished_in_runs(plan, chunk.partials, name, each) for each in slid]
         if name in plan.samples:
             few = too_few(plan, chunk.partials, name, windows)
             finished = [each if no is None else without(each, no) for each, no in zip(finished, few, strict=True)]
@@ -186,21 +194,48 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Found], states: Iterable[Iter
     return pa.Table.from_arrays(columns, schema=plan.result_schema)
 
 
+def finished_in_runs(plan: Plan, partials: Partials, name: str, states: State) -> pa.Array | pa.ChunkedArray:
+    """The results of an output's states, in several arrays where one has no room for them.
+
+    Raises
+    ------
+    OperationError
+        If it has none for the result of a single state.
+    """
+    bound = plan.outputs[name]
+    found: list[Ints] = []
+    for key, columns in state_columns(name, bound).items():
+        kind = bound.fields[key]
+        if isinstance(kind, (RaggedField, Objects)):
+            longest = max(large.longest_text(partials.table.column(column)) for column in columns)
+            sizes = kind.sizes(states[key], longest)
+            found += [] if sizes is None else [sizes]
+    if not found:
+        return bound.finish(states)
+    each = np.maximum.reduce(found)
+    if is_limited(bound.result) and int(each.max()) > large.ARRAY_BYTES:
+        raise OperationError(
+            f"{bound.spec!r} for {name!r} has {int(each.max()):,} items or bytes of text in one window, and a value of "
+            f"{bound.result} has room for {large.ARRAY_BYTES:,}; expected shorter windows, or a column of large strings"
+        )
+    return joined([bound.finish(states_at(states, run)) for run in runs(each)])
+
+
 def each_row(rows: Ints, count: int) -> bool:
     """Whether some rows are all of ``count``, one after the other."""
     return len(rows) == count and bool((rows == np.arange(count)).all())
 
 
-def without(column: pa.Array, some: NDArray[np.bool_]) -> pa.Array:
+def without(column: pa.Array | pa.ChunkedArray, some: NDArray[np.bool_]) -> pa.Array | pa.ChunkedArray:
     """A column with nulls at some places."""
-    return column.take(pa.array(np.arange(len(column)), mask=some))
+    return fitting(take(column, pa.array(np.arange(len(column)), mask=some)), column.type)
 
 
 def views_of(plan: Plan, merged: Partials) -> list[PartialsView]:
     """How each kind of windows sees merged partials; the windows of each row are numbered here, once."""
     assert merged.starts is not None
     first = pa.array(merged.starts)
-    keys = tuple(one_array(column.take(first)) for column in merged.table.columns[: len(plan.by)])
+    keys = tuple(one_array(take(column, first)) for column in merged.table.columns[: len(plan.by)])
     return plan.axis.views(PartialsView(merged.frames(), merged.starts, window_inputs_of(plan, merged), keys))
 
 

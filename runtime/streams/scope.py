@@ -56,6 +56,15 @@ def depends_on_others(windows: Windows, kinds: int) -> bool:
     return not isinstance(windows, Snapshots)
 
 
+def close_as_they_end(plan: Plan) -> bool:
+    """Whether windows close where they end, so that no result is of a window that an earlier watermark has passed."""
+    return all(
+        (isinstance(each, (TickSteps, Cycles)) and each.closed == "left")
+        or (isinstance(each, Sessions) and not each.merge_touching)
+        for each in plan.axis.windows
+    )
+
+
 def in_sequence(plan: Plan) -> bool:
     """Whether some windows count partials, so that all of them must be there from the first one that is needed."""
     return any(isinstance(each, (RowSteps, TimeCounts, AroundRows, AroundTime)) for each in plan.axis.windows)

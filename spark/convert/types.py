@@ -11,6 +11,7 @@ from pyspark.sql import types as t
 
 from ...aggregators.errors import ColumnError, QueryError
 from ...runtime.accumulate.sql_accumulate import quoted
+from ...runtime.columns.key_codes import not_held
 from .names import OR_SENSITIVE, case_sensitive, column, type_in
 
 # Instants are microseconds since the epoch, labelled with this zone. The JVM labels columns with the session's zone; a
@@ -167,7 +168,8 @@ def output_schema(results: pa.Schema, keys: Sequence[t.DataType]) -> t.StructTyp
     results
         ``Plan.result_schema``: the keys, ``window``, the outputs.
     keys
-        The types the key columns have in the events, which they keep. The column after them has the windows.
+        The types the key columns have in the events, which they keep unless windows have keys of a wider type. The
+        column after them has the windows.
 
     Raises
     ------
@@ -176,9 +178,11 @@ def output_schema(results: pa.Schema, keys: Sequence[t.DataType]) -> t.StructTyp
     """
     fields = []
     for position, field in enumerate(results):
-        spark = keys[position] if position < len(keys) else to_spark(field.type)
+        kept = position < len(keys) and to_arrow(keys[position]) == field.type
+        spark = keys[position] if kept else to_spark(field.type)
         if spark is None:
-            raise QueryError(f"output {field.name!r} has the Arrow type {field.type}, for which Spark has no type")
+            kind = "key" if position < len(keys) else "output"
+            raise QueryError(f"{kind} {field.name!r} has the Arrow type {field.type}, for which Spark has no type")
         windows = position == len(keys) and pa.types.is_struct(field.type)
         marked = windows and pa.types.is_timestamp(field.type.field(0).type)
         fields.append(t.StructField(field.name, spark, nullable=True, metadata=WINDOW_MARK if marked else None))
@@ -218,10 +222,17 @@ def cast_to(rows: pa.Table | pa.RecordBatch, schema: pa.Schema, *, coded: bool =
     """
     table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
     columns = [
-        column if coded and _is_coded(column.type, field.type) else column.cast(field.type)
+        column if coded and _is_coded(column.type, field.type) else _cast(column, field)
         for column, field in zip(table.columns, schema, strict=True)
     ]
     return pa.Table.from_arrays(columns, schema.names) if coded else pa.Table.from_arrays(columns, schema=schema)
+
+
+def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    try:
+        return column.cast(field.type)
+    except pa.ArrowInvalid as error:
+        raise ColumnError(not_held(f"the column {field.name!r}", column.type, field.type)) from error
 
 
 def _is_coded(found: pa.DataType, wanted: pa.DataType) -> bool:
