@@ -9,7 +9,7 @@ from typing import Any
 
 # A user and a password before the host, where what follows a colon is no port; and the values after a question mark.
 _LOGIN = re.compile(r"(\w://)[^\s'\"/:@]*:(?!\d*/)[^\s'\"]*@")
-_VALUES = re.compile(r"(?<=[?&])([\w.-]+=)[^\s'\"&]+")
+_VALUES = re.compile(r"(?<=[?&;])([\w.-]+=)[^\s'\"&]+")
 _ADDRESS = re.compile(r"\w://[^\s'\"]+")
 
 

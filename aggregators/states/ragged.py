@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..errors import QueryError
+from ..errors import EngineError, QueryError
 from . import large
 from .arrays import Bools, Index, Ints
 from .memory import memory
@@ -163,6 +163,10 @@ class RaggedField:
     exact = False  # whether items can be taken out again is known only to the operation
 
     @property
+    def pickles(self) -> bool:
+        return any(kind.pickles for _, kind in self.items)
+
+    @property
     def planes(self) -> dict[str, pa.DataType]:
         return {name: pa.large_list(kind.planes[""]) for name, kind in self.items}
 
@@ -201,7 +205,17 @@ class RaggedField:
         values = {
             name: kind.from_arrow([plane.flatten()]) for (name, kind), plane in zip(self.items, planes, strict=True)
         }
+        if planes[0].null_count or any(len(each) != lengths.sum() for each in values.values()):
+            raise EngineError("a state is damaged: its lists of items do not have as many items in each plane")
         return Ragged(lengths, values)
+
+    def of_pickles(self, change: Any) -> RaggedField:
+        return RaggedField(tuple((name, kind.of_pickles(change)) for name, kind in self.items))
+
+
+def leaves(kind: Any) -> list[Any]:
+    """The fields that a field is made of: of lists one for each plane, of any other the field itself."""
+    return [each for _, each in kind.items] if isinstance(kind, RaggedField) else [kind]
 
 
 def vector_fields(declared: Any) -> str | None:

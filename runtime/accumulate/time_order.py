@@ -10,7 +10,6 @@ from ...aggregators.states.large import take
 from ..columns.key_codes import Ints, encode, key_codes, key_column, normalised, pack, plain, span
 from ..columns.sorting import stable_order
 from ..plan.plan import Plan
-from ..plan.window_inputs import RANK
 
 
 def sorted_events(plan: Plan, events: pa.Table, *, dictionaries: bool = False) -> pa.Table:
@@ -43,7 +42,7 @@ def sorted_events(plan: Plan, events: pa.Table, *, dictionaries: bool = False) -
         codes = keys[0] if order is None else keys[0][order]
         first = np.flatnonzero(np.diff(codes, prepend=-1))
         ranks = np.arange(len(codes)) - np.repeat(first, np.diff(np.append(first, len(codes))))
-        events = events.append_column(RANK, pa.array(ranks))
+        events = events.append_column(plan.rank, pa.array(ranks))
     return events
 
 

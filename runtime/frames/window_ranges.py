@@ -82,6 +82,16 @@ class WindowIds(NamedTuple):
     last: Ints
 
 
+def of_column(name: str) -> str:
+    """The name of a window input that is the value of a column; those of others do not begin with ``#``."""
+    return f"#{name}"
+
+
+def is_column(window_input: str) -> bool:
+    """Whether a window input is the value of a column."""
+    return window_input.startswith("#")
+
+
 @dataclass(frozen=True)
 class PartialsView:
     """Partials as windows see them, sorted by key and frame.

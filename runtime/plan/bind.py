@@ -18,12 +18,13 @@ from ...aggregators.intervals.time_weighted import lifetimes_of
 from ...aggregators.states.categories import Categories, values_type
 from ..columns.key_codes import key_type, require_key
 from ..columns.ticks import Duration, TimeColumn
+from ..frames.window_ranges import of_column
 from ..sources.opening import require_taken, type_of_values
 from ..windows import Spec
 from ..windows.sliding import above_zero
 from .fill_keys import InArrow, check_gap, given_keys, types_of_keys, with_keys
-from .plan import Axis, Plan, partials_schema
-from .window_inputs import RANK, window_input
+from .plan import Axis, Plan, named_states, partials_schema
+from .window_inputs import RANK, Value, own_name, window_input
 
 WINDOW, AT = "window", "at"
 BOUNDS = ("window_start", "window_end")
@@ -92,18 +93,19 @@ def bind(
     axis = Axis(windows, ends is not None, in_order)
     if (fill := windows[0].fill if windows else None) is not None and axis.fill_frames is not None:
         check_gap(windows[0], fill, axis.fill_frames)
-    window_inputs = {f"#{name}": window_input(name) for name in axis.window_inputs}
-    window_inputs |= {f"#{name}": window_input(name, type_of(events, name, "the windows")) for name in axis.columns}
+    window_inputs = {name: window_input(name) for name in axis.window_inputs}
+    for name in axis.columns:
+        window_inputs[of_column(name)] = BoundAggregate(name, Value(name), [type_of(events, name, "the windows")])
     samples: dict[str, str] = {}
     for name, operation in outputs.items():
         if any(windows[number].min_samples for number in over[name]):
             counting = samples_of(operation)
             kinds = [type_of(events, column, f"{name}={operation!r}") for column in counting.columns]
-            samples[name] = f"#{counting!r}" if isinstance(counting, Samples) else f"#samples of {name}"
+            samples[name] = repr(counting) if isinstance(counting, Samples) else f"samples of {name}"
             window_inputs.setdefault(samples[name], BoundAggregate(samples[name], counting, kinds))
     inputs = (column for operation in outputs.values() for column in operation.columns)
     read = dict.fromkeys([time, *([until] if until else []), *by, *ties, *axis.columns, *inputs])
-    rank = [pa.field(RANK, pa.int64())] if axis.unit == "rows" else []
+    rank = [pa.field(own_name(RANK, read), pa.int64())] if axis.unit == "rows" else []
     bounds = [pa.field(name, times.bound_type) for name in (BOUNDS if flat else ("start", "end"))]
     at = [pa.field(AT, times.bound_type)] if axis.stamped else []
     results_keys = [pa.field(name, values_type(type)) for name, type in zip(by, types, strict=True)]
@@ -121,7 +123,7 @@ def bind(
         samples=samples,
         null_time=null_time,
         input_schema=pa.schema([*(pa.field(name, type_read(events, name)) for name in read), *rank]),
-        partials_schema=partials_schema(keys, window_inputs | bound, ends is not None),
+        partials_schema=partials_schema(keys, named_states(window_inputs, bound), ends is not None),
         result_schema=pa.schema(
             [*results_keys, *(bounds if flat else [pa.field(WINDOW, pa.struct(bounds), False)]), *at, *results]
         ),

@@ -17,7 +17,7 @@ from ...aggregators.errors import OperationError
 from ...aggregators.states import large
 from ...aggregators.states.large import fitting, is_limited, joined, runs, take
 from ...aggregators.states.objects import HeldObjects, Objects
-from ...aggregators.states.ragged import RaggedField
+from ...aggregators.states.ragged import RaggedField, leaves
 from ...aggregators.states.rows import take as states_at
 from ..columns.key_codes import one_array
 from ..columns.malloc import raise_mmap_threshold
@@ -26,7 +26,7 @@ from ..intervals import coverage
 from ..intervals.lifespans import Lifespans, lifespans, states_of_lifespans
 from ..partials.fill import filled_up
 from ..partials.merge import Partials, states_of, window_inputs_of
-from ..plan.plan import Plan, state_columns
+from ..plan.plan import Plan
 from ..sliding.range_blocks import RangeFacts
 from ..sliding.slide import choose, slide
 from ..windows import MAX_WINDOWS, Coverage, Ints, PartialsView, Ranges, Windows
@@ -141,10 +141,11 @@ def slid_over(
 def too_few(plan: Plan, partials: Partials, name: str, windows: list[Found]) -> Iterator[NDArray[np.bool_] | None]:
     """For each kind of windows that an output is over, which have fewer samples than they must; None: none has."""
     for number in plan.over[name]:
-        least, samples = plan.axis.windows[number].min_samples, plan.samples.get(name)
-        if not least or samples is None:
+        least = plan.axis.windows[number].min_samples
+        if not least or name not in plan.samples:
             yield None
             continue
+        samples = plan.input_state(plan.samples[name])
         states = slid_over(plan, samples, states_of(plan, partials, samples), number, windows[number])
         few: NDArray[np.bool_] = plan.states[samples].finish(states).to_numpy() < least
         yield few if few.any() else None
@@ -204,7 +205,7 @@ def finished_in_runs(plan: Plan, partials: Partials, name: str, states: State) -
     """
     bound = plan.outputs[name]
     found: list[Ints] = []
-    for key, columns in state_columns(name, bound).items():
+    for key, columns in plan.state_columns[name].items():
         kind = bound.fields[key]
         if isinstance(kind, (RaggedField, Objects)):
             longest = max(large.longest_text(partials.table.column(column)) for column in columns)
@@ -261,7 +262,8 @@ def chunks(plan: Plan, merged: Partials, windows: int) -> Iterator[Chunk]:
     counts = windows_of_keys(plan, views)
     kinds = [kind for bound in plan.outputs.values() for kind in bound.fields.values()]
     size = CHUNK_BYTES_OF_LISTS if any(isinstance(kind, (RaggedField, Objects)) for kind in kinds) else CHUNK_BYTES
-    held = sum(int(kind.store.bytes) for kind in kinds if isinstance(kind, HeldObjects))
+    stores = [leaf.store for kind in kinds for leaf in leaves(kind) if isinstance(leaf, HeldObjects)]
+    held = sum(int(store.bytes) for store in stores)
     rows = max(1, size * len(merged) // max(merged.table.nbytes + held, 1))
     ends = np.append(starts[1:], len(merged))
     weights = np.maximum(counts / windows, (ends - starts) / rows)

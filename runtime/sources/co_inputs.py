@@ -34,9 +34,20 @@ class Roles:
         """The column of this input by its name among those of all inputs.
 
         Time, keys and ends have their names in the first input; every column has its own, after its input's and a dot.
+
+        Raises
+        ------
+        QueryError
+            If these are the same.
         """
         shared = dict(zip(common.shared, self.shared, strict=True))
-        return shared | {f"{name}.{column}": column for column in columns}
+        own = {f"{name}.{column}": column for column in columns}
+        for new in shared.keys() & own.keys():
+            raise QueryError(
+                f"the column {own[new]!r} of the input {name!r} is {new!r} beside the others, which is the time, an "
+                "end or a key of all; expected another name of one of them"
+            )
+        return shared | own
 
 
 def check_roles(inputs: Mapping[str, Roles]) -> Roles:

@@ -13,11 +13,11 @@ import pyarrow.compute as pc
 from ...aggregators.errors import EngineError, QueryError
 from .arrow import BATCH_ROWS, Readers, Source
 from .conditions import columns_of
-from .files import Files, one_line
-from .formats import READERS, in_microseconds, reason
+from .files import File, Files, one_line
+from .formats import READERS, conformed, in_microseconds, reason
+from .ipc import with_names
 from .parquet_decoding import decoded
-from .parquet_opening import columns_of as columns_of_parquet
-from .parquet_opening import opened
+from .parquet_opening import opened, with_instants
 from .types_of_files import of_the_first, unified
 
 if TYPE_CHECKING:
@@ -52,7 +52,12 @@ class FileSource(Source):
     """
 
     def __init__(self, files: Files) -> None:
-        data, self.apart = typed(files, files.dataset()) if files.schema is None else (files.dataset(), {})
+        data = files.dataset()
+        try:
+            with_names(data.schema)
+        except UnicodeDecodeError as error:
+            raise QueryError(f"{files} has a name that is no text: {error}") from error
+        data, self.apart = typed(files, data) if files.schema is None else (data, {})
         super().__init__(data)
 
     def count(self) -> int | None:
@@ -68,8 +73,8 @@ class FileSource(Source):
         parts: list[dict[str, tuple[ds.ParquetFileFragment, list[int]]]] = []
         rows = 0
         for file in self.data.get_fragments(self.condition):
-            read = columns_of_parquet(file.metadata)
-            types = dict(zip(read.names, read.types, strict=True))
+            own = with_instants(file.physical_schema, file.metadata)
+            types = dict(zip(own.names, own.types, strict=True))
             if any(types.get(name) != self.schema.field(name).type for name in needed):
                 return None
             for group in (file if self.condition is None else file.subset(self.condition, self.schema)).row_groups:
@@ -121,6 +126,8 @@ class FileSource(Source):
     def _scanned(self, columns: Sequence[str], condition: pc.Expression | None, **options: Any) -> pa.RecordBatchReader:
         import pyarrow.dataset as ds
 
+        if isinstance(self.data.format, ds.IpcFileFormat):
+            return self._checked(columns, condition)
         if self._is_local_parquet:  # or what is read of a file is held until the whole file is read
             options |= {"fragment_scan_options": ds.ParquetFragmentScanOptions(pre_buffer=False)}
         needed = self._needed(columns)
@@ -136,6 +143,29 @@ class FileSource(Source):
             why = reason(error, schema, (self.data.scanner(columns=[name]).to_batches() for name in needed))
             hint = ORC_HINT if "ORC timestamp" in why else ""
             raise EngineError(f"the events cannot be read: {why}{hint}") from error
+
+    def _checked(self, columns: Sequence[str], condition: pc.Expression | None) -> pa.RecordBatchReader:
+        """Events of Arrow files. A scanner of pyarrow's would cast and filter them before they can be checked."""
+        import pyarrow.dataset as ds
+
+        needed = dict.fromkeys([*columns, *columns_of(condition, self.schema)])
+        schema = pa.schema([self.schema.field(name) for name in needed])
+        events = pa.RecordBatchReader.from_batches(schema, self._of_arrow_files(schema))
+        if condition is None:
+            return events
+        return ds.Scanner.from_batches(events, columns=list(columns), filter=condition).to_reader()
+
+    def _of_arrow_files(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        import pyarrow.dataset as ds
+
+        arrow = READERS["arrow"]
+        for part in self.data.get_fragments(self.condition):
+            folders = ds.get_partition_keys(part.partition_expression)
+            file = File(part.path, part.filesystem.get_file_info(part.path).size)
+            groups = range(len(arrow.layout(part.filesystem, file).sizes))
+            for batch in arrow.read(part.filesystem, file, groups, schema):
+                yield conformed(batch, schema, folders, part.path)
+                del batch  # or it would be held while the next one is read
 
 
 def decoded_in(
@@ -175,12 +205,18 @@ def typed(files: Files, data: ds.Dataset) -> tuple[ds.Dataset, dict[str, str]]:
 
 def own(files: Sequence[ds.FileFragment]) -> dict[str, pa.Schema]:
     """The columns of files that have types of their own, by path."""
+    import pyarrow.dataset as ds
+    from pyarrow.fs import LocalFileSystem
 
     def columns(file: Any) -> pa.Schema:
-        return columns_of_parquet(file.metadata) if hasattr(file, "metadata") else file.physical_schema
+        found: pa.Schema = file.physical_schema
+        return with_instants(found, file.metadata) if isinstance(file.format, ds.ParquetFileFormat) else found
 
+    paths = [file.path for file in files]
+    if isinstance(files[0].filesystem, LocalFileSystem):
+        return dict(zip(paths, map(columns, files), strict=True))
     with ThreadPoolExecutor(min(FOOTER_THREADS, len(files))) as threads:
-        return dict(zip((file.path for file in files), threads.map(columns, files), strict=True))
+        return dict(zip(paths, threads.map(columns, files), strict=True))
 
 
 def guessed(files: Files, system: FileSystem) -> tuple[pa.Schema, dict[str, str]]:

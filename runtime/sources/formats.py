@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ from ...aggregators.errors import EngineError, QueryError
 from .arrow import BATCH_ROWS
 from .conditions import all_of, bounds
 from .files import CSV, TITLES, File, one_line
+from .ipc import read_batches, with_names
 from .large_integers import doubtful, type_of_texts, with_wide_integers
 from .opening import plain_schema, without_views_in
 from .parquet_decoding import decoded
@@ -113,7 +114,7 @@ class Format(ABC):
         """
         try:
             yield from map(without_views_in, self._read(system, file, row_groups, columns))
-        except (pa.ArrowException, OSError) as error:
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             alone = [pa.schema([field]) for field in columns]
             why = reason(error, columns, map(partial(self._read, system, file, row_groups), alone))
             raise EngineError(f"the file {file.path!r} cannot be read as {self}: {why}") from error
@@ -185,16 +186,13 @@ class Arrow(Format):
 
     def _layout(self, system: FileSystem, file: File) -> Layout:
         with system.open_input_file(file.path) as opened, pa.ipc.open_file(opened) as reader:
-            return Layout(reader.schema, _evenly(file.size, reader.num_record_batches))
+            return Layout(with_names(reader.schema), _evenly(file.size, reader.num_record_batches))
 
     def _read(self, system: FileSystem, file: File, row_groups: Sequence[int], columns: pa.Schema) -> Batches:
         with _opened(system, file) as source:
-            with pa.ipc.open_file(source) as whole:
-                at = [place for place, name in enumerate(whole.schema.names) if name in columns.names]
-            options = pa.ipc.IpcReadOptions(included_fields=at, use_threads=pa.cpu_count() > 1)
-            with pa.ipc.open_file(source, options=options) as reader:
-                for number in row_groups:
-                    yield from _cut(reader.get_batch(number))
+            for batch in read_batches(source, row_groups, columns.names):
+                yield from _cut(batch)
+                del batch  # or it would be held while the next one is read
 
 
 class Csv(Format):
@@ -261,6 +259,41 @@ class Json(Format):
 
 
 READERS: dict[str, Format] = {"parquet": Parquet(), "orc": Orc(), "arrow": Arrow(), "csv": Csv(), "json": Json()}
+
+
+def conformed(batch: pa.RecordBatch, schema: pa.Schema, partition: Mapping[str, Any], file: str) -> pa.RecordBatch:
+    """A batch of a file with the columns of a schema: what the file lacks is in its folders' names, or null.
+
+    Raises
+    ------
+    EngineError
+        If a column is not of a type that can be read as that of the schema.
+    """
+    columns = []
+    for field in schema:
+        if field.name in partition:
+            columns.append(as_type(pa.repeat(partition[field.name], batch.num_rows), field.type))
+        elif field.name not in batch.schema.names:
+            columns.append(pa.nulls(batch.num_rows, field.type))
+        else:
+            column = batch.column(field.name)
+            try:
+                columns.append(as_type(column, field.type))
+            except pa.ArrowException as error:
+                raise EngineError(
+                    f"the column {field.name!r} of {file!r} is {column.type} and cannot be read as {field.type}: "
+                    f"{one_line(error)}"
+                ) from error
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def as_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A column as another type, with a dictionary where that has one."""
+    if column.type == kind:
+        return column
+    if pa.types.is_dictionary(kind):
+        return as_type(column, kind.value_type).dictionary_encode()
+    return column.cast(kind)
 
 
 def reason(error: Exception, columns: pa.Schema, alone: Iterable[Iterable[object]]) -> str:

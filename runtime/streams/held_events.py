@@ -11,7 +11,6 @@ from ..accumulate.time_order import sorted_events
 from ..columns.key_codes import key_codes, normalised, one_array, plain
 from ..partials.merge import Partials, window_inputs_of
 from ..plan.plan import Plan
-from ..plan.window_inputs import RANK
 from ..windows import Ints
 from .store import Store
 
@@ -100,8 +99,8 @@ def in_order(plan: Plan, events: pa.Table, before: Partials) -> pa.Table:
     inputs = window_inputs_of(plan, before)
     last = np.append(before.starts[1:], len(before)) - 1
     count = of_their_keys(plan, found, before, (inputs["rank"] + inputs["rows"])[last], 0)
-    ranks = one_array(found.column(RANK)).to_numpy() + count
-    return found.set_column(found.column_names.index(RANK), RANK, pa.array(ranks))
+    ranks = one_array(found.column(plan.rank)).to_numpy() + count
+    return found.set_column(found.column_names.index(plan.rank), plan.rank, pa.array(ranks))
 
 
 def of_their_keys(plan: Plan, events: pa.Table, before: Partials, values: Ints, missing: int) -> Ints:

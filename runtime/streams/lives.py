@@ -11,7 +11,6 @@ from ..columns.key_codes import key_codes, normalised, one_array, plain
 from ..frames.window_ranges import Mask, PartialsView
 from ..partials.merge import Partials, window_inputs_of
 from ..plan.plan import Plan, with_key
-from ..plan.window_inputs import RANK
 from ..windows import Ints
 from .held_events import of_their_keys, ticks_of
 from .key_life import last_ticks, over
@@ -47,13 +46,13 @@ def in_lives(plan: Plan, events: pa.Table, before: Partials, forget: int) -> tup
     rows, count = np.arange(len(events)), np.cumsum(begins)
     lives: Ints = count - (count - begins)[np.maximum.accumulate(np.where(first, rows, 0))]
     found = with_key(plan, LIFE)
-    found = replace(found, input_schema=plan.input_schema.append(pa.field(found.by[-1], pa.int64())))
+    found = replace(found, input_schema=plan.input_schema.insert(0, pa.field(found.by[-1], pa.int64())))
     events = events.append_column(found.by[-1], pa.array(lives))
     if plan.in_rows:
-        ranks = ranks_of(events)
+        ranks = ranks_of(plan, events)
         begin = np.maximum.accumulate(np.where(begins, rows, 0))
         ranks = np.where(lives > 0, ranks - ranks[begin], ranks)
-        events = events.set_column(events.column_names.index(RANK), RANK, pa.array(ranks))
+        events = events.set_column(events.column_names.index(plan.rank), plan.rank, pa.array(ranks))
     return found, events
 
 
@@ -66,7 +65,7 @@ def beginnings(plan: Plan, events: pa.Table, first: Mask, before: Partials, forg
         view = PartialsView(before.frames(), before.starts, window_inputs_of(plan, before))
         heads = events.filter(pa.array(first))
         earlier[first] = of_their_keys(plan, heads, before, last_ticks(view), NONE_BEFORE)
-    inside = plan.axis.frames(ticks, ranks_of(events) if plan.in_rows else None)[1]
+    inside = plan.axis.frames(ticks, ranks_of(plan, events) if plan.in_rows else None)[1]
     if inside is not None:  # what is in no window is not stored, and leaves no trace
         stored = earlier[np.maximum.accumulate(np.where(first, np.arange(len(events)), 0))]
         rows = np.flatnonzero(inside)
@@ -87,9 +86,9 @@ def firsts(plan: Plan, events: pa.Table) -> Mask:
     return np.append(True, codes[1:] != codes[:-1])
 
 
-def ranks_of(events: pa.Table) -> Ints:
+def ranks_of(plan: Plan, events: pa.Table) -> Ints:
     """The row numbers of events."""
-    ranks: Ints = one_array(events.column(RANK)).to_numpy()
+    ranks: Ints = one_array(events.column(plan.rank)).to_numpy()
     return ranks
 
 

@@ -22,7 +22,7 @@ from ..windows.session import Sessions
 from ..windows.sliding import TickSteps
 from ..windows.snapshot import Snapshots
 from .closing import NEVER, closing_ticks
-from .long_sessions import FIRST_TICK, open_or_last, standing_for
+from .long_sessions import open_or_last, standing_for
 
 
 @singledispatch
@@ -285,7 +285,8 @@ def settled(plan: Plan, view: PartialsView, watermark: int) -> tuple[str, Ints] 
         return None
     if isinstance(windows, Sessions) and windows.longest is not None:
         first = standing_for(windows, view, watermark)
-        return None if (first == view.window_inputs["first"]).all() else (FIRST_TICK, first)
+        (column,) = plan.state_columns[plan.input_state("first")]["tick"]
+        return None if (first == view.window_inputs["first"]).all() else (column, first)
     if not isinstance(windows, Bounded):
         return None
     frames = view.frames.copy()

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from ...aggregators.errors import QueryError
 from ..columns.ticks import Instant, TimeColumn, describe, overflow_guard
 from ..frames.next_greater import chain, first_above
-from ..frames.window_ranges import MAX_WINDOWS, Coverage, Ints, Mask, PartialsView, Ranges
+from ..frames.window_ranges import MAX_WINDOWS, Coverage, Ints, Mask, PartialsView, Ranges, of_column
 from ..frames.words import describe_gaps, rows_in_words
 from .calendar import moved
 from .grid import Grid, grid
@@ -219,7 +219,7 @@ class Triggered(Windows):
     def values(self, partials: PartialsView, rule: Rule) -> NDArray[Any]:
         """The values of the column of a rule by delta, one a row."""
         assert rule.column is not None
-        return partials.window_inputs[rule.column]
+        return partials.window_inputs[of_column(rule.column)]
 
     def describe(self) -> str:
         kind = self.time.type

@@ -10,9 +10,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 
 from ...aggregators.errors import ColumnError, QueryError
-from ...runtime.accumulate.sql_accumulate import quoted
 from ...runtime.columns.key_codes import not_held
-from .names import OR_SENSITIVE, case_sensitive, column, type_in
+from .names import OR_SENSITIVE, case_sensitive, column
 
 # Instants are microseconds since the epoch, labelled with this zone. The JVM labels columns with the session's zone; a
 # cast from one label to another does not change the number.
@@ -259,18 +258,22 @@ def collected(df: DataFrame, names: Sequence[str]) -> pa.Table:
 
 
 def ticks_sql(df: DataFrame, time: str) -> str:
-    """SQL of a time of a DataFrame as an integer: microseconds, days, or itself, whatever the session's zone."""
-    kind, name = type_in(df, time), quoted(time)
+    """SQL of a time of a DataFrame as an integer: microseconds, days, or itself, whatever the session's zone.
+
+    The name is one that the column got from :func:`under_plain_names`: Spark would replace what looks like a variable.
+    """
+    assert time.isidentifier(), time
+    kind = df.schema[time].dataType
     if isinstance(kind, t.TimestampType):
-        return f"unix_micros({name})"
+        return f"unix_micros({time})"
     if isinstance(kind, t.TimestampNTZType):
         # How far it is from the epoch, which leaves zones out. Casting to a timestamp would go through the session's,
         # where an hour may be missing or come twice.
         if df.sparkSession.conf.get("spark.sql.legacy.interval.enabled", "false") != "true":
-            return f"({name} - timestamp_ntz'1970-01-01 00:00:00') div interval '0.000001' second"
+            return f"({time} - timestamp_ntz'1970-01-01 00:00:00') div interval '0.000001' second"
         # Intervals are no numbers then. Its fields are read as they stand, which takes twice as long.
-        days = f"cast(unix_date(to_date({name})) as bigint)"
-        minutes = f"cast(hour({name}) * 60 + minute({name}) as bigint)"
-        micros = f"cast(extract(second from {name}) * 1000000 as bigint)"
+        days = f"cast(unix_date(to_date({time})) as bigint)"
+        minutes = f"cast(hour({time}) * 60 + minute({time}) as bigint)"
+        micros = f"cast(extract(second from {time}) * 1000000 as bigint)"
         return f"{days} * 86400000000 + {minutes} * 60000000 + {micros}"
-    return f"cast(unix_date({name}) as bigint)" if isinstance(kind, t.DateType) else f"cast({name} as bigint)"
+    return f"cast(unix_date({time}) as bigint)" if isinstance(kind, t.DateType) else f"cast({time} as bigint)"

@@ -9,7 +9,8 @@ import warnings
 from typing import TYPE_CHECKING
 
 from ...aggregators.errors import EngineError
-from .java import ensure_java, kept_file
+from .cache import kept_file
+from .java import ensure_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -14,10 +14,9 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from ...aggregators.errors import EngineError, QueryError
-from ...aggregators.states.objects import Objects
 from ...runtime.columns.ticks import Duration
 from ...runtime.explain import Explanation, explain
-from ...runtime.plan.plan import Plan
+from ...runtime.plan.plan import Plan, pickled_outputs
 from ...runtime.reporting import LOGGER, report_way
 from ...runtime.streams.key_life import emits_empty
 from ...runtime.streams.scope import close_as_they_end, counted, holds, why_no_revisions, why_not
@@ -70,8 +69,8 @@ class StreamEngine(DataFrameEngine):
         if options.checkpoint is not None:
             check_fits(df.sparkSession, options.checkpoint, shards, mode)
         pack, dealt = (pack_events if holds(plan) else pack_partials), self._labels(options)
-        packets = stage(under_plain_names(df, plan.columns), pack, job, dealt, schema=PACKETS)
-        first = first_state(plan, job, dealt, options)
+        packets = stage(under_plain_names(df, plan.columns), pack, job.trusting(), dealt, schema=PACKETS)
+        first = first_state(plan, job.trusting(), dealt, options)
         processor = slider(df.sparkSession, shards)
         slid = packets.groupBy("shard").transformWithState(processor, RESULTS, mode, "EventTime", first)
         seen = slid.observe(name_of_its_own(NAME), *observed())
@@ -84,7 +83,7 @@ class StreamEngine(DataFrameEngine):
         dealt = self._labels(options)
         packets = stage(rows, pack_whole, job, dealt, schema=PACKETS)
         shards = replace(self._shards(df, job, options), late=True)
-        first = None if holds(plan) else first_state(plan, job, dealt, options)
+        first = None if holds(plan) else first_state(plan, job.trusting(), dealt, options)
         processor = slider(df.sparkSession, shards)
         found = packets.groupBy("shard").transformWithState(processor, RESULTS, "Append", "EventTime", first)
         return stage(found, unpack_events, df.schema, schema=df.schema)
@@ -130,7 +129,7 @@ class StreamEngine(DataFrameEngine):
         plan = job.plan
         early = ticks_of(plan, options.early, "early")
         return Shards(
-            job,
+            job.trusting() if options.trust_checkpoint else job,
             fingerprint(plan) | {"until": begin_tick(plan, options), "shards": self._dealt(options)},
             width_of(df, plan),
             ticks_of(plan, options.forget, "forget"),
@@ -190,13 +189,9 @@ class StreamEngine(DataFrameEngine):
                 f"stream.withWatermark({plan.time!r}, '10 minutes'), or .options(watermark='10 minutes')"
             )
         if not options.trust_checkpoint:
-            pickled = [
-                name for name, bound in plan.outputs.items()
-                if any(isinstance(kind, Objects) for kind in bound.fields.values())
-            ]  # fmt: skip
-            if pickled:
+            for name in pickled_outputs(plan):
                 raise QueryError(
-                    f"the states of {pickled[0]!r} are Python objects, which a checkpoint has as pickles: who can "
+                    f"the states of {name!r} are Python objects, which a checkpoint has as pickles: who can "
                     "write there can run code here; expected .options(trust_checkpoint=True), or an AggregateOperation"
                 )
         if not hasattr(GroupedData, "transformWithState"):

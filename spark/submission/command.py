@@ -84,8 +84,13 @@ class Command:
     @property
     def has_defaults(self) -> bool:
         """Whether a file has settings beside those that are known here."""
+        return self.defaults.exists()
+
+    @property
+    def defaults(self) -> Path:
+        """The file of settings beside those that are known here, which need not be there."""
         folder = os.environ.get("SPARK_CONF_DIR") or spark_home() / "conf"
-        return Path(self.option("--properties-file") or Path(folder, "spark-defaults.conf")).exists()
+        return Path(self.option("--properties-file") or Path(folder, "spark-defaults.conf"))
 
     @property
     def on_kubernetes(self) -> bool:
