@@ -13,7 +13,7 @@ from ..contract.bound import BoundAggregate
 from ..contract.operation import State
 from ..contract.trial import sample
 from ..errors import ImpureError, LawError
-from .laws import Law, Laws, Rows, parts_of
+from .laws import Law, Laws, Rows, parts_of, travelled
 from .tolerance import close, size_of
 
 TRIPLES = 16
@@ -89,11 +89,11 @@ def impurity(bound: BoundAggregate, given: dict[str, pa.Array]) -> str | None:
     laws = Laws(bound.spec, given, bound)
     states, groups = _states(laws)
     three = [{key: column[part::3] for key, column in states.items()} for part in range(3)]
-    copies, others = ([_copied(bound, state) for state in three] for _ in range(2))
+    copies, others = ([travelled(bound, state) for state in three] for _ in range(2))
 
     def expected(x: State, y: State, z: State) -> list[pa.Array]:
-        joined = bound.combine(*(_copied(bound, state) for state in (x, y)))
-        return [bound.finish(_copied(bound, state)) for state in (x, y, z, joined)]
+        joined = bound.combine(*(travelled(bound, state) for state in (x, y)))
+        return [bound.finish(travelled(bound, state)) for state in (x, y, z, joined)]
 
     wanted = expected(*copies)
     x, y, z = three
@@ -125,11 +125,6 @@ def _differing(found: Sequence[pa.Array], wanted: Sequence[pa.Array]) -> set[int
         for place, pair in enumerate(zip(ours.to_pylist(), theirs.to_pylist(), strict=True))
         if not close(*pair, None)
     }
-
-
-def _copied(bound: BoundAggregate, state: State) -> State:
-    """States that share nothing with others."""
-    return {key: field.from_arrow(field.to_arrow(state[key])) for key, field in bound.fields.items()}
 
 
 def _states(laws: Laws) -> tuple[State, list[Rows]]:
