@@ -14,6 +14,6 @@ def require_readable(checkpoint: str) -> None:
     """EngineError where Spark's readers of state would look for another folder: they encode such paths twice."""
     if (found := QUOTED.search(checkpoint)) is not None:
         raise EngineError(
-            f"the checkpoint {checkpoint!r} has {found[0]!r} in its path, which Spark's reader of state encodes once too "
-            "often, and so does not find; expected a path without it"
+            f"the checkpoint {checkpoint!r} has {found[0]!r} in its path, which Spark's reader of state encodes once "
+            "too often, and so does not find; expected a path without it"
         )
