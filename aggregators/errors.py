@@ -9,7 +9,7 @@ from typing import Any
 
 # A user and a password before the host, where what follows a colon is no port; and the values after a question mark.
 _LOGIN = re.compile(r"(\w://)[^\s'\"/:@]*:(?!\d*/)[^\s'\"]*@")
-_VALUES = re.compile(r"(?<=[?&])([\w.-]+=)[^\s'\"&]+")
+_VALUES = re.compile(r"(?<=[?&;])([\w.-]+=)[^\s'\"&]+")
 _ADDRESS = re.compile(r"\w://[^\s'\"]+")
 
 
@@ -55,6 +55,10 @@ class OperationError(FramefoldError):
     """An aggregate operation broke its contract: a missing method, a state of the wrong shape or type."""
 
 
+class ImpureError(OperationError):
+    """A function of an aggregate operation changes its arguments in place."""
+
+
 class LawError(FramefoldError, AssertionError):
     """An aggregate operation breaks one of the laws that sliding relies on."""
 
@@ -73,6 +77,10 @@ class DroppedEventsWarning(UserWarning):
 
 class GapsWarning(UserWarning):
     """The windows of a query leave out some of the time, or of the rows; the message says how much of it."""
+
+
+class CalendarWarning(UserWarning):
+    """Windows of days, weeks or months lie elsewhere than in earlier versions; the message says where, and why."""
 
 
 class FarTimesWarning(UserWarning):

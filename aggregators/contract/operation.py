@@ -47,6 +47,9 @@ class Operation(Operators, ABC):
     commutative
         Whether ``combine(a, b)`` equals ``combine(b, a)``. Inferred by a trial where None. Partials of operations that
         are not are merged strictly in time order, which costs a shuffle of the events on Spark.
+    compares
+        Which of its columns it compares: where these have ordered categories they come as codes, which compare as the
+        categories do, and all others as values. None for an operation made of others, of which each says so.
     uses_order
         Whether results depend on which of several events came first, although states know it and merge in any order.
     try_laws
@@ -59,6 +62,7 @@ class Operation(Operators, ABC):
     drops_nulls: ClassVar[bool] = True
     exact_deduct: bool = False
     commutative: bool | None = None
+    compares: slice | None = slice(0)
     uses_order: ClassVar[bool] = False
     try_laws: bool = True
     columns: tuple[str, ...] = ()
@@ -66,7 +70,7 @@ class Operation(Operators, ABC):
 
     def __init__(self, *columns: ColumnLike) -> None:
         named = type(self).__name__
-        self.columns = tuple(each if isinstance(each, str) else column_name(each, named) for each in columns)
+        self.columns = tuple(column_name(each, named) for each in columns)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.columns))})"
@@ -240,7 +244,8 @@ class AggregateOperation(Operation):
 
         For operations whose states hold values: those of a range follow one another in ``a``, so it can be asked about
         them without a state of its own. ``ranges.low`` and ``ranges.high`` are the first state of each range and the
-        one after its last, in any order; empty ranges are as ``create``. None where it cannot answer these ranges.
+        one after its last, in any order; empty ranges are as ``create``. Results as ``finish`` gives them, or states
+        that it makes them of, such as those of the few values that matter; None where it cannot answer these ranges.
         """
         raise OperationError(f"{type(self).__name__} has no finish_ranges")
 

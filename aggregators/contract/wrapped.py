@@ -87,6 +87,7 @@ class Then(Operation):
     [{'root': 4.0, 'spread': 6.0}]
     """
 
+    compares = None
     drops_nulls = False
 
     def __init__(self, operation: Operation, function: Callable[[Any], Any], result: Any = None) -> None:
@@ -118,7 +119,7 @@ class Transformed(Wrapped):
 
     def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
         results = self.inner.finish_ranges(a, ranges)
-        return None if results is None else self._passed(results)
+        return self._passed(results) if isinstance(results, pa.Array) else results
 
     def _passed(self, results: pa.Array) -> pa.Array:
         """What the function makes of results."""

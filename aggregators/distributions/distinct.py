@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 from ..contract.bound import BoundAggregate
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import require_numbers
+from ..contract.numeric_columns import require_summable
 from ..contract.operation import AggregateOperation, State
 from ..contract.state_ranges import StateRanges
-from ..ordered.multiset import Multiset, items
+from ..ordered.multiset import Multiset, items, lists_of_ranges
 from ..ordered.sort_keys import Order
 from ..ranges.distinct import count_distinct, most_frequent, runs
 from ..ranges.run_sums import Runs, states_of_runs
@@ -43,6 +43,7 @@ class CountDistinct(Multiset):
     [1, 2, 2, 1, 0]
     """
 
+    compares = slice(0)
     range_cost = "constant"
     orders: tuple[Order, ...] = ()
     """Those of the columns, where there are several: a value is then the bytes of all of theirs."""
@@ -112,8 +113,7 @@ class CollectSet(Multiset):
         return pa.ListArray.from_arrays(pa.array(items(a).offsets).cast(pa.int32()), values, type=self.result)
 
     def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
-        listed = self.listed(a, ranges)
-        return None if listed is None else self.finish(listed)
+        return self.listed(a, ranges)
 
 
 class Mode(Multiset):
@@ -137,8 +137,8 @@ class Mode(Multiset):
         found = most_frequent(codes, weights, of_items)
         if found is None:
             return None
-        code = of_items.spread(found, -1)
-        return self.order.values(keys, None).take(pa.array(code, mask=code < 0))
+        ones = np.ones(len(found), np.int64)
+        return {"items": lists_of_ranges(of_items, ones, {"value": keys[found], "count": ones})}
 
     def finish(self, a: State) -> Any:
         lists = items(a)
@@ -154,7 +154,7 @@ class Mode(Multiset):
 
 
 class DistinctSum(Multiset):
-    """The sum of the distinct values of a column of numbers; null where a window has none.
+    """The sum of the distinct values of a column of numbers or durations; null where a window has none.
 
     Typed and exact as :class:`~framefold.aggregators.sums.sums.Sum` is: an integer sum that does not fit is an error.
 
@@ -166,12 +166,13 @@ class DistinctSum(Multiset):
     [12]
     """
 
+    compares = slice(0)
     range_cost = "constant"
     answers_nested = False
     sum: BoundAggregate
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
-        require_numbers(self, types[0])
+        require_summable(self, types[0])
         total = BoundAggregate("DistinctSum", Sum(self.columns[0]), types)
         return super().bind(*types).changed(sum=total, result=total.result)
 

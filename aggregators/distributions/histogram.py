@@ -77,8 +77,7 @@ class Histogram(Multiset):
         return pa.map_(type, pa.int64())
 
     def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
-        listed = self.listed(a, ranges)
-        return None if listed is None else self.finish(listed)
+        return self.listed(a, ranges)
 
     def finish(self, a: State) -> Any:
         lists = items(a)

@@ -23,6 +23,7 @@ from ..errors import FramefoldError, LawError
 from ..intervals.time_weighted import Lifetimes, lifetimes_of
 from ..states.arrays import Ints
 from ..states.fields import Column, Compensated
+from ..states.objects import Objects
 from ..states.rows import concatenate
 from .tolerance import LAST, NUDGE, close, nudge, size_of
 
@@ -147,6 +148,7 @@ class Laws:
             low, high = np.array(way).T
             found = self.bound.finish_ranges(_stack([x, y, z]), Combined(low, high))
             if found is not None:
+                found = self.bound.finish(found) if isinstance(found, Mapping) else found
                 expected = _stack([combined[each] for each in way])
                 named = f"ranges: finish_ranges from {low.tolist()} to {high.tolist()} of a, b, c"
                 groups = {"a": a, "b": b, "c": c}
@@ -170,7 +172,7 @@ class Laws:
 
     def travel(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
         state = self.states([a, b])
-        back = {key: field.from_arrow(field.to_arrow(state[key])) for key, field in self.bound.fields.items()}
+        back = travelled(self.bound, state)
         yield Claim("travel: states that went over the wire", back, "those sent", state, {"a": a, "b": b})
 
     def require(self, law: Law, a: Rows, b: Rows, c: Rows) -> None:
@@ -274,6 +276,12 @@ def reduced(operation: BoundAggregate, states: State) -> State:
 
 
 Law = Callable[[Laws, Rows, Rows, Rows], Iterator[Claim]]
+
+
+def travelled(bound: BoundAggregate, state: State) -> State:
+    """States that went over the wire, and share nothing with those sent."""
+    fields = {key: kind.of_pickles(lambda: Objects(trusted=True)) for key, kind in bound.fields.items()}
+    return {key: kind.from_arrow(kind.to_arrow(state[key])) for key, kind in fields.items()}
 
 
 def _stack(states: Sequence[State]) -> State:

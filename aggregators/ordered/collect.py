@@ -71,7 +71,7 @@ class CollectList(OneColumn):
         ends = np.cumsum(lengths)
         rows = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(begin - (ends - lengths), lengths)
         planes = {"time": time[rows], "value": lists.planes["value"][of_items.items][rows]}
-        return self.finish({"items": lists_of_ranges(of_items, lengths, planes)})
+        return {"items": lists_of_ranges(of_items, lengths, planes)}
 
     def places(self, ranges: ItemRanges) -> tuple[Ints, Ints]:
         """The first item of each range that its state keeps, and how many it keeps, where items are in time order."""
@@ -128,11 +128,14 @@ class Concat(CollectList):
         return super().finish_ranges(a, ranges)
 
     def finish(self, a: State) -> Any:
-        joined = pc.binary_join(super().finish(a).cast(pa.list_(pa.string())), self.delimiter)
+        between, before, after, none = (
+            pa.scalar(each, pa.large_string()) for each in (self.delimiter, self.prefix, self.suffix, "")
+        )
+        joined = pc.binary_join(super().finish(a).cast(pa.list_(pa.large_string())), between)
         if self.prefix or self.suffix:
-            joined = pc.binary_join_element_wise(self.prefix, joined, self.suffix, "")
+            joined = pc.binary_join_element_wise(before, joined, after, none)
         filled = pa.array(items(a).lengths > 0)
-        return pc.if_else(filled, joined, pa.scalar(None, joined.type)).cast(self.result)
+        return pc.if_else(filled, joined, pa.scalar(None, joined.type))
 
 
 class FirstN(CollectList):

@@ -33,6 +33,7 @@ class Multiset(OneColumn):
     values of a key.
     """
 
+    compares = slice(None)
     commutative = True
     order: Order
 

@@ -12,8 +12,9 @@ from ..contract.frames import Values
 from ..contract.operation import Operation
 from ..errors import ColumnError
 from ..extremes.min_max import neutral_value
-from ..numeric.grouped import ranked
-from ..states.arrays import Bools, Floats, Ints
+from ..numeric.grouped import canonical, ranked
+from ..states.arrays import Bools, Ints
+from ..states.categories import codes_or_values
 from ..states.fields import numpy_type
 
 Keys: TypeAlias = NDArray[Any]
@@ -76,7 +77,7 @@ class Order:
         if self.time:
             return cast(Keys, values.view(f"int{self.type.bit_width}").to_numpy().astype(np.int64))
         if isinstance(values, pa.Array):
-            values = values.to_numpy(zero_copy_only=False)
+            values = codes_or_values(values).to_numpy(zero_copy_only=False)
         if values.dtype.kind == "f":
             bits = _turned((values.astype(np.float64) + 0.0).view(np.int64))
             return np.where(np.isnan(values), NAN, bits)
@@ -103,13 +104,9 @@ class Order:
             return pa.array(keys.astype(f"int{width}"), mask=mask).view(self.type)
         return restored(keys if self.dtype is None else self._decoded(keys, self.dtype), self.type, mask)
 
-    def floats(self, keys: Keys) -> Floats:
-        """The values of keys of numbers as float64."""
-        return cast("Floats", self.values(keys).cast(pa.float64(), safe=False).to_numpy())
-
     def _decoded(self, keys: Keys, dtype: np.dtype[Any]) -> Keys:
         if dtype.kind == "f":
-            return _turned(keys).view(np.float64).astype(dtype)
+            return canonical(_turned(keys).view(np.float64)).astype(dtype)
         return (keys ^ SIGN).view(np.uint64) if dtype == np.uint64 else keys.astype(dtype)
 
 
@@ -125,7 +122,7 @@ def stored(column: pa.Array) -> tuple[Keys, Bools]:
     if dtype is None:
         return objects(column), known
     values = np.zeros(len(column), dtype)
-    values[known] = column.drop_null().to_numpy(zero_copy_only=False)
+    values[known] = codes_or_values(column).drop_null().to_numpy(zero_copy_only=False)
     return values, known
 
 

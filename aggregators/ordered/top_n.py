@@ -45,6 +45,7 @@ class ArgMin(AggregateOperation):
     ['b']
     """
 
+    compares = slice(1, 2)
     uses_order = True
     drops_nulls = False  # of the column; those of ``by`` are left out here
     commutative = True
@@ -98,6 +99,7 @@ class TopN(AggregateOperation):
     [{'x': [9, 5], 'y': [{'x': 9, 'who': None}, {'x': 5, 'who': 'c'}]}]
     """
 
+    compares = slice(1)
     uses_order = True
     drops_nulls = False  # of the companions; those of the ranked column are left out here
     commutative = True
@@ -149,7 +151,7 @@ class TopN(AggregateOperation):
             return None
         rows = codes.first[listed.code] + of_items.items.start
         planes = {name: plane[rows] for name, plane in lists.planes.items()}
-        return self.finish({"items": lists_of_ranges(of_items, listed.lengths, planes)})
+        return {"items": lists_of_ranges(of_items, listed.lengths, planes)}
 
     def finish(self, a: State) -> Any:
         planes = items(a).planes

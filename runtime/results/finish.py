@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import partial
 from typing import NamedTuple, Protocol
 
 import numpy as np
@@ -14,8 +15,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...aggregators.contract.operation import State
+from ...aggregators.errors import OperationError
+from ...aggregators.states import large
+from ...aggregators.states.large import fitting, is_limited, joined, runs, take
 from ...aggregators.states.objects import HeldObjects, Objects
-from ...aggregators.states.ragged import RaggedField
+from ...aggregators.states.ragged import RaggedField, leaves
+from ...aggregators.states.rows import take as states_at
 from ..columns.key_codes import one_array
 from ..columns.malloc import raise_mmap_threshold
 from ..frames.window_ranges import WindowIds, entering
@@ -28,7 +33,7 @@ from ..sliding.range_blocks import RangeFacts
 from ..sliding.slide import choose
 from ..windows import MAX_WINDOWS, Coverage, Ints, PartialsView, Ranges, Windows
 from .layout import lay_out, spread
-from .over_ranges import results_over
+from .over_ranges import Column, results_over
 
 Found = Ranges | Coverage | Lifespans
 """The windows of one kind over a chunk: ranges of its rows, or what each of its rows is in."""
@@ -118,41 +123,52 @@ def windows_of(plan: Plan, chunk: Chunk) -> list[Found]:
     return [lifespans(each, view) for each, view in zip(plan.axis.windows, chunk.views, strict=True)]
 
 
-def results_of_windows(plan: Plan, partials: Partials, windows: list[Found]) -> Iterator[Iterator[pa.Array]]:
+def results_of_windows(plan: Plan, partials: Partials, windows: list[Found]) -> Iterator[Iterator[Column]]:
     """For each output the results of each kind of windows that it is over, to be taken before those of the next one."""
     facts = [RangeFacts(each.low, each.high) if isinstance(each, Ranges) else None for each in windows]
     for name in plan.outputs:
         states = states_of(plan, partials, name)
-        yield (finished_over(plan, name, states, number, windows[number], facts[number]) for number in plan.over[name])
+        finish = partial(finished_in_runs, plan, name, longest_texts(plan, partials, name))
+        yield (
+            finished_over(plan, name, states, number, windows[number], finish, facts[number])
+            for number in plan.over[name]
+        )
 
 
 def finished_over(
-    plan: Plan, name: str, states: State, number: int, found: Found, facts: RangeFacts | None = None
-) -> pa.Array:
-    """The results of an output, or a window input, over one kind of windows."""
+    plan: Plan,
+    name: str,
+    states: State,
+    number: int,
+    found: Found,
+    finish: Callable[[State], Column],
+    facts: RangeFacts | None = None,
+) -> Column:
+    """The results of an output, or a window input, over one kind of windows; ``finish`` makes them of states."""
     bound = plan.states[name]
     if isinstance(found, Ranges):
-        return results_over(bound, states, found.low, found.high, choose(plan, name, number).way, facts)
+        return results_over(bound, states, found.low, found.high, choose(plan, name, number).way, facts, finish)
     way = coverage.choose(plan, name, number).way
     if isinstance(found, Coverage):
-        return bound.finish(coverage.cover(bound, states, found.first, found.last, len(found.row), way))
+        return finish(coverage.cover(bound, states, found.first, found.last, len(found.row), way))
     whole = plan.axis.windows[number].whole_frames
-    return bound.finish(states_of_lifespans(bound, states, found, whole, way))
+    return finish(states_of_lifespans(bound, states, found, whole, way))
 
 
 def too_few(plan: Plan, partials: Partials, name: str, windows: list[Found]) -> Iterator[NDArray[np.bool_] | None]:
     """For each kind of windows that an output is over, which have fewer samples than they must; None: none has."""
     for number in plan.over[name]:
-        least, samples = plan.axis.windows[number].min_samples, plan.samples.get(name)
-        if not least or samples is None:
+        least = plan.axis.windows[number].min_samples
+        if not least or name not in plan.samples:
             yield None
             continue
-        counted = finished_over(plan, samples, states_of(plan, partials, samples), number, windows[number])
-        few: NDArray[np.bool_] = counted.to_numpy() < least
+        samples = plan.input_state(plan.samples[name])
+        states, count = states_of(plan, partials, samples), plan.states[samples].finish
+        few: NDArray[np.bool_] = finished_over(plan, samples, states, number, windows[number], count).to_numpy() < least
         yield few if few.any() else None
 
 
-def finish(plan: Plan, chunk: Chunk, windows: list[Found], results: Iterable[Iterable[pa.Array]]) -> pa.Table:
+def finish(plan: Plan, chunk: Chunk, windows: list[Found], results: Iterable[Iterable[Column]]) -> pa.Table:
     """The results of a chunk: keys, windows, ``at`` where windows have it, outputs; sorted by key and window.
 
     Parameters
@@ -174,7 +190,11 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Found], results: Iterable[Ite
     if pa.types.is_struct(kind := plan.result_schema.types[len(plan.by)]):
         bounds = [pa.StructArray.from_arrays(bounds, fields=list(kind))]
     columns = [one_array(column) for column in chunk.partials.table.columns[: len(plan.by)]]
-    columns = columns if taken is None else [column.take(taken) for column in columns]
+    columns = columns if taken is None else [take(column, taken) for column in columns]
+    columns = [
+        fitting(plan.values_of_key(number, column), plan.result_schema.types[number])
+        for number, column in enumerate(columns)
+    ]
     columns += bounds
     if plan.axis.stamped:
         assert rows.at is not None
@@ -192,21 +212,56 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Found], results: Iterable[Ite
     return pa.Table.from_arrays(columns, schema=plan.result_schema)
 
 
+def longest_texts(plan: Plan, partials: Partials, name: str) -> dict[str, int]:
+    """The bytes of the longest text of each field of an output's states that may have any."""
+    return {
+        key: max(large.longest_text(partials.table.column(column)) for column in columns)
+        for key, columns in plan.state_columns[name].items()
+        if isinstance(plan.outputs[name].fields[key], (RaggedField, Objects))
+    }
+
+
+def finished_in_runs(plan: Plan, name: str, longest: Mapping[str, int], states: State) -> Column:
+    """The results of an output's states, in several arrays where one has no room for them.
+
+    Raises
+    ------
+    OperationError
+        If it has none for the result of a single state.
+    """
+    bound = plan.outputs[name]
+    found: list[Ints] = []
+    for key, length in longest.items():
+        kind = bound.fields[key]
+        assert isinstance(kind, (RaggedField, Objects))
+        sizes = kind.sizes(states[key], length)
+        found += [] if sizes is None else [sizes]
+    if not found:
+        return bound.finish(states)
+    each = np.maximum.reduce(found)
+    if is_limited(bound.result) and int(each.max()) > large.ARRAY_BYTES:
+        raise OperationError(
+            f"{bound.spec!r} for {name!r} has {int(each.max()):,} items or bytes of text in one window, and a value of "
+            f"{bound.result} has room for {large.ARRAY_BYTES:,}; expected shorter windows, or a column of large strings"
+        )
+    return joined([bound.finish(states_at(states, run)) for run in runs(each)])
+
+
 def each_row(rows: Ints, count: int) -> bool:
     """Whether some rows are all of ``count``, one after the other."""
     return len(rows) == count and bool((rows == np.arange(count)).all())
 
 
-def without(column: pa.Array, some: NDArray[np.bool_]) -> pa.Array:
+def without(column: pa.Array | pa.ChunkedArray, some: NDArray[np.bool_]) -> pa.Array | pa.ChunkedArray:
     """A column with nulls at some places."""
-    return column.take(pa.array(np.arange(len(column)), mask=some))
+    return fitting(take(column, pa.array(np.arange(len(column)), mask=some)), column.type)
 
 
 def views_of(plan: Plan, merged: Partials) -> list[PartialsView]:
     """How each kind of windows sees merged partials; the windows of each row are numbered here, once."""
     assert merged.starts is not None
     first = pa.array(merged.starts)
-    keys = tuple(one_array(column.take(first)) for column in merged.table.columns[: len(plan.by)])
+    keys = tuple(one_array(take(column, first)) for column in merged.table.columns[: len(plan.by)])
     return plan.axis.views(PartialsView(merged.frames(), merged.starts, window_inputs_of(plan, merged), keys))
 
 
@@ -232,7 +287,8 @@ def chunks(plan: Plan, merged: Partials, windows: int) -> Iterator[Chunk]:
     counts = windows_of_keys(plan, views)
     kinds = [kind for bound in plan.outputs.values() for kind in bound.fields.values()]
     size = CHUNK_BYTES_OF_LISTS if any(isinstance(kind, (RaggedField, Objects)) for kind in kinds) else CHUNK_BYTES
-    held = sum(int(kind.store.bytes) for kind in kinds if isinstance(kind, HeldObjects))
+    stores = [leaf.store for kind in kinds for leaf in leaves(kind) if isinstance(leaf, HeldObjects)]
+    held = sum(int(store.bytes) for store in stores)
     rows = max(1, size * len(merged) // max(merged.table.nbytes + held, 1))
     ends = np.append(starts[1:], len(merged))
     weights = np.maximum(counts / windows, (ends - starts) / rows)

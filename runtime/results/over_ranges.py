@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 import pyarrow as pa
 
 from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
-from ...aggregators.states.ragged import Ragged
+from ...aggregators.states import large
+from ...aggregators.states.large import has_room, is_limited, joined, one_array
+from ...aggregators.states.objects import Objects
+from ...aggregators.states.ragged import Ragged, RaggedField
 from ...aggregators.states.rows import take
 from ..sliding.range_blocks import Ints, RangeFacts
 from ..sliding.slide import Way, slide, way_of
+
+Column: TypeAlias = pa.Array | pa.ChunkedArray
+"""A column of results, in several arrays where one has no room for them."""
 
 BLOCK_VALUES, BLOCK_WINDOWS = 1 << 16, 1 << 18
 """The most values and windows of a block, unless its windows are wide."""
@@ -29,7 +36,8 @@ def results_over(
     high: Ints,
     way: Way | None = None,
     facts: RangeFacts | None = None,
-) -> pa.Array:
+    finish: Callable[[State], Column] | None = None,
+) -> Column:
     """The results of window ranges.
 
     Parameters
@@ -41,6 +49,8 @@ def results_over(
     way
         What :func:`~framefold.runtime.sliding.slide.choose` says, or :func:`~framefold.runtime.sliding.slide.way_of`
         where None. Where an operation cannot answer these ranges, their states slide.
+    finish
+        What makes results of states; the operation where None.
 
     Examples
     --------
@@ -52,26 +62,27 @@ def results_over(
     >>> results_over(middle, states, np.array([0, 1]), np.array([2, 3])).to_pylist()
     [3.0, 4.5]
     """
-    way = way_of(operation) if way is None else way
+    way, finish = way_of(operation) if way is None else way, finish or operation.finish
     if way == "values" and len(low):
-        blocks = blocks_of(states, RangeFacts(low, high) if facts is None else facts)
-        found = [answered(operation, states, some) for some in blocks]
-        return found[0] if len(found) == 1 else pa.concat_arrays(found)
-    return operation.finish(slide(operation, states, low, high, way, facts))
+        blocks = blocks_of(operation, states, RangeFacts(low, high) if facts is None else facts)
+        found = joined([answered(operation, states, some, finish) for some in blocks])
+        several = isinstance(found, pa.ChunkedArray) and has_room(found, found.type)
+        return one_array(found) if several else found
+    return finish(slide(operation, states, low, high, way, facts))
 
 
-def answered(operation: BoundAggregate, states: State, facts: RangeFacts) -> pa.Array:
+def answered(operation: BoundAggregate, states: State, facts: RangeFacts, finish: Callable[[State], Column]) -> Column:
     """The results of window ranges over values; where the operation cannot answer them, their states slide."""
     first, last = int(facts.low.min()), int(facts.high.max())
     if last - first < length(states):
         states, facts = take(states, slice(first, last)), RangeFacts(facts.low - first, facts.high - first)
     found = operation.finish_ranges(states, Slid(facts.low, facts.high, facts))
-    if found is not None:
-        return found
-    return operation.finish(slide(operation, states, facts.low, facts.high, None, facts))
+    if found is None:
+        found = slide(operation, states, facts.low, facts.high, None, facts)
+    return finish(found) if isinstance(found, Mapping) else found
 
 
-def blocks_of(states: State, facts: RangeFacts) -> Iterator[RangeFacts]:
+def blocks_of(operation: BoundAggregate, states: State, facts: RangeFacts) -> Iterator[RangeFacts]:
     """Window ranges in blocks, whose values the processor's cache holds as far as windows are not too wide for that.
 
     Blocks share the values of a window at most, which are few of theirs.
@@ -79,17 +90,38 @@ def blocks_of(states: State, facts: RangeFacts) -> Iterator[RangeFacts]:
     low, high = facts.low, facts.high
     offsets = next((column.offsets for column in states.values() if isinstance(column, Ragged)), None)
     begin, end = (low, high) if offsets is None else (offsets[low], offsets[high])
+    room = room_taken(operation, states, low, high)
     widest = int((end - begin).max())
     values, windows = max(BLOCK_VALUES, WIDTHS * widest), max(BLOCK_WINDOWS, widest)
-    if (int(end.max() - begin.min()) <= values and len(low) <= windows) or not facts.ascending:
+    fits = int(end.max() - begin.min()) <= values and len(low) <= windows
+    if (fits and (room is None or room[-1] <= large.ARRAY_BYTES)) or not facts.ascending:
         yield facts
         return
     start = 0
     while start < len(low):
         stop = int(np.searchsorted(end, begin[start] + values, side="right"))
+        if room is not None:
+            most = (room[start - 1] if start else 0) + large.ARRAY_BYTES
+            stop = min(stop, int(np.searchsorted(room, most, side="right")))
         stop = min(max(stop, start + 1), start + windows)
         yield RangeFacts(low[start:stop], high[start:stop])
         start = stop
+
+
+def room_taken(operation: BoundAggregate, states: State, low: Ints, high: Ints) -> Ints | None:
+    """How much of an array's room results up to each range may take; None where an array has room, or it is not known.
+
+    Of operations made of others, which give results and not states: those are put into several arrays one by one.
+    """
+    if not (operation.spec.is_made_of_others and is_limited(operation.result)):
+        return None
+    taken = np.zeros(length(states), np.int64)
+    for key, kind in operation.fields.items():
+        if isinstance(kind, (RaggedField, Objects)):
+            sizes = kind.sizes(states[key], large.ARRAY_BYTES)
+            taken += 0 if sizes is None else sizes
+    before = np.concatenate([[0], np.cumsum(taken)])
+    return np.cumsum(before[high] - before[low])
 
 
 @dataclass(frozen=True)
@@ -105,8 +137,8 @@ class Slid:
 
     def finish(self, operation: BoundAggregate, states: State) -> pa.Array:
         """The results of another operation over the same ranges."""
-        return results_over(operation, states, self.low, self.high, None, self.facts)
+        return one_array(results_over(operation, states, self.low, self.high, None, self.facts))
 
     def finish_others(self, operation: BoundAggregate, states: State, low: Ints, high: Ints) -> pa.Array:
         """The results of another operation over other ranges of other states."""
-        return results_over(operation, states, low, high)
+        return one_array(results_over(operation, states, low, high))

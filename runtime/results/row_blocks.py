@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ..columns.ticks import describe
 from ..partials.merge import Partials, window_inputs_of
-from ..plan.plan import Axis, Plan
+from ..plan.plan import Axis, Plan, with_key
 from ..windows import Coverage, Ints, PartialsView, Ranges
 
 BLOCK = "#block"
@@ -105,17 +105,8 @@ def in_blocks(plan: Plan) -> Plan | None:
 
 def with_block(plan: Plan, kind: type[Blocked], width: int) -> Plan:
     """The plan of partials in blocks of a kind: with the number of the block as its last key."""
-    name = BLOCK
-    while name in plan.partials_schema.names or name in plan.result_schema.names:
-        name += "_"
-    block, place = pa.field(name, pa.int64()), len(plan.by)
-    return replace(
-        plan,
-        by=(*plan.by, name),
-        axis=kind(**{each.name: getattr(plan.axis, each.name) for each in fields(plan.axis)}, width=width),
-        partials_schema=plan.partials_schema.insert(place, block),
-        result_schema=plan.result_schema.insert(place, block),
-    )
+    axis = kind(**{each.name: getattr(plan.axis, each.name) for each in fields(plan.axis)}, width=width)
+    return replace(with_key(plan, BLOCK), axis=axis)
 
 
 def with_neighbours(plan: Plan, partials: Partials) -> Partials:
