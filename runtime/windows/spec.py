@@ -150,6 +150,8 @@ class Windows(ABC):
     window_inputs: ClassVar[frozenset[str]] = frozenset()
     whole_frames: ClassVar[bool] = False
     """Whether interval events live all through every frame they are in."""
+    endless: ClassVar[bool] = False
+    """Whether windows, few enough, take in interval events that never end."""
     forward: ClassVar[bool] = True
     """Whether both ends of the ranges only move forward."""
     runs: ClassVar[bool] = False
