@@ -86,6 +86,7 @@ from .aggregators.errors import (
 from .aggregators.laws.check import check_laws
 from .events import Events, Windowed
 from .reading import files, parquet
+from .relations import Relation, relation
 from .runtime.explain import Explanation
 from .runtime.windows import (
     around,
@@ -173,6 +174,7 @@ __all__ = [
     "QueryError",
     "Range",
     "Reducing",
+    "Relation",
     "RootMeanSquare",
     "Skewness",
     "State",
@@ -198,6 +200,7 @@ __all__ = [
     "last_rows",
     "parquet",
     "policy",
+    "relation",
     "session",
     "sliding",
     "snapshot",

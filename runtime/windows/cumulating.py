@@ -10,7 +10,7 @@ from ..columns.ticks import Duration, Instant, TimeColumn, describe, overflow_gu
 from ..frames.filling import Filling, filling
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
 from .sliding import Offset, above_zero, offset_ticks
-from .spec import Closed, Emit, Empty, Numbering, Spec, Stamp, TypeOf, Windows, check_words, samples
+from .spec import Closed, Emit, Empty, Numbering, Pattern, RowOrder, Spec, Stamp, TypeOf, Windows, check_words, samples
 
 
 @dataclass(frozen=True)
@@ -102,6 +102,27 @@ class Cycles(Windows):
     offset: int
     closed: str
     empty: str
+
+    valid_by = "time"
+
+    def pattern(self, partitioned: bool) -> Pattern:
+        return "weak"
+
+    def validity(self, ticks: Ints, starts: Ints) -> tuple[Ints, Ints]:
+        """From the next step on, up to the first one of the next cycle."""
+        self.frames(ticks)  # checks their range
+        at = ticks - self.numberings[0].origin
+        first, cycle = (at // width + 1 for width in (self.every, self.size))
+        return self.offset + first * self.every, self.offset + cycle * self.size + self.every
+
+    def validity_sql(self, rows: RowOrder) -> list[dict[str, str]]:
+        shift = self.numberings[0].origin - self.offset
+        return [
+            {
+                name: f"{rows.tick} + {width + more - shift} - pmod({rows.tick} - {self.offset + shift}, {width})"
+                for name, width, more in (("valid_from", self.every, 0), ("valid_to", self.size, self.every))
+            }
+        ]
 
     @property
     def numberings(self) -> tuple[Numbering]:

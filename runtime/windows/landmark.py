@@ -7,10 +7,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...aggregators.errors import QueryError
-from ..columns.ticks import Duration, Instant, TimeColumn, describe, overflow_guard
+from ..columns.ticks import NEVER, Duration, Instant, TimeColumn, describe, overflow_guard
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
 from .sliding import Offset, above_zero, offset_ticks
-from .spec import BOUNDS, Bounds, Emit, Spec, Stamp, TypeOf, Windows, check_words, one_of
+from .spec import BOUNDS, Bounds, Emit, Pattern, RowOrder, Spec, Stamp, TypeOf, Windows, check_words, one_of
 
 
 @dataclass(frozen=True)
@@ -107,6 +107,25 @@ class Bounded(Windows):
     until: int | None
     closed: str
     window_inputs = frozenset({"first"})
+    valid_by = "time"
+
+    def pattern(self, partitioned: bool) -> Pattern:
+        return "monotonic"
+
+    def _kept(self, ticks: Ints, since: Ints) -> tuple[Ints, Ints]:
+        """The validity of events from ``since`` on, for ever; of none for those out of bounds."""
+        outside = np.zeros(len(ticks), bool)
+        if self.least is not None:
+            outside |= ticks < self.least
+        if self.beyond is not None:
+            outside |= ticks >= self.beyond
+        return np.where(outside, NEVER, since), np.full(len(ticks), NEVER)
+
+    def _kept_sql(self, tick: str, since: str) -> list[dict[str, str]]:
+        bounds = [] if self.least is None else [f"{tick} >= {self.least}"]
+        bounds += [] if self.beyond is None else [f"{tick} < {self.beyond}"]
+        inside = " and ".join(bounds) or "true"
+        return [{"valid_from": f"case when {inside} then {since} end", "valid_to": "cast(null as bigint)"}]
 
     @property
     def least(self) -> int | None:
@@ -146,6 +165,15 @@ class LandmarkEvery(Bounded):
     @property
     def _shift(self) -> int:
         return self.closed in ("right", "both")
+
+    def validity(self, ticks: Ints, starts: Ints) -> tuple[Ints, Ints]:
+        """From the next step on."""
+        steps = (ticks - self.origin - self._shift) // self.every
+        return self._kept(ticks, self.origin + (steps + 1) * self.every)
+
+    def validity_sql(self, rows: RowOrder) -> list[dict[str, str]]:
+        at = f"({rows.tick} - {int(self._shift)})"
+        return self._kept_sql(rows.tick, f"{at} + {self.every} - pmod({at} - {self.origin % self.every}, {self.every})")
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
         """The frame of each event, and which events are not before the landmark."""
@@ -195,6 +223,13 @@ class LandmarkEach(Bounded):
 
     unit = "rows"
     stamp: str = "own"
+
+    def validity(self, ticks: Ints, starts: Ints) -> tuple[Ints, Ints]:
+        """From its time on."""
+        return self._kept(ticks, ticks)
+
+    def validity_sql(self, rows: RowOrder) -> list[dict[str, str]]:
+        return self._kept_sql(rows.tick, rows.tick)
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
         """The frame of each event, and which events are not before the landmark."""
