@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import datetime
+import zoneinfo
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, Never, Protocol, cast, overload
@@ -45,6 +48,9 @@ class Operators(Protocol):
 
     def time(self, data: Any, name: str = FROM) -> TimeColumn:
         """The instants of the rows."""
+
+    def zone(self, data: Any) -> str | None:
+        """The zone of the instants; None where they have none."""
 
     def result(self, data: Any) -> Any:
         """The rows, as users get them."""
@@ -223,7 +229,7 @@ class Relation(Generic[Result]):
         on: str | Sequence[Any] | Mapping[str, str] = (),
         *,
         prefix: str = "right_",
-        stamp: Literal["min", "max", "left", "right"] = "min",
+        stamp: Literal["min", "max", "left", "right"] | None = None,
         how: Literal["inner", "left", "asof"] = "inner",
     ) -> Relation[Result]:
         """Pairs of rows of equal keys, for as long as both are valid: up to the earlier of both ends.
@@ -238,7 +244,8 @@ class Relation(Generic[Result]):
         prefix
             What the names of all columns of the right begin with in the result.
         stamp
-            The time ``ts`` of a pair: the lesser or the greater of both, or that of one side.
+            The time ``ts`` of a pair: ``"min"``, the lesser of both, ``"max"``, or that of one side, ``"left"`` or
+            ``"right"``. By default the lesser; with ``how="asof"`` that of the left.
         how
             ``"inner"``; ``"left"`` also gives the parts of a validity on the left in which no row of the right matches;
             ``"asof"`` gives each row on the left once, as long as it is valid, with the last row of the right by key:
@@ -259,6 +266,7 @@ class Relation(Generic[Result]):
         [3, 6]
         """
         self._alike(other, "join")
+        stamp = stamp or ("left" if how == "asof" else "min")
         for argument, value, words in (
             ("stamp", stamp, ("min", "max", "left", "right")),
             ("how", how, ("inner", "left", "asof")),
@@ -405,7 +413,7 @@ class Relation(Generic[Result]):
     def at(self, instant: Instant) -> Result:
         """The rows valid at an instant, such as ``"2026-05-01"``: what was true then."""
         self._no_views("at")
-        tick = self.operators.time(self.data).instant(instant, "at()")
+        tick = self._tick(instant, "at()")
         return cast(Result, self.operators.result(self.operators.at(self.data, tick)))
 
     def states(
@@ -418,7 +426,7 @@ class Relation(Generic[Result]):
         self._no_views("states")
         time = self.operators.time(self.data)
         low, high = (
-            None if value is None else time.instant(value, name) for name, value in (("since", since), ("until", until))
+            None if value is None else self._tick(value, name) for name, value in (("since", since), ("until", until))
         )
         found = self.operators.states(self.data, above_zero(time, every, "every"), low, high)
         return cast(Result, self.operators.result(found))
@@ -473,6 +481,19 @@ class Relation(Generic[Result]):
         """
         head = (("updates", str(self.updates)), ("by row", MEANING[self.updates.row]))
         return Explanation(f"a relation on {self.operators.engine_name}", (*head, *self.told))
+
+    def _tick(self, instant: Instant, argument: str) -> int:
+        """The tick of an instant; one without a zone is in that of the times."""
+        zone = self.operators.zone(self.data)
+        if zone is not None:
+            found: Any = instant
+            with contextlib.suppress(ValueError):
+                found = datetime.datetime.fromisoformat(instant) if isinstance(instant, str) else instant
+            if isinstance(found, datetime.date) and not isinstance(found, datetime.datetime):
+                found = datetime.datetime.combine(found, datetime.time())
+            if isinstance(found, datetime.datetime):
+                instant = found if found.tzinfo else found.replace(tzinfo=zoneinfo.ZoneInfo(zone))
+        return self.operators.time(self.data).instant(instant, argument)
 
     def _then(
         self, data: Any, updates: Updates, words: str, why: str, other: Relation[Result] | None = None
@@ -570,14 +591,29 @@ def operators_for(engine: Engine) -> Operators:
     """The operators on the data of an engine."""
     if isinstance(engine, LocalEngine):
         return TableOperators()
+    df = cast(Any, engine).df
+    if df.isStreaming:
+        from .spark.relations.streams import StreamOperators
+
+        return StreamOperators()
     from .spark.relations.frames import DataFrameOperators
 
-    return DataFrameOperators(cast(Any, engine).df)
+    return DataFrameOperators()
+
+
+def as_one_kind(engine: Engine) -> Engine:
+    """The engine of a DataFrame for files that tasks would read: relations are expressions of Spark's own."""
+    if isinstance(engine, LocalEngine) or cast(Any, engine).df.isStreaming:
+        return engine
+    from .spark.engine.engine import DataFrameEngine
+
+    return DataFrameEngine(cast(Any, engine).df)
 
 
 def windowed(events: Events[Result], spec: Spec) -> Relation[Result]:
     """The relation of :meth:`Windowed.relation`."""
-    engine = events.engine.with_fields(events.names)
+    engine = as_one_kind(events.engine.with_fields(events.names))
+    events = replace(events, engine=engine)
     schema = engine.schema(events.names)
     time = TimeColumn(events.time, type_of(schema, events.time, "time="))
     windows = spec.bind(time, lambda name, argument: type_of(schema, name, argument))
@@ -619,6 +655,7 @@ def lasting(events: Events[Result]) -> Relation[Result]:
 
 def valid(engine: Engine, valid_from: str, valid_to: str, ts: str | None, drops: bool = False) -> Relation[Any]:
     """The relation of rows that have a validity."""
+    engine = as_one_kind(engine)
     schema = engine.schema([name for name in (valid_from, valid_to, ts) if name is not None])
     first, until = (
         TimeColumn(name, type_of(schema, name, f"{argument}="))

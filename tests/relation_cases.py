@@ -165,7 +165,8 @@ class Definition:
             for me, row in events:
                 if row["ts"] <= now:
                     groups[tuple(row[name] for name in window.get("by", ()))].append((me, row))
-            return [each for group in groups.values() for each in self.last(group, window)]
+            found = [each for group in groups.values() for each in self.last(group, window)]
+            return sorted(found, key=lambda item: (item[1]["ts"], item[0]))  # as they were admitted
         size = window["size"]
         end = now - now % (size if window["kind"] == "tumbling" else window.get("every", 1))
         if window.get("closed", "right") == "right":

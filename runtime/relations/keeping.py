@@ -34,7 +34,7 @@ def kept(rows: Validities, at: Ints) -> tuple[Ints, Ints]:
     rows
         When rows are valid; rows of one key are equal.
     at
-        The time of each, by which one is younger than another.
+        The time of each, by which one is younger than another; of one time the later row is.
 
     Examples
     --------
@@ -44,12 +44,13 @@ def kept(rows: Validities, at: Ints) -> tuple[Ints, Ints]:
     """
     if not len(at):
         return np.empty(0, np.int64), np.empty(0, np.int64)
-    order = np.lexsort((rows.until, at, rows.first, rows.key))
+    order = np.lexsort((at, rows.first, rows.key))
     key, first, until = rows.at(order)
-    rank = np.empty(len(order), np.int64)
-    by_age = np.lexsort((until, at[order]))
+    place, rank = np.empty((2, len(order)), np.int64)
+    place[order] = np.arange(len(order))
+    by_age = np.argsort(at, kind="stable")
     rank[by_age] = np.arange(len(order))
-    pieces, youngest = latest(Validities(key, first, until), rank)
+    pieces, youngest = latest(rows, rank)
     # The piece of its key in which each row ends, and else the next one: there the first row to begin is taken.
     piece = positions(pieces, key, until)
     alive = (pieces.key[piece] == key) & (until < pieces.until[piece])
@@ -60,7 +61,7 @@ def kept(rows: Validities, at: Ints) -> tuple[Ints, Ints]:
     fresh = (piece < following) & (pieces.key[following] == key)
     first_row = positions(rows.at(order[heads]), pieces.key[following], pieces.first[following])
     missing = len(key)
-    after = np.where(alive, by_age[youngest[piece]], np.where(fresh, heads[first_row], missing))
+    after = np.where(alive, place[by_age[youngest[piece]]], np.where(fresh, heads[first_row], missing))
     chosen = np.zeros(missing + 1, bool)
     starts = np.ones(missing, bool)
     starts[1:] = key[1:] != key[:-1]

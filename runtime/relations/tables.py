@@ -54,8 +54,9 @@ class TableOperators:
     def time(self, data: Lazy, name: str = FROM) -> TimeColumn:
         return TimeColumn(name, data.schema.field(name).type)
 
-    def engine(self, data: Lazy) -> LocalEngine:
-        return LocalEngine(Source(data.table))
+    def zone(self, data: Lazy) -> str | None:
+        kind = data.schema.field(FROM).type
+        return kind.tz if pa.types.is_timestamp(kind) else None
 
     def result(self, data: Lazy) -> pa.Table:
         return data.table
@@ -81,13 +82,14 @@ class TableOperators:
         def valid(events: pa.Table) -> pa.Table:
             events = drop_null_times(events, time) if drops else events
             ticks = windows.time.ticks(plain(events.column(time), windows.time.type))
-            starts = np.zeros(min(len(ticks), 1), np.int64)
             if windows.valid_by == "rows":
-                codes, size = codes_of(events, by)
+                codes, _ = codes_of(events, by)
                 order = np.lexsort((*(codes_of(events, [name])[0] for name in reversed(ties)), ticks, codes))
-                events, ticks, codes = events.take(pa.array(order)), ticks[order], codes[order]
-                starts = np.flatnonzero(np.diff(codes, prepend=-1))
-            first, until = windows.validity(ticks, starts)
+                first, until = np.empty((2, len(ticks)), np.int64)
+                starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+                first[order], until[order] = windows.validity(ticks[order], starts)
+            else:
+                first, until = windows.validity(ticks, np.zeros(min(len(ticks), 1), np.int64))
             some = np.flatnonzero(first < until)
             return with_validity(plain_columns(events.select(others)), windows.time, ticks, first, until).take(some)
 

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
+from ..convert.names import column
 from ..convert.types import ticks_sql
 
 ARRIVAL = "arrival"
@@ -65,10 +66,10 @@ def sortable(events: DataFrame, names: Sequence[str]) -> list[Column]:
     """Columns that compare as in framefold: nulls first, NaN last, and -0.0 equal to 0.0."""
     columns = []
     for name in names:
-        column, kind = f.col(name), events.schema[name].dataType
+        values, kind = column(name), events.schema[name].dataType
         if isinstance(kind, (t.FloatType, t.DoubleType)):
-            column = f.when(column == 0, f.lit(0).cast(kind)).otherwise(column)
-        columns.append(column)
+            values = f.when(values == 0, f.lit(0).cast(kind)).otherwise(values)
+        columns.append(values)
     return columns
 
 

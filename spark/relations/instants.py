@@ -1,0 +1,42 @@
+"""Instants of relations on Spark as integers, and back."""
+
+from __future__ import annotations
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+from pyspark.sql import types as t
+
+from ...runtime.columns.ticks import LIMIT, NEVER
+from ...runtime.relations.names import FROM, TO
+from ..convert.names import type_in
+from ..convert.types import ticks_sql
+
+ALWAYS = -LIMIT
+"""The tick from which on what has no beginning is valid."""
+
+
+def ticks(df: DataFrame, name: str, null: int | None = None) -> Column:
+    """A time as ticks; ``null`` is what a null becomes."""
+    found = f.expr(ticks_sql(df, name))
+    return found if null is None else f.coalesce(found, f.lit(null))
+
+
+def validity(df: DataFrame) -> tuple[Column, Column]:
+    """From which tick on rows are valid, and up to which."""
+    return ticks(df, FROM), ticks(df, TO, NEVER)
+
+
+def instant(kind: t.DataType, tick: Column) -> Column:
+    """Ticks as instants of a type, whatever the session's zone; :data:`NEVER` as a null."""
+    tick = f.when(tick < NEVER, tick)
+    if isinstance(kind, t.TimestampType):
+        return f.timestamp_micros(tick)
+    if isinstance(kind, t.TimestampNTZType):
+        return f.expr("timestamp_ntz'1970-01-01 00:00:00'") + tick * f.expr("interval '0.000001' second")
+    return f.date_from_unix_date(tick.cast("int")) if isinstance(kind, t.DateType) else tick
+
+
+def kind_of(df: DataFrame, name: str = FROM) -> t.DataType:
+    """The type of the instants of a relation."""
+    found = type_in(df, name)
+    return t.LongType() if isinstance(found, t.IntegralType) else found
