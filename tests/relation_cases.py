@@ -48,6 +48,11 @@ def windows(window: Query) -> Any:
     return ff.last_rows(window["n"], ties=window.get("ties", "arrival"))
 
 
+def literal(value: Any, column: str) -> str:
+    """A value that a column is compared with, in SQL."""
+    return repr(value)
+
+
 def relation(query: Query, tables: Mapping[str, Any], engine: Callable[[Any], Any] = lambda table: table) -> Any:
     """The relation of a query, over tables of events by stream."""
     sides = [relation(query[side], tables, engine) for side in ("of", "left", "right") if side in query]
@@ -56,9 +61,7 @@ def relation(query: Query, tables: Mapping[str, Any], engine: Callable[[Any], An
             by = query["window"].get("by")
             return ff.events(engine(tables[query["stream"]]), time="t", by=by).window(windows(query["window"])).relation()
         case "where":
-            value = query["value"]
-            text = f"'{value}'" if isinstance(value, str) else value
-            return sides[0].where(f"`{query['column']}` {query['is']} {text}")
+            return sides[0].where(f"`{query['column']}` {query['is']} {literal(query['value'], query['column'])}")
         case "select":
             return sides[0].select(*query["columns"])
         case "distinct":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -10,9 +10,6 @@ from ..columns.key_codes import pack, span
 from ..columns.sorting import stable_order
 from ..columns.ticks import LIMIT, NEVER
 from ..windows import Ints
-
-
-BOTH: tuple[tuple[int, int, Literal["left", "right"]], ...] = ((0, 1, "left"), (1, 0, "right"))
 
 
 class Validities(NamedTuple):
@@ -27,43 +24,64 @@ class Validities(NamedTuple):
         return Validities(*(column[rows] for column in self))
 
 
-def overlapping(left: Validities, right: Validities) -> tuple[Ints, Ints]:
-    """The rows of all pairs of equal keys whose validities overlap, each pair once.
+class InOrder(NamedTuple):
+    """Two sides of a join in the order of keys, then begins: the order of each, and codes of its begins and ends."""
 
-    One of the two begins while the other is valid: so the pairs are runs of the rows sorted by key and begin, and cost
-    as much as there are of them, however skewed keys are and however long validities.
+    orders: tuple[Ints, Ints]
+    begins: tuple[Ints, Ints]
+    ends: tuple[Ints, Ints]
+
+
+def in_order(left: Validities, right: Validities) -> InOrder:
+    """Both sides in order; codes are of key and tick, so that those of both sides compare."""
+    if not len(left.key) or not len(right.key):
+        none = np.empty(0, np.int64), np.empty(0, np.int64)
+        return InOrder((np.arange(len(left.key)), np.arange(len(right.key))), none, none)
+    latest = min(max(int(left.first.max()), int(right.first.max())), NEVER - 1)
+    times = [left.first, right.first, *(np.minimum(each.until, latest + 1) for each in (left, right))]
+    keys = np.concatenate([left.key, right.key, left.key, right.key])
+    count = int(keys.max()) + 1
+    packed, _ = pack([(keys, count), span(np.concatenate(times))], len(keys))
+    begins, ends = (np.split(half, [len(left.key)]) for half in np.split(packed, 2))
+    one, other = (by_key_and_begin(each, count) for each in (left, right))
+    return InOrder((one, other), (begins[0][one], begins[1][other]), (ends[0][one], ends[1][other]))
+
+
+def by_key_and_begin(rows: Validities, keys: int) -> Ints:
+    """The order of rows by key, then begin; rows that come in the order of time are only sorted by key."""
+    if (rows.first[1:] >= rows.first[:-1]).all():
+        return stable_order(rows.key, keys)
+    by_time = np.argsort(rows.first, kind="stable")
+    return by_time[stable_order(rows.key[by_time], keys)]
+
+
+def overlapping(sides: InOrder) -> tuple[Ints, Ints]:
+    """The rows of all pairs of equal keys whose validities overlap, by their places in order, each pair once.
+
+    One of the two begins while the other is valid: so the pairs are runs of the rows in order, and cost as much as there
+    are of them, however skewed keys are and however long validities.
 
     Examples
     --------
     >>> one = Validities(np.array([0, 0]), np.array([0, 5]), np.array([3, NEVER]))
     >>> other = Validities(np.array([0, 0]), np.array([2, 3]), np.array([6, 5]))
-    >>> [rows.tolist() for rows in overlapping(one, other)]
+    >>> [rows.tolist() for rows in overlapping(in_order(one, other))]
     [[0, 1], [0, 0]]
     """
-    if not len(left.key) or not len(right.key):
-        return np.empty(0, np.int64), np.empty(0, np.int64)
-    latest = max(int(left.first.max()), int(right.first.max()))
-    times = [left.first, right.first, *(np.minimum(each.until, min(latest, NEVER - 1) + 1) for each in (left, right))]
-    keys = np.concatenate([left.key, right.key, left.key, right.key])
-    packed, size = pack([(keys, int(keys.max()) + 1), span(np.concatenate(times))], len(keys))
-    begins, stops = (np.split(half, [len(left.key)]) for half in np.split(packed, 2))
-    orders = [stable_order(codes, size) for codes in begins]
-    sorted_begins = [codes[order] for codes, order in zip(begins, orders, strict=True)]
-    found = []
-    for one, other, side in BOTH:  # those that begin at once are of the first half only
-        low = np.searchsorted(sorted_begins[other], sorted_begins[one], side)
-        high = np.searchsorted(sorted_begins[other], stops[one][orders[one]])
-        rows, others = runs(low, np.maximum(high, low))
-        pair = (orders[one][rows], orders[other][others])
-        found.append(pair if one == 0 else pair[::-1])
-    return np.concatenate([found[0][0], found[1][0]]), np.concatenate([found[0][1], found[1][1]])
+    (left, right), (left_end, right_end) = sides.begins, sides.ends
+    low = np.searchsorted(right, left), np.searchsorted(left, right, "right")  # those that begin at once only once
+    high = np.searchsorted(right, left_end), np.searchsorted(left, right_end)
+    (one, others), (mine, ours) = (runs(*bounds) for bounds in zip(low, high, strict=True))
+    return np.concatenate([one, ours]), np.concatenate([others, mine])
 
 
 def runs(low: Ints, high: Ints) -> tuple[Ints, Ints]:
     """For each number in ``low[i]`` up to ``high[i]``, all i one after the other: i, and the number."""
-    counts = high - low
+    counts = np.maximum(high - low, 0)
     rows = np.repeat(np.arange(len(low)), counts)
-    return rows, np.arange(len(rows)) + np.repeat(low - (np.cumsum(counts) - counts), counts)
+    numbers = np.arange(len(rows))
+    numbers += (low - (np.cumsum(counts) - counts))[rows]
+    return rows, numbers
 
 
 def uncovered(left: Validities, right: Validities) -> tuple[Ints, Ints, Ints]:
@@ -94,7 +112,8 @@ def uncovered(left: Validities, right: Validities) -> tuple[Ints, Ints, Ints]:
         np.concatenate([first[within], first[heads], np.full(len(tails) + len(absent), NEVER)]),
     )
     gaps = gaps.at(np.flatnonzero(gaps.first < gaps.until))
-    rows, gap = overlapping(left, gaps)
+    sides = in_order(left, gaps)
+    rows, gap = (order[places] for order, places in zip(sides.orders, overlapping(sides), strict=True))
     return rows, np.maximum(left.first[rows], gaps.first[gap]), np.minimum(left.until[rows], gaps.until[gap])
 
 

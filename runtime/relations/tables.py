@@ -20,7 +20,7 @@ from ..sources.conditions import checked, reason_of
 from ..windows import Ints, Windows
 from .keeping import kept
 from .names import AT, CHANGE, FROM, INSERT_DELETE, REPEATED, TO, TS, WEIGHT, JoinSpec, values_of
-from .overlaps import Validities, last_before, overlapping, runs, uncovered
+from .overlaps import Validities, in_order, last_before, overlapping, runs, uncovered
 from .sql_text import expression
 
 
@@ -159,10 +159,7 @@ class TableOperators:
         for one, other in how.on:
             for name, schema in ((one, left.schema), (other, right.schema)):
                 require_key(name, type_of(schema, name, "on="), "on=")
-        try:
-            return Lazy(partial(joined, how=how), left, right)
-        except pa.ArrowException as error:
-            raise QueryError(f"on= names columns of types that cannot be equal: {error}") from error
+        return Lazy(partial(joined, how=how), left, right)
 
     def merged(self, data: Lazy, by: Sequence[str]) -> Lazy:
         return Lazy(partial(merged, by=by), data)
@@ -256,10 +253,11 @@ def joined(left: pa.Table, right: pa.Table, how: JoinSpec) -> pa.Table:
     """The pairs of two relations."""
     left, right = plain_columns(left), plain_columns(right)
     keys, others = ([pair[side] for pair in how.on] for side in (0, 1))
-    both = pa.concat_tables(
-        [each.select(names).rename_columns(keys) for each, names in ((left, keys), (right, others))],
-        promote_options="permissive",
-    )
+    named = [each.select(names).rename_columns(keys) for each, names in ((left, keys), (right, others))]
+    try:
+        both = pa.concat_tables(named, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise QueryError(f"on= names columns of types that cannot be equal: {error}") from error
     codes, size = codes_of(both, keys) if keys else (np.zeros(len(left) + len(right), np.int64), 1)
     null = np.zeros(len(codes), bool)
     for column in both.columns if keys else ():
@@ -274,9 +272,11 @@ def joined(left: pa.Table, right: pa.Table, how: JoinSpec) -> pa.Table:
         at, of = (ticks_of(each, TS if TS in each.column_names else FROM) for each in (left, right))
         found = last_before(left_key, at, other.key, of[matched])
         return paired(left, right, np.arange(len(left)), np.append(matched, -1)[found], one.first, one.until, how, time)
-    rows, pairs = overlapping(one, other)
+    sides = in_order(one, other)  # both are taken in this order first: pairs then go through memory in order
+    one, other = one.at(sides.orders[0]), other.at(sides.orders[1])
+    left, right = left.take(sides.orders[0]), right.take(matched[sides.orders[1]])
+    rows, pairs = overlapping(sides)
     first, until = np.maximum(one.first[rows], other.first[pairs]), np.minimum(one.until[rows], other.until[pairs])
-    pairs = matched[pairs]
     if how.how == "left":
         alone, since, to = uncovered(one, other)
         rows, pairs = np.concatenate([rows, alone]), np.concatenate([pairs, np.full(len(alone), -1)])
@@ -292,13 +292,20 @@ def paired(
     at, of = pa.array(rows), pa.array(pairs, mask=none) if none.any() else pa.array(pairs)
     columns = {name: left.column(name).take(at) for name in values_of(left.column_names)}
     columns |= {f"{how.prefix}{name}": right.column(name).take(of) for name in values_of(right.column_names)}
-    stamps = [each.column(TS).take(some) for each, some in ((left, at), (right, of)) if TS in each.column_names]
-    if how.stamp in ("left", "right"):
-        stamps = [pc.coalesce(*(stamps if how.stamp == "left" else stamps[::-1]))] if stamps else []
-    elif stamps:
-        stamps = [(pc.min_element_wise if how.stamp == "min" else pc.max_element_wise)(*stamps)]
-    stamp = {TS: stamps[0]} if stamps else {}
+    sides = [(each, some) for each, some in ((left, rows), (right, pairs)) if TS in each.column_names]
+    stamps = [np.append(ticks_of(each, TS), NEVER)[some] for each, some in sides]
+    stamp = {TS: time.bounds(stamp_of(stamps, how.stamp), never=True)} if stamps else {}
     return pa.table(stamp | columns | {FROM: time.bounds(first), TO: time.bounds(until, never=True)})
+
+
+def stamp_of(stamps: Sequence[Ints], rule: str) -> Ints:
+    """The times of pairs, of those of both sides, or of the one that has some; NEVER is none."""
+    one, other = stamps[0], stamps[-1]
+    if rule == "min":
+        return np.minimum(one, other)
+    first, second = (other, one) if rule == "right" else (one, other)
+    chosen = np.maximum(one, other) if rule == "max" else first
+    return np.where(chosen == NEVER, np.minimum(first, second), chosen)
 
 
 def merged(rows: pa.Table, by: Sequence[str]) -> pa.Table:
