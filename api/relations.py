@@ -421,7 +421,8 @@ class Relation(Generic[Result]):
     ) -> Result:
         """The rows valid at each multiple of a step, with the instant as ``at``.
 
-        Instants are those between the first change and the last one, or between ``since`` and ``until``, both included.
+        Steps are counted from ``since``, or from the epoch in UTC, and go from the first change to the last one, or from
+        ``since`` to ``until``, both included.
         """
         self._no_views("states")
         time = self.operators.time(self.data)

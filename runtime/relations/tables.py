@@ -335,16 +335,17 @@ def kept_rows(rows: pa.Table) -> pa.Table:
 
 
 def states(rows: pa.Table, every: int, since: int | None, until: int | None) -> pa.Table:
-    """The rows at each multiple of a step, between the first change and the last one where no bounds are given."""
+    """The rows at each multiple of a step, counted from ``since`` where it is given, between the first change and the last one where no bounds are given."""
     first, last = validity_of(rows)
     time = TimeColumn(FROM, rows.schema.field(FROM).type)
     known = np.concatenate([first, last[last < NEVER]])
     low = int(known.min(initial=NEVER)) if since is None else since
     high = int(known.max(initial=-NEVER)) if until is None else until
-    begin, end = -(-np.maximum(first, low) // every), -(-np.minimum(last, high + 1) // every)
+    origin = 0 if since is None else since
+    begin, end = (-((origin - each) // every) for each in (np.maximum(first, low), np.minimum(last, high + 1)))
     row, number = runs(begin, np.maximum(begin, end))
     found = rows.drop_columns([FROM, TO]).take(row)
-    at = time.bounds(number * every)
+    at = time.bounds(origin + number * every)
     order = np.argsort(number, kind="stable")
     return found.add_column(0, AT, at).take(order)
 

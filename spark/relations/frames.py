@@ -196,10 +196,11 @@ class DataFrameOperators:
         low = f.col("`#low`") if since is None else f.lit(since)
         high = f.col("`#high`") if until is None else f.lit(until)
         rows = rows.crossJoin(f.broadcast(bounds))
-        begin = step_from(f.greatest(f.col(quoted(FIRST)), low), every)
-        end = step_from(f.least(f.col(quoted(UNTIL)), high + 1), every) - 1
+        origin = since or 0
+        begin = step_from(f.greatest(f.col(quoted(FIRST)), low) - origin, every)
+        end = step_from(f.least(f.col(quoted(UNTIL)), high + 1) - origin, every) - 1
         rows = rows.withColumns({"#begin": begin, "#end": end}).where("`#begin` <= `#end`")
-        rows = rows.withColumn(AT, f.explode(f.sequence("`#begin`", "`#end`")) * every)
+        rows = rows.withColumn(AT, f.explode(f.sequence("`#begin`", "`#end`")) * every + origin)
         others = [column(name) for name in data.columns if name not in (FROM, TO)]
         return rows.select(instant(kind, f.col(AT)).alias(AT), *others).orderBy(AT)
 
