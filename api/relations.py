@@ -137,6 +137,8 @@ class Relation(Generic[Result]):
     origin: Origin | None = None
     sides: tuple[Relation[Result], ...] = ()
     """The relations that it is the union of."""
+    lasts: int | None = None
+    """The most ticks from the time of a row to its end; None where it may go on for ever."""
 
     def __repr__(self) -> str:
         return str(self.explain())
@@ -221,7 +223,8 @@ class Relation(Generic[Result]):
                 raise QueryError(f"select() computes {name!r}, which is another column; expected a name of its own")
         found = self.operators.select(self.data, wanted | computed)
         words = ", ".join([*wanted, *(f"{name} = {text_of(each)}" for name, each in computed.items())])
-        return self._then(found, self.updates, f"select {words}", "rows keep their validity")
+        kept = self._then(found, self.updates, f"select {words}", "rows keep their validity")
+        return replace(kept, lasts=self.lasts)
 
     def join(
         self,
@@ -287,7 +290,7 @@ class Relation(Generic[Result]):
                 )
         if how != "inner":
             self._no_deletes(f"join(how={how!r})", "a part without a match is taken back when one comes, or is late")
-        spec = JoinSpec(pairs, prefix, stamp, how)
+        spec = JoinSpec(pairs, prefix, stamp, how, (self.lasts, other.lasts))
         updates = both(self.updates, other.updates)
         if how == "inner":
             updates, why = interfering(updates), "a pair ends with the first of its rows to end"
@@ -310,7 +313,8 @@ class Relation(Generic[Result]):
         left, right = self._same_columns(other, "union")
         found = self.operators.union(left, right)
         joint = self._then(found, both(self.updates, other.updates), "union", "rows keep their validity", other)
-        return replace(joint, sides=(self, other) if self.timed == other.timed else ())
+        lasts = None if self.lasts is None or other.lasts is None else max(self.lasts, other.lasts)
+        return replace(joint, sides=(self, other) if self.timed == other.timed else (), lasts=lasts)
 
     def difference(self, other: Relation[Result]) -> Relation[Result]:
         """Each row as often as it is here more often than in the other, at every instant; without a time.
@@ -642,7 +646,8 @@ def windowed(events: Events[Result], spec: Spec) -> Relation[Result]:
     data = operators.windowed(engine, events.time, by, events.ties, events.null_time == "drop", windows)
     updates = Updates.of(windows.pattern(bool(by)))
     rule = "later rows say when a row ends" if windows.valid_by == "rows" else "each row's validity follows from its time"
-    return Relation(operators, data, updates, ((str(spec), f"{updates}: {rule}"),), Origin(events, spec, windows))
+    told, origin = ((str(spec), f"{updates}: {rule}"),), Origin(events, spec, windows)
+    return Relation(operators, data, updates, told, origin, lasts=windows.valid_for)
 
 
 def lasting(events: Events[Result]) -> Relation[Result]:

@@ -28,12 +28,15 @@ class JoinSpec(NamedTuple):
         Whose time a pair has.
     how
         ``"inner"``; ``"left"``: also what no row of the right is valid with; ``"asof"``: the last row of the right.
+    lasts
+        For each side the most ticks from the time of a row to its end; None where it may go on for ever.
     """
 
     on: tuple[tuple[str, str], ...]
     prefix: str
     stamp: Literal["min", "max", "left", "right"] = "min"
     how: Literal["inner", "left", "asof"] = "inner"
+    lasts: tuple[int | None, int | None] = (None, None)
 
 
 def values_of(names: Iterable[str]) -> list[str]:

@@ -115,6 +115,10 @@ class Cycles(Windows):
         first, cycle = (at // width + 1 for width in (self.every, self.size))
         return self.offset + first * self.every, self.offset + cycle * self.size + self.every
 
+    @property
+    def valid_for(self) -> int:
+        return self.size + self.every + 1
+
     def validity_sql(self, rows: RowOrder) -> list[dict[str, str]]:
         shift = self.numberings[0].origin - self.offset
         return [

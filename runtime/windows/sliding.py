@@ -268,6 +268,10 @@ class TickSteps(Windows):
         first, beyond = ((at - size) // self.steps.every + 1 for size in (self.steps.size, 0))
         return self._in_ticks(*self.steps.bounds(first))[1], self._in_ticks(*self.steps.bounds(beyond))[1]
 
+    @property
+    def valid_for(self) -> int | None:
+        return self.steps.size + self.steps.every + 1 if self.calendar is None else None
+
     def validity_sql(self, rows: RowOrder) -> list[dict[str, str]] | None:
         size, every, at = self.steps.size, self.steps.every, f"({rows.tick} - {self._shift})"
         if self.calendar is not None:

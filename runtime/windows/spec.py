@@ -279,6 +279,11 @@ class Windows(ABC):
         """
         raise NotImplementedError
 
+    @property
+    def valid_for(self) -> int | None:
+        """The most ticks from an event's time to the end of its validity; None where it may go on for ever."""
+        return None
+
     def validity_sql(self, rows: RowOrder) -> list[dict[str, str]] | None:
         """The same in SQL, step by step: columns added in each, at last ``valid_from`` and ``valid_to``.
 

@@ -36,23 +36,30 @@ class StreamOperators(DataFrameOperators):
         QueryError
             If a side has no watermark on its time, or a row may be valid for ever: then nothing would be forgotten.
         """
-        for name, side in (("left", left), ("right", right)):
+        for name, side, lasts in zip(("left", "right"), (left, right), how.lasts, strict=True):
             if TS not in side.columns or WATERMARK not in side.schema[TS].metadata:
                 raise QueryError(
                     f"join of streams: the {name} has no watermark on the time of its rows; expected "
                     "df.withWatermark(...) before ff.events(...)"
                 )
+            if lasts is None:
+                raise QueryError(
+                    f"join of streams: rows of the {name} may be valid for ever, and none could be forgotten; expected "
+                    "ff.sliding, ff.tumbling or ff.cumulating of fixed length, or a batch, as in foreachBatch"
+                )
         one, other = (
             side.select(*(column(name).alias(f"{mark}{at}") for at, name in enumerate(side.columns)))
-            for mark, side in (("l", left), ("r", right))
+            for side, mark in ((left, "l"), (right, "r"))
         )
-        names = {mark: {name: f.col(f"{mark}{at}") for at, name in enumerate(side.columns)} for mark, side in
-                 (("l", left), ("r", right))}  # fmt: skip
-        ours, theirs = names["l"], names["r"]
+        ours, theirs = (
+            {name: f.col(f"{mark}{at}") for at, name in enumerate(side.columns)}
+            for side, mark in ((left, "l"), (right, "r"))
+        )
         meet = [ours[a] == theirs[b] for a, b in how.on]
         meet += [ours[FROM] < theirs[TO], theirs[FROM] < ours[TO]]
-        kind = kind_of(left)
-        del kind
+        # By these, which follow from the others, Spark knows when a row can meet no other.
+        for this, that, lasts in ((theirs, ours, how.lasts[0]), (ours, theirs, how.lasts[1])):
+            meet.append(this[TS] <= that[TS] + f.expr(f"interval {lasts} microseconds"))
         found = one.join(other, reduce(Column.__and__, meet))
         pick = {"min": f.least, "max": f.greatest}.get(how.stamp)
         stamp = pick(ours[TS], theirs[TS]) if pick else (ours if how.stamp == "left" else theirs)[TS]
