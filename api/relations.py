@@ -16,7 +16,7 @@ from .aggregators.errors import QueryError, nearest, shown
 from .aggregators.extremes.min_max import Max
 from .aggregators.sums.sums import Sum
 from .engines import Engine, engine_for, text_of_column
-from .events import Events, Result, Windowed, require_names
+from .events import Events, Result, require_names
 from .reading import SparkFiles
 from .runtime.columns.key_codes import require_key
 from .runtime.columns.ticks import Duration, Instant, TimeColumn
@@ -420,9 +420,7 @@ class Relation(Generic[Result]):
         tick = self._tick(instant, "at()")
         return cast(Result, self.operators.result(self.operators.at(self.data, tick)))
 
-    def states(
-        self, every: Duration, *, since: Instant | None = None, until: Instant | None = None
-    ) -> Result:
+    def states(self, every: Duration, *, since: Instant | None = None, until: Instant | None = None) -> Result:
         """The rows valid at each multiple of a step, with the instant as ``at``.
 
         Steps are counted from ``since``, or from the epoch in UTC, and go from the first change to the last one, or from
@@ -588,7 +586,9 @@ def pairs_of(on: Any) -> tuple[tuple[str, str], ...]:
     pairs = on.items() if isinstance(on, Mapping) else ((each, each) if isinstance(each, str) else each for each in on)
     found = tuple(tuple(pair) for pair in pairs)
     if not all(len(pair) == 2 and all(isinstance(name, str) for name in pair) for pair in found):
-        raise QueryError(f"on= of join() is {on!r}; expected names, or pairs of a name on the left and one on the right")
+        raise QueryError(
+            f"on= of join() is {on!r}; expected names, or pairs of a name on the left and one on the right"
+        )
     return cast(tuple[tuple[str, str], ...], found)
 
 
@@ -645,7 +645,9 @@ def windowed(events: Events[Result], spec: Spec) -> Relation[Result]:
     by = events.by if windows.valid_by == "rows" else ()
     data = operators.windowed(engine, events.time, by, events.ties, events.null_time == "drop", windows)
     updates = Updates.of(windows.pattern(bool(by)))
-    rule = "later rows say when a row ends" if windows.valid_by == "rows" else "each row's validity follows from its time"
+    rule = (
+        "later rows say when a row ends" if windows.valid_by == "rows" else "each row's validity follows from its time"
+    )
     told, origin = ((str(spec), f"{updates}: {rule}"),), Origin(events, spec, windows)
     return Relation(operators, data, updates, told, origin, lasts=windows.valid_for)
 
@@ -656,7 +658,9 @@ def lasting(events: Events[Result]) -> Relation[Result]:
         raise QueryError("relation() of events without until= is given no windows; expected .window(...) before it")
     if events.longest is not None:
         raise QueryError("longest= is of interval events in windows; expected none for a relation")
-    return valid(events.engine.with_fields(events.names), events.time, events.until, events.time, events.null_time == "drop")
+    return valid(
+        events.engine.with_fields(events.names), events.time, events.until, events.time, events.null_time == "drop"
+    )
 
 
 def valid(engine: Engine, valid_from: str, valid_to: str, ts: str | None, drops: bool = False) -> Relation[Any]:
@@ -685,13 +689,13 @@ def require_free(names: Iterable[str]) -> None:
     """QueryError where a column has the name of one that relations have."""
     for name in names:
         if name in RESERVED:
-            raise QueryError(f"there is a column {name!r}, which relations have of their own; rename it, or name it in ts=")
+            raise QueryError(
+                f"there is a column {name!r}, which relations have of their own; rename it, or name it in ts="
+            )
 
 
 @overload
-def relation(
-    data: Files | Source, *, valid_from: str, valid_to: str, ts: str | None = None
-) -> Relation[pa.Table]: ...
+def relation(data: Files | Source, *, valid_from: str, valid_to: str, ts: str | None = None) -> Relation[pa.Table]: ...
 @overload
 def relation(
     data: DataFrame | SparkFiles, *, valid_from: str, valid_to: str, ts: str | None = None

@@ -59,7 +59,9 @@ def relation(query: Query, tables: Mapping[str, Any], engine: Callable[[Any], An
     match query["op"]:
         case "window":
             by = query["window"].get("by")
-            return ff.events(engine(tables[query["stream"]]), time="t", by=by).window(windows(query["window"])).relation()
+            return (
+                ff.events(engine(tables[query["stream"]]), time="t", by=by).window(windows(query["window"])).relation()
+            )
         case "where":
             return sides[0].where(f"`{query['column']}` {query['is']} {literal(query['value'], query['column'])}")
         case "select":
@@ -136,7 +138,8 @@ class Definition:
             case "select":
                 names = {*query["columns"], "ts"}
                 return [
-                    [(me, {name: row[name] for name in row if name in names}) for me, row in state] for state in sides[0]
+                    [(me, {name: row[name] for name in row if name in names}) for me, row in state]
+                    for state in sides[0]
                 ]
             case "union":
                 return [

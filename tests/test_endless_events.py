@@ -33,7 +33,15 @@ SNAPSHOTS = [(0, 4, 1), (4, 10, 3), (10, 12, 2), (12, 20, 6), (20, None, 2)]
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)
-@pytest.mark.parametrize("x", [ff.Sum("x"), ff.CollectList("x").then(lambda x: pa.array([sum(each) for each in x.to_pylist()], pa.int64()), result=pa.int64())])
+@pytest.mark.parametrize(
+    "x",
+    [
+        ff.Sum("x"),
+        ff.CollectList("x").then(
+            lambda x: pa.array([sum(each) for each in x.to_pylist()], pa.int64()), result=pa.int64()
+        ),
+    ],
+)
 def test_snapshots_take_in_what_never_ends(kind: pa.DataType, x: Any) -> None:
     found = ff.events(table(kind), time="a", until="b").window(ff.snapshot()).aggregate(x=x).to_pylist()
     bounds = [(ticks(row["window"]["start"], kind), ticks(row["window"]["end"], kind), row["x"]) for row in found]
@@ -69,7 +77,11 @@ def test_the_longest_life_ends_them() -> None:
     ended = [(since, min(since + 3, until or since + 3), x) for since, until, x in ROWS]
     expected = []
     for start in (0, 5, 10):
-        lives = [(max(since, start), min(until, start + 5), x) for since, until, x in ended if since < start + 5 and until > start]
+        lives = [
+            (max(since, start), min(until, start + 5), x)
+            for since, until, x in ended
+            if since < start + 5 and until > start
+        ]
         expected.append((sum(x for *_, x in lives), len({t for since, until, _ in lives for t in range(since, until)})))
     assert [(row["x"], row["c"]) for row in found] == expected
 

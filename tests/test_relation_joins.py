@@ -47,7 +47,9 @@ def rows(draw: random.Random, count: int, long: float, apart: bool = False) -> p
             {"id": number, "k": draw.choice(["a", "a", "a", "b", "c", None]), "x": draw.randrange(3), "from": since,
              "to": None if length is None else since + length}
         )  # fmt: skip
-    kinds = pa.schema([("id", pa.int64()), ("k", pa.string()), ("x", pa.int64()), ("from", pa.int64()), ("to", pa.int64())])
+    kinds = pa.schema(
+        [("id", pa.int64()), ("k", pa.string()), ("x", pa.int64()), ("from", pa.int64()), ("to", pa.int64())]
+    )
     return pa.Table.from_pylist(found, kinds)
 
 
@@ -103,7 +105,9 @@ def test_joins_on_spark_are_those_of_duckdb(spark: SparkSession) -> None:
         keys = ["k", ("k", "x"), (), "k", "k", ("k", "x")][seed]
         left, right = rows(draw, 60, 0.2), rows(draw, 60, [0, 0.2, 1][seed % 3], apart=how == "asof")
         wanted[seed] = by_duckdb(left, right, how, KEYS[keys])
-        frames.append(by_us(spark.createDataFrame(left), spark.createDataFrame(right), how, keys).select(f.lit(seed), "*"))
+        frames.append(
+            by_us(spark.createDataFrame(left), spark.createDataFrame(right), how, keys).select(f.lit(seed), "*")
+        )
     found: dict[int, list[Any]] = {seed: [] for seed in wanted}
     for seed, *row in reduce(DataFrame.union, frames).collect():
         found[seed].append(row)
@@ -116,7 +120,13 @@ def test_the_time_of_a_pair() -> None:
     left, right = (ff.relation(each, valid_from="from", valid_to="to", ts="at") for each in (table, other))
     untimed = ff.relation(other.drop_columns(["at"]), valid_from="from", valid_to="to")
     stamps: list[Any] = ["min", "max", "left", "right", None]
-    assert [left.join(right, on="k", stamp=stamp).rows()["ts"].to_pylist() for stamp in stamps] == [[5], [7], [5], [7], [5]]
+    assert [left.join(right, on="k", stamp=stamp).rows()["ts"].to_pylist() for stamp in stamps] == [
+        [5],
+        [7],
+        [5],
+        [7],
+        [5],
+    ]
     assert right.join(left, on="k", stamp="left").rows()["ts"].to_pylist() == [7]
     assert right.join(left, on="k", how="asof").rows().to_pylist() == [
         {"ts": 7, "k": 1, "right_k": 1, "valid_from": 7, "valid_to": None}
@@ -125,9 +135,7 @@ def test_the_time_of_a_pair() -> None:
     assert untimed.join(left, on="k").rows()["ts"].to_pylist() == [5]
     assert "ts" not in untimed.join(untimed, on="k").rows().column_names
     alone = untimed.join(left.where("k > 1"), on="k", how="left").rows()
-    assert alone.to_pylist() == [
-        {"ts": None, "k": 1, "right_k": None, "valid_from": 7, "valid_to": None}
-    ]
+    assert alone.to_pylist() == [{"ts": None, "k": 1, "right_k": None, "valid_from": 7, "valid_to": None}]
 
 
 def test_a_heavy_key_costs_what_its_pairs_do() -> None:
@@ -141,7 +149,9 @@ def test_a_heavy_key_costs_what_its_pairs_do() -> None:
 def test_zones_and_instants() -> None:
     """An instant without a zone is in that of the times."""
     zoned = pa.array([dt.datetime(2026, 5, 1, tzinfo=dt.UTC)], pa.timestamp("us", tz="Europe/Berlin"))
-    rows = ff.relation(pa.table({"from": zoned, "to": pa.nulls(1, zoned.type), "x": [1]}), valid_from="from", valid_to="to")
+    rows = ff.relation(
+        pa.table({"from": zoned, "to": pa.nulls(1, zoned.type), "x": [1]}), valid_from="from", valid_to="to"
+    )
     assert rows.at("2026-05-01T02:00").num_rows == 1
     assert rows.at("2026-05-01T01:59").num_rows == 0
     assert rows.at("2026-05-01T00:00Z").num_rows == 1

@@ -42,7 +42,11 @@ def over(rows: Rows, window: str) -> ff.Relation[pa.Table]:
 
 def in_windows(state: Rows, window: str, instant: int) -> Rows:
     """The rows of a state taken as events, in windows."""
-    return over([{"t": row["ts"]} | {k: v for k, v in row.items() if k != "ts"} for row in state], window).at(instant).to_pylist()  # type: ignore[no-any-return]
+    return (
+        over([{"t": row["ts"]} | {k: v for k, v in row.items() if k != "ts"} for row in state], window)
+        .at(instant)
+        .to_pylist()
+    )  # type: ignore[no-any-return]
 
 
 def state(relation: ff.Relation[pa.Table]) -> Callable[[int], Rows]:
@@ -317,6 +321,8 @@ def test_proposition_9(events: Rows, others: Rows) -> None:
         stronger = max(left.pattern, right.pattern, key=order.index)
         assert left.union(right).pattern == stronger
         grows = stronger == "monotonic"
-        assert joined(left, right).pattern == ("monotonic" if grows else max("weak non-monotonic", stronger, key=order.index))
+        assert joined(left, right).pattern == (
+            "monotonic" if grows else max("weak non-monotonic", stronger, key=order.index)
+        )
         worse = left.difference(right)
         assert joined(worse, right).pattern == worse.union(right).pattern == "strictly non-monotonic"

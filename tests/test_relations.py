@@ -74,7 +74,8 @@ def on_spark(spark: SparkSession, asking: Iterable[tuple[Any, Any]]) -> list[tup
     for view, row in whole.collect():
         found[view].append(json.loads(row))  # type: ignore[attr-defined]
     return [
-        (netted(rows), replayed(changes)) for rows, changes in zip(found[::2], found[1::2], strict=True)  # type: ignore[arg-type]
+        (netted(rows), replayed(changes))
+        for rows, changes in zip(found[::2], found[1::2], strict=True)  # type: ignore[arg-type]
     ]
 
 

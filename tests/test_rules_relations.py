@@ -9,9 +9,11 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
+from framefold.runtime.relations.updates import WORDS
 
 from .relation_cases import Definition, Row, algebra, bag, netted, relation, table, tables
 from .relation_queries import events
+from .vector_cases import load
 
 S = [{"t": 0, "k": "a", "x": 5}, {"t": 1, "k": "a", "x": 3}, {"t": 1, "k": "b", "x": 2}, {"t": 5, "k": "a", "x": 3}]
 
@@ -135,3 +137,57 @@ def test_the_experiment_with_relations(step: int) -> None:
     ):
         found = netted(relation(query, tables(trace)).rows().to_pylist())
         assert found == Definition(trace, 48).changes(query)
+
+
+def vector(name: str) -> dict[str, Any]:
+    return next(each for each in load("semantics.json") if each["id"] == name)
+
+
+def test_the_row_found_is_kept_until_it_expires() -> None:
+    """R61: PS-15, the last four rows without equal ones, of which one that is found late ends before one found early."""
+    case = vector("PS-15")
+    rows = [{"t": at + 1, "v": value} for at, value in enumerate(case["input"])]
+    found = over(ff.last_rows(case["params"]["n"]), rows).distinct("v", keep=True)
+    for at, state in enumerate(case["expected"], 1):
+        assert bag(found.at(at).to_pylist()) == bag({"v": value, "ts": since} for value, since, _ in state)
+
+
+def test_pairs_that_end_in_another_order() -> None:
+    """R63: PS-19, pairs over two sliding windows with the lesser time and the earlier end; PS-20, over counted rows."""
+    case = vector("PS-19")
+    sizes = case["params"]["omega1"], case["params"]["omega2"]
+    sides = [[{"t": t, "k": key} for of, t, key in case["input"] if of == side] for side in (1, 2)]
+    left, right = (
+        over(ff.sliding(size, every=1, closed="right"), rows) for size, rows in zip(sizes, sides, strict=True)
+    )
+    pairs = left.join(right, on="k", prefix="p_", stamp=case["params"]["f"]).rows().to_pylist()
+    given = [(row["k"], row["valid_from"], row["ts"], row["valid_to"]) for row in pairs]
+    assert sorted(given) == sorted(tuple(each.values()) for each in case["expected"])
+    case = vector("PS-20")
+    counted: list[list[Row]] = [[], []]
+    for at, (side, key) in enumerate(case["input"], 1):
+        counted[side - 1].append({"t": at, "k": key, "n": len(counted[side - 1]) + 1})
+    left, right = (over(ff.last_rows(case["params"][f"n{side}"]), counted[side - 1]) for side in (1, 2))
+    both = left.join(right, on="k", prefix="p_")
+    for at, state in enumerate(case["expected"], 1):
+        assert sorted([row["k"], row["n"], row["p_n"]] for row in both.at(at).to_pylist()) == sorted(state)
+
+
+def test_classes_of_table_1() -> None:
+    """R66: PS-28, by key, as the paper reads aggregates that replace rows; distinct is that which keeps rows."""
+    words = {"weakest": "weakest non-monotonic", "weak": "weak non-monotonic", "non": "strictly non-monotonic",
+             "monotonic": "monotonic"}  # fmt: skip
+    relations = {
+        "sliding": [over(SLIDING), over(ff.last_rows(2))], "tumbling": [over(ff.tumbling(4))],
+        "partitioned": [over(ff.last_rows(2), by="k")], "landmark": [over(LANDMARK)],
+    }  # fmt: skip
+    for kind, classes in vector("PS-28")["expected"].items():
+        for of in relations[kind]:
+            made = {
+                "selection": of.where("x > 1"), "projection": of.select("k"), "union": of.union(of),
+                "distinct": of.distinct(keep=True), "join": of.join(of, on="k", prefix="p_"),
+                "aggregation": of.aggregate(by="k", n=ff.Count()), "difference": of.difference(of),
+            }  # fmt: skip
+            for pattern, operators in classes.items():
+                names = ["difference"] if pattern == "non" else operators
+                assert {WORDS[made[name].updates.key] for name in names} == {words[pattern]}, (kind, pattern)

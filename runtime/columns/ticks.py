@@ -202,7 +202,9 @@ def ends_of(time: TimeColumn, until: TimeColumn, ticks: Ints, column: pa.Array, 
                 f"{why_not}; expected an end for each, or longest="
             )
         never = column.is_null().to_numpy(zero_copy_only=False)
-        column = column.fill_null(pa.scalar(0, pa.int32() if column.type.bit_width == 32 else pa.int64()).cast(column.type))
+        column = column.fill_null(
+            pa.scalar(0, pa.int32() if column.type.bit_width == 32 else pa.int64()).cast(column.type)
+        )
     ends = until.ticks(column)
     if never is not None:
         ends = np.where(never, NEVER, ends)

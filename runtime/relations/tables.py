@@ -186,7 +186,6 @@ class TableOperators:
 
     def kept(self, data: Lazy) -> Lazy:
         """Of equal rows the one found until it ends, then the youngest one."""
-
         for name in values_of(data.schema.names):
             require_key(name, type_of(data.schema, name, "distinct()"), "distinct()")
         return Lazy(kept_rows, data)

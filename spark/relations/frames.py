@@ -146,9 +146,7 @@ class DataFrameOperators:
         sides = Sides(left, right, how)
         return sides.asof() if how.how == "asof" else sides.overlapping()
 
-    def snapshots(
-        self, data: DataFrame, run: Callable[[DataFrameEngine], DataFrame], by: Sequence[str]
-    ) -> DataFrame:
+    def snapshots(self, data: DataFrame, run: Callable[[DataFrameEngine], DataFrame], by: Sequence[str]) -> DataFrame:
         found = run(DataFrameEngine(data))
         return found.withColumnsRenamed({"window_start": FROM, "window_end": TO}).select(
             *(column(name) for name in found.columns if name not in ("window_start", "window_end")), FROM, TO
@@ -179,9 +177,7 @@ class DataFrameOperators:
         rows = data.repartition(*sortable(data, names)) if names else data.repartition(1)
         order = [name for name in (FROM, TS, TO) if name in data.columns]
         rows = rows.sortWithinPartitions(*(f.col(name).asc_nulls_last() for name in order))
-        return stage(
-            under_plain_names(rows, data.columns), keep, tuple(data.columns), data.schema, schema=data.schema
-        )
+        return stage(under_plain_names(rows, data.columns), keep, tuple(data.columns), data.schema, schema=data.schema)
 
     def at(self, data: DataFrame, tick: int) -> DataFrame:
         first, until = validity(data)
@@ -192,7 +188,9 @@ class DataFrameOperators:
         first, last = validity(data)
         rows = data.withColumns({FIRST: first, UNTIL: last})
         ends = f.when(f.col(quoted(UNTIL)) < NEVER, f.col(quoted(UNTIL)))
-        bounds = rows.agg(f.min(quoted(FIRST)).alias("#low"), f.greatest(f.max(quoted(FIRST)), f.max(ends)).alias("#high"))
+        bounds = rows.agg(
+            f.min(quoted(FIRST)).alias("#low"), f.greatest(f.max(quoted(FIRST)), f.max(ends)).alias("#high")
+        )
         low = f.col("`#low`") if since is None else f.lit(since)
         high = f.col("`#high`") if until is None else f.lit(until)
         rows = rows.crossJoin(f.broadcast(bounds))

@@ -75,7 +75,9 @@ def entered(side: DataFrame, measures: DataFrame, first: str, until: str, others
     own = level(f.coalesce(lasts(first, until), f.col("#whole")), f.col("#base"))
     rows = rows.withColumns({"#begin": begin, "#end": end, "#own": own}).where(f.col("#begin") < f.col("#end"))
     above = f.filter(others, lambda each: each > f.col("#own"))
-    levels = f.when(f.array_max(others) > f.col("#own"), f.array_union(f.array("#own"), above)).otherwise(f.array("#own"))
+    levels = f.when(f.array_max(others) > f.col("#own"), f.array_union(f.array("#own"), above)).otherwise(
+        f.array("#own")
+    )
     rows = rows.withColumn("#level", f.explode(levels))
     rows = rows.withColumn("#shift", f.least(f.col("#base") + STEP * f.col("#level"), f.lit(63)))
     ends = (f.expr("shiftright(`#begin`, `#shift`)"), f.expr("shiftright(`#end` - 1, `#shift`)"))
@@ -120,7 +122,9 @@ def gaps(right: DataFrame, keys: Sequence[str]) -> DataFrame:
     """When no row of a key is valid, for keys that have rows: from ``#rf`` up to ``#ru``."""
     before = Window.partitionBy(*keys).orderBy("#rf").rowsBetween(Window.unboundedPreceding, -1)
     reached = right.select(*keys, "#rf", "#ru", f.coalesce(f.max("#ru").over(before), f.lit(ALWAYS)).alias("#to"))
-    within = reached.where(f.col("#to") < f.col("#rf")).select(*keys, f.col("#to").alias("#rf"), f.col("#rf").alias("#ru"))
+    within = reached.where(f.col("#to") < f.col("#rf")).select(
+        *keys, f.col("#to").alias("#rf"), f.col("#rf").alias("#ru")
+    )
     last = right.groupBy(*keys).agg(f.max("#ru").alias("#rf")) if keys else right.agg(f.max("#ru").alias("#rf"))
     after = last.where(f.col("#rf") < NEVER).withColumn("#ru", f.lit(NEVER))
     return within.unionByName(after)

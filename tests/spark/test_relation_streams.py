@@ -27,7 +27,9 @@ def events(seed: int) -> pa.Table:
         {"t": START + dt.timedelta(minutes=number // 2), "k": draw.choice("ab"), "x": draw.randrange(9)}
         for number in range(60)
     ]
-    return pa.Table.from_pylist(rows, pa.schema([("t", pa.timestamp("us", tz="UTC")), ("k", pa.string()), ("x", pa.int64())]))
+    return pa.Table.from_pylist(
+        rows, pa.schema([("t", pa.timestamp("us", tz="UTC")), ("k", pa.string()), ("x", pa.int64())])
+    )
 
 
 def stream(spark: SparkSession, folder: Path, seed: int, watermark: bool = True) -> DataFrame:
@@ -73,7 +75,9 @@ def test_a_join_of_streams(spark: SparkSession, rocksdb: None, tmp_path: Path) -
 
 
 def test_aggregates_of_a_stream(spark: SparkSession, rocksdb: None, tmp_path: Path) -> None:
-    given = relation(stream(spark, tmp_path / "a", 1)).where("x > 3").aggregate(by="k", n=ff.Count(), s=ff.Sum("x")).rows()
+    given = (
+        relation(stream(spark, tmp_path / "a", 1)).where("x > 3").aggregate(by="k", n=ff.Count(), s=ff.Sum("x")).rows()
+    )
     found = run(given, tmp_path)
     closed = max(until for *_, until in found)
     batch = relation(events(1)).where("x > 3").aggregate(by="k", n=ff.Count(), s=ff.Sum("x"))
@@ -99,7 +103,12 @@ def test_aggregates_of_a_stream(spark: SparkSession, rocksdb: None, tmp_path: Pa
     ],
 )
 def test_what_needs_deletes_is_refused(spark: SparkSession, ask: Any, sentence: str) -> None:
-    rate = spark.readStream.format("rate").load().selectExpr("timestamp t", "'a' k", "value x").withWatermark("t", "1 minute")
+    rate = (
+        spark.readStream.format("rate")
+        .load()
+        .selectExpr("timestamp t", "'a' k", "value x")
+        .withWatermark("t", "1 minute")
+    )
     with pytest.raises(ff.QueryError, match=f"{sentence}.*foreachBatch"):
         ask(relation(rate))
 
