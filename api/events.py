@@ -218,8 +218,8 @@ class Windowed(Described, Generic[Result]):
         >>> import pyarrow as pa, framefold as ff
         >>> events = ff.events(pa.table({"t": [1, 2, 4], "x": [5, 6, 7]}), time="t")
         >>> windows = ff.sliding(4, every=2, closed="right")
-        >>> [(row["ts"], row["valid_from"], row["valid_to"]) for row in events.window(windows).relation().rows().to_pylist()]
-        [(1, 2, 6), (2, 2, 6), (4, 4, 8)]
+        >>> [tuple(row.values()) for row in events.window(windows).relation().rows().to_pylist()]
+        [(1, 5, 2, 6), (2, 6, 2, 6), (4, 7, 4, 8)]
         """
         from .relations import windowed
 

@@ -7,7 +7,7 @@ import datetime
 import zoneinfo
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Generic, Literal, Never, Protocol, cast, overload
+from typing import TYPE_CHECKING, Any, Generic, Literal, Never, TypeAlias, cast, overload
 
 import pyarrow as pa
 
@@ -36,80 +36,10 @@ from .spark.options import Options
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from .spark.relations.frames import DataFrameOperators
 
-class Operators(Protocol):
-    """The operators of relations on the data of one engine; ``data`` are rows with their validity."""
-
-    engine_name: str
-    streaming: bool
-
-    def names(self, data: Any) -> list[str]:
-        """The columns, in their order."""
-
-    def time(self, data: Any, name: str = FROM) -> TimeColumn:
-        """The instants of the rows."""
-
-    def zone(self, data: Any) -> str | None:
-        """The zone of the instants; None where they have none."""
-
-    def result(self, data: Any) -> Any:
-        """The rows, as users get them."""
-
-    def condition(self, condition: Any) -> Any:
-        """A condition as the engine takes it, of SQL."""
-
-    def fits(self, engine: Any, condition: Any, names: Sequence[str]) -> bool:
-        """Whether a condition can be computed from some columns of events alone."""
-
-    def windowed(
-        self, engine: Any, time: str, by: Sequence[str], ties: Sequence[str], drops: bool, windows: Windows
-    ) -> Any:
-        """Events with the validity that windows give them."""
-
-    def validities(self, engine: Any, valid_from: str, valid_to: str, ts: str | None, drops: bool) -> Any:
-        """Rows that have a validity already."""
-
-    def where(self, data: Any, condition: Any) -> Any:
-        """The rows for which a condition is true."""
-
-    def select(self, data: Any, columns: Mapping[str, Any]) -> Any:
-        """Columns computed, beside those of time."""
-
-    def union(self, left: Any, right: Any) -> Any:
-        """The rows of both, by name."""
-
-    def untimed(self, data: Any) -> Any:
-        """The rows without a time of their own."""
-
-    def with_constant(self, data: Any, name: str, value: int) -> Any:
-        """The rows with another column."""
-
-    def join(self, left: Any, right: Any, how: JoinSpec) -> Any:
-        """The pairs of rows that are valid together."""
-
-    def snapshots(self, data: Any, run: Any, by: Sequence[str]) -> Any:
-        """What a query gives of the rows, as a relation."""
-
-    def merged(self, data: Any, by: Sequence[str]) -> Any:
-        """Rows of which a key has at most one at a time: equal neighbours that touch are one."""
-
-    def repeated(self, data: Any) -> Any:
-        """Each row as often as it says."""
-
-    def kept(self, data: Any) -> Any:
-        """Of equal rows the one found until it ends, then the youngest one."""
-
-    def at(self, data: Any, tick: int) -> Any:
-        """The rows valid at an instant."""
-
-    def states(self, data: Any, every: int, since: int | None, until: int | None) -> Any:
-        """The rows valid at each of some instants."""
-
-    def changes(self, data: Any) -> Any:
-        """What is inserted and deleted when."""
-
-    def stamped(self, results: Any, every: int) -> Any:
-        """Results of the windows of a stream as rows valid for a step from the end of each."""
+Operators: TypeAlias = "TableOperators | DataFrameOperators"
+"""The operators on the data of one engine: rows with their validity, as a table to be or as a DataFrame."""
 
 
 @dataclass(frozen=True)
@@ -194,7 +124,7 @@ class Relation(Generic[Result]):
     def _pushed(self, origin: Origin, condition: Any) -> str | None:
         """Why a condition may be on the events; None where it may not."""
         events, rows = origin.events, origin.windows.valid_by == "rows"
-        names = events.by if rows else [name for name in self.columns]
+        names = events.by if rows else self.columns
         if not names or not self.operators.fits(events.engine, condition, names):
             return None
         return "it is on their partition columns" if rows else "they go by time alone"
@@ -262,11 +192,13 @@ class Relation(Generic[Result]):
         Examples
         --------
         >>> import pyarrow as pa, framefold as ff
-        >>> scd2 = pa.table({"k": ["a", "a"], "rate": [1.0, 1.2], "from": [0, 3], "to": pa.array([3, None], pa.int64())})
+        >>> ends = pa.array([3, None], pa.int64())
+        >>> scd2 = pa.table({"k": ["a", "a"], "rate": [1.0, 1.2], "from": [0, 3], "to": ends})
         >>> rates = ff.relation(scd2, valid_from="from", valid_to="to")
         >>> calls = ff.events(pa.table({"t": [2], "k": ["a"]}), time="t").window(ff.sliding(4, every=1, closed="right"))
-        >>> calls.relation().join(rates, on="k", prefix="rate_").select("k", "rate_rate").rows().to_pydict()["valid_to"]
-        [3, 6]
+        >>> found = calls.relation().join(rates, on="k", prefix="rate_").select("rate_rate").rows().to_pylist()
+        >>> sorted(tuple(row.values()) for row in found)
+        [(2, 1.0, 2, 3), (2, 1.2, 3, 6)]
         """
         self._alike(other, "join")
         stamp = stamp or ("left" if how == "asof" else "min")
@@ -356,10 +288,10 @@ class Relation(Generic[Result]):
         >>> import pyarrow as pa, framefold as ff
         >>> events = ff.events(pa.table({"t": [0, 1], "k": ["a", "a"]}), time="t")
         >>> calls = events.window(ff.sliding(4, every=1, closed="right")).relation()
-        >>> [(row["ts"], row["valid_from"], row["valid_to"]) for row in calls.distinct("k").rows().to_pylist()]
-        [(0, 0, 1), (1, 1, 5)]
-        >>> [(row["ts"], row["valid_from"], row["valid_to"]) for row in calls.distinct("k", keep=True).rows().to_pylist()]
-        [(0, 0, 4), (1, 4, 5)]
+        >>> [tuple(row.values()) for row in calls.distinct("k").rows().to_pylist()]
+        [('a', 0, 0, 1), ('a', 1, 1, 5)]
+        >>> [tuple(row.values()) for row in calls.distinct("k", keep=True).rows().to_pylist()]
+        [(0, 'a', 0, 4), (1, 'a', 4, 5)]
         """
         if columns:
             return self.select(*columns).distinct(keep=keep)
@@ -372,7 +304,7 @@ class Relation(Generic[Result]):
         found = self.operators.merged(self._snapshots(data, self.columns, outputs), self.columns)
         if not self.timed:
             found = self.operators.repeated(found)
-        why = "a row ends when a later one that is equal comes, which nobody knows before"
+        why = "ends as a later one comes"
         return self._then(found, replacing(self.updates, "strict"), "distinct, the latest row", why)
 
     def aggregate(
@@ -397,8 +329,8 @@ class Relation(Generic[Result]):
         >>> import pyarrow as pa, framefold as ff
         >>> events = ff.events(pa.table({"t": [0, 1], "k": ["a", "a"]}), time="t")
         >>> calls = events.window(ff.sliding(4, every=1, closed="right")).relation()
-        >>> [(row["n"], row["valid_from"], row["valid_to"]) for row in calls.aggregate(by="k", n=ff.Count()).rows().to_pylist()]
-        [(1, 0, 1), (2, 1, 4), (1, 4, 5)]
+        >>> [tuple(row.values()) for row in calls.aggregate(by="k", n=ff.Count()).rows().to_pylist()]
+        [('a', 1, 0, 1), ('a', 2, 1, 4), ('a', 1, 4, 5)]
         """
         require_names(unnamed)
         keys = [by] if isinstance(by, str) else list(by or ())
@@ -423,8 +355,8 @@ class Relation(Generic[Result]):
     def states(self, every: Duration, *, since: Instant | None = None, until: Instant | None = None) -> Result:
         """The rows valid at each multiple of a step, with the instant as ``at``.
 
-        Steps are counted from ``since``, or from the epoch in UTC, and go from the first change to the last one, or from
-        ``since`` to ``until``, both included.
+        Steps are counted from ``since``, or from the epoch in UTC; they go from the first change to the last one, or
+        from ``since`` to ``until``, both included.
         """
         self._no_views("states")
         time = self.operators.time(self.data)
@@ -478,7 +410,7 @@ class Relation(Generic[Result]):
         a relation on the local engine
           updates                   strictly non-monotonic by row, weak non-monotonic by key
           by row                    a row may end at any time, which must be told by a delete
-          distinct, the latest row  strictly non-monotonic by row, weak non-monotonic by key: a row ends when a later one that is equal comes, which nobody knows before
+          distinct, the latest row  strictly non-monotonic by row, weak non-monotonic by key: ends as a later one comes
           select k                  weakest non-monotonic: rows keep their validity
           windows of 4 every 1      weakest non-monotonic: each row's validity follows from its time
         """
@@ -556,8 +488,8 @@ class Relation(Generic[Result]):
 
     def _refused(self, operator: str, why: str) -> QueryError:
         return QueryError(
-            f"{operator} of a stream {why}; expected a batch: in foreachBatch every micro-batch is one, and so is a table "
-            "that it is appended to"
+            f"{operator} of a stream {why}; expected a batch: in foreachBatch every micro-batch is one, and so is a "
+            "table that it is appended to"
         )
 
     def _no_deletes(self, operator: str, why: str) -> None:
@@ -673,8 +605,8 @@ def valid(engine: Engine, valid_from: str, valid_to: str, ts: str | None, drops:
     )
     if first.bound_type != until.bound_type:
         raise QueryError(
-            f"valid_from= names {valid_from!r}, which is {first.type}, and valid_to= {valid_to!r}, which is {until.type}; "
-            "expected one type"
+            f"valid_from= names {valid_from!r}, which is {first.type}, and valid_to= {valid_to!r}, which is "
+            f"{until.type}; expected one type"
         )
     if ts is not None and TimeColumn(ts, type_of(schema, ts, "ts=")).bound_type != first.bound_type:
         raise QueryError(f"ts= names {ts!r}, which is of another type than {valid_from!r}; expected {first.type}")
@@ -713,7 +645,7 @@ def relation(data: Any, *, valid_from: str, valid_to: str, ts: str | None = None
         The columns that say from when on a row is valid, and up to when: null for ever. A row for which both are equal
         is left out.
     ts
-        The column with a time of each row, if it has one; a column ``"ts"`` of the type of the others is that by itself.
+        The column with a time of each row, if it has one; a column ``"ts"`` is that by itself.
 
     Raises
     ------

@@ -44,7 +44,8 @@ def window(draw: random.Random, kind: int) -> dict[str, Any]:
         {"kind": "landmark", "since": draw.randint(0, 9), "until": draw.randint(9, 20)},
         {"kind": "rows", "n": n},
         {"kind": "rows", "n": n, "ties": draw.choice(["strict", "distinct_time"])},
-        {"kind": "rows", "n": n, "by": list(draw.sample(COLUMNS, draw.randint(1, 2))), "ties": draw.choice(["arrival", "strict", "distinct_time"])},
+        {"kind": "rows", "n": n, "by": list(draw.sample(COLUMNS, draw.randint(1, 2))),
+         "ties": draw.choice(["arrival", "strict", "distinct_time"])},
     ]  # fmt: skip
     return kinds[kind]
 

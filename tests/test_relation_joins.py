@@ -1,4 +1,4 @@
-"""Joins of relations against DuckDB's, and against their definition: inner, left, as-of; heavy keys, long validities."""
+"""Joins of relations against DuckDB's: inner, left, as-of; heavy keys, long validities."""
 
 from __future__ import annotations
 
@@ -26,7 +26,8 @@ INNER = """
 ALONE = """
     with cuts as (
         select l.id, unnest([l."from", coalesce(l."to", {ever})]) as cut from l
-        union select l.id, r."from" from l join r on {on} where r."from" > l."from" and r."from" < coalesce(l."to", {ever})
+        union select l.id, r."from" from l join r on {on}
+            where r."from" > l."from" and r."from" < coalesce(l."to", {ever})
         union select l.id, r."to" from l join r on {on} where r."to" > l."from" and r."to" < coalesce(l."to", {ever})
     ), pieces as (select id, cut, lead(cut) over (partition by id order by cut) as till from cuts)
     select l.k, l.x, null, null, p.cut, nullif(p.till, {ever}) from pieces p join l using (id)
@@ -38,7 +39,7 @@ ASOF = 'select l.k, l.x, r.k, r.x, l."from", l."to" from l asof left join r on {
 
 
 def rows(draw: random.Random, count: int, long: float, apart: bool = False) -> pa.Table:
-    """Validities by key, some for ever and some much longer than others; with ``apart`` no two of a key begin at once."""
+    """Validities by key, some for ever or much longer than others; with ``apart`` no two of a key begin at once."""
     found = []
     for number in range(count):
         since = draw.randrange(200) if not apart else number

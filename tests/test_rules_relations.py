@@ -45,7 +45,7 @@ def test_neutral_operators_keep_times() -> None:
 
 
 def test_interfering_operators_on_landmarks_and_elsewhere() -> None:
-    """R60: the rows kept and pairs only grow on landmarks; elsewhere results end, and aggregates are replaced by row."""
+    """R60: the rows kept and pairs only grow on landmarks; elsewhere they end; aggregates are replaced by row."""
     for windows, grows in ((LANDMARK, True), (SLIDING, False), (ff.last_rows(1), False), (ff.tumbling(4), False)):
         found = over(windows)
         for each in (found.distinct("k", keep=True), found.join(found, on="k", prefix="p_")):
@@ -74,7 +74,7 @@ def test_aggregates_of_relations() -> None:
 
 
 def test_pairs_of_two_windows() -> None:
-    """R63: pairs end with the first of both to leave, and have the lesser time; sides commute, and a null is equal to nothing."""
+    """R63: pairs end with the first of both to leave, and have the lesser time; sides commute; nulls never meet."""
     cases_of("R63")
     left, right = over(ff.sliding(4, every=1, closed="right")), over(ff.last_rows(2))
     one = left.join(right, on="k", prefix="p_").select("k")
@@ -82,14 +82,14 @@ def test_pairs_of_two_windows() -> None:
 
 
 def test_difference_of_two_windows() -> None:
-    """R64: as often as a row is in the first beyond the second; one that comes there takes back, one that ends brings back."""
+    """R64: as often as a row is here beyond there; one that comes there takes back, one that ends brings back."""
     cases_of("R64")
     found = over(LANDMARK, S[:1]).difference(over(ff.sliding(2, every=1, closed="right"), [{"t": 3, "k": "a", "x": 5}]))
     assert [(row["at"], row["weight"]) for row in found.changes().to_pylist()] == [(0, 1), (3, -1), (5, 1)]
 
 
 def test_diverse_windows_of_relations() -> None:
-    """R65: of a landmark and a sliding window the pairs end with the sliding one, and have its pattern or the join's."""
+    """R65: of a landmark and a sliding window pairs end with the sliding one; the weaker pattern prevails."""
     cases_of("R65")
     found = over(LANDMARK).join(over(SLIDING), on="k", prefix="p_")
     assert found.pattern == "weak non-monotonic"
@@ -144,7 +144,7 @@ def vector(name: str) -> dict[str, Any]:
 
 
 def test_the_row_found_is_kept_until_it_expires() -> None:
-    """R61: PS-15, the last four rows without equal ones, of which one that is found late ends before one found early."""
+    """R61: PS-15, the last four rows without equal ones, of which one found late ends before one found early."""
     case = vector("PS-15")
     rows = [{"t": at + 1, "v": value} for at, value in enumerate(case["input"])]
     found = over(ff.last_rows(case["params"]["n"]), rows).distinct("v", keep=True)

@@ -58,8 +58,8 @@ def by_key_and_begin(rows: Validities, keys: int) -> Ints:
 def overlapping(sides: InOrder) -> tuple[Ints, Ints]:
     """The rows of all pairs of equal keys whose validities overlap, by their places in order, each pair once.
 
-    One of the two begins while the other is valid: so the pairs are runs of the rows in order, and cost as much as there
-    are of them, however skewed keys are and however long validities.
+    One of the two begins while the other is valid: so the pairs are runs of the rows in order, and cost as much as
+    there are of them, however skewed keys are and however long validities.
 
     Examples
     --------

@@ -39,8 +39,8 @@ def expression(text: str) -> pc.Expression:
 
     Examples
     --------
-    >>> expression("x + 1 > 3 and k is not null")
-    <pyarrow.compute.Expression (((x + 1) > 3) and invert(is_null(k, {nan_is_null=false})))>
+    >>> str(expression("x > 3 and (k = 'a' or not y < 2)"))
+    '((x > 3) and ((k == "a") or invert((y < 2))))'
     """
     return _Parser(text).whole()
 
@@ -65,8 +65,8 @@ class _Parser:
 
     def _error(self, found: str) -> QueryError:
         return QueryError(
-            f"the SQL {self.text!r} has {found or 'its end'!r} where something else must be; expected columns, numbers, "
-            "'text', comparisons, arithmetic, and, or, not, is null, in (...), between; or a pyarrow expression"
+            f"the SQL {self.text!r} has {found or 'its end'!r} where something else must be; expected columns, "
+            "numbers, 'text', comparisons, arithmetic, and, or, not, is null, in (...), between; or an expression"
         )
 
     def _word(self) -> str:

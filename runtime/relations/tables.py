@@ -245,6 +245,7 @@ def ticks_of(rows: pa.Table, name: str) -> Ints:
 
 
 def validity_of(rows: pa.Table) -> tuple[Ints, Ints]:
+    """From which tick on rows are valid, and up to which."""
     return ticks_of(rows, FROM), ticks_of(rows, TO)
 
 
@@ -334,7 +335,7 @@ def kept_rows(rows: pa.Table) -> pa.Table:
 
 
 def states(rows: pa.Table, every: int, since: int | None, until: int | None) -> pa.Table:
-    """The rows at each multiple of a step, counted from ``since`` where it is given, between the first change and the last one where no bounds are given."""
+    """The rows at each multiple of a step from ``since`` on, or from 0; of all that has changes without bounds."""
     first, last = validity_of(rows)
     time = TimeColumn(FROM, rows.schema.field(FROM).type)
     known = np.concatenate([first, last[last < NEVER]])
@@ -355,7 +356,7 @@ def changes(rows: pa.Table) -> pa.Table:
     time = TimeColumn(FROM, rows.schema.field(FROM).type)
     ends = np.flatnonzero(until < NEVER)
     values = rows.drop_columns([FROM, TO])
-    codes, size = row_codes(values)
+    codes, _ = row_codes(values)
     row = np.concatenate([np.arange(len(rows)), ends])
     at, code = np.concatenate([first, until[ends]]), codes[row]
     weight = np.where(np.arange(len(row)) < len(rows), 1, -1)
