@@ -31,15 +31,15 @@ from .runtime.sources.files import Files
 from .runtime.windows import Spec, TickSteps, Windows, snapshot
 from .runtime.windows.sliding import above_zero
 from .runtime.windows.snapshot import Snapshots
+from .runtime.windows.spec import one_of
 from .spark.options import Options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from .spark.relations.frames import DataFrameOperators
-
-Operators: TypeAlias = "TableOperators | DataFrameOperators"
-"""The operators on the data of one engine: rows with their validity, as a table to be or as a DataFrame."""
+Operators: TypeAlias = Any
+"""The operators on the data of one engine, rows with their validity: those of
+:class:`~framefold.runtime.relations.tables.TableOperators`, on DataFrames and streams the same ones."""
 
 
 @dataclass(frozen=True)
@@ -202,12 +202,8 @@ class Relation(Generic[Result]):
         """
         self._alike(other, "join")
         stamp = stamp or ("left" if how == "asof" else "min")
-        for argument, value, words in (
-            ("stamp", stamp, ("min", "max", "left", "right")),
-            ("how", how, ("inner", "left", "asof")),
-        ):
-            if value not in words:
-                raise QueryError(f"{argument} of join() is {value!r}; expected one of {', '.join(map(repr, words))}")
+        one_of("stamp", stamp, ("min", "max", "left", "right"))
+        one_of("how", how, ("inner", "left", "asof"))
         if not isinstance(prefix, str):
             raise QueryError(f"prefix of join() is {prefix!r}; expected text, such as 'right_'")
         pairs = pairs_of(on)
@@ -428,7 +424,8 @@ class Relation(Generic[Result]):
                 found = datetime.datetime.combine(found, datetime.time())
             if isinstance(found, datetime.datetime):
                 instant = found if found.tzinfo else found.replace(tzinfo=zoneinfo.ZoneInfo(zone))
-        return self.operators.time(self.data).instant(instant, argument)
+        time: TimeColumn = self.operators.time(self.data)
+        return time.instant(instant, argument)
 
     def _then(
         self, data: Any, updates: Updates, words: str, why: str, other: Relation[Result] | None = None
@@ -473,7 +470,7 @@ class Relation(Generic[Result]):
 
         def run(engine: Engine) -> Any:
             options = Options(window="flat", combine="executors")
-            rows = Events(engine, FROM, tuple(by), TO, None, (), "error", options)
+            rows: Events[Any] = Events(engine, FROM, tuple(by), TO, None, (), "error", options)
             return rows.window(snapshot(emit="on_change")).aggregate(**outputs)
 
         return self.operators.snapshots(data, run, by)

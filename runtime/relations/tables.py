@@ -35,7 +35,7 @@ class Lazy:
 
     def __init__(self, function: Callable[..., pa.Table], *inputs: Lazy, schema: pa.Schema | None = None) -> None:
         self.function, self.inputs = function, inputs
-        self.schema = schema or function(*(each.schema.empty_table() for each in inputs)).schema
+        self.schema: pa.Schema = schema or function(*(each.schema.empty_table() for each in inputs)).schema
 
     @cached_property
     def table(self) -> pa.Table:
@@ -202,9 +202,6 @@ class TableOperators:
 
     def changes(self, data: Lazy) -> Lazy:
         return Lazy(changes, data)
-
-    def stamped(self, results: Any, every: int) -> Lazy:
-        raise AssertionError("a table is no stream")
 
 
 def codes_of(rows: pa.Table, names: Sequence[str]) -> tuple[Ints, int]:

@@ -215,9 +215,6 @@ class DataFrameOperators:
         change = f.when(f.col(WEIGHT) > 0, INSERT_DELETE[0]).otherwise(INSERT_DELETE[1])
         return both.orderBy(AT, WEIGHT).select(AT, change.alias(CHANGE), WEIGHT, *rows)
 
-    def stamped(self, results: Any, every: int) -> DataFrame:
-        raise AssertionError("a batch is no stream")
-
 
 def with_ticks(df: DataFrame, time: str, drops: bool) -> DataFrame:
     """Rows with their time as a tick; where one has none it is left out, or fails as it is read."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from functools import reduce
-from typing import Any
 
 from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
@@ -70,7 +69,7 @@ class StreamOperators(DataFrameOperators):
             f.greatest(ours[FROM], theirs[FROM]).alias(FROM), f.least(ours[TO], theirs[TO]).alias(TO),
         )  # fmt: skip
 
-    def stamped(self, results: Any, every: int) -> DataFrame:
+    def stamped(self, results: DataFrame, every: int) -> DataFrame:
         """Results of windows as rows that are valid from the end of their window for a step."""
         kind = kind_of(results, "window_end")
         end = f.expr(ticks_sql(results, "window_end"))
