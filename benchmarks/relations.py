@@ -27,11 +27,10 @@ PAIR = (
     "l.k, l.x, r.k as r_k, r.x as r_x, greatest(l.valid_from, r.valid_from) as valid_from, "
     "least(l.valid_to, r.valid_to) as valid_to"
 )
+BUCKETS = f"unnest(range(epoch_us(valid_from) // {LENGTH}, (epoch_us(valid_to) - 1) // {LENGTH} + 1))"
 IN_BUCKETS = f"""
-    with a as (select *, unnest(range(epoch_us(valid_from) // {LENGTH}, (epoch_us(valid_to) - 1) // {LENGTH} + 1)) as b
-        from one), c as (
-        select *, unnest(range(epoch_us(valid_from) // {LENGTH}, (epoch_us(valid_to) - 1) // {LENGTH} + 1)) as b from other
-    ) select {PAIR} from a l join c r on {OVERLAP} and l.b = r.b
+    with a as (select *, {BUCKETS} as b from one), c as (select *, {BUCKETS} as b from other)
+    select {PAIR} from a l join c r on {OVERLAP} and l.b = r.b
         and l.b = epoch_us(greatest(l.valid_from, r.valid_from)) // {LENGTH}
 """
 
