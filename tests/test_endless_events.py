@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import datetime as dt
+import random
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pytest
 
 import framefold as ff
+
+from .shards import Cut, as_stream
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -93,3 +96,14 @@ def test_a_relation_of_interval_events() -> None:
     assert rows.column_names == ["ts", "x", "valid_from", "valid_to"]
     assert rows["valid_to"].null_count == 1
     assert rows["ts"].to_pylist()[1] == dt.datetime(1970, 1, 1, microsecond=4)
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_a_stream_gives_the_windows_that_end(seed: int) -> None:
+    draw = random.Random(seed)
+    begins = sorted(draw.randrange(30) for _ in range(14))
+    ends = [draw.choice([None, begin + 1, begin + 5, begin + 20]) for begin in begins]
+    events = ff.events(pa.table({"a": begins, "b": pa.array(ends, pa.int64()), "x": range(14)}), time="a", until="b")
+    streamed = as_stream(events, Cut()).window(ff.snapshot()).aggregate(x=ff.Sum("x")).to_pylist()
+    batch = events.window(ff.snapshot()).aggregate(x=ff.Sum("x")).to_pylist()
+    assert streamed == [row for row in batch if row["window"]["end"] is not None]
