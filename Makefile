@@ -23,6 +23,8 @@ OLD_PANDAS := 3.12
 
 # What the caller's own environments set must not leak into this one.
 unexport CONDA_PREFIX PIP_PREFIX PIP_REQUIRE_VIRTUALENV PIP_TARGET PIP_USER PYTHONHOME PYTHONPATH PYTHONSTARTUP VIRTUAL_ENV
+# PySpark is built from its sources in the way of today: an older pip warns that it would take the old one.
+export PIP_USE_PEP517 := 1
 unexport HADOOP_CONF_DIR PYSPARK_DRIVER_PYTHON PYSPARK_PYTHON PYSPARK_SUBMIT_ARGS SPARK_CONF_DIR SPARK_HOME SPARK_REMOTE
 
 .DEFAULT_GOAL := test

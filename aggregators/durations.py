@@ -1,11 +1,15 @@
-"""Durations as Spark writes them."""
+"""Durations as Spark, pandas, Polars and ISO 8601 write them."""
 
 from __future__ import annotations
 
 import datetime
 import re
+from fractions import Fraction
+from typing import Any, NamedTuple
 
-from .errors import DurationError
+import numpy as np
+
+from .errors import DurationError, shown
 
 Duration = str | datetime.timedelta | int
 """A duration: a string as Spark writes them ("1 hour 30 minutes"), a timedelta, or an integer for integer times."""
@@ -19,13 +23,49 @@ MICROSECONDS = {
     "day": 86_400_000_000,
     "week": 604_800_000_000,
 }
-SHORT = {"us": "microsecond", "ms": "millisecond", "s": "second", "sec": "second", "m": "minute", "min": "minute"}
-SHORT |= {"mins": "minute", "secs": "second", "h": "hour", "hr": "hour", "hrs": "hour", "d": "day", "w": "week"}
-SHORT |= {"mo": "month", "q": "quarter", "y": "year"}
+LENGTHS = MICROSECONDS | {"nanosecond": Fraction(1, 1000)}
+"""Of all units of fixed length, in microseconds: what is no whole number of these in all is refused."""
+MONTHS = {"month": 1, "quarter": 3, "year": 12}
+
+SHORT = {"ns": "nanosecond", "us": "microsecond", "µs": "microsecond", "usec": "microsecond", "micro": "microsecond"}
+SHORT |= {"ms": "millisecond", "msec": "millisecond", "milli": "millisecond", "s": "second", "sec": "second"}
+SHORT |= {"m": "minute", "min": "minute", "h": "hour", "hr": "hour", "d": "day", "w": "week", "wk": "week"}
+SHORT |= {"mo": "month", "mon": "month", "q": "quarter", "qtr": "quarter", "y": "year", "yr": "year"}
+AMBIGUOUS = {"M": ("minute", "month"), "MS": ("millisecond", "month")}
+"""Units that are one thing in one library and another in the next, in capitals."""
+OF_OTHERS = {"T": "minute", "L": "millisecond", "U": "microsecond", "ME": "month", "QE": "quarter"}
+OF_OTHERS |= {"YE": "year", "A": "year"}
+"""Units of pandas that are none here, and what they are called."""
 UNITS = "weeks, days, hours, minutes, seconds, milliseconds or microseconds"
-CALENDAR = ("month", "quarter", "year")
+IN_ISO = {"Y": "year", "M": "month", "W": "week", "D": "day"}, {"H": "hour", "M": "minute", "S": "second"}
 
 PART = re.compile(r"\s*([+-]?\s*\d+(?:\.\d+)?)\s*([a-zA-Zµ]+)")
+"""A number and its unit."""
+IN_INTEGERS = re.compile(r"\s*([+-]?\d+)i\s*")
+"""As Polars writes steps of an integer."""
+
+
+class Length(NamedTuple):
+    """What a duration is, as it is written.
+
+    Attributes
+    ----------
+    months, microseconds
+        Its calendar part, and the rest.
+    calendar, mixed
+        Whether it has months, quarters or years, and whether it has other units beside them.
+    in_days
+        Whether it is written in days and weeks only; a timedelta is, if it has whole days.
+    in_weeks
+        Whether it is written in weeks only.
+    """
+
+    months: int
+    microseconds: int
+    calendar: bool = False
+    mixed: bool = False
+    in_days: bool = False
+    in_weeks: bool = False
 
 
 def unit_named(unit: str) -> str:
@@ -34,11 +74,90 @@ def unit_named(unit: str) -> str:
     >>> unit_named("hrs"), unit_named("Months")
     ('hour', 'month')
     """
-    return SHORT.get(unit.lower(), unit.lower()).removesuffix("s")
+    lower = unit.lower()
+    return SHORT.get(lower) or SHORT.get(lower.removesuffix("s")) or lower.removesuffix("s")
+
+
+def length_of(duration: str, argument: str) -> Length:
+    """What a duration in words is.
+
+    >>> length_of("1 hour 30 minutes", "size").microseconds, length_of("1q", "size").months
+    (5400000000, 3)
+    >>> length_of("P1W", "size").in_weeks
+    True
+
+    Raises
+    ------
+    DurationError
+        If it does not parse, has a unit that is not known or has two meanings, or is no whole number of microseconds
+        or months.
+    """
+    parts = _parts(duration, argument)
+    months, micros = Fraction(0), Fraction(0)
+    for number, unit in parts:
+        if unit in MONTHS:
+            months += number * MONTHS[unit]
+        else:
+            micros += number * LENGTHS[unit]
+    if micros.denominator > 1:
+        raise DurationError(f"{argument} is {duration!r}, which is not a whole number of microseconds")
+    if any(unit in MONTHS and number.denominator > 1 for number, unit in parts):
+        raise DurationError(
+            f"{argument} is {duration!r}, and a part of a month, quarter or year has no fixed length; "
+            "expected whole ones"
+        )
+    units = {unit for _, unit in parts}
+    calendar = not units.isdisjoint(MONTHS)
+    mixed = calendar and not units <= MONTHS.keys()
+    return Length(int(months), int(micros), calendar, mixed, units <= {"day", "week"}, units == {"week"})
+
+
+def _parts(duration: str, argument: str) -> list[tuple[Fraction, str]]:
+    """The numbers of a duration and their units, by full names."""
+    iso = re.fullmatch(r"\s*([+-]?)P(?=.)([^T]*)(?:T(.+))?\s*", duration)
+    if iso is not None:
+        found = []
+        for text, letters in zip((iso[2], (iso[3] or "").rstrip()), IN_ISO, strict=True):
+            numbers = re.fullmatch("".join(rf"(?:([+-]?\d+(?:\.\d+)?){letter})?" for letter in letters), text.rstrip())
+            if numbers is None:
+                break
+            named = zip(numbers.groups(), letters.values(), strict=True)
+            found += [(Fraction(number), unit) for number, unit in named if number]
+        else:
+            return [(-number if iso[1] == "-" else number, unit) for number, unit in found]
+    text = re.sub(r"^\s*interval\b", "", duration, flags=re.IGNORECASE)
+    parts = [(number.replace(" ", ""), unit) for number, unit in PART.findall(text)]
+    if not parts or PART.sub("", text).strip():
+        raise DurationError(
+            f"{argument} is {duration!r}, which is not a duration; expected a number and a unit, "
+            "such as '1 hour', '90 seconds' or '1 day 12 hours'"
+        )
+    return [(Fraction(number), _unit(duration, argument, number, unit)) for number, unit in parts]
+
+
+def _unit(duration: str, argument: str, number: str, unit: str) -> str:
+    """The full name of a unit; DurationError where it has none, or two."""
+    said = f"{argument} is {duration!r}"
+    if unit != unit.lower() and unit.upper() in AMBIGUOUS:
+        one, other = AMBIGUOUS[unit.upper()]
+        raise DurationError(
+            f"{said}, where {unit!r} could be {one}s or {other}s; expected {_words(number, one)} or "
+            f"{_words(number, other)}"
+        )
+    name = unit_named(unit)
+    if name in LENGTHS or name in MONTHS:
+        return name
+    if (near := OF_OTHERS.get(unit.upper())) is not None:
+        raise DurationError(f"{said} with the unit {unit!r} of pandas; expected {_words(number, near)}")
+    raise DurationError(f"{said} with the unknown unit {unit!r}; expected {UNITS}, or months, quarters or years")
+
+
+def _words(number: str, unit: str) -> str:
+    return repr(f"{number} {unit}{'' if number in ('1', '+1', '-1') else 's'}")
 
 
 def microseconds(duration: str, argument: str) -> int:
-    """The microseconds of a duration written as Spark writes them.
+    """The microseconds of a duration in words.
 
     >>> microseconds("1 hour 30 minutes", "size"), microseconds("interval 500 milliseconds", "size")
     (5400000000, 500000)
@@ -48,26 +167,55 @@ def microseconds(duration: str, argument: str) -> int:
     DurationError
         If it does not parse, or has months, quarters or years, whose length is not fixed.
     """
-    text = re.sub(r"^\s*interval\b", "", duration, flags=re.IGNORECASE)
-    parts = list(PART.finditer(text))
-    if not parts or PART.sub("", text).strip():
-        raise DurationError(
-            f"{argument} is {duration!r}, which is not a duration; expected a number and a unit, "
-            "such as '1 hour', '90 seconds' or '1 day 12 hours'"
-        )
-    total = 0
-    for number, unit in (part.groups() for part in parts):
-        name = unit_named(unit)
-        if name in CALENDAR:
-            raise DurationError(f"{argument} is {duration!r}, and a {name} has no fixed length; expected {UNITS}")
-        if name not in MICROSECONDS:
-            raise DurationError(f"{argument} is {duration!r} with the unknown unit {unit!r}; expected {UNITS}")
-        whole, _, fraction = number.replace(" ", "").partition(".")
-        length = MICROSECONDS[name]
-        total += int(whole) * length
-        if fraction:
-            ticks, rest = divmod(int(fraction) * length, 10 ** len(fraction))
-            if rest:
-                raise DurationError(f"{argument} is {duration!r}, which is not a whole number of microseconds")
-            total += -ticks if whole.startswith("-") else ticks
-    return total
+    length = length_of(duration, argument)
+    if length.calendar:
+        unit = next(unit for _, unit in _parts(duration, argument) if unit in MONTHS)
+        raise DurationError(f"{argument} is {duration!r}, and a {unit} has no fixed length; expected {UNITS}")
+    return length.microseconds
+
+
+def written(duration: Any, argument: str) -> Length | int:
+    """What a duration is, as far as it is known before a time column is: an integer is of a column of integers.
+
+    Raises
+    ------
+    DurationError
+        If it is none.
+    """
+    if isinstance(duration, np.timedelta64):
+        fixed = np.datetime_data(duration.dtype)[0] not in ("Y", "M", "generic")
+        if not fixed or duration.astype("timedelta64[us]") != duration:
+            raise DurationError(f"{argument} is {duration!r}; expected a fixed number of whole microseconds")
+        duration = datetime.timedelta(microseconds=int(duration.astype("timedelta64[us]").astype(np.int64)))
+    if isinstance(duration, datetime.timedelta):
+        if getattr(duration, "nanoseconds", 0):  # of pandas
+            raise DurationError(f"{argument} is {duration!r}; expected a fixed number of whole microseconds")
+        micros = (duration.days * 86_400 + duration.seconds) * 1_000_000 + duration.microseconds
+        return Length(0, micros, in_days=micros % MICROSECONDS["day"] == 0)
+    if isinstance(duration, str):
+        counted = IN_INTEGERS.fullmatch(duration)
+        return int(counted[1]) if counted else length_of(duration, argument)
+    if isinstance(duration, bool) or not isinstance(duration, (int, np.integer)):
+        expected = "a duration such as '1 hour', a timedelta or an integer"
+        if duration is not None and not isinstance(duration, (bool, float, np.generic)):  # an expression, a list
+            expected = "a plain value, such as '1 hour'"
+        raise DurationError(f"{argument} is {shown(duration)}; expected {expected}")
+    return int(duration)
+
+
+def fixed(duration: Any, argument: str) -> Length | int:
+    """What :func:`written` gives, of a duration of fixed length; DurationError where it has months."""
+    found = written(duration, argument)
+    if isinstance(found, Length) and isinstance(duration, str):
+        microseconds(duration, argument)
+    return found
+
+
+def positive(duration: Any, argument: str, *, calendar: bool = False) -> None:
+    """DurationError unless a duration is above zero, and of fixed length unless ``calendar``, as far as is known.
+
+    What an integer means is known with the time column, so that this checks it.
+    """
+    found = (written if calendar else fixed)(duration, argument)
+    if isinstance(found, Length) and max(found.months, found.microseconds) <= 0:
+        raise DurationError(f"{argument} is {duration!r}; expected a duration above zero")

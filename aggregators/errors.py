@@ -9,7 +9,7 @@ from typing import Any
 
 # A user and a password before the host, where what follows a colon is no port; and the values after a question mark.
 _LOGIN = re.compile(r"(\w://)[^\s'\"/:@]*:(?!\d*/)[^\s'\"]*@")
-_VALUES = re.compile(r"(?<=[?&])([\w.-]+=)[^\s'\"&]+")
+_VALUES = re.compile(r"(?<=[?&;])([\w.-]+=)[^\s'\"&]+")
 _ADDRESS = re.compile(r"\w://[^\s'\"]+")
 
 
@@ -73,6 +73,10 @@ class DroppedEventsWarning(UserWarning):
 
 class GapsWarning(UserWarning):
     """The windows of a query leave out some of the time, or of the rows; the message says how much of it."""
+
+
+class CalendarWarning(UserWarning):
+    """Windows of days, weeks or months lie elsewhere than in earlier versions; the message says where, and why."""
 
 
 class FarTimesWarning(UserWarning):

@@ -69,6 +69,7 @@ from .aggregators import (
     theta_union,
 )
 from .aggregators.errors import (
+    CalendarWarning,
     ColumnError,
     DroppedEventsWarning,
     DurationError,
@@ -125,6 +126,7 @@ __all__ = [
     "BottomN",
     "CollectList",
     "CollectSet",
+    "CalendarWarning",
     "ColumnError",
     "Concat",
     "Correlation",

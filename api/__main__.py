@@ -2,6 +2,6 @@
 
 import sys
 
-from .cli.cli import main
+from .cli.cli import process
 
-sys.exit(main())
+sys.exit(process())

@@ -9,7 +9,6 @@ from typing import Any, Protocol, cast
 import pyarrow as pa
 
 from .aggregators.contract.column_expressions import KINDS, Kind, without_expressions
-from .aggregators.contract.operation import Operation
 from .aggregators.errors import QueryError
 from .aggregators.numeric import native
 from .reading import SparkFiles
@@ -85,8 +84,11 @@ def engine_for(data: Any) -> Engine:
     return LocalEngine(FileSource(data) if isinstance(data, Files) else Source(data))
 
 
-def computed(engine: Engine, outputs: Mapping[str, Operation]) -> tuple[Engine, Mapping[str, Operation]]:
-    """An engine with columns for the expressions that outputs take, and the outputs with names of columns only."""
+def computed(engine: Engine, outputs: Mapping[str, Any]) -> tuple[Engine, Mapping[str, Any]]:
+    """An engine with columns for the expressions that outputs take, and the outputs with names of columns only.
+
+    An expression by itself becomes the name of its column.
+    """
     outputs, expressions = without_expressions(outputs, engine.schema([]).names)
     return engine.with_columns(expressions), outputs
 

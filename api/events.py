@@ -10,11 +10,11 @@ from .aggregators.contract.column_expressions import ColumnExpression
 from .aggregators.contract.operation import Operation
 from .aggregators.errors import QueryError, nearest, shown
 from .engines import Engine, computed, in_arrow
-from .gaps import warn_of_gaps
+from .gaps import warn_of
 from .notebook import Described, of_events, picture_of
 from .runtime.columns.ticks import Duration
 from .runtime.explain import Explanation
-from .runtime.plan.bind import A_WINDOW, bind, require_output
+from .runtime.plan.bind import A_WINDOW, bind, keys_in, require_output
 from .runtime.plan.plan import Plan
 from .runtime.windows import Spec
 from .spark.options import Choices, Options
@@ -45,6 +45,12 @@ class Events(Described, Generic[Result]):
     def names(self) -> list[str]:
         """The columns that are named: time, keys, ends, ties."""
         return [self.time, *self.by, *([self.until] if self.until else []), *self.ties]
+
+    def check_keys(self) -> None:
+        """ColumnError unless the events have the columns of ``by=`` and ``ties=``, of types that can be keys."""
+        names = [name for name in (*self.by, *self.ties) if isinstance(name, str)]
+        if self.by or self.ties:
+            keys_in(self.engine.with_fields(names).schema(names), self.by, self.ties)
 
     def where(self, condition: Any) -> Events[Result]:
         """The events for which a condition is true, as in SQL's ``WHERE``.
@@ -185,6 +191,8 @@ class Windowed(Described, Generic[Result]):
     def explain(self, /, *unnamed: Never, **outputs: Operation) -> Explanation:
         """What :meth:`aggregate` of the same outputs would do: frames, ways of sliding, where each stage runs, and why.
 
+        Without outputs it has the events and the windows.
+
         Examples
         --------
         >>> import pyarrow as pa, framefold as ff
@@ -199,7 +207,7 @@ class Windowed(Described, Generic[Result]):
           slide, finish      in this process, about 262,144 windows at a time
         """
         require_names(unnamed)
-        engine, query = self._bound(outputs)
+        engine, query = self._bound(outputs, explained=True)
         return engine.explain(query, self.events.run_options)
 
     def relation(self) -> Relation[Result]:
@@ -259,9 +267,11 @@ class Windowed(Described, Generic[Result]):
     def _query(self, outputs: Mapping[str, Operation]) -> Plan:
         return self._bound(outputs)[1]
 
-    def _bound(self, outputs: Mapping[str, Operation]) -> tuple[Engine, Plan]:
+    def _bound(self, outputs: Mapping[str, Operation], *, explained: bool = False) -> tuple[Engine, Plan]:
         """The query bound to its events, and the engine of these, with the columns that expressions compute."""
         of = self.events
+        if not outputs and not explained:
+            raise QueryError("no outputs are asked for; expected at least one, such as n=ff.Count()")
         for name, output in outputs.items():
             require_output(name, output)
         engine = of.engine
@@ -277,8 +287,7 @@ class Windowed(Described, Generic[Result]):
             in_arrow=in_arrow,
         )  # fmt: skip
         for each in plan.axis.windows:
-            if each.gaps == "warn" and each.left_out is not None:
-                warn_of_gaps(each)
+            warn_of(each)
         return engine, plan
 
 

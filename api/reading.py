@@ -38,7 +38,11 @@ def files(path: Path, *more: Path, format: Format, spark: Any = None) -> Any:
     and ORC have the types and values that Spark gives them; where only Spark can, or where a query needs all events in
     their order, Spark reads the files as a DataFrame, and ``.explain()`` says so. The types of CSV columns are those
     that pyarrow finds in the first 16 MB; those of JSON columns in the first 1 MB, and texts are times where the first
-    1,000 are all ISO dates with times.
+    1,000 are all ISO dates with times. Integers beyond 64 bits are decimals.
+
+    Columns are those of the first file of Parquet or ORC, with types that hold those of all. Times with a zone in some
+    files and without one in others are of the first file's kind, as in Spark. Parquet's times of 96 bits are instants
+    in UTC. The local engine reads times of ORC from 1677 to 2262.
 
     Parameters
     ----------

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import datetime
-import zoneinfo
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Literal, Never, TypeAlias, cast, overload
@@ -415,17 +412,8 @@ class Relation(Generic[Result]):
 
     def _tick(self, instant: Instant, argument: str) -> int:
         """The tick of an instant; one without a zone is in that of the times."""
-        zone = self.operators.zone(self.data)
-        if zone is not None:
-            found: Any = instant
-            with contextlib.suppress(ValueError):
-                found = datetime.datetime.fromisoformat(instant) if isinstance(instant, str) else instant
-            if isinstance(found, datetime.date) and not isinstance(found, datetime.datetime):
-                found = datetime.datetime.combine(found, datetime.time())
-            if isinstance(found, datetime.datetime):
-                instant = found if found.tzinfo else found.replace(tzinfo=zoneinfo.ZoneInfo(zone))
         time: TimeColumn = self.operators.time(self.data)
-        return time.instant(instant, argument)
+        return time.instant(instant, argument, self.operators.zone(self.data))
 
     def _then(
         self, data: Any, updates: Updates, words: str, why: str, other: Relation[Result] | None = None

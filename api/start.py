@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
 
 import pyarrow as pa
 
+from .aggregators.contract.column_expressions import ColumnExpression, ColumnLike, column_name, kind_of, unquoted
+from .aggregators.durations import positive
 from .aggregators.errors import QueryError
-from .engines import engine_for
+from .engines import computed, engine_for
 from .events import Events
 from .reading import SparkFiles
 from .runtime.columns.ticks import Duration
@@ -25,7 +27,7 @@ NullTime: TypeAlias = Literal["error", "drop"]
 @overload
 def events(
     data: Files | Source,
-    time: str,
+    time: ColumnLike,
     by: str | Sequence[str] | None = None,
     *,
     until: str | None = None,
@@ -36,7 +38,7 @@ def events(
 @overload
 def events(
     data: DataFrame | SparkFiles,
-    time: str,
+    time: ColumnLike,
     by: str | Sequence[str] | None = None,
     *,
     until: str | None = None,
@@ -47,7 +49,7 @@ def events(
 @overload
 def events(
     data: Any,
-    time: str,
+    time: ColumnLike,
     by: str | Sequence[str] | None = None,
     *,
     until: str | None = None,
@@ -57,7 +59,7 @@ def events(
 ) -> Events[pa.Table]: ...
 def events(
     data: Any,
-    time: str,
+    time: ColumnLike,
     by: str | Sequence[str] | None = None,
     *,
     until: str | None = None,
@@ -73,10 +75,14 @@ def events(
         A Spark DataFrame (classic or Connect), :func:`parquet` files, or anything that speaks Arrow: a pyarrow,
         pandas or Polars table, a DuckDB relation. Spark in, Spark out; Arrow in, Arrow out.
     time
-        The column with each event's time: timestamps, dates or integers. Here and wherever a column is named, a name
+        The column with each event's time: timestamps, dates or integers; or an expression for it, as aggregates take
+        them: ``F.to_timestamp("at")`` of text on Spark, ``F.timestamp_seconds("at")`` of seconds since 1970, or
+        ``pyarrow.compute.field("at").cast(pyarrow.timestamp("s"))``. Here and wherever a column is named, a name
         such as ``"window.start"`` that no column has is a field of a struct: results are events of further windows.
+        Backticks are as in Spark: `` "`a.b`" `` is the column ``a.b``.
     by
-        The key columns: one name, several, or none for one series of windows over everything.
+        The key columns: one name, several, or none for one series of windows over everything. Structs go too, and
+        results are sorted as Spark sorts them: nulls first, ordered dictionaries by their categories.
     until
         The column with each event's end, of the type of its time: interval events, which live from their time up to it
         and are in every window they overlap. None for events of one point in time.
@@ -90,7 +96,8 @@ def events(
     Raises
     ------
     QueryError
-        If the data or an argument cannot be used. Columns are checked by ``.aggregate``, before anything runs.
+        If the data or an argument cannot be used, or a key is unknown or can be none. Other columns are checked by
+        ``.aggregate``, before anything runs.
 
     Examples
     --------
@@ -100,16 +107,25 @@ def events(
     >>> result.select(["driver", "speed"]).to_pydict()
     {'driver': ['ann', 'ann', 'bob'], 'speed': [20.0, 30.0, 25.0]}
     """
-    if not isinstance(time, str):
-        raise QueryError(f"time= is {time!r}; expected the name of a column")
+    if not isinstance(time, str) and kind_of(time) is None:
+        raise QueryError(f"time= is {time!r}; expected the name of a column, or an expression")
     if by is not None and not isinstance(by, (str, list, tuple)):
         raise QueryError(f"by= is {by!r}; expected the name of a column, a list of names, or None")
     keys = [by] if isinstance(by, str) else list(by or [])
+    if longest is not None:
+        positive(longest, "longest")
     if until is not None and not isinstance(until, str):
         raise QueryError(f"until= is {until!r}; expected the name of a column, or None")
     if not isinstance(ties, (str, list, tuple)):
         raise QueryError(f"ties= is {ties!r}; expected the name of a column or a list of names")
     if null_time not in ("error", "drop"):
         raise QueryError(f"null_time is {null_time!r}; expected 'error' or 'drop'")
-    order = (ties,) if isinstance(ties, str) else tuple(ties)
-    return Events(engine_for(data), time, tuple(keys), until, longest, order, null_time, Options())
+    order = [ties] if isinstance(ties, str) else list(ties)
+    engine, of = engine_for(data), column_name(time, "time=")
+    if isinstance(of, ColumnExpression):
+        engine, names = computed(engine, {"time": of})
+        of = names["time"]
+    named = tuple(tuple(map(unquoted, names)) for names in (keys, order))
+    made: Events[Any] = Events(engine, of, named[0], unquoted(until), longest, named[1], null_time, Options())
+    made.check_keys()
+    return made

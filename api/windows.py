@@ -8,6 +8,7 @@ from typing import Any, cast
 
 import pyarrow as pa
 
+from .aggregators.contract.column_expressions import unquoted
 from .aggregators.errors import EngineError, shown
 from .engines import in_arrow
 from .events import Events
@@ -34,7 +35,8 @@ def windows_from(
     empty: Empty = "emit",
 ) -> FromAnchors:
     """See ``framefold.runtime.windows.windows_from``, whose docstring this has."""
-    keys = (by,) if isinstance(by, str) else tuple(by or ())
+    start, end, at, obsolete = map(unquoted, (start, end, at, obsolete))
+    keys = tuple(map(unquoted, (by,) if isinstance(by, str) else by or ()))
     names = list(dict.fromkeys(name for name in (start, end, at, obsolete, *keys) if name is not None))
     source = LocalEngine(Source(in_arrow(anchors, names))).with_fields(names).source
     known = set(names) <= set(source.schema.names)
@@ -52,7 +54,8 @@ def draw(windows: Spec, of: Any) -> Any:
     if not isinstance(of, Events):
         of = events(pa.table({"time": times_of(of)}), time="time")
     local = isinstance(of.engine, LocalEngine)
-    table = local_events(of) if local else first_on_spark(of, [*of.names, *windows.columns])
+    names = [*of.names, *windows.columns]
+    table = local_events(of, names) if local else first_on_spark(of, names)
     return draw_table(
         windows, table, time=of.time, by=of.by, until=of.until, longest=of.longest, ties=of.ties, all_of_them=local
     )
@@ -66,10 +69,10 @@ def times_of(given: Any) -> pa.Array | pa.ChunkedArray:
     return given if isinstance(given, (pa.Array, pa.ChunkedArray)) else pa.array(given)
 
 
-def local_events(of: Events[Any]) -> pa.Table:
-    """All events of the local engine, with all their columns."""
-    source = cast(LocalEngine, of.engine).with_fields(of.names).source
-    return source.batches(source.schema.names).read_all()
+def local_events(of: Events[Any], names: Sequence[str]) -> pa.Table:
+    """All events of the local engine, with those columns that they have of some."""
+    source = cast(LocalEngine, of.engine).with_fields(names).source
+    return source.batches([name for name in dict.fromkeys(names) if name in source.schema.names]).read_all()
 
 
 def first_on_spark(of: Events[Any], names: Sequence[str]) -> pa.Table:

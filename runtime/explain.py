@@ -43,7 +43,7 @@ def explain(plan: Plan, engine: str, stages: Sequence[tuple[str, str]]) -> Expla
     engine
         What runs it, such as ``"Spark"``.
     stages
-        Pairs of a stage's name and where it runs, from the engine.
+        Pairs of a stage's name and where it runs, from the engine; left out without outputs, on which it depends.
     """
     by = f"key {', '.join(plan.by)}" if plan.by else "one key: everything"
     rows = [
@@ -51,7 +51,7 @@ def explain(plan: Plan, engine: str, stages: Sequence[tuple[str, str]]) -> Expla
         ("frames", plan.axis.describe_frames()),
         *(("windows", each.describe()) for each in plan.axis.windows),
     ]
-    return Explanation(f"framefold on {engine}", (*rows, *ways(plan), *stages))
+    return Explanation(f"framefold on {engine}", (*rows, *ways(plan), *(stages if plan.outputs else ())))
 
 
 def ways(plan: Plan) -> list[tuple[str, str]]:

@@ -25,9 +25,9 @@ from .partials.add_aligned import add_or_append
 from .partials.merge import Partials, empty_key_partials, merge, release
 from .plan.bind import BOUNDS, type_of
 from .plan.plan import Plan, in_this_process, is_library_code
-from .plan.window_inputs import RANK
 from .progress import watched
 from .reporting import LOGGER, report_partials, report_way
+from .results.extensions import with_extensions
 from .results.finish import CHUNK_WINDOWS, chunks, results_of
 from .sources.arrow import BATCH_ROWS, PORTION_ROWS, Reader, Readers, Source, in_portions
 
@@ -54,7 +54,7 @@ class LocalEngine:
         return self.source.schema
 
     def run(self, query: Plan, options: object) -> pa.Table:
-        return run(self.source, query)
+        return with_extensions(run(self.source, query), query, self.source.schema)
 
     def explain(self, query: Plan, options: object) -> Explanation:
         return explain(query, "the local engine", STAGES)
@@ -239,7 +239,7 @@ def by_key_and_time(source: pa.RecordBatchReader, plan: Plan) -> Iterator[pa.Tab
     column = events.column(plan.time)
     if column.null_count:  # these come first: they are only counted
         nulls = events.filter(pc.is_null(column))
-        yield nulls.append_column(RANK, pa.array(np.zeros(len(nulls), np.int64))) if plan.in_rows else nulls
+        yield nulls.append_column(plan.rank, pa.array(np.zeros(len(nulls), np.int64))) if plan.in_rows else nulls
         events = drop_null_times(events, plan.time)
     yield from of_one_size(sorted_events(plan, events, dictionaries=True).to_reader())
 

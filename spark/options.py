@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict
 
+from ..aggregators.durations import positive
 from ..aggregators.errors import QueryError
 from ..runtime.columns.ticks import Duration, Instant
 
@@ -23,6 +24,7 @@ class Choices(TypedDict, total=False):
     accumulate: Literal["auto", "spark", "python"]
     read: Literal["auto", "spark"]
     shards: int | None
+    checkpoint: str | None
     trust_checkpoint: bool
     forget: Duration | None
     watermark: str | None
@@ -63,6 +65,9 @@ class Options:
     shards
         Of a stream: into how many parts keys are dealt, each of which slides at once; None for as many as Spark's state
         has partitions.
+    checkpoint
+        Of a stream: the ``checkpointLocation`` that its results are started with. If there is the state of another
+        query, that is an error when the query is written, and not with the first new event.
     trust_checkpoint
         Of a stream: whether states that are Python objects may be in the checkpoint, as pickles. Who can write there
         can then run code in the query.
@@ -110,6 +115,7 @@ class Options:
     accumulate: str = "auto"
     read: str = "auto"
     shards: int | None = None
+    checkpoint: str | None = None
     trust_checkpoint: bool = False
     forget: Duration | None = None
     watermark: str | None = None
@@ -130,6 +136,9 @@ class Options:
         bound = self.max_driver_partials
         if isinstance(bound, bool) or not isinstance(bound, int) or bound < 0:
             raise QueryError(f"max_driver_partials is {bound!r}, expected a whole number of at least 0")
+        for name in ("forget", "ahead", "early", "allowed_lateness"):
+            if getattr(self, name) is not None:
+                positive(getattr(self, name), name)
         if self.ahead is not None and self.watermark is None:
             raise QueryError(
                 f"ahead is {self.ahead!r}, but the watermark is not framefold's, and has seen such times; expected "

@@ -170,7 +170,7 @@ def test_it_is_explained_and_names_are_free() -> None:
             "min_samples is 4, and a window has at most 3 rows; expected 3 or fewer",
         ),
         (
-            lambda: ff.around(rows=(1, -1), min_samples=4),
+            lambda: ff.around(rows=(-1, 1), min_samples=4),
             "min_samples is 4, and a window has at most 3 rows; expected 3 or fewer",
         ),
     ],

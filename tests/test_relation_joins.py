@@ -148,13 +148,12 @@ def test_a_heavy_key_costs_what_its_pairs_do() -> None:
 
 
 def test_zones_and_instants() -> None:
-    """An instant without a zone is in that of the times."""
-    zoned = pa.array([dt.datetime(2026, 5, 1, tzinfo=dt.UTC)], pa.timestamp("us", tz="Europe/Berlin"))
-    rows = ff.relation(
-        pa.table({"from": zoned, "to": pa.nulls(1, zoned.type), "x": [1]}), valid_from="from", valid_to="to"
-    )
-    assert rows.at("2026-05-01T02:00").num_rows == 1
-    assert rows.at("2026-05-01T01:59").num_rows == 0
-    assert rows.at("2026-05-01T00:00Z").num_rows == 1
-    assert rows.at(dt.date(2026, 5, 2)).num_rows == 1
+    """A date is its beginning in the zone of the times."""
+    zoned = pa.array([dt.datetime(2026, 5, 1, 22, tzinfo=dt.UTC)], pa.timestamp("us", tz="Europe/Berlin"))
+    table = pa.table({"from": zoned, "to": pa.nulls(1, zoned.type), "x": [1]})
+    rows = ff.relation(table, valid_from="from", valid_to="to")
+    assert rows.at("2026-05-02").num_rows == rows.at(dt.date(2026, 5, 2)).num_rows == 1
+    assert rows.at("2026-05-01").num_rows == 0
+    assert rows.at("2026-05-01T22:00Z").num_rows == 1
+    assert rows.at("2026-05-01T21:59Z").num_rows == 0
     assert rows.states("1 day", since="2026-05-02", until="2026-05-04")["x"].to_pylist() == [1, 1, 1]

@@ -30,7 +30,10 @@ from .windows_oracle import Row, Window
 from .windows_oracle_grid import parse
 from .windows_strategies import DAY, Anchors, Problem
 
-pytestmark = pytest.mark.filterwarnings("ignore::framefold.GapsWarning")  # steps and sizes are drawn apart
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::framefold.GapsWarning"),  # steps and sizes are drawn apart
+    pytest.mark.filterwarnings("ignore::framefold.CalendarWarning"),
+]
 
 GRID = ("sliding", "tumbling", "cumulating")
 

@@ -25,18 +25,22 @@ from .examples import examples
 from .windows_oracle import Row, Window
 from .windows_strategies import Anchors, Instant, Problem, Span, Spec
 
-pytestmark = pytest.mark.filterwarnings("ignore::framefold.GapsWarning")  # steps and sizes are drawn apart
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::framefold.GapsWarning"),  # steps and sizes are drawn apart
+    pytest.mark.filterwarnings("ignore::framefold.CalendarWarning"),
+]
 
 MICROSECONDS = 1_000_000
 EPOCH = dt.datetime(1970, 1, 1)
 TYPES = {"int": pa.int64(), "naive": pa.timestamp("us"), "utc": pa.timestamp("us", "UTC"), "date": pa.date32()}
+TYPES |= {zone: pa.timestamp("us", zone) for zone in strategies.ZONES}
 
 # --- the two worlds: a problem as a user puts it, and in ticks ------------------------------------------------------
 
 
 def scale(kind: str) -> int:
     """How many ticks a unit of a problem has: its units are seconds of a timestamp, days of a date."""
-    return MICROSECONDS if kind in ("naive", "utc") else 1
+    return 1 if kind in ("int", "date") else MICROSECONDS
 
 
 def instant(units: int, kind: str) -> Any:
@@ -45,7 +49,7 @@ def instant(units: int, kind: str) -> Any:
         return units
     if kind == "date":
         return EPOCH.date() + dt.timedelta(days=units)
-    return (EPOCH + dt.timedelta(seconds=units)).replace(tzinfo=dt.UTC if kind == "utc" else None)
+    return (EPOCH + dt.timedelta(seconds=units)).replace(tzinfo=None if kind == "naive" else dt.UTC)
 
 
 def duration(units: int, kind: str) -> Any:
@@ -57,6 +61,7 @@ def duration(units: int, kind: str) -> Any:
 def ticks(value: Any) -> Any:
     """A time of a result in ticks."""
     if isinstance(value, dt.datetime):
+        value = value if value.tzinfo is None else value.astimezone(dt.UTC)
         return (value.replace(tzinfo=None) - EPOCH) // dt.timedelta(microseconds=1)
     return (value - EPOCH.date()).days if isinstance(value, dt.date) else value
 
@@ -87,6 +92,8 @@ def window_of(problem: Problem) -> Any:
         by = "key" if anchors.by and problem.keyed else None
         more = {name: value for name, value in spec.arguments.items() if name != "anchors"}
         return ff.windows_from(table, start="start", end="end", by=by, **more)
+    if kind in strategies.ZONES:  # that of the times, which is not said
+        spec = Spec(spec.name, {name: value for name, value in spec.arguments.items() if name != "timezone"})
     return converted(spec, leaf, ff)
 
 

@@ -222,6 +222,7 @@ ERRORS: tuple[type[Exception], ...] = (
     ff.OperationError,
     ff.SumOverflowError,
     ff.DroppedEventsWarning,
+    ff.CalendarWarning,
     ff.FarTimesWarning,
     ff.GapsWarning,
 )

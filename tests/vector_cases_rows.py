@@ -135,7 +135,8 @@ def psi_index() -> Iterator[Case]:
 
     def of(params: dict[str, Any]) -> Make:
         closed = ENDS[params.get("left_inclusive", True), params.get("right_inclusive", True)]
-        return lambda clock: ff.around(rows=(params["from"], params["to"]), closed=closed)
+        first, last = sorted((params["from"], params["to"]))  # psi swaps reversed bounds, which ff.around refuses
+        return lambda clock: ff.around(rows=(first, last), closed=closed)
 
     for vector in semantics("psi_index"):
         want = [(row["t"], row["window"]) for row in vector["expected"]]

@@ -85,9 +85,9 @@ def around(
     """R35-R41: a window around each event, by positions or by durations, stamped with the event's time."""
 
     def by_rows(events: Sequence[Row], own: list[int]) -> list[Window]:
-        """R35, R36: only where complete; reversed bounds are swapped, either end may be exclusive."""
+        """R35, R36: only where complete; either end may be exclusive."""
         assert rows is not None
-        first, last = min(rows), max(rows)
+        first, last = rows
         offsets = [offset for offset in range(first, last + 1) if holds(closed, first, offset, last)]
         windows = []
         for position, anchor in enumerate(own):

@@ -104,12 +104,12 @@ def parse(duration: str) -> tuple[int, dt.timedelta]:
 def calendar(
     size: str, every: str, offset: str, timezone: str | None, tick: dt.timedelta
 ) -> tuple[Bounds, Callable[[int], range]]:
-    """Windows of months or days by a wall clock: from 1970-01-01, of weeks with a time zone from Monday 1969-12-29."""
+    """Windows of months or days by a wall clock: from 1970-01-01, of weeks from Monday 1969-12-29."""
     zone = ZoneInfo(timezone or "UTC")
     months, days = parse(size)[0], parse(size)[1].days
     step_months, step_days = parse(every)[0], parse(every)[1].days
     shift_months, shift = parse(offset)
-    origin = EPOCH - dt.timedelta(days=3 if timezone and "week" in size else 0)
+    origin = EPOCH - dt.timedelta(days=3 if "week" in every else 0)
 
     def tick_of(months: int, days: int) -> int:
         """The instant at which the wall clock shows the origin plus this; a time shown twice is its first showing."""

@@ -30,6 +30,7 @@ class AllOf(Operation):
     [{'sum': 7, 'rows': 3}]
     """
 
+    compares = None
     drops_nulls = False
 
     def __init__(self, **parts: Operation) -> None:

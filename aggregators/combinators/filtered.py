@@ -18,6 +18,7 @@ from ..contract.trial import sample
 from ..contract.wrapped import Wrapped
 from ..errors import ColumnError, OperationError, QueryError, shown
 from ..states.arrays import Bools
+from ..states.categories import plain_values, values_type
 
 
 class Filtered(Operation):
@@ -46,6 +47,7 @@ class Filtered(Operation):
     [{'gains': 7, 'paid': 2}]
     """
 
+    compares = None
     drops_nulls = False
 
     def __init__(self, operation: Operation, predicate: ColumnLike | Callable[..., Any], *columns: ColumnLike) -> None:
@@ -88,7 +90,7 @@ class Filtered(Operation):
             if not pa.types.is_boolean(types[own]):
                 raise ColumnError(f"{self!r} needs a boolean column; {self.predicate!r} is {types[own]}")
         else:
-            self._try(types[own:])
+            self._try(list(map(values_type, types[own:])))
         return Passing(self, inner)
 
     def _try(self, types: Sequence[pa.DataType]) -> None:
@@ -142,7 +144,7 @@ class Passing(Wrapped):
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         own = len(self.inner.columns)
-        passing = self.spec.passing(columns[own:])
+        passing = self.spec.passing(list(map(plain_values, columns[own:])))
         if passing.all():
             return self.inner.accumulate(frames, columns[:own])
         rows = pa.array(passing)

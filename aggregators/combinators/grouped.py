@@ -46,6 +46,7 @@ class GroupedBy(Operation):
     [[('a', 1)], [('a', 1), ('b', 2)], [('a', 3), ('b', 2)], [('a', 3)]]
     """
 
+    compares = None
     drops_nulls = False
 
     def __init__(self, operation: Operation, by: ColumnLike) -> None:

@@ -159,6 +159,8 @@ class FlatMapped(Mapped):
         self, operation: Operation, function: Callable[..., Any] | None = None, *columns: ColumnLike, type: Any = None
     ) -> None:
         super().__init__(operation, function, *columns, type=type)
+        if function is None:
+            self.compares = None
         if function is None and operation.columns and len(self.columns) != len(operation.columns):
             raise QueryError(f"{self!r} is given {len(self.columns)} columns; expected {len(operation.columns)}")
 

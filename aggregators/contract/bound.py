@@ -14,7 +14,9 @@ from numpy.typing import NDArray
 
 from ..errors import ColumnError, FramefoldError, OperationError, shown
 from ..states.arrays import Index
+from ..states.categories import Categories, plain_values, values_type
 from ..states.fields import Column, Compensated, CompensatedField, Plain, field, joins_exactly
+from ..states.large import fitting, has_room, one_array
 from ..states.limbs import Exact
 from ..states.ragged import RaggedField
 from ..states.rows import place
@@ -52,6 +54,8 @@ class BoundAggregate:
         self.spec = operation
         self.columns = operation.columns
         self.of_nulls = any(map(pa.types.is_null, types))
+        self.untrusted = not type(operation).__module__.startswith(PACKAGE)
+        types = self._without_categories(types)
         self.types = trial.with_known_types(operation, types) if self.of_nulls else tuple(types)
         for column, given in zip(self.columns, types, strict=True):
             if given == pa.time64("ns"):
@@ -72,11 +76,13 @@ class BoundAggregate:
                 f"{operation!r} for {name!r} {found}; expected a dict of fields and types: {{'total': 'float64'}}"
             )
         self.fields = {key: field(declared) for key, declared in self.operation.state.items()}
-        self.untrusted = not type(operation).__module__.startswith(PACKAGE)
         self.identity: State = self.created()
         self.result: pa.DataType = self.operation.result
+        self.codes: pa.DataType | None = None  # the type of results that are codes
         if self.untrusted or not isinstance(self.result, pa.DataType):
             self.result = trial.result_type(self)
+        elif values_type(self.result) != self.result:
+            self.codes, self.result = self.result, values_type(self.result)
         self.commutative = self.operation.commutative
         if self.commutative is None:
             self.commutative = trial.commutes(self)
@@ -84,6 +90,22 @@ class BoundAggregate:
             trial.check_ufuncs(self)
         if (self.untrusted or self.operation.has_user_combine) and operation.try_laws:
             trial.check_laws(self)
+
+    def _without_categories(self, types: Sequence[pa.DataType]) -> Sequence[pa.DataType]:
+        """The types that the operation is bound to; ColumnError where it compares what it knows no order of."""
+        if self.spec.compares is None:
+            return types
+        found = list(map(values_type, types))
+        for at in range(len(types))[self.spec.compares]:
+            type, column = types[at], self.columns[at]
+            if isinstance(type, Categories) and not self.untrusted:  # a subclass of a user's expects values
+                found[at] = type
+            elif found[at] != type:
+                raise ColumnError(
+                    f"{self.spec!r} compares {column!r}, an ordered dictionary, whose order it cannot go by; expected "
+                    f"a column of {found[at]}: cast it"
+                )
+        return found
 
     @property
     def deducts(self) -> tuple[bool, str]:
@@ -141,6 +163,10 @@ class BoundAggregate:
 
     def accumulate(self, frames: Frames, inputs: Sequence[pa.Array]) -> State:
         """The states of all frames of a batch; rows with a null in an input column are left out."""
+        inputs = [
+            each if each.type == type or self.spec.compares is None else plain_values(each)
+            for each, type in zip(inputs, self.types, strict=True)
+        ]
         if self.of_nulls:
             inputs = [each.cast(type) for each, type in zip(inputs, self.types, strict=True)]
         if not self.spec.drops_nulls:
@@ -185,7 +211,8 @@ class BoundAggregate:
 
     def finish(self, a: State) -> pa.Array:
         """The results of states, of the type ``result``."""
-        return self.to_result(self.finished(a), self.result)
+        found = self.to_result(self.finished(a), self.codes or self.result)
+        return found if self.codes is None else plain_values(found)
 
     def created(self) -> State:
         """The identity, made anew: columns of one state."""
@@ -212,7 +239,7 @@ class BoundAggregate:
         """Values that ``finish`` returned as a column of a type; of an inferred one where None."""
         try:
             column = to_column(values)
-            return column if type is None or column.type == type else column.cast(type)
+            return column if type is None else fitting(column, type)
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError) as error:
             if (
                 type is not None
@@ -220,12 +247,16 @@ class BoundAggregate:
                 and not pa.types.is_integer(type)
             ):
                 try:
-                    return pa.array(list(values), type=type)
+                    return array_of(list(values), type)
                 except (pa.ArrowInvalid, pa.ArrowTypeError):
                     pass
             raise OperationError(
-                f"finish of {self.name!r} returned what cannot be a column of {type or 'one type'}: {error}; "
-                "declare the type of the result, such as result = 'float64'"
+                f"finish of {self.name!r} returned what cannot be a column of {type or 'one type'}: {error}"
+                + (
+                    "; declare the type of the result, such as result = 'float64'"
+                    if self.operation.result is None
+                    else ""
+                )
             ) from error
 
     def _checked(self, method: str, states: Any, size: int) -> State:
@@ -294,7 +325,17 @@ def length(states: State) -> int:
 def to_column(values: Any) -> pa.Array:
     """Values that a user's function returned as an Arrow array; masked values are null."""
     if isinstance(values, pa.ChunkedArray):
-        return values.combine_chunks()
+        return values if values.num_chunks > 1 and not has_room(values, values.type) else one_array(values)
     if isinstance(values, np.ma.MaskedArray):
         return pa.array(np.asarray(values.data), mask=np.ma.getmaskarray(values))
-    return values if isinstance(values, pa.Array) else pa.array(values)
+    return values if isinstance(values, pa.Array) else array_of(values)
+
+
+def array_of(values: Any, type: pa.DataType | None = None) -> pa.Array:
+    """Python values as an Arrow array; ArrowInvalid where they are none, also where pyarrow raises other exceptions."""
+    try:
+        return pa.array(values, type=type)
+    except OverflowError as error:
+        raise pa.ArrowInvalid("an integer has more than 64 bits, as only decimals may") from error
+    except (UnicodeError, RecursionError) as error:  # half of a surrogate pair; a list that holds itself
+        raise pa.ArrowInvalid(str(error)) from error

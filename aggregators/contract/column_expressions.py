@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from copy import copy
@@ -13,6 +14,10 @@ from .operators import Operators
 
 PYARROW, POLARS = "a pyarrow expression", "a Polars expression"
 
+PART = re.compile(r"`((?:[^`]|``)+)`|([^`.]+)")
+"""A part of a dotted name, in backticks or as it is."""
+QUOTED = re.compile(rf"(?:{PART.pattern})(?:\.(?:{PART.pattern}))*")
+
 
 class Kind(NamedTuple):
     """What expressions of a library are called, and how they are written."""
@@ -21,7 +26,12 @@ class Kind(NamedTuple):
     text: Callable[[Any], str] = str
 
 
-KINDS = {("pyarrow", "Expression"): Kind(PYARROW), ("polars", "Expr"): Kind(POLARS)}
+def _without_defaults(value: Any) -> str:
+    """An expression of pyarrow as text, where casts have their type and not what else they do by default."""
+    return re.sub(r"\{to_type=(.*?), allow_int_overflow=false[^}]*\}", r"\1", str(value))
+
+
+KINDS = {("pyarrow", "Expression"): Kind(PYARROW, _without_defaults), ("polars", "Expr"): Kind(POLARS)}
 """By the library and the name of the class of expressions, none of which is imported for it; engines add their own."""
 
 
@@ -81,10 +91,23 @@ def column_name(value: Any, taker: str) -> str:
         If it is neither.
     """
     if isinstance(value, str):
-        return value
+        return value if isinstance(value, ColumnExpression) else unquoted(value)
     if kind_of(value) is None:
         raise QueryError(f"{taker} takes names of columns; found {shown(value)}{_hint(value)}")
     return plain_name(value) or ColumnExpression(value)
+
+
+def unquoted(name: Any) -> Any:
+    """A name without the backticks that Spark's names may have, part by part; what is no text as it is.
+
+    Examples
+    --------
+    >>> unquoted("`a.b`"), unquoted("`a`.b"), unquoted("```x```"), unquoted("a`b")
+    ('a.b', 'a.b', '`x`', 'a`b')
+    """
+    if not isinstance(name, str) or "`" not in name or not QUOTED.fullmatch(name):
+        return name
+    return ".".join((part[1] or part[2]).replace("``", "`") for part in PART.finditer(name))
 
 
 def plain_name(value: Any) -> str | None:

@@ -15,6 +15,7 @@ from ..errors import SumOverflowError
 from ..numeric.grouped import add_parts, greatest, least
 from ..numeric.native import loops
 from ..states.arrays import Bools, Floats, Index, Ints
+from ..states.categories import codes_or_values
 from ..states.double_double import two_sum
 from ..states.fields import HUGE, Compensated, numpy_type
 from ..states.limbs import Exact
@@ -31,7 +32,9 @@ SPAN_PER_FRAME, MIN_SPAN, MAX_SPAN, SPAN_STEP = 16, 1 << 16, 1 << 20, 1 << 15
 
 def to_values(column: pa.Array) -> Values:
     """A column without nulls as ``accumulate`` gets it: numpy where its type has one, Arrow otherwise."""
-    return column if numpy_type(column.type) is None else column.to_numpy(zero_copy_only=False)
+    if numpy_type(column.type) is None:
+        return column
+    return codes_or_values(column).to_numpy(zero_copy_only=False)
 
 
 def valid_rows(columns: Sequence[pa.Array]) -> Bools | None:

@@ -44,6 +44,9 @@ class Operation(Operators, ABC):
     commutative
         Whether ``combine(a, b)`` equals ``combine(b, a)``. Inferred by a trial where None. Partials of operations that
         are not are merged strictly in time order, which costs a shuffle of the events on Spark.
+    compares
+        Which of its columns it compares: where these have ordered categories they come as codes, which compare as the
+        categories do, and all others as values. None for an operation made of others, of which each says so.
     uses_order
         Whether results depend on which of several events came first, although states know it and merge in any order.
     try_laws
@@ -56,6 +59,7 @@ class Operation(Operators, ABC):
     drops_nulls: ClassVar[bool] = True
     exact_deduct: bool = False
     commutative: bool | None = None
+    compares: slice | None = slice(0)
     uses_order: ClassVar[bool] = False
     try_laws: bool = True
     columns: tuple[str, ...] = ()
@@ -63,7 +67,7 @@ class Operation(Operators, ABC):
 
     def __init__(self, *columns: ColumnLike) -> None:
         named = type(self).__name__
-        self.columns = tuple(each if isinstance(each, str) else column_name(each, named) for each in columns)
+        self.columns = tuple(column_name(each, named) for each in columns)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(map(repr, self.columns))})"

@@ -119,6 +119,7 @@ class Arithmetic(Operation):
     [{'each': 2.3333333333333335, 'net': 1.0, 'percent': 400.0}]
     """
 
+    compares = None
     drops_nulls = False
 
     def __init__(self, symbol: str, left: Operation | Number, right: Operation | Number) -> None:

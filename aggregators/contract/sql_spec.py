@@ -97,7 +97,7 @@ def by_field(
 
     An event counts only if none of ``columns``, the placeholders of columns, is null.
     """
-    if any(isinstance(kind, RaggedField) or kind == Objects() for kind in kinds.values()):
+    if any(isinstance(kind, RaggedField) or kind.pickles for kind in kinds.values()):
         return None
 
     def read(planes: Planes) -> Mapping[str, Any]:

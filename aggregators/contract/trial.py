@@ -13,6 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..errors import FramefoldError, OperationError, QueryError
+from ..states.categories import Categories
 from ..states.fields import Column, Compensated, Field
 from ..states.limbs import Exact
 from ..states.ragged import Ragged
@@ -61,6 +62,9 @@ def laws_untried() -> Iterator[None]:
 def sample(type: pa.DataType, length: int, seed: int = 0) -> pa.Array | None:
     """A column of small positive values with many ties, of a type; None where no such values can be made up."""
     numbers = np.random.default_rng(seed).integers(1, 7, length)
+    if isinstance(type, Categories):
+        count = len(type.values)
+        return pa.array((numbers % count).astype(np.int32)).cast(type) if count else None
     try:
         if pa.types.is_floating(type):
             return pa.array(numbers / 4).cast(type)

@@ -82,6 +82,7 @@ class Then(Operation):
     [{'root': 4.0, 'spread': 6.0}]
     """
 
+    compares = None
     drops_nulls = False
 
     def __init__(self, operation: Operation, function: Callable[[Any], Any], result: Any = None) -> None:

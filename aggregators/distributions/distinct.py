@@ -28,6 +28,8 @@ class CountDistinct(Multiset):
     [1, 2, 2, 1, 0]
     """
 
+    compares = slice(0)
+
     def type_of_result(self, type: pa.DataType) -> pa.DataType:
         return pa.int64()
 
@@ -95,6 +97,7 @@ class DistinctSum(Multiset):
     [12]
     """
 
+    compares = slice(0)
     sum: AggregateOperation
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:

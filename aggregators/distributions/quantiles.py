@@ -51,7 +51,10 @@ class Quantile(Multiset):
         super().__init__(column)
         self.several = isinstance(q, (list, tuple, np.ndarray))
         shares: list[Any] = list(q) if isinstance(q, (list, tuple, np.ndarray)) else [q]
-        numbers = all(isinstance(each, (int, float, np.integer, np.floating, Fraction)) for each in shares)
+        numbers = all(
+            isinstance(each, (int, float, np.integer, np.floating, Fraction)) and not isinstance(each, bool)
+            for each in shares
+        )
         if not shares or not numbers or not all(0 <= each <= 1 for each in shares):
             raise QueryError(f"q= of {self!r} is {q!r}; expected a number from 0 to 1, or a list of such")
         if method not in ("linear", "discrete"):

@@ -180,6 +180,8 @@ class FrequentItems(Sketch):
         if type is not None and (not of_sketches or not isinstance(type, pa.DataType)):
             raise QueryError(f"type= of {self!r} is {type!r}; expected an Arrow type, with of_sketches=True only")
         self.type = pa.string() if type is None else type
+        if output == "value":  # equal counts go by the items
+            self.compares = slice(None)
 
     def bind(self, *types: pa.DataType) -> Any:
         bound: Any = super().bind(*types)

@@ -32,6 +32,7 @@ class Min(OneColumn):
     {'low': [3.0, 3.0, 4.0, 4.0], 'name': ['b', 'a', 'a', None]}
     """
 
+    compares = slice(None)
     commutative = True
     takes_empty_frames = True
     least: ClassVar[bool] = True

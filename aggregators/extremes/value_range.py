@@ -38,6 +38,7 @@ class Range(OneColumn):
     [{'x': 2.5, 'days': datetime.timedelta(days=28)}]
     """
 
+    compares = slice(None)
     commutative = True
     low: AggregateOperation
     high: AggregateOperation
@@ -65,13 +66,17 @@ class Range(OneColumn):
 
     def finish(self, a: State) -> Any:
         low, high = self.low.finish(one(a, "low")), self.high.finish(one(a, "high"))
-        wide = self.result
+        wide = result = self.result
         if is_decimal(wide):
-            wide = pa.decimal256(wide.precision + 1, wide.scale)
+            if wide.scale < 0:  # Arrow does not compute with these: whole hundreds, say, are numbers as well
+                low, high = (each.view(pa.decimal128(each.type.precision, 0)) for each in (low, high))
+                result = pa.decimal128(wide.precision, 0)
+            wide = pa.decimal256(result.precision + 1, result.scale)
         try:
             if not pa.types.is_duration(wide):
                 low, high = low.cast(wide), high.cast(wide)
-            return pc.subtract_checked(high, low).cast(self.result)
+            found = pc.subtract_checked(high, low).cast(result)
+            return found if result == self.result else found.view(self.result)
         except pa.ArrowInvalid as error:
             raise SumOverflowError(
                 f"the range of {self.columns[0]!r} does not fit {self.result} in some window; cast the column to "

@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from ..contract.operation import Operation
 from ..errors import ColumnError, LawError, QueryError, SumOverflowError, nearest
+from ..states.views import viewless
 from .laws import Law, Laws, Rows
 
 
@@ -108,15 +109,17 @@ def _columns(operation: Operation, table: Any) -> dict[str, pa.Array]:
             raise ColumnError(f"{operation!r} names the unknown column {name!r}; {nearest(name, events.column_names)}")
     if not operation.columns:
         return {"": pa.nulls(max(len(events), 1))}
-    known = events.select(list(dict.fromkeys(operation.columns))).drop_null().combine_chunks()
+    names = list(dict.fromkeys(operation.columns))
+    known = pa.table(
+        {name: pa.chunked_array(map(_plain, events.column(name).chunks or [pa.nulls(0)])) for name in names}
+    ).drop_null()
     if not len(known):
         raise QueryError(f"the table has no row without nulls in {list(operation.columns)}; expected at least one")
-    return {name: _plain(pa.concat_arrays(known.column(name).chunks)) for name in known.column_names}
+    return {name: pa.concat_arrays(known.column(name).chunks) for name in names}
 
 
 def _plain(column: pa.Array) -> pa.Array:
     """A column with dictionaries and views unpacked, as queries unpack them."""
     if isinstance(column, pa.DictionaryArray):
         return _plain(column.dictionary).take(column.indices)
-    views = {pa.string_view(): pa.large_string(), pa.binary_view(): pa.large_binary()}
-    return column.cast(views.get(column.type, column.type))
+    return viewless(column)

@@ -21,6 +21,7 @@ from ..contract.trial import laws_untried
 from ..errors import FramefoldError, LawError
 from ..intervals.time_weighted import Lifetimes, lifetimes_of
 from ..states.fields import Column, Compensated
+from ..states.objects import Objects
 from ..states.rows import concatenate
 from .tolerance import LAST, NUDGE, close, nudge, size_of
 
@@ -148,7 +149,8 @@ class Laws:
 
     def travel(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
         state = self.states([a, b])
-        back = {key: field.from_arrow(field.to_arrow(state[key])) for key, field in self.bound.fields.items()}
+        fields = {key: kind.of_pickles(lambda: Objects(trusted=True)) for key, kind in self.bound.fields.items()}
+        back = {key: kind.from_arrow(kind.to_arrow(state[key])) for key, kind in fields.items()}
         yield Claim("travel: states that went over the wire", back, "those sent", state, {"a": a, "b": b})
 
     def require(self, law: Law, a: Rows, b: Rows, c: Rows) -> None:

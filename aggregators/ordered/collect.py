@@ -102,11 +102,14 @@ class Concat(CollectList):
         return type
 
     def finish(self, a: State) -> Any:
-        joined = pc.binary_join(super().finish(a).cast(pa.list_(pa.string())), self.delimiter)
+        between, before, after, none = (
+            pa.scalar(each, pa.large_string()) for each in (self.delimiter, self.prefix, self.suffix, "")
+        )
+        joined = pc.binary_join(super().finish(a).cast(pa.list_(pa.large_string())), between)
         if self.prefix or self.suffix:
-            joined = pc.binary_join_element_wise(self.prefix, joined, self.suffix, "")
+            joined = pc.binary_join_element_wise(before, joined, after, none)
         filled = pa.array(items(a).lengths > 0)
-        return pc.if_else(filled, joined, pa.scalar(None, joined.type)).cast(self.result)
+        return pc.if_else(filled, joined, pa.scalar(None, joined.type))
 
 
 class FirstN(CollectList):

@@ -39,6 +39,7 @@ class First(AggregateOperation):
     [{'x': 'b', 'y': 'c'}]
     """
 
+    compares = slice(1, 2)
     uses_order = True
     commutative = True  # states carry their time, and merging keeps input order among equal times
     earliest: ClassVar[bool] = True

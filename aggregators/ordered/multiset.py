@@ -27,6 +27,7 @@ class Multiset(OneColumn):
     There is no deduct: a running state would have all values of a key, and two-stacks has only those of a window.
     """
 
+    compares = slice(None)
     commutative = True
     order: Order
 

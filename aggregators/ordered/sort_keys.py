@@ -14,6 +14,7 @@ from ..errors import ColumnError
 from ..extremes.min_max import neutral_value
 from ..numeric.grouped import ranked
 from ..states.arrays import Bools, Floats, Ints
+from ..states.categories import codes_or_values
 from ..states.fields import numpy_type
 
 Keys: TypeAlias = NDArray[Any]
@@ -76,7 +77,7 @@ class Order:
         if self.time:
             return cast(Keys, values.view(f"int{self.type.bit_width}").to_numpy().astype(np.int64))
         if isinstance(values, pa.Array):
-            values = values.to_numpy(zero_copy_only=False)
+            values = codes_or_values(values).to_numpy(zero_copy_only=False)
         if values.dtype.kind == "f":
             bits = _turned((values.astype(np.float64) + 0.0).view(np.int64))
             return np.where(np.isnan(values), NAN, bits)
@@ -121,7 +122,7 @@ def stored(column: pa.Array) -> tuple[Keys, Bools]:
     if dtype is None:
         return objects(column), known
     values = np.zeros(len(column), dtype)
-    values[known] = column.drop_null().to_numpy(zero_copy_only=False)
+    values[known] = codes_or_values(column).drop_null().to_numpy(zero_copy_only=False)
     return values, known
 
 

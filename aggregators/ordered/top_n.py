@@ -41,6 +41,7 @@ class ArgMin(AggregateOperation):
     ['b']
     """
 
+    compares = slice(1, 2)
     uses_order = True
     drops_nulls = False  # of the column; those of ``by`` are left out here
     commutative = True
@@ -94,6 +95,7 @@ class TopN(AggregateOperation):
     [{'x': [9, 5], 'y': [{'x': 9, 'who': None}, {'x': 5, 'who': 'c'}]}]
     """
 
+    compares = slice(1)
     uses_order = True
     drops_nulls = False  # of the companions; those of the ranked column are left out here
     commutative = True

@@ -20,7 +20,7 @@ of every addition in a second float, and special values, which cannot be subtrac
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol, TypeAlias
 
@@ -30,6 +30,7 @@ from numpy.typing import NDArray
 
 from ..errors import OperationError
 from .arrays import Floats
+from .categories import Categories
 from .double_double import two_sum
 from .limbs import Exact, ExactField
 from .objects import Objects
@@ -154,6 +155,10 @@ class Field(Protocol):
         """Whether combining and deducting never loses anything."""
 
     @property
+    def pickles(self) -> bool:
+        """Whether its planes have Python objects by pickle, at whatever depth: who reads them may run code."""
+
+    @property
     def planes(self) -> dict[str, pa.DataType]:
         """The Arrow columns that hold it: a suffix of the name each ("" for only one), and the type."""
 
@@ -167,7 +172,10 @@ class Field(Protocol):
         """The planes of a column."""
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> Column:
-        """The column of its planes."""
+        """The column of its planes; EngineError where these are pickles, and the field does not trust them."""
+
+    def of_pickles(self, change: Callable[[], Objects]) -> Field:
+        """The field, with another in place of each field of pickles in it."""
 
 
 @dataclass(frozen=True)
@@ -175,6 +183,7 @@ class Plain:
     """A numpy array of a fixed-width type."""
 
     dtype: np.dtype[Any]
+    pickles = False
 
     @property
     def exact(self) -> bool:
@@ -206,12 +215,16 @@ class Plain:
         array: NDArray[Any] = planes[0].to_numpy(zero_copy_only=False)
         return array.astype(self.dtype, copy=False)
 
+    def of_pickles(self, change: Callable[[], Objects]) -> Plain:
+        return self
+
 
 @dataclass(frozen=True)
 class CompensatedField:
     """A :class:`Compensated` column; the planes of special values are null where there are none."""
 
     exact = True
+    pickles = False
 
     @property
     def planes(self) -> dict[str, pa.DataType]:
@@ -243,6 +256,9 @@ class CompensatedField:
             special = np.column_stack([plane.fill_null(0.0).to_numpy(zero_copy_only=False) for plane in rest])
         return Compensated(high.to_numpy(zero_copy_only=False), low.to_numpy(zero_copy_only=False), special)
 
+    def of_pickles(self, change: Callable[[], Objects]) -> CompensatedField:
+        return self
+
 
 def joins_exactly(function: Any, kind: Field) -> bool:
     """Whether a numpy function joins a field, and loses nothing in whatever order."""
@@ -257,6 +273,8 @@ def numpy_type(type: pa.DataType) -> np.dtype[Any] | None:
     >>> numpy_type(pa.timestamp("us", "UTC")), numpy_type(pa.string())
     (dtype('<M8[us]'), None)
     """
+    if isinstance(type, Categories):
+        return np.dtype(np.int32)
     if pa.types.is_boolean(type) or pa.types.is_integer(type) or pa.types.is_floating(type):
         return np.dtype({"halffloat": "float16", "float": "float32", "double": "float64"}.get(str(type), str(type)))
     if pa.types.is_timestamp(type):
@@ -283,7 +301,14 @@ def field(declared: Any) -> Field:
     if declared in ("object", object):
         return Objects()
     if isinstance(declared, Mapping):
-        return RaggedField(tuple((name, field(kind)) for name, kind in declared.items()))
+        items = {name: field(kind) for name, kind in declared.items()}
+        for name, kind in items.items():
+            if list(kind.planes) != [""]:
+                raise OperationError(
+                    f"a state field is a list of items whose {name!r} is declared as {declared[name]!r}; expected a "
+                    "numpy type of fixed width such as 'float64', 'object', or an Arrow type"
+                )
+        return RaggedField(tuple(items.items()))
     if isinstance(declared, pa.DataType):
         dtype = numpy_type(declared)
         return Objects(declared) if dtype is None else Plain(dtype)

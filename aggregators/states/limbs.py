@@ -152,6 +152,7 @@ class ExactField:
 
     limbs: int
     exact = True
+    pickles = False
 
     @property
     def planes(self) -> dict[str, pa.DataType]:
@@ -173,3 +174,6 @@ class ExactField:
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> Exact:
         return Exact([plane.to_numpy(zero_copy_only=False) for plane in planes])
+
+    def of_pickles(self, change: object) -> ExactField:
+        return self

@@ -6,14 +6,17 @@ import io
 import itertools
 import operator
 import pickle
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 import cloudpickle
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
+
+from ..errors import EngineError
+from . import large
 
 NAMES = pickle.STACK_GLOBAL
 """The byte before a function or a class in what pickle makes; it may be one of a number, too."""
@@ -24,15 +27,19 @@ SAMPLE = 1 << 8
 MAX_HELD_BYTES = 16 << 20
 """Bytes of held values, as if pickled; values beyond are pickled, as others take several times as much."""
 
-Kind = TypeVar("Kind")
-
 
 @dataclass(frozen=True)
 class Objects:
     """A numpy array of Python values: pickled ones, or those of an Arrow type that numpy has no type for."""
 
     type: pa.DataType | None = None
+    trusted: bool = False
+    """Whether pickles are read: who can write them can run code where they are."""
     exact = False  # whether they lose anything is known only to the operation
+
+    @property
+    def pickles(self) -> bool:
+        return self.type is None
 
     @property
     def planes(self) -> dict[str, pa.DataType]:
@@ -52,6 +59,10 @@ class Objects:
         array[:] = list(values)
         return array
 
+    def sizes(self, column: NDArray[Any], longest: int) -> NDArray[np.int64] | None:
+        """The bytes of each text; None where an array has room for all, or they are none, as ``longest`` is theirs."""
+        return None if len(column) * longest <= large.ARRAY_BYTES else large.sizes_of_values(column)
+
     def to_arrow(self, column: NDArray[Any]) -> list[pa.Array]:
         values = column.tolist()
         if self.type is None:
@@ -60,7 +71,18 @@ class Objects:
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> NDArray[Any]:
         values = planes[0].to_pylist()
-        return self.column(list(map(pickle.loads, values)) if self.type is None else values)
+        return self.column(self._unpickled(values) if self.type is None else values)
+
+    def of_pickles(self, change: Callable[[], Objects]) -> Objects:
+        return change() if self.pickles else self
+
+    def _unpickled(self, values: Sequence[bytes]) -> list[Any]:
+        if len(values) and not self.trusted:
+            raise EngineError(
+                "a state is Python objects, and comes as pickles that nobody has said can be trusted: they may run any "
+                "code; expected .options(trust_checkpoint=True) where it is from a checkpoint"
+            )
+        return list(map(pickle.loads, values))
 
 
 class Pickle(bytes):
@@ -104,6 +126,7 @@ class HeldObjects(Objects):
     """Python values that stay in this process: their plane has the numbers under which they are held."""
 
     store: Store = field(default_factory=Store)
+    pickles = False
 
     @property
     def planes(self) -> dict[str, pa.DataType]:
@@ -115,11 +138,6 @@ class HeldObjects(Objects):
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> NDArray[Any]:
         return self.column(self.store.at(planes[0].to_numpy()))
-
-
-def held(fields: Mapping[str, Kind]) -> dict[str, Kind | HeldObjects]:
-    """The fields of a state, those of pickled values held as they are."""
-    return {key: HeldObjects() if kind == Objects() else kind for key, kind in fields.items()}
 
 
 def pickled(values: Sequence[Any]) -> list[bytes]:

@@ -16,7 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..errors import EngineError, QueryError
+from . import large
 from .arrays import Bools, Index, Ints
+from .memory import memory
 
 VECTOR = re.compile(r"(\w+)\[(\w*)\]")
 """A numpy type and a number in brackets: how one may try to declare a vector."""
@@ -81,6 +84,7 @@ class Ragged:
             items: Any = slice(int(self.offsets[start]), int(self.offsets[max(start, stop)]))
         else:
             ends = np.cumsum(lengths)
+            self._check_size(int(ends[-1]) if len(ends) else 0)
             items = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(
                 self.offsets[:-1][rows] - (ends - lengths), lengths
             )
@@ -91,6 +95,7 @@ class Ragged:
         if not isinstance(other, Ragged):
             return NotImplemented
         lengths = self.lengths + other.lengths
+        self._check_size(int(lengths.sum()))
         start = np.cumsum(lengths) - lengths
         ours = np.repeat(start - self.offsets[:-1], self.lengths) + np.arange(int(self.offsets[-1]))
         theirs = np.repeat(start + self.lengths - other.offsets[:-1], other.lengths) + np.arange(int(other.offsets[-1]))
@@ -100,6 +105,15 @@ class Ragged:
             joined[ours], joined[theirs] = plane, other.planes[name]
             planes[name] = joined
         return Ragged(lengths, planes)
+
+    def _check_size(self, items: int) -> None:
+        """QueryError where lists of so many items take more than this machine's memory."""
+        size = items * (np.dtype(np.int64).itemsize + sum(plane.itemsize for plane in self.planes.values()))
+        if size > (memory() or size):
+            raise QueryError(
+                f"the lists of all windows would have {items:.2g} items and take {size / (1 << 30):.1f} GiB, more than "
+                "this machine has; expected shorter or fewer windows, or an operation whose state does not grow"
+            )
 
     def replaced(self, **planes: NDArray[Any]) -> Ragged:
         """The same lists with other values in some planes."""
@@ -149,6 +163,10 @@ class RaggedField:
     exact = False  # whether items can be taken out again is known only to the operation
 
     @property
+    def pickles(self) -> bool:
+        return any(kind.pickles for _, kind in self.items)
+
+    @property
     def planes(self) -> dict[str, pa.DataType]:
         return {name: pa.large_list(kind.planes[""]) for name, kind in self.items}
 
@@ -163,15 +181,41 @@ class RaggedField:
     def to_arrow(self, column: Ragged) -> list[pa.Array]:
         offsets = pa.array(column.offsets)
         return [
-            pa.LargeListArray.from_arrays(offsets, kind.to_arrow(column.planes[name])[0]) for name, kind in self.items
+            pa.LargeListArray.from_arrays(offsets, large.one_array(kind.to_arrow(column.planes[name])[0]))
+            for name, kind in self.items
         ]
+
+    def sizes(self, column: Any, longest: int) -> Ints | None:
+        """How much of the room of an array each list takes, by its items and their text; None where all fit it.
+
+        ``longest`` is the length of the longest text among the items of such planes.
+        """
+        total = int(column.offsets[-1])
+        if total * max(longest, 1) <= large.ARRAY_BYTES:
+            return None
+        found: Ints = column.lengths
+        for name, kind in self.items:
+            if large.is_text(kind.planes[""]):
+                text = large.sizes_of_values(column.planes[name])
+                found = np.maximum(found, large.sums_of(text, column.lengths))
+        return found
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> Ragged:
         lengths = pc.list_value_length(planes[0]).to_numpy(zero_copy_only=False)
         values = {
             name: kind.from_arrow([plane.flatten()]) for (name, kind), plane in zip(self.items, planes, strict=True)
         }
+        if planes[0].null_count or any(len(each) != lengths.sum() for each in values.values()):
+            raise EngineError("a state is damaged: its lists of items do not have as many items in each plane")
         return Ragged(lengths, values)
+
+    def of_pickles(self, change: Any) -> RaggedField:
+        return RaggedField(tuple((name, kind.of_pickles(change)) for name, kind in self.items))
+
+
+def leaves(kind: Any) -> list[Any]:
+    """The fields that a field is made of: of lists one for each plane, of any other the field itself."""
+    return [each for _, each in kind.items] if isinstance(kind, RaggedField) else [kind]
 
 
 def vector_fields(declared: Any) -> str | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import datetime
 from collections.abc import Callable
 from typing import Any, Self, cast
 
@@ -13,7 +12,7 @@ from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import OfNumbers, floats
 from ..contract.operation import State
-from ..durations import Duration, microseconds
+from ..durations import Duration, Length, fixed
 from ..errors import QueryError
 from ..states.arrays import Floats, Ints
 from ..states.double_double import two_sum
@@ -125,10 +124,5 @@ class Ewma(OfNumbers):
 
 def _microseconds(duration: Duration, argument: str) -> int:
     """Ticks of a duration where the time column is not known: those of a timestamp, or the integer itself."""
-    if isinstance(duration, datetime.timedelta):
-        return (duration.days * 86_400 + duration.seconds) * 1_000_000 + duration.microseconds
-    if isinstance(duration, str):
-        return microseconds(duration, argument)
-    if isinstance(duration, bool) or not isinstance(duration, (int, np.integer)):
-        raise QueryError(f"{argument} is {duration!r}; expected a duration such as '1 hour', a timedelta or an integer")
-    return int(duration)
+    found = fixed(duration, argument)
+    return found.microseconds if isinstance(found, Length) else found

@@ -76,7 +76,7 @@ class Sum(AggregateOperation):
 
     def __init__(self, column: ColumnLike, *, empty: float | None = None) -> None:
         super().__init__(column)
-        if empty is not None and not isinstance(empty, (int, float)):
+        if empty is not None and (isinstance(empty, bool) or not isinstance(empty, (int, float))):
             raise QueryError(f"empty= of {self!r} is {empty!r}; expected a number or None")
         self.empty = empty
 
@@ -161,7 +161,7 @@ class SumOfIntegers(TypedSum):
         if not fits.all():
             raise SumOverflowError(
                 f"the sum of {self.columns[0]!r} does not fit {self.result} in {np.count_nonzero(~fits)} of "
-                f"{len(fits)} windows; cast the column to a wider type (decimal(38, 0) or double) to go on"
+                f"{len(fits)} windows; cast the column to {wider_than(self.result)} to go on"
             )
         return values, a["count"] > 0
 
@@ -230,6 +230,15 @@ class AverageOfIntegers(SumOfIntegers):
         if not fits.all():
             raise SumOverflowError(
                 f"the mean of {self.columns[0]!r} does not fit {self.result} in {np.count_nonzero(~fits)} of "
-                f"{len(fits)} windows; cast the column to fewer digits or to double to go on"
+                f"{len(fits)} windows; cast the column to {wider_than(self.result, self.digits)} to go on"
             )
         return values, count > 0
+
+
+def wider_than(result: pa.DataType, added: int = 0) -> str:
+    """What a column can be cast to where a result does not fit its type, of whose scale some digits were added."""
+    if not isinstance(result, pa.Decimal128Type):
+        return "a wider type (decimal(38, 0) or double)"
+    if result.precision < 38:
+        return f"a wider type (decimal(38, {result.scale - added}) or double)"
+    return "fewer digits after the point or to double" if result.scale > added else "double"

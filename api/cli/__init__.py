@@ -1,5 +1,5 @@
 """The command line: ``framefold run``, ``framefold submit`` and ``framefold demo``."""
 
-from .cli import app, main
+from .cli import app, main, process
 
-__all__ = ["app", "main"]
+__all__ = ["app", "main", "process"]

@@ -113,6 +113,9 @@ def run(
             "folder of part files (but one .arrow file). An earlier result is replaced. - is standard output.",
         ),
     ] = None,
+    no_replace: Annotated[
+        bool, typer.Option("--no-replace", help="Refuse an --out that exists, before anything runs.")
+    ] = False,
     format: Annotated[Format | None, typer.Option(help="The kind of events, where no extension says it.")] = None,
     out_format: Annotated[Format | None, typer.Option(help="The kind of result on standard output; FORMAT.")] = None,
     engine: Annotated[
@@ -147,6 +150,7 @@ def run(
         null_time=null_time.value,
         agg=agg,
         out=out,
+        replace=not no_replace,
         format=format and format.value,
         out_format=out_format and out_format.value,
         engine=engine.value if engine else None,
@@ -261,6 +265,34 @@ def main(argv: Sequence[str] | None = None) -> int:
         if not from_spark(error):
             raise
         return _say(with_notes(f"Spark failed: {essence(str(error))}", error), FAILURE)
+
+
+def process() -> int:
+    """Run the command line in a process of its own, which pyarrow leaves without pandas where it can.
+
+    At the first array that it makes, pyarrow imports pandas to ask whether it was given one of its own; that takes as
+    long as a small job does. Only Spark needs it here.
+    """
+    arguments = sys.argv[1:]
+    engine = " ".join(arguments).replace("--engine=", "--engine ")
+    if arguments[:1] == ["run"] and "--engine local" in engine and "pandas" not in sys.modules:
+        import pyarrow as pa
+
+        sys.meta_path.insert(0, cast(Any, _WithoutPandas))
+        try:
+            pa.array([])
+        finally:
+            sys.meta_path.remove(cast(Any, _WithoutPandas))
+    return main(arguments)
+
+
+class _WithoutPandas:
+    """A finder of modules for which there is no pandas."""
+
+    @staticmethod
+    def find_spec(name: str, *where: object) -> None:
+        if name == "pandas":
+            raise ImportError(name)
 
 
 def _say(message: str, code: int) -> int:

@@ -7,19 +7,25 @@ from collections.abc import Callable
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.feather
-import pyarrow.parquet
 
 from ..aggregators.errors import QueryError
 
 TITLES = {"parquet": "Parquet", "csv": "CSV", "json": "JSON", "arrow": "Arrow"}
 
-_WRITERS: dict[str, Callable[[pa.Table, Any], None]] = {
-    "csv": pa.csv.write_csv,
-    "parquet": pa.parquet.write_table,
-    "arrow": pa.feather.write_feather,
-}
+
+def writer(kind: str) -> Callable[[pa.Table, Any], None]:
+    """What writes a table to a file of a kind other than JSON."""
+    if kind == "parquet":
+        import pyarrow.parquet as parquet
+
+        return parquet.write_table  # type: ignore[no-any-return]
+    if kind == "csv":
+        import pyarrow.csv as csv
+
+        return csv.write_csv  # type: ignore[no-any-return]
+    import pyarrow.feather as feather
+
+    return feather.write_feather  # type: ignore[no-any-return]
 
 
 def check_columns(out: str, kind: str, columns: pa.Schema, *, spark: bool) -> None:
@@ -66,7 +72,7 @@ def holds(kind: str, type: pa.DataType, *, spark: bool) -> bool:
     if kind == "json":
         return not _has_intervals(type)
     try:  # by a trial, since newer versions of pyarrow write more types
-        _WRITERS[kind](pa.table({"column": pa.nulls(1, type)}), io.BytesIO())
+        writer(kind)(pa.table({"column": pa.nulls(1, type)}), io.BytesIO())
     except (pa.ArrowException, OSError):
         return False
     return True

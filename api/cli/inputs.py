@@ -7,20 +7,23 @@ import glob
 import os
 import re
 import shutil
+import stat
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from ..aggregators.errors import FramefoldError, QueryError, without_secrets
+from ..aggregators.states.memory import memory as memory
 from ..runtime.sources.file_source import FileSource
 from ..runtime.sources.files import File, Files, one_line
-from ..runtime.sources.formats import READERS, Layout, in_microseconds, unified
+from ..runtime.sources.formats import READERS, Layout, in_microseconds
+from ..runtime.sources.types_of_files import unified
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
@@ -122,7 +125,8 @@ def open_files(events: Sequence[str], format: str | None = None) -> Inputs:
         if kinds[path] != kind:
             raise QueryError(f"{paths[0]!r} is {kind} and {path!r} is {kinds[path]}; expected files of one kind")
     layouts = tuple(_layout(path, kind) for path in paths)
-    schema = unified(layouts)
+    each = {path: layout.schema for path, layout in zip(paths, layouts, strict=True)}
+    schema = unified(each, mixed_zones=kind not in TEXT)
     return Inputs(Files(tuple(paths), kind, in_microseconds(schema) if kind in TEXT else schema), layouts)
 
 
@@ -146,17 +150,11 @@ def kind_of(path: str | Path) -> str:
 def _expand(path: str) -> list[str]:
     if is_address(path):
         return files_at(path)
-    if Path(path).is_dir():
-        inside = [each for each in Path(path).rglob("*") if each.is_file()]
-        shown = [
-            each for each in inside if not any(part.startswith(("_", ".")) for part in each.relative_to(path).parts)
-        ]
-        if not shown:
-            raise QueryError(f"the folder {path!r} has no files in it")
-        return sorted(map(str, shown))
-    if Path(path).exists():
-        return [path]
+    if (there := _inside(path)) is not None:
+        return there
     found = sorted(glob.glob(path, recursive=True))
+    if os.path.lexists(path) or any(map(leads_nowhere, found)):
+        raise QueryError(f"{next(filter(leads_nowhere, [path, *found]))!r} is a link that leads nowhere")
     if not found:
         if glob.has_magic(path):
             raise QueryError(f"no file matches {path!r}")
@@ -166,7 +164,34 @@ def _expand(path: str) -> list[str]:
         raise QueryError(
             f"the file {path!r} does not exist" + (f"; did you mean {str(folder / close[0])!r}?" if close else "")
         )
-    return [file for each in found for file in _expand(each)]
+    return [file for each in found for file in _inside(each) or []]
+
+
+def _inside(path: str) -> list[str] | None:
+    """A file, or the files in a folder; None where there is neither."""
+    try:
+        kind = os.stat(path).st_mode
+    except (FileNotFoundError, NotADirectoryError):
+        return None
+    except OSError as error:
+        if leads_nowhere(path):  # a link to itself
+            return None
+        raise QueryError(f"{path!r} cannot be read: {one_line(error)}") from error
+    if not stat.S_ISDIR(kind):
+        return [path]
+    try:
+        inside = [each for each in Path(path).rglob("*") if each.is_file()]
+    except OSError as error:
+        raise QueryError(f"the folder {path!r} cannot be read: {one_line(error)}") from error
+    shown = [each for each in inside if not any(part.startswith(("_", ".")) for part in each.relative_to(path).parts)]
+    if not shown:
+        raise QueryError(f"the folder {path!r} has no files in it")
+    return sorted(map(str, shown))
+
+
+def leads_nowhere(path: str) -> bool:
+    """Whether a path is a link to something that does not exist, or to itself."""
+    return os.path.islink(path) and not os.path.exists(path)
 
 
 def _layout(path: str, kind: str) -> Layout:
@@ -220,12 +245,12 @@ def files_at(address: str) -> list[str]:
     from pyarrow.fs import FileSelector, FileType
 
     system, path = opened(address)
+    kind = type_at(address, system, path)
+    if kind == FileType.NotFound:
+        raise QueryError(f"{address!r} does not exist")
+    if kind == FileType.File:
+        return [address]
     try:
-        kind = system.get_file_info(path).type
-        if kind == FileType.NotFound:
-            raise QueryError(f"{address!r} does not exist")
-        if kind == FileType.File:
-            return [address]
         found = system.get_file_info(FileSelector(path, recursive=True))
     except (pa.ArrowException, OSError) as error:
         raise QueryError(f"{address!r} cannot be reached: {one_line(error)}") from error
@@ -236,6 +261,20 @@ def files_at(address: str) -> list[str]:
     if not shown:
         raise QueryError(f"the folder {address!r} has no files in it")
     return [f"{base.rstrip('/')}/{name}{mark}{query}" for name in shown]
+
+
+def type_at(address: str, system: FileSystem, path: str) -> Any:
+    """What is at an address, a ``pyarrow.fs.FileType``.
+
+    Raises
+    ------
+    QueryError
+        If the file system does not answer.
+    """
+    try:
+        return system.get_file_info(path).type
+    except (pa.ArrowException, OSError) as error:
+        raise QueryError(f"{address!r} cannot be reached: {one_line(error)}") from error
 
 
 def size_of(path: str) -> int:
@@ -267,11 +306,3 @@ def without_standard_input(events: Sequence[str], kind: str | None) -> Iterator[
         with open(path, "wb") as file:
             shutil.copyfileobj(sys.stdin.buffer, file)
         yield [str(path)]
-
-
-def memory() -> int:
-    """The bytes of memory of this machine; 0 where it does not say."""
-    try:
-        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    except (AttributeError, OSError, ValueError):
-        return 0

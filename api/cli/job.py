@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, cast
 import pyarrow as pa
 from rich.console import Console
 from rich.markup import escape
-from rich.progress import MofNCompleteColumn, Progress
 
 from .. import QueryError, events
 from ..aggregators.contract.operation import Operation
@@ -33,11 +32,13 @@ from .inputs import (
     without_standard_input,
 )
 from .messages import ShownSource
-from .output import WINDOW, check_out, preview, write_dataframe, write_stdout, write_table
+from .output import WINDOW, check_new, check_out, preview, write_dataframe, write_stdout, write_table
+from .overlap import check_apart
 from .windows import read_windows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+    from rich.progress import Progress
 
 
 SHARE_OF_MEMORY = 4
@@ -60,6 +61,7 @@ class Job:
     null_time: str
     agg: list[str]
     out: str | None
+    replace: bool
     format: str | None
     out_format: str | None
     engine: str | None
@@ -81,6 +83,10 @@ class Job:
             raise EngineError("Spark is not installed: pip install 'framefold[spark]', or use --engine local")
         if self.out == STANDARD and self._out_kind is None:
             raise QueryError("--out '-' is standard output, which has no extension; expected --out-format")
+        if self.out and self.out != STANDARD:
+            check_apart(self.out, self.events)
+            if not self.replace:
+                check_new(self.out)
         if self.master is not None and self.engine != "local" and has_spark():
             check_shared(self.master, self._places)
         with without_standard_input(self.events, self.format) as paths:
@@ -240,6 +246,8 @@ def _note(message: str) -> None:
 
 
 def _progress() -> Progress:
+    from rich.progress import MofNCompleteColumn, Progress
+
     console = Console(stderr=True)
     console.quiet = not console.is_terminal  # some versions of rich end even progress that is not shown with a new line
     columns = (*Progress.get_default_columns(), MofNCompleteColumn())

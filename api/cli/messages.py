@@ -7,17 +7,21 @@ import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import typer
-from rich.progress import Progress
 
-from .. import DroppedEventsWarning, FarTimesWarning, GapsWarning
+from .. import CalendarWarning, DroppedEventsWarning, FarTimesWarning, GapsWarning
 from ..runtime.sources.arrow import Reader, Readers
 from ..runtime.sources.file_source import FileSource
 from ..runtime.sources.files import Files, one_line
 from .inputs import TEXT
+
+if TYPE_CHECKING:
+    from rich.progress import Progress
+OURS = (CalendarWarning, DroppedEventsWarning, FarTimesWarning, GapsWarning)
+"""The warnings that are shown as sentences."""
 
 
 def with_notes(message: str, error: BaseException) -> str:
@@ -30,12 +34,12 @@ def told_warnings() -> Iterator[None]:
     """Warnings of framefold as sentences on stderr, each once."""
     with warnings.catch_warnings():
         told: set[str] = set()
-        for each in (DroppedEventsWarning, FarTimesWarning, GapsWarning):
+        for each in OURS:
             warnings.simplefilter("always", each)
         usual = warnings.showwarning
 
         def show(message: Warning | str, category: type[Warning], *where: Any, **more: Any) -> None:
-            if issubclass(category, (DroppedEventsWarning, FarTimesWarning, GapsWarning)):
+            if issubclass(category, OURS):
                 if str(message) not in told:  # a query is checked before it is run
                     typer.echo(f"framefold: {as_options(str(message))}", err=True)
                 told.add(str(message))
@@ -54,7 +58,9 @@ def as_options(message: str) -> str:
     """
     message = re.sub(r"^(time|by)= ", r"--\1 ", message)
     message = re.sub(r"^size is ", "--window is ", message)
-    message = re.sub(r"^(every|offset) is ", r"--\1 is ", message)
+    message = re.sub(r"^(every|offset|timezone) is ", r"--\1 is ", message)
+    message = re.sub(r"(, or times)?: time=F\..*$", "", message)  # no option takes an expression
+    message = re.sub(r"\b(timezone|offset)='([^']*)'", r"--\1 '\2'", message)
     return re.sub(
         r"\b(null_time|empty|closed|combine|gaps)=['\"](\w+)['\"]",
         lambda it: f"--{it[1].replace('_', '-')} {it[2]}",

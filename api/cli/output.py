@@ -16,17 +16,15 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
-import pyarrow.csv
-import pyarrow.feather
-import pyarrow.parquet
 from rich import box
 from rich.markup import escape
 from rich.table import Table
 
 from ..aggregators.errors import QueryError
 from ..runtime.sources.files import one_line
-from .holding import check_columns
-from .inputs import FileError, UnknownFileSystemError, is_address, kind_of, opened
+from .holding import check_columns, writer
+from .inputs import FileError, UnknownFileSystemError, is_address, kind_of, opened, type_at
+from .overlap import check_apart
 from .replacing import new_file, new_folder, new_object
 
 if TYPE_CHECKING:
@@ -74,6 +72,7 @@ def _check_path(out: str, inputs: tuple[str, ...], *, spark: bool) -> str:
         kind = kind_of(out)
     except QueryError as error:
         raise QueryError(f"--out {error}") from None
+    check_apart(out, inputs)
     path = Path(out)
     if path.suffix == ".gz":
         raise QueryError(f"--out {out!r} is packed; expected a name without .gz")
@@ -89,9 +88,6 @@ def _check_path(out: str, inputs: tuple[str, ...], *, spark: bool) -> str:
     for folder in (path.parent, real.parent):
         if not folder.is_dir():
             raise QueryError(f"--out {out!r} is in the folder {str(folder)!r}, which does not exist")
-    for each in inputs:
-        if not is_address(each) and real in (Path(each).resolve(), *Path(each).resolve().parents):
-            raise QueryError(f"--out {out!r} would overwrite the events in {each!r}")
     if path.is_dir():
         if not (spark and kind != "arrow"):
             raise QueryError(f"--out {out!r} is a folder; expected the name of a file")
@@ -101,6 +97,21 @@ def _check_path(out: str, inputs: tuple[str, ...], *, spark: bool) -> str:
             )
     check_permissions(out, real)
     return kind
+
+
+def check_new(out: str) -> None:
+    """QueryError where something is at a path or an address already."""
+    from pyarrow.fs import FileType
+
+    if not is_address(out):
+        exists = os.path.lexists(out)
+    else:
+        try:
+            exists = type_at(out, *opened(out)) != FileType.NotFound
+        except UnknownFileSystemError:  # Spark may know it, and replaces nothing at an address
+            return
+    if exists:
+        raise QueryError(f"--out {out!r} exists, and --no-replace keeps it; expected a new name")
 
 
 def check_permissions(out: str, real: Path) -> None:
@@ -125,7 +136,7 @@ def check_address(out: str, *, spark: bool) -> None:
         if spark:
             return  # Spark may know it, and refuses to write where something is
         raise
-    kind = system.get_file_info(path).type
+    kind = type_at(out, system, path)
     if kind == FileType.Directory or (spark and kind == FileType.File):
         raise QueryError(f"--out {out!r} exists; expected a new name, for a folder at an address is never replaced")
 
@@ -145,15 +156,11 @@ def write_table(table: pa.Table, out: str) -> None:
     kind = kind_of(out)
     try:
         with new_object(out) if is_address(out) else new_file(out) as path:
-            if kind == "parquet":
-                pa.parquet.write_table(table, path)
-            elif kind == "arrow":
-                pa.feather.write_feather(table, path)
-            elif kind == "csv":
-                pa.csv.write_csv(flat(table), path)
-            else:
+            if kind == "json":
                 with open(path, "w", encoding="utf-8") as file:
                     file.writelines(json_lines(table))
+            else:
+                writer(kind)(flat(table) if kind == "csv" else table, path)
     except (pa.ArrowException, OSError, ValueError) as error:  # ValueError: nanoseconds, which Python has no type for
         raise _unwritable(out, error) from error
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib.metadata
 import json
 import os
+import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
@@ -18,6 +19,7 @@ from ..aggregators.errors import EngineError, QueryError
 from .job import has_spark
 
 if TYPE_CHECKING:
+    from ..spark.submission.command import Command
     from ..spark.submission.follow import Log
 
 OURS = ("--environment", "--log")
@@ -76,8 +78,9 @@ def submit_job(
     """
     if not has_spark():
         raise EngineError("Spark is not installed: pip install 'framefold[spark]'")
-    from ..spark.session.java import ensure_java, kept_file
-    from ..spark.submission import archive, command, follow, kubernetes
+    from ..spark.session.cache import kept_file
+    from ..spark.session.java import ensure_java
+    from ..spark.submission import archive, command, follow, kubernetes, redaction
 
     given = {"--environment": environment, "--log": log}
     given |= {name: "" for name, asked_for in zip(SWITCHES, (dry_run, manifest), strict=True) if asked_for}
@@ -94,7 +97,7 @@ def submit_job(
             "started with; expected no --environment"
         )
     if "--manifest" in given:
-        print(json.dumps(kubernetes.application(asked, importlib.metadata.version("pyspark")), indent=2))
+        print(json.dumps(kubernetes.application(_shown(asked), importlib.metadata.version("pyspark")), indent=2))
         return 0
     kubernetes.check(asked)
     ensure_java()
@@ -108,16 +111,19 @@ def submit_job(
             )
             packed = archive.pack_environment(environment, Path(folder))
         in_image = kubernetes.is_in_image(asked)
-        files = None if in_image else archive.build(f"{Path(asked.job).stem}-files", job)
+        name = re.sub(r"[^\w.-]", "_", Path(asked.job).stem)  # the archive is one of a list of paths
+        files = None if in_image else archive.build(f"{name}-files", job)
         script = kept_file("framefold_command.py", _SCRIPT) if is_command else asked.job
         if is_command:
             asked = command.Command(asked.options, asked.job, (asked.job, *asked.arguments))
+        if "--dry-run" in given:
+            asked = _shown(asked)
         line, variables = asked.line(script, files, packed), asked.environment()
         if "--dry-run" in given:
             print(command.shown(line, variables))
             return 0
         kept = stack.enter_context(_opened(log)) if log is not None else None
-        followed = follow.Log(kept, follow.to_stderr, _note)
+        followed = follow.Log(kept, follow.to_stderr, _note, redaction.hiding(asked))
         try:
             code = follow.follow(line, os.environ | variables, followed)
         except KeyboardInterrupt as error:
@@ -128,13 +134,23 @@ def submit_job(
                 error.add_note(f"{followed.application} goes on; `{end}` ends it")
             raise
     if followed.pod:
-        _bring_back_from_pod(*followed.pod)
+        _bring_back_from_pod(followed, *followed.pod)
     elif asked.on_cluster and followed.application:
         _bring_back(followed)
     if code:
         where = f"; its whole log is in {log}" if log else ""
         _note(f"the job ended with exit code {code}{where}")
     return code
+
+
+def _shown(asked: Command) -> Command:
+    """The job as it is printed, without what is secret in its settings."""
+    from ..spark.submission import redaction
+
+    shown, secret = redaction.without_secret_settings(asked)
+    if secret:
+        _note(f"not shown are the values of {', '.join(secret)}, which are secret: put them in where it runs")
+    return shown
 
 
 def _without_ours(arguments: Sequence[str], given: dict[str, str | None], words_of: Callable[[str], int]) -> list[str]:
@@ -172,19 +188,19 @@ def _bring_back(followed: Log) -> None:
     from ..spark.submission import follow
 
     ends = {stream: follow.driver_output(followed, stream) for stream in ("stdout", "stderr")}
-    sys.stdout.write(ends["stdout"] or "")
+    sys.stdout.write(followed.hide(ends["stdout"] or ""))
     sys.stdout.flush()
-    follow.to_stderr(follow.without_own_lines(ends["stderr"] or ""))
+    follow.to_stderr(followed.hide(follow.without_own_lines(ends["stderr"] or "")))
     if None in ends.values():
         _note(f"the driver's log is on the cluster: yarn logs -applicationId {followed.application}")
 
 
-def _bring_back_from_pod(namespace: str, pod: str) -> None:
+def _bring_back_from_pod(followed: Log, namespace: str, pod: str) -> None:
     """The same from a pod, whose log has both in one."""
     from ..spark.submission import follow, kubernetes
 
     if (end := kubernetes.pod_log(namespace, pod)) is not None:
-        sys.stdout.write(follow.without_own_lines(end, mixed=True))
+        sys.stdout.write(followed.hide(follow.without_own_lines(end, mixed=True)))
         sys.stdout.flush()
     else:
         _note(f"the driver's log is on the cluster: kubectl logs --namespace {namespace} {pod}")

@@ -23,9 +23,9 @@ from ..columns.key_codes import (
     Ints,
     code_key,
     code_numbers,
-    coded_or_plain,
     codes_of_block,
     edges,
+    key_column,
     pack,
     plain,
     subtract,
@@ -36,7 +36,7 @@ from ..columns.ticks import NEVER, drop_null_times, ends_of
 from ..frames.window_ranges import Mask
 from ..partials.merge import Partials, of_states
 from ..plan.plan import Plan
-from ..plan.window_inputs import RANK, UNTIL_TICK
+from ..plan.window_inputs import RANK, UNTIL_TICK, Earliest
 
 ROWS_PER_GROUP = 4
 """Groups may be empty where there are at least this many rows for each possible group: they cost little then."""
@@ -76,7 +76,7 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *
     plan
         What is computed.
     events
-        Events with at least the plan's columns, and :data:`RANK` where windows are counted in rows.
+        Events with at least the plan's columns, and ``plan.rank`` where windows are counted in rows.
     batch_rank
         The rank of the batch in input order.
     with_empty
@@ -93,11 +93,11 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *
     if plan.null_time == "drop":
         events = drop_null_times(events, plan.time)
     columns = {name: plain(events.column(name), types.field(name).type) for name in plan.inputs}
-    keys = [coded_or_plain(events.column(name), types.field(name).type) for name in plan.by]
+    keys = [key_column(events, name, types.field(name).type) for name in plan.by]
     ticks = plan.times.ticks(columns[plan.time])
     if not len(ticks):
         return Partials(plan.partials_schema.empty_table())
-    ranks = columns[RANK].to_numpy() if plan.in_rows else None
+    ranks = plain(events.column(plan.rank), pa.int64()).to_numpy() if plan.in_rows else None
     frames, bounds, inside = frames_of(plan, ticks, ranks)
     if plan.until is None and inside is not None and not inside.all():
         kept = pa.array(inside)
@@ -107,13 +107,14 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *
         if not len(ticks):
             return Partials(plan.partials_schema.empty_table())
         frames, bounds = frames[inside], None
+    own = {} if ranks is None else {RANK: pa.array(ranks)}
     numbers = [frames]
     codes = [code_numbers(frames, bounds)]
     if plan.until is not None:
         ends = ends_of(plan.times, plan.until, ticks, columns[plan.until.name], plan.why_all_end)
         if plan.longest is not None:
             ends = ticks + np.where(ends == NEVER, plan.longest, np.minimum(ends - ticks, plan.longest))
-        columns[UNTIL_TICK] = pa.array(ends - 1)
+        own[UNTIL_TICK] = pa.array(ends - 1)
         numbers.append(plan.axis.frames(ends - 1, ranks)[0])
         codes.append(code_numbers(numbers[1]))
     counting = plan.until is not None or not all(bound.takes_empty_frames for bound in plan.states.values())
@@ -131,7 +132,9 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *
     else:
         rows = Frames(groups.index, groups.size, ticks, ranks, groups.counts)
     states = {
-        name: bound.accumulate(rows, [columns[column] for column in bound.columns])
+        name: bound.accumulate(
+            rows, [(own if isinstance(bound.spec, Earliest) else columns)[column] for column in bound.columns]
+        )
         for name, bound in sorted(plan.states.items(), key=lambda state: not state[1].columns)  # sums count rows
     }
     first, *last = groups.values[: len(numbers)]

@@ -1,8 +1,8 @@
 """Partials that a database makes: the SQL that accumulates events, and its groups as partials.
 
-Events come in under plain names: ``c0``, ``c1``, ... for ``plan.columns``, and ``ticks``; the first steps have them
-under their own names. Steps are computed as ``v0``, ``v1``, .... Each group has the keys ``k0``, ..., ``frame``, the
-steps that divide it further, and the aggregates ``a0``, .... The text is Spark's SQL.
+Events come in under plain names: ``c0``, ``c1``, ... for ``plan.columns``, and ``ticks``. Steps are computed as ``v0``,
+``v1``, .... Each group has the keys ``k0``, ..., ``frame``, the steps that divide it further, and the aggregates
+``a0``, .... The text is Spark's SQL, with no name of a user's in it: Spark replaces ``${...}`` in all that it parses.
 """
 
 from __future__ import annotations
@@ -71,11 +71,6 @@ def parts(by: Numbering) -> int:
     return 2 if by.first else 1
 
 
-def quoted(name: str) -> str:
-    """A column by its exact name, whatever characters it has."""
-    return "`" + name.replace("`", "``") + "`"
-
-
 def step(by: Numbering) -> str:
     """The step of a tick, rounded down, without intermediate overflow."""
     start, whole = by.origin % by.width, by.origin // by.width
@@ -128,11 +123,10 @@ class SqlAccumulate:
         """The columns of the groups that one operation reads. Equal texts are computed once."""
         names = {TICKS: TICKS}
         names |= {str(place): f"c{self.plan.columns.index(name)}" for place, name in enumerate(columns)}
-        own = {str(place): quoted(name) for place, name in enumerate(columns)}
         for name, text in spec.steps.items():
             used = [names[word] for word in PLACEHOLDER.findall(text)]
             depth = 1 + max((self._depths.get(each, -1) for each in used), default=-1)
-            names[name] = self._step(put(text, names if depth else own), depth)
+            names[name] = self._step(put(text, names), depth)
         self.subgroup_by += [names[name] for name in spec.subgroup_by if names[name] not in self.subgroup_by]
         planes = {name: self._aggregate(put(text, names)) for name, text in spec.aggregates.items()}
         return planes | {name: names[name] for name in spec.subgroup_by}
@@ -219,8 +213,9 @@ class SqlAccumulate:
 
     def _guard(self, frames: Ints, states: dict[str, State]) -> None:
         """Refuse times so near the ends of their type that a window would reach beyond, as ``frames`` does."""
-        if "#first" in states:
-            first, last = (np.asarray(states.get(name, states["#first"])["tick"]) for name in ("#first", "#last"))
+        inputs = [name for name in ("first", "last") if name in self.plan.window_inputs]
+        if "first" in inputs:
+            first, last = (np.asarray(states[self.plan.input_state(inputs[at])]["tick"]) for at in (0, -1))
             ends = [first.min(), last.max()]
         else:
             (by,) = numberings(self.plan)

@@ -6,10 +6,10 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..columns.key_codes import Ints, coded_or_plain, encode, key_codes, normalised, pack, plain, span
+from ...aggregators.states.large import take
+from ..columns.key_codes import Ints, encode, key_codes, key_column, normalised, pack, plain, span
 from ..columns.sorting import stable_order
 from ..plan.plan import Plan
-from ..plan.window_inputs import RANK
 
 
 def sorted_events(plan: Plan, events: pa.Table, *, dictionaries: bool = False) -> pa.Table:
@@ -28,31 +28,33 @@ def sorted_events(plan: Plan, events: pa.Table, *, dictionaries: bool = False) -
     columns = {name: plain(events.column(name), types.field(name).type) for name in (plan.time, *plan.ties)}
     ties = [encode(normalised(columns[name]), ordered=True) for name in plan.ties]
     times = pack([span(plan.times.ticks(columns[plan.time])), *ties], len(events))
-    of_keys = {name: with_dictionary(events.column(name), types.field(name).type) for name in plan.by}
+    of_keys = {name: with_dictionary(events, name, types.field(name).type) for name in plan.by}
     keys = key_codes([normalised(column) for column in of_keys.values()], len(events), ordered=True)
     for name, column in of_keys.items():
         if dictionaries and isinstance(column, pa.DictionaryArray):
             events = events.set_column(events.schema.get_field_index(name), name, column)
     order = ordered(*keys, *times)
     if order is not None:
-        events = events.take(pa.array(order))
+        rows = pa.array(order)
+        taken = [take(column, rows) for column in events.columns]
+        events = pa.table(taken, names=events.schema.names)
     if plan.in_rows:
         codes = keys[0] if order is None else keys[0][order]
         first = np.flatnonzero(np.diff(codes, prepend=-1))
         ranks = np.arange(len(codes)) - np.repeat(first, np.diff(np.append(first, len(codes))))
-        events = events.append_column(RANK, pa.array(ranks))
+        events = events.append_column(plan.rank, pa.array(ranks))
     return events
 
 
-def with_dictionary(column: pa.ChunkedArray, type: pa.DataType) -> pa.Array:
+def with_dictionary(events: pa.Table, name: str, type: pa.DataType) -> pa.Array:
     """A key column with a sorted dictionary where it is text without a null, or has a dictionary; else as it is."""
-    found = coded_or_plain(column, type)
+    found = key_column(events, name, type)
     if pa.types.is_string(found.type) or pa.types.is_large_string(found.type):
         found = found.dictionary_encode()
     if not isinstance(found, pa.DictionaryArray):
         return found
     if found.null_count or found.dictionary.null_count:
-        return plain(column, type)
+        return plain(events.column(name), type)
     ranks, count = encode(found.dictionary, ordered=True)
     first = np.zeros(count, np.int64)
     first[ranks] = np.arange(len(ranks))

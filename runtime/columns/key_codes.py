@@ -1,12 +1,13 @@
 """Columns as integers, and several packed into one: equal keys, equal codes, as Spark SQL groups and orders them.
 
-A null is a key of its own and comes first; all NaN are one key and come last; -0.0 is 0.0.
+A null is a key of its own and comes first; all NaN are one key and come last; -0.0 is 0.0. Structs compare field by
+field.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, cast
 
@@ -16,6 +17,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...aggregators.errors import ColumnError
+from ...aggregators.states.categories import Categories, UnknownCategories
+from ...aggregators.states.large import has_room, large
+from ...aggregators.states.large import one_array as one_array
 from . import sorting
 from .sorting import Ints as Ints
 from .sorting import dense, few_runs
@@ -42,54 +46,108 @@ def plain_type(type: pa.DataType) -> pa.DataType:
         return pa.decimal128(type.precision, type.scale)
     if isinstance(type, pa.BaseExtensionType):
         return plain_type(type.storage_type)
+    if pa.types.is_struct(type):
+        return pa.struct([(field.name, plain_type(field.type)) for field in type])
     return type
 
 
 def plain(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.Array:
     """A column as one array of its plain type."""
     column = one_array(column)
+    if isinstance(type, Categories):
+        return type.codes(column)
     if isinstance(column, pa.ExtensionArray):
         column = column.storage
     if isinstance(column, pa.DictionaryArray):
         return column.dictionary.cast(type).take(column.indices)
-    return column if column.type == type else column.cast(type)
+    if pa.types.is_struct(column.type) and column.type != type:
+        return _struct_of(column, map(plain, fields_of(column), [field.type for field in type]))
+    if column.type == type or (column.type == large(type) and not has_room(column, type)):
+        return column
+    return column.cast(type)
+
+
+def fields_of(column: pa.Array) -> list[pa.Array]:
+    """The fields of a column of structs, null where these are."""
+    return list(column.flatten())
+
+
+def _struct_of(column: pa.Array, fields: Iterable[pa.Array]) -> pa.Array:
+    """A column of structs with other fields of the same names."""
+    made = list(fields)
+    if not made:
+        return column
+    named = [pa.field(mine.name, each.type) for mine, each in zip(column.type, made, strict=True)]
+    return pa.StructArray.from_arrays(made, fields=named, mask=column.is_null())
 
 
 def coded_or_plain(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.Array:
     """A column as :func:`plain` gives it, but with its dictionary, if it has one and its values are not floats."""
+    if isinstance(type, Categories):
+        return plain(column, type).storage
     column = one_array(column)
     if not isinstance(column, pa.DictionaryArray) or pa.types.is_floating(type):
         return plain(column, type)
     return pa.DictionaryArray.from_arrays(column.indices, column.dictionary.cast(type))
 
 
-def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """A column as one array, without a copy where it has one chunk."""
-    if not isinstance(column, pa.ChunkedArray):
-        return column
-    if column.num_chunks == 1:
-        return column.chunk(0)
-    whole = column.combine_chunks()
-    return whole if isinstance(whole, pa.Array) else pa.concat_arrays(whole.chunks)  # too large for one array
+def key_column(events: pa.Table, name: str, type: pa.DataType) -> pa.Array:
+    """A key of events as :func:`coded_or_plain` gives it; ColumnError where a value does not fit the type."""
+    column = events.column(name)
+    try:
+        return coded_or_plain(column, type)
+    except pa.ArrowInvalid as error:
+        raise ColumnError(not_held(f"the key {name!r} of the events", column.type, type)) from error
+
+
+def not_held(named: str, found: pa.DataType, wanted: pa.DataType) -> str:
+    """The sentence for a column whose values do not fit the type that it has with those of another place."""
+    return f"{named} is {found}, and has values that {wanted} does not hold; expected one type: cast the column first"
+
+
+def key_type(type: pa.DataType) -> pa.DataType:
+    """The type of a key in partials: codes where it has categories."""
+    return type.storage_type if isinstance(type, Categories) else type
 
 
 def require_key(name: str, type: pa.DataType, argument: str = "by=") -> None:
     """ColumnError unless values of a type can be keys, and sorted."""
-    if pa.types.is_nested(type) or pa.types.is_union(type) or pa.types.is_interval(type):
+    if isinstance(type, UnknownCategories):
+        raise ColumnError(
+            f"{argument} names {name!r}, an ordered dictionary whose order is not known before it is read; expected "
+            f"a column of a table, or of {type.storage_type}: cast it"
+        )
+    if not _can_be_key(type):
         raise ColumnError(
             f"{argument} names {name!r}, which is {type}; expected numbers, strings, binaries, booleans, dates, "
-            "timestamps or decimals"
+            "timestamps, decimals or structs of these"
         )
 
 
+def _can_be_key(type: pa.DataType) -> bool:
+    if pa.types.is_struct(type):
+        return all(_can_be_key(field.type) for field in type)
+    return not (pa.types.is_nested(type) or pa.types.is_union(type) or pa.types.is_interval(type))
+
+
 def normalised(column: pa.Array) -> pa.Array:
-    """A key column with one zero and one NaN."""
+    """A key column with one zero and one NaN, and its codes where it has categories."""
+    if isinstance(column, pa.ExtensionArray):
+        return column.storage
+    if pa.types.is_struct(column.type):
+        return _struct_of(column, map(normalised, fields_of(column))) if _has_floats(column.type) else column
     if not pa.types.is_floating(column.type):
         return column
     if pa.types.is_float16(column.type):
         return normalised(column.cast(pa.float32())).cast(column.type)
     zero, nan = pa.scalar(0.0, column.type), pa.scalar(float("nan"), column.type)
     return pc.if_else(pc.is_nan(column), nan, pc.add(column, zero))
+
+
+def _has_floats(type: pa.DataType) -> bool:
+    if pa.types.is_struct(type):
+        return any(_has_floats(field.type) for field in type)
+    return bool(pa.types.is_floating(type))
 
 
 def encode(column: pa.Array, ordered: bool) -> tuple[Ints, int]:
@@ -99,6 +157,10 @@ def encode(column: pa.Array, ordered: bool) -> tuple[Ints, int]:
     """
     if isinstance(column, pa.DictionaryArray):
         return column.indices.to_numpy().astype(np.int64), len(column.dictionary)
+    if pa.types.is_struct(column.type):
+        valid = column.is_valid().to_numpy(zero_copy_only=False).astype(np.int64)
+        codes, count = pack([(valid, 2), *(encode(each, ordered) for each in fields_of(column))], len(column))
+        return (codes, count) if count <= max(MAX_SPARSE, 4 * len(column)) else dense(codes)
     if (close := near(column)) is not None:
         numbers, least, count = close
         return np.subtract(numbers, least, dtype=np.int64), count
@@ -160,6 +222,9 @@ def dictionary(column: pa.Array) -> tuple[Ints, pa.Array]:
     """A code for each value of a normalised column, in order of appearance, and the value of each code."""
     if pa.types.is_null(column.type):
         return np.zeros(len(column), np.int64), column[:1]
+    if pa.types.is_struct(column.type):
+        _, first, codes = np.unique(encode(column, ordered=False)[0], return_index=True, return_inverse=True)
+        return codes.astype(np.int64, copy=False), column.take(pa.array(first))
     if len(column) >= sorting.RUNS_SAMPLE and (runs := few_runs(column)) is not None:
         lengths = np.diff(runs.run_ends.to_numpy(), prepend=0)
         codes, values = dictionary(runs.values)

@@ -14,10 +14,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ...aggregators.durations import MICROSECONDS
+from ...aggregators.durations import MICROSECONDS, Length, fixed
 from ...aggregators.durations import Duration as Duration
 from ...aggregators.durations import microseconds as microseconds
-from ...aggregators.errors import ColumnError, DurationError, NullTimeError
+from ...aggregators.errors import ColumnError, DurationError, NullTimeError, QueryError
 from .key_codes import plain_type
 
 Ints = NDArray[np.int64]
@@ -25,6 +25,10 @@ Instant = datetime.datetime | datetime.date | int | str
 """A point in time as a user writes it: as the time column has it, or as an ISO string."""
 
 DAY = MICROSECONDS["day"]
+OF_SECONDS = "time=F.timestamp_seconds('t') on Spark, else time=pc.field('t').cast(pa.timestamp('s'))"
+"""How integers that count seconds since 1970 become times."""
+OF_TEXT = "time=F.to_timestamp('t') on Spark, else time=pc.field('t').cast(pa.timestamp('us'))"
+"""How text becomes times."""
 LIMIT = 1 << 63
 NEVER = LIMIT - 1
 """The tick at which events end that have a null for it: later than all others."""
@@ -45,9 +49,8 @@ class TimeColumn:
 
     def __post_init__(self) -> None:
         if not (pa.types.is_timestamp(self.type) or pa.types.is_date(self.type) or pa.types.is_integer(self.type)):
-            hint = (
-                "; parse it into a timestamp first" if plain_type(self.type) in (pa.string(), pa.large_string()) else ""
-            )
+            text = plain_type(self.type) in (pa.string(), pa.large_string())
+            hint = f"; parse it into a timestamp first: {with_name(OF_TEXT, self.name)}" if text else ""
             raise ColumnError(
                 f"time= needs a column of timestamps, dates or integers; {self.name!r} is {self.type}{hint}"
             )
@@ -68,33 +71,22 @@ class TimeColumn:
 
     def duration(self, value: Duration, argument: str) -> int:
         """The ticks of a duration; DurationError where it does not parse or does not fit the column."""
-        if isinstance(value, np.timedelta64):
-            fixed = np.datetime_data(value.dtype)[0] not in ("Y", "M", "generic")
-            if not fixed or value.astype("timedelta64[us]") != value:
-                raise DurationError(f"{argument} is {value!r}; expected a fixed number of whole microseconds")
-            value = datetime.timedelta(microseconds=int(value.astype("timedelta64[us]").astype(np.int64)))
-        if isinstance(value, np.integer):
-            value = int(value)
-        if isinstance(value, bool) or not isinstance(value, (str, datetime.timedelta, int)):
-            raise DurationError(
-                f"{argument} is {value!r}; expected a duration such as '1 hour', a timedelta or an integer"
-            )
+        found = fixed(value, argument)
         if pa.types.is_integer(self.type):
-            if not isinstance(value, int):
+            if isinstance(found, Length):
                 raise DurationError(
                     f"{argument} is {value!r}, but the time {self.name!r} is {self.kind}; expected an integer "
-                    "such as 60"
+                    f"such as 60, or times: {with_name(OF_SECONDS, self.name)}"
                 )
-            return value
-        if isinstance(value, int) and not (value == 0 and argument == "offset"):
+            return found
+        if not isinstance(found, Length):
+            if value == 0 and argument == "offset":
+                return 0
             raise DurationError(
                 f"{argument} is {value!r}, but the time {self.name!r} is {self.kind}; expected a duration such "
                 "as '1 hour'"
             )
-        if isinstance(value, datetime.timedelta):
-            micros = (value.days * 86_400 + value.seconds) * 1_000_000 + value.microseconds
-        else:
-            micros = microseconds(value, argument) if isinstance(value, str) else 0
+        micros = found.microseconds
         if not pa.types.is_date(self.type):
             return micros
         days, rest = divmod(micros, DAY)
@@ -105,13 +97,17 @@ class TimeColumn:
             )
         return days
 
-    def instant(self, value: Instant, argument: str) -> int:
-        """The tick of a point in time; ColumnError where it is not one of this column's."""
+    def instant(self, value: Instant, argument: str, zone: str | None = None) -> int:
+        """The tick of a point in time; ColumnError where it is not one of this column's.
+
+        A date is its beginning, in a zone, or else in that of the column.
+        """
         found: Any = value
         if isinstance(value, str) and not pa.types.is_integer(self.type):
             try:
                 found = datetime.datetime.fromisoformat(value)
-                found = found.date() if pa.types.is_date(self.type) and found.time() == datetime.time() else found
+                midnight = found.time() == datetime.time() and pa.types.is_date(self.type)
+                found = found.date() if midnight or is_date(value) else found
             except ValueError:
                 found = value
         if pa.types.is_integer(self.type):
@@ -125,8 +121,12 @@ class TimeColumn:
         else:
             zoned = self.type.tz is not None
             expected = f"a time with{'' if zoned else 'out'} a zone such as '2026-01-31T09:00{'Z' * zoned}'"
-            if isinstance(found, datetime.date) and not isinstance(found, datetime.datetime) and not zoned:
-                found = datetime.datetime.combine(found, datetime.time())
+            if isinstance(found, datetime.date) and not isinstance(found, datetime.datetime):
+                midnight = pa.array([datetime.datetime.combine(found, datetime.time())], pa.timestamp("us"))
+                if zoned:
+                    kind = {"ambiguous": "earliest", "nonexistent": "latest"}
+                    midnight = pc.assume_timezone(midnight, zone or self.type.tz, **kind)
+                return int(midnight.view(pa.int64())[0].as_py())
             if isinstance(found, datetime.datetime) and (found.utcoffset() is not None) == zoned:
                 epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC if zoned else None)
                 return (found - epoch) // datetime.timedelta(microseconds=1)
@@ -156,6 +156,11 @@ class TimeColumn:
             else:
                 whole = column.cast(pa.timestamp("us", tz=self.type.tz)).view(pa.int64())
         except pa.ArrowInvalid as error:
+            if pa.types.is_date64(self.type):
+                raise ColumnError(
+                    f"the time {self.name!r} ({self.type}) has dates with a time of day; expected whole days, or a "
+                    "column of timestamps: cast it to one first"
+                ) from error
             found = "digits below a microsecond" if "lose data" in str(error) else "values beyond the range of int64"
             raise ColumnError(
                 f"the time {self.name!r} ({self.type}) has {found}; expected whole microseconds (or integers) "
@@ -172,6 +177,31 @@ class TimeColumn:
         if not pa.types.is_date(self.type):
             return column.view(self.bound_type)
         return column.cast(pa.int32()).view(pa.date32())
+
+
+def is_date(text: str) -> bool:
+    """Whether an ISO string is a date, without a time of day."""
+    try:
+        datetime.date.fromisoformat(text)
+    except ValueError:
+        return False
+    return True
+
+
+def with_name(how: str, name: str) -> str:
+    """:data:`OF_SECONDS` or :data:`OF_TEXT` of a column."""
+    return how.replace("'t'", repr(name))
+
+
+def ticks_since_epoch(time: TimeColumn, moment: datetime.datetime) -> int:
+    """The tick of an offset that is a time in UTC, at which some window starts."""
+    if not pa.types.is_timestamp(time.type):
+        raise DurationError(
+            f"offset is {moment!r}, but the time {time.name!r} is {time.kind}; expected a duration since the epoch"
+        )
+    if moment.utcoffset() != datetime.timedelta(0):
+        raise QueryError(f"offset is {moment!r}, which is not in UTC; expected a time in UTC, or a duration")
+    return (moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)) // datetime.timedelta(microseconds=1)
 
 
 def null_times(name: str, nulls: int, events: int | None = None) -> str:

@@ -26,8 +26,8 @@ class Filling:
     end: Instant | None
     keys: Keys | None
 
-    def bind(self, time: TimeColumn, closed: str) -> Fill:
-        """The same in ticks.
+    def bind(self, time: TimeColumn, closed: str, zone: str | None = None) -> Fill:
+        """The same in ticks; dates are the beginnings of days in a zone, or else in that of the column.
 
         Raises
         ------
@@ -37,8 +37,8 @@ class Filling:
             If there is none between them.
         """
         shift = int(closed == "right")
-        start = None if self.start is None else time.instant(self.start, "fill_from") + shift
-        end = None if self.end is None else time.instant(self.end, "fill_to") + shift
+        start = None if self.start is None else time.instant(self.start, "fill_from", zone) + shift
+        end = None if self.end is None else time.instant(self.end, "fill_to", zone) + shift
         if start is not None and end is not None and start >= end:
             raise QueryError(
                 f"fill_from is {self.start!r} and fill_to is {self.end!r}; expected fill_from before fill_to"

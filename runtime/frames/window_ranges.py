@@ -82,6 +82,16 @@ class WindowIds(NamedTuple):
     last: Ints
 
 
+def of_column(name: str) -> str:
+    """The name of a window input that is the value of a column; those of others do not begin with ``#``."""
+    return f"#{name}"
+
+
+def is_column(window_input: str) -> bool:
+    """Whether a window input is the value of a column."""
+    return window_input.startswith("#")
+
+
 @dataclass(frozen=True)
 class PartialsView:
     """Partials as windows see them, sorted by key and frame.
@@ -202,8 +212,8 @@ def ranges_by_id(windows: str, partials: PartialsView, first: Ints, last: Ints, 
         last, stop = np.minimum(last, within[1]), np.minimum(stop, within[1] + 1)
     if (total := float((last + 1.0 - begin).clip(0).sum())) > MAX_WINDOWS:  # int64 may wrap
         raise QueryError(
-            f"{windows} are {total:.2g} over {rows} frames, more than one process can hold; expected a longer step, or "
-            "empty='skip' where it is 'emit'"
+            f"{windows} are {total:.2g} over {rows} frames, more than one process can hold; expected a longer step"
+            + (", or empty='skip'" if empty == "emit" else "")
         )
     count, leaving = np.maximum(last + 1 - begin, 0), np.maximum(stop - first, 0)
     if loops is not None:

@@ -15,7 +15,10 @@ from numpy.typing import NDArray
 from ...aggregators.contract.operation import State
 from ...aggregators.numeric.native import loops
 from ...aggregators.states.fields import CompensatedField, Field
+from ...aggregators.states.large import fitting
+from ...aggregators.states.large import take as take_fitting
 from ...aggregators.states.objects import HeldObjects
+from ...aggregators.states.ragged import leaves
 from ...aggregators.states.rows import take
 from ..columns.key_codes import (
     MAX_PACKED,
@@ -30,7 +33,7 @@ from ..columns.key_codes import (
     subtract,
 )
 from ..columns.sorting import MIN_RUN, groups_by_runs, groups_by_sorting, stable_order
-from ..plan.plan import BATCH_RANK, FRAME, UNTIL, Plan, state_columns
+from ..plan.plan import BATCH_RANK, FRAME, UNTIL, Plan
 from ..windows.from_table import Anchored
 from .combine import combine_groups
 
@@ -216,13 +219,16 @@ def in_order_of_batches(table: pa.Table) -> pa.Table:
 def take_rows(table: pa.Table, rows: Ints) -> pa.Table:
     """All rows of a table in another order; planes without a value, of which there are many, as they are."""
     index = pa.array(rows)
-    columns = [each if each.null_count == len(each) else each.take(index) for each in table.columns]
+    columns = [
+        each if each.null_count == len(each) else fitting(take_fitting(each, index), each.type)
+        for each in table.columns
+    ]
     return pa.Table.from_arrays(columns, schema=table.schema)
 
 
 def blocks_of(plan: Plan, table: pa.Table, name: str) -> Iterator[State]:
     """The states of one output or window input, chunk by chunk."""
-    columns = [column for planes in state_columns(name, plan.states[name]).values() for column in planes]
+    columns = [column for planes in plan.state_columns[name].values() for column in planes]
     for batch in table.select(columns).to_batches():
         yield states_of(plan, Partials(pa.Table.from_batches([batch])), name)
 
@@ -242,7 +248,8 @@ def of_states(plan: Plan, keys: Sequence[pa.Array], numbers: Sequence[Ints], sta
         for key, kind in bound.fields.items()
         for plane in kind.to_arrow(states[name][key])
     ]
-    return Partials(pa.Table.from_arrays([*keys, *map(pa.array, numbers), *planes], schema=plan.partials_schema))
+    columns = map(fitting, [*keys, *map(pa.array, numbers), *planes], plan.partials_schema.types)
+    return Partials(pa.Table.from_arrays(list(columns), schema=plan.partials_schema))
 
 
 def states_of(plan: Plan, partials: Partials, name: str) -> State:
@@ -250,16 +257,21 @@ def states_of(plan: Plan, partials: Partials, name: str) -> State:
     bound = plan.states[name]
     return {
         key: bound.fields[key].from_arrow([_plane(partials.table.column(each), bound.fields[key]) for each in columns])
-        for key, columns in state_columns(name, bound).items()
+        for key, columns in plan.state_columns[name].items()
     }
 
 
 def release(plan: Plan, partials: Partials) -> None:
     """Forget the Python objects that are held for other partials than these."""
     for name, bound in plan.outputs.items():
-        for key, (column, *_) in state_columns(name, bound).items():
-            if isinstance(kind := bound.fields[key], HeldObjects) and len(partials):
-                kind.store.release(pc.min(partials.table.column(column)).as_py())
+        for key, columns in plan.state_columns[name].items():
+            for column, kind in zip(columns, leaves(bound.fields[key]), strict=False):
+                if isinstance(kind, HeldObjects) and len(partials):
+                    numbers = partials.table.column(column)
+                    if kind is not bound.fields[key]:
+                        numbers = pc.list_flatten(numbers)
+                    if len(numbers):
+                        kind.store.release(pc.min(numbers).as_py())
 
 
 def empty_key_partials(plan: Plan) -> Partials:
@@ -290,7 +302,8 @@ def without_events(plan: Plan, keys: Sequence[pa.Array], frames: Ints, rank: int
 def window_inputs_of(plan: Plan, partials: Partials) -> dict[str, NDArray[Any]]:
     """The window inputs of each partial, by the windows' names for them."""
     return {
-        name[1:]: bound.finish(states_of(plan, partials, name)).to_numpy() for name, bound in plan.window_inputs.items()
+        name: bound.finish(states_of(plan, partials, plan.input_state(name))).to_numpy()
+        for name, bound in plan.window_inputs.items()
     }
 
 

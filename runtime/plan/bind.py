@@ -15,14 +15,16 @@ from ...aggregators.contract.column_expressions import ColumnExpression, kind_of
 from ...aggregators.contract.operation import Operation
 from ...aggregators.errors import ColumnError, QueryError, nearest, shown
 from ...aggregators.intervals.time_weighted import lifetimes_of
-from ..columns.key_codes import plain_type, require_key
+from ...aggregators.states.categories import Categories, values_type
+from ..columns.key_codes import key_type, require_key
 from ..columns.ticks import Duration, TimeColumn
+from ..frames.window_ranges import of_column
+from ..sources.opening import require_taken, type_of_values
 from ..windows import Spec
-from ..windows.from_table import Anchored
 from ..windows.sliding import above_zero
-from .fill_keys import InArrow, check_gap, with_keys
-from .plan import Axis, Plan, partials_schema
-from .window_inputs import RANK, window_input
+from .fill_keys import InArrow, check_gap, given_keys, types_of_keys, with_keys
+from .plan import Axis, Plan, named_states, partials_schema
+from .window_inputs import RANK, Value, own_name, window_input
 
 WINDOW, AT = "window", "at"
 BOUNDS = ("window_start", "window_end")
@@ -55,26 +57,20 @@ def bind(
     OperationError
         If an operation breaks its contract in a trial.
     """
-    times = TimeColumn(time, type_of(events, time, "time="))
-    for position, name in enumerate(by):
-        require_key(name, type_of(events, name, "by="))
-        if name in by[:position]:
-            raise QueryError(f"by= names {name!r} twice; expected each key once")
-    keys = [pa.field(name, type_of(events, name, "by=")) for name in by]
+    times, declared = TimeColumn(time, type_of(events, time, "time=")), keys_in(events, by, ties)
     specs, over = windows_of([window] if isinstance(window, Spec) else list(window), outputs)
     windows = tuple(spec.bind(times, lambda name, argument: type_of(events, name, argument)) for spec in specs)
     check_intervals(specs, until)
     ends = None if until is None else TimeColumn(until, type_of(events, until, "until="))
     if ends is not None and ends.type != times.type:
         raise ColumnError(f"until= names {until!r}, which is {ends.type}; expected the type of {time!r}, {times.type}")
-    for each in windows:
-        if isinstance(each, Anchored):
-            each.check_keys(by, [key.type for key in keys])
     several, intervals = len(windows) > 1, ends is not None
-    windows = tuple(
-        each if each.fill is None else with_keys(each, each.fill, keys, in_arrow, several=several, intervals=intervals)
-        for each in windows
-    )
+    given = [given_keys(each, by, in_arrow, several=several, intervals=intervals) for each in windows]
+    types = types_of_keys(declared, given)
+    for name, type in zip(by, types, strict=True):
+        events = with_type(events, name, type)
+    windows = tuple(with_keys(each, own, types) for each, own in zip(windows, given, strict=True))
+    keys = [pa.field(name, key_type(type)) for name, type in zip(by, types, strict=True)]
     check_names(list(outputs), by, BOUNDS if flat else (WINDOW,), any(each.stamp != "interval" for each in windows))
     bound = {
         name: BoundAggregate(
@@ -97,22 +93,22 @@ def bind(
     axis = Axis(windows, ends is not None, in_order)
     if (fill := windows[0].fill if windows else None) is not None and axis.fill_frames is not None:
         check_gap(windows[0], fill, axis.fill_frames)
-    window_inputs = {f"#{name}": window_input(name) for name in axis.window_inputs}
-    window_inputs |= {f"#{name}": window_input(name, type_of(events, name, "the windows")) for name in axis.columns}
+    window_inputs = {name: window_input(name) for name in axis.window_inputs}
+    for name in axis.columns:
+        window_inputs[of_column(name)] = BoundAggregate(name, Value(name), [type_of(events, name, "the windows")])
     samples: dict[str, str] = {}
     for name, operation in outputs.items():
         if any(windows[number].min_samples for number in over[name]):
             counting = samples_of(operation)
             kinds = [type_of(events, column, f"{name}={operation!r}") for column in counting.columns]
-            samples[name] = f"#{counting!r}" if isinstance(counting, Samples) else f"#samples of {name}"
+            samples[name] = repr(counting) if isinstance(counting, Samples) else f"samples of {name}"
             window_inputs.setdefault(samples[name], BoundAggregate(samples[name], counting, kinds))
-    for name in ties:
-        require_key(name, type_of(events, name, "ties="), "ties=")
     inputs = (column for operation in outputs.values() for column in operation.columns)
     read = dict.fromkeys([time, *([until] if until else []), *by, *ties, *axis.columns, *inputs])
-    rank = [pa.field(RANK, pa.int64())] if axis.unit == "rows" else []
+    rank = [pa.field(own_name(RANK, read), pa.int64())] if axis.unit == "rows" else []
     bounds = [pa.field(name, times.bound_type) for name in (BOUNDS if flat else ("start", "end"))]
     at = [pa.field(AT, times.bound_type)] if axis.stamped else []
+    results_keys = [pa.field(name, values_type(type)) for name, type in zip(by, types, strict=True)]
     results = [pa.field(name, operation.result) for name, operation in bound.items()]
     return Plan(
         times=times,
@@ -126,12 +122,37 @@ def bind(
         over=over,
         samples=samples,
         null_time=null_time,
-        input_schema=pa.schema([*(pa.field(name, type_of(events, name, "columns")) for name in read), *rank]),
-        partials_schema=partials_schema(keys, window_inputs | bound, ends is not None),
+        input_schema=pa.schema([*(pa.field(name, type_read(events, name)) for name in read), *rank]),
+        partials_schema=partials_schema(keys, named_states(window_inputs, bound), ends is not None),
         result_schema=pa.schema(
-            [*keys, *(bounds if flat else [pa.field(WINDOW, pa.struct(bounds), False)]), *at, *results]
+            [*results_keys, *(bounds if flat else [pa.field(WINDOW, pa.struct(bounds), False)]), *at, *results]
         ),
     )
+
+
+def type_read(events: pa.Schema, name: str) -> pa.DataType:
+    """The type as which a column is read: plain, or categories whose order is known."""
+    type = type_of(events, name, "columns")
+    return type if isinstance(type, Categories) else values_type(type)
+
+
+def with_type(events: pa.Schema, name: str, type: pa.DataType) -> pa.Schema:
+    """The schema of events that have a column of another type; the same one where it has that type."""
+    if type_of(events, name, "by=") == type:
+        return events
+    at = events.get_field_index(name)
+    return events.set(at, pa.field(name, type))
+
+
+def keys_in(events: pa.Schema, by: Sequence[str], ties: Sequence[str] = ()) -> list[pa.Field]:
+    """The key columns as events have them; ColumnError where one is unknown, or it or a column of ties can be none."""
+    for position, name in enumerate(by):
+        require_key(name, type_of(events, name, "by="))
+        if name in by[:position]:
+            raise QueryError(f"by= names {name!r} twice; expected each key once")
+    for name in ties:
+        require_key(name, type_of(events, name, "ties="), "ties=")
+    return [pa.field(name, type_of(events, name, "by=")) for name in by]
 
 
 def check_intervals(specs: Sequence[Spec], until: str | None) -> None:
@@ -149,8 +170,6 @@ def check_intervals(specs: Sequence[Spec], until: str | None) -> None:
 def check_names(outputs: Sequence[str], by: Sequence[str], bounds: Sequence[str], stamped: bool) -> None:
     """QueryError unless keys and outputs have names of their own, beside those that windows have in the result."""
     taken = (*bounds, AT) if stamped else bounds
-    if not outputs:
-        raise QueryError("no outputs are asked for; expected at least one, such as n=ff.Count()")
     for name in by:
         if name in taken:
             every = "the" if name == AT else "every"
@@ -169,8 +188,16 @@ def check_names(outputs: Sequence[str], by: Sequence[str], bounds: Sequence[str]
 def windows_of(
     windows: Sequence[Spec], outputs: Mapping[str, Operation]
 ) -> tuple[list[Spec], dict[str, tuple[int, ...]]]:
-    """All windows of a query, and which of them each output is over: its own, or those of the query."""
+    """All windows of a query, and which of them each output is over: its own, or those of the query.
+
+    Without outputs the windows are those of the query, for an explanation.
+    """
     specs: dict[Spec, int] = {}
+    for spec in () if outputs else windows:
+        require_plain(spec)
+        specs.setdefault(spec, len(specs))
+    if not (outputs or windows):
+        raise QueryError(f"no window is given; expected .window(...) with {A_WINDOW}")
     over = {}
     for name, operation in outputs.items():
         require_output(name, operation)
@@ -215,7 +242,7 @@ def require_plain(spec: Spec) -> None:
 
 
 def type_of(events: pa.Schema, name: str, argument: str) -> pa.DataType:
-    """The plain type of a column; ColumnError where there is none of that name, or more than one."""
+    """The plain type of a column, or its categories; ColumnError unless there is one of that name that Arrow takes."""
     if not isinstance(name, str):
         raise QueryError(f"{argument} names {name!r}; expected the name of a column")
     found = events.names.count(name)
@@ -225,4 +252,5 @@ def type_of(events: pa.Schema, name: str, argument: str) -> pa.DataType:
         near = nearest(name, [*events.names, *(parts if "." in name else [])])
         index = ", which is the index that pandas has without a name" if UNNAMED_INDEX in near else ""
         raise ColumnError(f"{argument} names {many}; " + ("expected one" if found else near + index))
-    return plain_type(events.field(name).type)
+    require_taken(events, [name], argument)
+    return type_of_values(events.field(name))

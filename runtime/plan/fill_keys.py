@@ -1,36 +1,48 @@
-"""The keys that windows are given for although they may have no event."""
+"""The keys that windows are given for by a table of their own, although they may have no event."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 
 from ...aggregators.errors import ColumnError, QueryError, nearest
-from ..columns.key_codes import normalised, plain, plain_type
+from ..columns.key_codes import normalised, plain_type
+from ..columns.key_types import Unfit, of_one_type, one_type
 from ..frames.filling import Fill
 from ..sources.arrow import Source
 from ..windows import Windows
+from ..windows.from_table import Anchored
+
+ONE_TYPE = "expected one type"
 
 InArrow = Callable[[Any, Sequence[str]], Any]
 """Gives some columns of a table of any kind as one that speaks Arrow."""
 
 
-def with_keys(
-    windows: Windows, fill: Fill, keys: Sequence[pa.Field], in_arrow: InArrow, *, several: bool, intervals: bool
-) -> Windows:
-    """Windows that know the keys that they are filled for.
+class GivenKey(NamedTuple):
+    """A key column that windows have of their own, what it is called, and what to say if its type does not fit."""
+
+    named: str
+    column: pa.Array | pa.ChunkedArray
+    unfit: Unfit
+
+
+def given_keys(
+    windows: Windows, names: Sequence[str], in_arrow: InArrow, *, several: bool, intervals: bool
+) -> list[GivenKey] | None:
+    """The keys that windows have of their own; None where they have none.
 
     Parameters
     ----------
-    windows, fill
-        Of one kind, and how they are filled.
-    keys
-        The keys of the events.
+    windows
+        Of one kind.
+    names
+        The names of the keys of the events.
     in_arrow
-        Reads the table of keys.
+        Reads a table of keys.
     several
         Whether the query has other windows.
     intervals
@@ -39,26 +51,27 @@ def with_keys(
     Raises
     ------
     QueryError
-        If windows cannot be filled in this query.
+        If windows cannot be filled in this query, or have another number of keys than the events.
     ColumnError
-        If the table lacks a key, or has it of another type.
+        If the table lacks a key.
     """
+    if isinstance(windows, Anchored) and windows.keys:
+        if len(names) != len(windows.keys):
+            raise QueryError(f"the anchors have {len(windows.keys)} keys and the events {len(names)}; expected as many")
+        return [of_anchors(*each) for each in zip(windows.key_names, windows.keys, names, strict=True)]
+    if windows.fill is None:
+        return None
     for wrong, what in ((several, "several kinds of windows in one pass"), (intervals, "interval events (until=)")):
         if wrong:
             raise QueryError(
                 f"{windows.named} are filled (fill_from=, fill_to=), and there are {what}; expected one kind of "
                 "windows over events of one time"
             )
-    if fill.given is not None:
-        fill = replace(fill, keys=columns_of(fill.given.data, keys, in_arrow))
-    elif not keys and fill.first is not None and fill.last is not None:
-        fill = replace(fill, keys=())
-    return replace(windows, fill=replace(fill, given=None))
+    return None if windows.fill.given is None else columns_of(windows.fill.given.data, names, in_arrow)
 
 
-def columns_of(data: Any, keys: Sequence[pa.Field], in_arrow: InArrow) -> tuple[pa.Array, ...]:
-    """The columns of a table of keys, of the types that they have in the events."""
-    names = [key.name for key in keys]
+def columns_of(data: Any, names: Sequence[str], in_arrow: InArrow) -> list[GivenKey]:
+    """The columns of a table of keys."""
     if not names:
         raise QueryError("fill_keys is given, but the events have no key; expected by= too")
     try:
@@ -69,16 +82,53 @@ def columns_of(data: Any, keys: Sequence[pa.Field], in_arrow: InArrow) -> tuple[
         if name not in source.schema.names:
             raise ColumnError(f"fill_keys lacks the key {name!r}; {nearest(name, source.schema.names)}")
     table = source.batches(names).read_all()
-    found = []
-    for key in keys:
-        column = table.column(key.name)
-        try:
-            found.append(normalised(plain(column, plain_type(column.type)).cast(key.type)))
-        except (pa.ArrowInvalid, pa.ArrowNotImplementedError) as error:
-            raise ColumnError(
-                f"fill_keys has the key {key.name!r} as {column.type}, and the events as {key.type}; expected one type"
-            ) from error
-    return tuple(found)
+    return [of_table(name, table.column(name)) for name in names]
+
+
+def of_anchors(own: str, column: pa.Array, name: str) -> GivenKey:
+    """A key of anchors, for the key of a name of the events."""
+    named = f"the anchors' key {own!r}"
+    return GivenKey(named, column, lambda found, wanted: f"{named} is {found}, and {name!r} is {wanted}; {ONE_TYPE}")
+
+
+def of_table(name: str, column: pa.ChunkedArray) -> GivenKey:
+    """A key of a table of keys."""
+    return GivenKey(
+        f"the key {name!r} of fill_keys",
+        column,
+        lambda found, wanted: f"fill_keys has the key {name!r} as {found}, and the events as {wanted}; {ONE_TYPE}",
+    )
+
+
+def types_of_keys(keys: Sequence[pa.Field], given: Sequence[Sequence[GivenKey] | None]) -> list[pa.DataType]:
+    """The type of each key, which holds the values of the events and of all that windows have of their own.
+
+    Raises
+    ------
+    ColumnError
+        If there is none.
+    """
+    return [
+        one_type(key.type, [(plain_type(own[at].column.type), own[at].unfit) for own in given if own is not None])
+        for at, key in enumerate(keys)
+    ]
+
+
+def with_keys(windows: Windows, given: Sequence[GivenKey] | None, types: Sequence[pa.DataType]) -> Windows:
+    """Windows that know the keys of their own, of the types that these have with those of the events."""
+    keys = None
+    if given is not None:
+        keys = tuple(
+            normalised(of_one_type(key.column, type, key.named)) for key, type in zip(given, types, strict=True)
+        )
+    if isinstance(windows, Anchored):
+        return windows if keys is None else replace(windows, keys=keys)
+    fill: Fill | None = windows.fill
+    if fill is None:
+        return windows
+    if keys is None and not types and fill.first is not None and fill.last is not None:
+        keys = ()
+    return replace(windows, fill=replace(fill, keys=keys, given=None))
 
 
 def check_gap(windows: Windows, fill: Fill, frames: tuple[int | None, int | None]) -> None:

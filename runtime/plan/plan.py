@@ -6,7 +6,7 @@ All its windows share one axis: time, or the rows of each key, cut into frames.
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
@@ -17,13 +17,15 @@ import pyarrow as pa
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import Operation
 from ...aggregators.errors import ColumnError
-from ...aggregators.states.objects import Objects, held
+from ...aggregators.states.categories import Categories
+from ...aggregators.states.large import take
+from ...aggregators.states.objects import HeldObjects, Objects
 from ..columns.key_codes import edges
 from ..columns.ticks import TimeColumn
-from ..frames.window_ranges import Mask
+from ..frames.window_ranges import Mask, is_column
 from ..windows import Coverage, Ints, PartialsView, Ranges, Windows
 from ..windows.from_table import Anchored
-from .window_inputs import RANK, UNTIL_TICK
+from .window_inputs import Earliest, own_name
 
 FRAME, BATCH_RANK, UNTIL = "frame", "batch_rank", "until"
 """Columns of partials beside keys and states: the frame, the rank of its batch, the last frame of interval events."""
@@ -163,7 +165,7 @@ class Plan:
     axis
         The windows, on one axis.
     window_inputs
-        What the windows need of every partial.
+        What the windows need of every partial, by the windows' names for it.
     until
         The column of the ends of interval events.
     longest
@@ -199,7 +201,14 @@ class Plan:
     @property
     def columns(self) -> list[str]:
         """The columns of the events that are read: time, end, keys, ties, inputs of windows and operations."""
-        return [name for name in self.input_schema.names if name != RANK]
+        names: list[str] = self.input_schema.names
+        return names[:-1] if self.in_rows else names
+
+    @property
+    def rank(self) -> str:
+        """The column of row numbers, which an engine adds to the events where windows are counted in rows."""
+        assert self.in_rows
+        return str(self.input_schema.names[-1])
 
     @property
     def events_schema(self) -> pa.Schema:
@@ -211,17 +220,32 @@ class Plan:
         """The names of the key columns in partials."""
         return list(self.partials_schema.names[: len(self.by)])
 
-    @property
+    def values_of_key(self, number: int, column: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
+        """A key column of partials as one of the result: categories where it has codes of them."""
+        at = self.input_schema.get_field_index(self.by[number])
+        type = None if at < 0 else self.input_schema.field(at).type
+        return take(type.values, column) if isinstance(type, Categories) else column
+
+    @cached_property
     def states(self) -> dict[str, BoundAggregate]:
         """The aggregates with a state in partials: window inputs and outputs."""
-        return self.window_inputs | self.outputs
+        return named_states(self.window_inputs, self.outputs)
+
+    @cached_property
+    def state_columns(self) -> dict[str, dict[str, list[str]]]:
+        """The columns of partials that hold each field of each state."""
+        return state_columns(self.states)
+
+    def input_state(self, window_input: str) -> str:
+        """The name of a window input among the states."""
+        return list(self.states)[list(self.window_inputs).index(window_input)]
 
     @property
     def inputs(self) -> set[str]:
-        """The columns that times, ends, row numbers and states are made from."""
-        names = {self.time, *(column for bound in self.states.values() for column in bound.columns)}
-        names |= {RANK} if self.in_rows else set()
-        return (names if self.until is None else names | {self.until.name}) - {UNTIL_TICK}
+        """The columns that times, ends and states are made from; row numbers are not among them."""
+        of_events = [bound for bound in self.states.values() if not isinstance(bound.spec, Earliest)]
+        names = {self.time, *(column for bound in of_events for column in bound.columns)}
+        return names if self.until is None else names | {self.until.name}
 
     @property
     def clips(self) -> bool:
@@ -240,7 +264,7 @@ class Plan:
 
     @property
     def in_rows(self) -> bool:
-        """Whether the events must come with their row numbers in :data:`RANK`, sorted by key and row."""
+        """Whether the events must come with their row numbers in :attr:`rank`, sorted by key and row."""
         return self.axis.unit == "rows"
 
     @property
@@ -251,22 +275,69 @@ class Plan:
 
 def in_this_process(plan: Plan) -> Plan:
     """The plan for stages in one process: states that are Python objects are held as they are, and not pickled."""
-    if not any(isinstance(kind, Objects) for bound in plan.outputs.values() for kind in bound.fields.values()):
+    return _of_pickles(plan, HeldObjects)
+
+
+def trusting(plan: Plan) -> Plan:
+    """The plan for stages that read pickles: those that its own tasks have made, or of a checkpoint that is trusted."""
+    return _of_pickles(plan, lambda: Objects(trusted=True))
+
+
+def pickled_outputs(plan: Plan) -> list[str]:
+    """The outputs whose states are Python objects, wholly or in part."""
+    return [name for name, bound in plan.outputs.items() if any(kind.pickles for kind in bound.fields.values())]
+
+
+def _of_pickles(plan: Plan, change: Callable[[], Objects]) -> Plan:
+    if not pickled_outputs(plan):
         return plan
     outputs = {name: copy.copy(bound) for name, bound in plan.outputs.items()}
     for bound in outputs.values():
-        bound.fields = held(bound.fields)
+        bound.fields = {key: kind.of_pickles(change) for key, kind in bound.fields.items()}
     keys = [plan.partials_schema.field(number) for number in range(len(plan.by))]
-    schema = partials_schema(keys, plan.window_inputs | outputs, plan.until is not None)
+    schema = partials_schema(keys, named_states(plan.window_inputs, outputs), plan.until is not None)
     return replace(plan, outputs=outputs, partials_schema=schema)
 
 
-def state_columns(output: str, bound: BoundAggregate) -> dict[str, list[str]]:
-    """The columns of partials that hold each field of an output's state."""
-    return {
-        key: [".".join(filter(None, (output, key, plane))) for plane in kind.planes]
-        for key, kind in bound.fields.items()
-    }
+def with_key(plan: Plan, name: str) -> Plan:
+    """A plan of partials with one more key, the last, of integers; it gets underscores where its name is taken."""
+    while name in plan.partials_schema.names or name in plan.result_schema.names:
+        name += "_"
+    field, place = pa.field(name, pa.int64()), len(plan.by)
+    return replace(
+        plan,
+        by=(*plan.by, name),
+        partials_schema=plan.partials_schema.insert(place, field),
+        result_schema=plan.result_schema.insert(place, field),
+    )
+
+
+def named_states(
+    window_inputs: Mapping[str, BoundAggregate], outputs: Mapping[str, BoundAggregate]
+) -> dict[str, BoundAggregate]:
+    """The aggregates with a state, window inputs first: these get a ``#``, and more where an output has such a name."""
+    found: dict[str, BoundAggregate] = {}
+    for window_input, bound in window_inputs.items():
+        name = own_name(window_input if is_column(window_input) else f"#{window_input}", [*outputs, *found])
+        found[name] = bound
+    return found | dict(outputs)
+
+
+def state_columns(states: Mapping[str, BoundAggregate]) -> dict[str, dict[str, list[str]]]:
+    """The columns of partials that hold each field of each state; with trailing underscores where one has the name."""
+    taken = {FRAME, BATCH_RANK, UNTIL}
+    found: dict[str, dict[str, list[str]]] = {}
+    for output, bound in states.items():
+        found[output] = {}
+        for key, kind in bound.fields.items():
+            found[output][key] = columns = []
+            for plane in kind.planes:
+                name = ".".join(filter(None, (output, key, plane)))
+                while name in taken:
+                    name += "_"
+                taken.add(name)
+                columns.append(name)
+    return found
 
 
 def partials_schema(keys: Sequence[pa.Field], states: Mapping[str, BoundAggregate], until: bool) -> pa.Schema:
@@ -276,9 +347,9 @@ def partials_schema(keys: Sequence[pa.Field], states: Mapping[str, BoundAggregat
     """
     planes = [
         pa.field(name, type)
-        for output, bound in states.items()
-        for key, names in state_columns(output, bound).items()
-        for name, type in zip(names, bound.fields[key].planes.values(), strict=True)
+        for output, fields in state_columns(states).items()
+        for key, names in fields.items()
+        for name, type in zip(names, states[output].fields[key].planes.values(), strict=True)
     ]
     taken = {FRAME, BATCH_RANK, UNTIL, *(plane.name for plane in planes)}
     renamed = []
@@ -301,9 +372,13 @@ def is_library_code(value: Any) -> bool:
         return all(map(is_library_code, value.values()))
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
         return all(map(is_library_code, value))
-    return isinstance(value, type) or not callable(value) or _from_a_library(value)
+    if isinstance(value, type) or not callable(value):
+        return True
+    return _from_a_library(value) and is_library_code(getattr(value, "__dict__", {}))
 
 
 def _from_a_library(value: Any) -> bool:
+    if isinstance(value, np.ufunc) and not any(set(types) - set("O->") for types in value.types):
+        return False  # what np.frompyfunc makes of any function
     module = getattr(value, "__module__", None) or type(value).__module__
     return module.partition(".")[0] in (__package__.partition(".")[0], "numpy", "pyarrow")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Any, cast
 
 import numpy as np
@@ -16,14 +17,24 @@ from ...aggregators.errors import ColumnError
 from ...aggregators.sums.sums import Count
 
 Ints = NDArray[np.int64]
-RANK = "#rank"
-"""The column of row numbers, which an engine adds to the events where windows are counted in rows."""
-UNTIL_TICK = "#until"
-"""The column of the last ticks of interval events, which a query adds to them."""
+RANK, UNTIL_TICK = "#rank", "#until"
+"""What :class:`Earliest` may be of: row numbers, and the last ticks of interval events. They are no columns of events,
+which may have such names."""
+
+
+def own_name(name: str, taken: Collection[str]) -> str:
+    """A name that is not among those taken, by more ``#`` in front.
+
+    >>> own_name("#rank", ["t", "#rank"])
+    '##rank'
+    """
+    while name in taken:
+        name = f"#{name}"
+    return name
 
 
 class Earliest(AggregateOperation):
-    """The least tick of a partial's events, or the least value of a column of integers."""
+    """The least tick of a partial's events, or the least of :data:`RANK` or :data:`UNTIL_TICK`."""
 
     state = {"tick": "int64"}
     sql = {"tick": "min({ticks})"}
@@ -44,7 +55,7 @@ class Earliest(AggregateOperation):
 
 
 class Latest(Earliest):
-    """The greatest tick of a partial's events, or the greatest value of a column of integers."""
+    """The greatest tick of a partial's events."""
 
     sql = {"tick": "max({ticks})"}
 
@@ -52,7 +63,7 @@ class Latest(Earliest):
         return {"tick": np.iinfo(np.int64).min}
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
-        return {"tick": frames.max(columns[0] if columns else frames.ticks)}
+        return {"tick": frames.max(frames.ticks)}
 
     def combine(self, a: State, b: State) -> State:
         return {"tick": np.maximum(cast(Ints, a["tick"]), cast(Ints, b["tick"]))}
@@ -96,10 +107,8 @@ class Value(AggregateOperation):
         return a["value"]
 
 
-def window_input(name: str, type: pa.DataType | None = None) -> BoundAggregate:
-    """The operation of a window input, by its name; ``type`` where it is the value of a column."""
-    if type is not None:
-        return BoundAggregate(f"#{name}", Value(name), [type])
+def window_input(name: str) -> BoundAggregate:
+    """The operation of a window input that is no value of a column, by its name."""
     operations: dict[str, tuple[AggregateOperation, list[pa.DataType]]] = {
         "rows": (Count(), []),
         "first": (Earliest(), []),
@@ -108,4 +117,4 @@ def window_input(name: str, type: pa.DataType | None = None) -> BoundAggregate:
         "until": (Earliest(UNTIL_TICK), [pa.int64()]),
     }
     operation, types = operations[name]
-    return BoundAggregate(f"#{name}", operation, types)
+    return BoundAggregate(name, operation, types)

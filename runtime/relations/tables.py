@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...aggregators.errors import QueryError, shown
+from ...aggregators.errors import ColumnError, QueryError, shown
 from ..columns.key_codes import key_codes, normalised, one_array, plain, plain_type, require_key
 from ..columns.ticks import NEVER, TimeColumn, drop_null_times, ends_of
 from ..local import LocalEngine
@@ -212,7 +212,10 @@ def codes_of(rows: pa.Table, names: Sequence[str]) -> tuple[Ints, int]:
 
 def row_codes(rows: pa.Table) -> tuple[Ints, int]:
     """A code for each row, equal for equal rows; all differ where a column's values cannot be compared."""
-    if any(pa.types.is_nested(plain_type(field.type)) for field in rows.schema):
+    try:
+        for field in rows.schema:
+            require_key(field.name, plain_type(field.type))
+    except ColumnError:
         return np.arange(len(rows)), max(len(rows), 1)
     return codes_of(rows, rows.column_names)
 

@@ -13,8 +13,12 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...aggregators.contract.operation import State
+from ...aggregators.errors import OperationError
+from ...aggregators.states import large
+from ...aggregators.states.large import fitting, is_limited, joined, runs, take
 from ...aggregators.states.objects import HeldObjects, Objects
-from ...aggregators.states.ragged import RaggedField
+from ...aggregators.states.ragged import RaggedField, leaves
+from ...aggregators.states.rows import take as states_at
 from ..columns.key_codes import one_array
 from ..columns.malloc import raise_mmap_threshold
 from ..frames.window_ranges import WindowIds, entering
@@ -137,10 +141,11 @@ def slid_over(
 def too_few(plan: Plan, partials: Partials, name: str, windows: list[Found]) -> Iterator[NDArray[np.bool_] | None]:
     """For each kind of windows that an output is over, which have fewer samples than they must; None: none has."""
     for number in plan.over[name]:
-        least, samples = plan.axis.windows[number].min_samples, plan.samples.get(name)
-        if not least or samples is None:
+        least = plan.axis.windows[number].min_samples
+        if not least or name not in plan.samples:
             yield None
             continue
+        samples = plan.input_state(plan.samples[name])
         states = slid_over(plan, samples, states_of(plan, partials, samples), number, windows[number])
         few: NDArray[np.bool_] = plan.states[samples].finish(states).to_numpy() < least
         yield few if few.any() else None
@@ -168,14 +173,18 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Found], states: Iterable[Iter
     if pa.types.is_struct(kind := plan.result_schema.types[len(plan.by)]):
         bounds = [pa.StructArray.from_arrays(bounds, fields=list(kind))]
     columns = [one_array(column) for column in chunk.partials.table.columns[: len(plan.by)]]
-    columns = columns if taken is None else [column.take(taken) for column in columns]
+    columns = columns if taken is None else [take(column, taken) for column in columns]
+    columns = [
+        fitting(plan.values_of_key(number, column), plan.result_schema.types[number])
+        for number, column in enumerate(columns)
+    ]
     columns += bounds
     if plan.axis.stamped:
         assert rows.at is not None
         at = plan.times.bounds(rows.at)
         columns.append(at if several is None else pc.if_else(several.stamped, at, pa.scalar(None, at.type)))
-    for (name, bound), slid in zip(plan.outputs.items(), states, strict=True):
-        finished = [bound.finish(each) for each in slid]
+    for name, slid in zip(plan.outputs, states, strict=True):
+        finished = [finished_in_runs(plan, chunk.partials, name, each) for each in slid]
         if name in plan.samples:
             few = too_few(plan, chunk.partials, name, windows)
             finished = [each if no is None else without(each, no) for each, no in zip(finished, few, strict=True)]
@@ -186,21 +195,48 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Found], states: Iterable[Iter
     return pa.Table.from_arrays(columns, schema=plan.result_schema)
 
 
+def finished_in_runs(plan: Plan, partials: Partials, name: str, states: State) -> pa.Array | pa.ChunkedArray:
+    """The results of an output's states, in several arrays where one has no room for them.
+
+    Raises
+    ------
+    OperationError
+        If it has none for the result of a single state.
+    """
+    bound = plan.outputs[name]
+    found: list[Ints] = []
+    for key, columns in plan.state_columns[name].items():
+        kind = bound.fields[key]
+        if isinstance(kind, (RaggedField, Objects)):
+            longest = max(large.longest_text(partials.table.column(column)) for column in columns)
+            sizes = kind.sizes(states[key], longest)
+            found += [] if sizes is None else [sizes]
+    if not found:
+        return bound.finish(states)
+    each = np.maximum.reduce(found)
+    if is_limited(bound.result) and int(each.max()) > large.ARRAY_BYTES:
+        raise OperationError(
+            f"{bound.spec!r} for {name!r} has {int(each.max()):,} items or bytes of text in one window, and a value of "
+            f"{bound.result} has room for {large.ARRAY_BYTES:,}; expected shorter windows, or a column of large strings"
+        )
+    return joined([bound.finish(states_at(states, run)) for run in runs(each)])
+
+
 def each_row(rows: Ints, count: int) -> bool:
     """Whether some rows are all of ``count``, one after the other."""
     return len(rows) == count and bool((rows == np.arange(count)).all())
 
 
-def without(column: pa.Array, some: NDArray[np.bool_]) -> pa.Array:
+def without(column: pa.Array | pa.ChunkedArray, some: NDArray[np.bool_]) -> pa.Array | pa.ChunkedArray:
     """A column with nulls at some places."""
-    return column.take(pa.array(np.arange(len(column)), mask=some))
+    return fitting(take(column, pa.array(np.arange(len(column)), mask=some)), column.type)
 
 
 def views_of(plan: Plan, merged: Partials) -> list[PartialsView]:
     """How each kind of windows sees merged partials; the windows of each row are numbered here, once."""
     assert merged.starts is not None
     first = pa.array(merged.starts)
-    keys = tuple(one_array(column.take(first)) for column in merged.table.columns[: len(plan.by)])
+    keys = tuple(one_array(take(column, first)) for column in merged.table.columns[: len(plan.by)])
     return plan.axis.views(PartialsView(merged.frames(), merged.starts, window_inputs_of(plan, merged), keys))
 
 
@@ -226,7 +262,8 @@ def chunks(plan: Plan, merged: Partials, windows: int) -> Iterator[Chunk]:
     counts = windows_of_keys(plan, views)
     kinds = [kind for bound in plan.outputs.values() for kind in bound.fields.values()]
     size = CHUNK_BYTES_OF_LISTS if any(isinstance(kind, (RaggedField, Objects)) for kind in kinds) else CHUNK_BYTES
-    held = sum(int(kind.store.bytes) for kind in kinds if isinstance(kind, HeldObjects))
+    stores = [leaf.store for kind in kinds for leaf in leaves(kind) if isinstance(leaf, HeldObjects)]
+    held = sum(int(store.bytes) for store in stores)
     rows = max(1, size * len(merged) // max(merged.table.nbytes + held, 1))
     ends = np.append(starts[1:], len(merged))
     weights = np.maximum(counts / windows, (ends - starts) / rows)

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ...aggregators.states.large import fitting, joined, take
 from ..windows import Coverage, Ints, Ranges
 
 
@@ -54,11 +55,14 @@ def repetitions(columns: list[NDArray[Any]]) -> Ints:
     return np.arange(len(columns[0])) - np.repeat(fresh, np.diff(np.append(fresh, len(columns[0]))))
 
 
-def spread(columns: list[pa.Array], places: list[NDArray[np.intp]], length: int) -> pa.Array:
+def spread(
+    columns: list[pa.Array | pa.ChunkedArray], places: list[NDArray[np.intp]], length: int
+) -> pa.Array | pa.ChunkedArray:
     """The results of an output over some kinds of windows, at their places in a column; null where none has one."""
     source = np.full(length, -1, np.int64)
     before = 0
     for column, place in zip(columns, places, strict=True):
         source[place] = before + np.arange(len(column))
         before += len(column)
-    return pa.concat_arrays(columns).take(pa.array(source, mask=source < 0))
+    whole = joined(columns)
+    return fitting(take(whole, pa.array(source, mask=source < 0)), whole.type)

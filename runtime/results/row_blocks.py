@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..partials.merge import Partials, window_inputs_of
-from ..plan.plan import Axis, Plan
+from ..plan.plan import Axis, Plan, with_key
 from ..windows import Coverage, PartialsView, Ranges
 
 BLOCK = "#block"
@@ -58,17 +58,8 @@ def in_blocks(plan: Plan) -> Plan | None:
     width = -(-max(*span, WIDTH * step) // step) * step
     if width >= 1 << 62:
         return None
-    name = BLOCK
-    while name in plan.partials_schema.names or name in plan.result_schema.names:
-        name += "_"
-    block, place = pa.field(name, pa.int64()), len(plan.by)
-    return replace(
-        plan,
-        by=(*plan.by, name),
-        axis=Blocks(**{each.name: getattr(plan.axis, each.name) for each in fields(plan.axis)}, width=width),
-        partials_schema=plan.partials_schema.insert(place, block),
-        result_schema=plan.result_schema.insert(place, block),
-    )
+    axis = Blocks(**{each.name: getattr(plan.axis, each.name) for each in fields(plan.axis)}, width=width)
+    return replace(with_key(plan, BLOCK), axis=axis)
 
 
 def with_neighbours(plan: Plan, partials: Partials) -> Partials:

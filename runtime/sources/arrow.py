@@ -10,9 +10,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.errors import QueryError, shown
-from ..columns.key_codes import plain_type
 from .conditions import all_of, checked, columns_of
-from .files import one_line
+from .opening import opened, plain_schema, require_taken, schema_of, stream_of, with_categories
+from .parquet_opening import reopened
 
 BATCH_ROWS = 1 << 20
 """The most events that are read from files at a time."""
@@ -67,22 +67,21 @@ class Source:
         if hasattr(data, "collect_schema") and hasattr(data, "collect"):
             raise QueryError(f"events are a {type(data).__name__}; expected collected data: call .collect() first")
         if not hasattr(data, "__arrow_c_stream__") and not hasattr(data, "scanner"):
+            named = f": ff.parquet({data!r}) reads files, spark.table({data!r}) a table or a view of Spark"
             raise QueryError(
                 f"events are {shown(data)}; expected a Spark DataFrame, ff.parquet(path), or anything that speaks "
                 "Arrow, such as a pyarrow, pandas or Polars table or a DuckDB relation"
+                + (named if isinstance(data, str) else "")
             )
-        self.data: Any = data
+        if hasattr(data, "get_fragments"):
+            data = reopened(data)
         self._read: list[Any] = []  # a reader that has been read; shared with the sources that where() makes
         arrow = isinstance(data, (pa.Table, pa.RecordBatchReader)) or hasattr(data, "scanner")
-        try:
-            self.schema = data.schema if arrow else pa.RecordBatchReader.from_stream(data).schema
-        except (pa.ArrowException, TypeError, ValueError) as error:
-            if not hasattr(data, "columns"):
-                raise QueryError(f"events are {shown(data)}, which is no table of columns; expected one") from error
-            raise QueryError(
-                f"events are {shown(data)}, which Arrow does not take ({one_line(error)}); expected columns of a type "
-                "each, under names of their own"
-            ) from error
+        schema = data.schema if arrow else schema_of(data)
+        self.data: Any
+        self.data, schema = with_categories(data, schema)
+        self._has_views = plain_schema(schema) != schema
+        self.schema = plain_schema(schema)
 
     def where(self, condition: Any) -> Source:
         """The events for which a condition on their columns is true.
@@ -93,7 +92,9 @@ class Source:
             If it is no pyarrow expression, or not one on these columns.
         """
         kept = copy.copy(self)
-        kept.condition = all_of([self.condition, checked(condition, self.schema, "of Arrow data")])
+        condition = checked(condition, self.schema, "of Arrow data")
+        require_taken(self.schema, columns_of(condition, self.schema), f"the condition {condition} of where()")
+        kept.condition = all_of([self.condition, condition])
         return kept
 
     def count(self) -> int | None:
@@ -124,24 +125,26 @@ class Source:
         QueryError
             If the data is a reader that was read before: it has nothing more to give.
         """
-        if hasattr(self.data, "scanner"):
-            return self._scanned(columns)
-        if self.condition is None:
-            return self._stream(columns)
+        if self.condition is None or (hasattr(self.data, "scanner") and not self._has_views):
+            return self._opened(columns, self.condition)
         import pyarrow.dataset as ds  # slow to import
 
+        # Arrow filters no views, so what is filtered is what was opened.
         needed = dict.fromkeys([*columns, *columns_of(self.condition, self.schema)])
-        events = self._stream(list(needed))
-        known = pa.schema([each.with_type(without_views(each.type)) for each in events.schema])
-        if known != events.schema:
-            events = events.cast(known)
+        events = self._opened(list(needed), None)
         return ds.Scanner.from_batches(events, columns=list(columns), filter=self.condition).to_reader()
 
-    def _scanned(self, columns: Sequence[str], **options: Any) -> pa.RecordBatchReader:
+    def _opened(self, columns: Sequence[str], condition: pc.Expression | None) -> pa.RecordBatchReader:
+        """The batches of the data, without views."""
+        if hasattr(self.data, "scanner"):
+            return opened(self._scanned(columns, condition))
+        return opened(self._stream(columns))
+
+    def _scanned(self, columns: Sequence[str], condition: pc.Expression | None, **options: Any) -> pa.RecordBatchReader:
         # pyarrow's threads decode what is read ahead and hold it until it is read: a batch for each of them.
         scanner = self.data.scanner(
             columns=list(columns),
-            filter=self.condition,
+            filter=condition,
             batch_size=BATCH_ROWS,
             batch_readahead=pa.cpu_count(),
             **options,
@@ -156,12 +159,8 @@ class Source:
                 raise QueryError("events are a RecordBatchReader that was read already; expected a new one, or a table")
             self._read.append(self.data)
             return self.data
-        return pa.RecordBatchReader.from_stream(self.data)
-
-
-def without_views(type: pa.DataType) -> pa.DataType:
-    """A type that Arrow can filter: text and binaries of Polars and DuckDB come as views, which it cannot."""
-    return plain_type(type) if pa.types.is_string_view(type) or pa.types.is_binary_view(type) else type
+        require_taken(self.schema, columns, "the query")
+        return stream_of(self.data, columns)
 
 
 def in_portions(

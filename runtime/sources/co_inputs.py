@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
 
 from ...aggregators.errors import QueryError
-from ..columns.key_codes import plain, plain_type
+from ...aggregators.states.categories import Categories
+from ..columns.key_codes import plain, require_key
+from ..columns.key_types import Unfit, of_one_type, one_type
 from .arrow import Source
+from .opening import field_of, plain_field, require_taken, type_of_values
 
 
 @dataclass(frozen=True)
@@ -30,9 +34,20 @@ class Roles:
         """The column of this input by its name among those of all inputs.
 
         Time, keys and ends have their names in the first input; every column has its own, after its input's and a dot.
+
+        Raises
+        ------
+        QueryError
+            If these are the same.
         """
         shared = dict(zip(common.shared, self.shared, strict=True))
-        return shared | {f"{name}.{column}": column for column in columns}
+        own = {f"{name}.{column}": column for column in columns}
+        for new in shared.keys() & own.keys():
+            raise QueryError(
+                f"the column {own[new]!r} of the input {name!r} is {new!r} beside the others, which is the time, an "
+                "end or a key of all; expected another name of one of them"
+            )
+        return shared | own
 
 
 def check_roles(inputs: Mapping[str, Roles]) -> Roles:
@@ -60,6 +75,14 @@ def check_roles(inputs: Mapping[str, Roles]) -> Roles:
     return common
 
 
+def unfit(name: str, column: str, shared: str, found: object, wanted: object) -> str:
+    """The sentence for a column of an input whose type does not fit those that the others have for it."""
+    return (
+        f"the column {column!r} of the input {name!r} is {found}, and {shared!r} of others is {wanted}; "
+        "expected one type: cast one of them"
+    )
+
+
 class Together(Source):
     """Several sources of Arrow batches, one after the other; a column that an input lacks is null in its rows.
 
@@ -80,18 +103,26 @@ class Together(Source):
         common = check_roles(roles)
         self.sources = dict(sources)
         self.names = {name: roles[name].names(name, source.schema.names, common) for name, source in sources.items()}
-        fields: dict[str, pa.DataType] = {}
+        fields: dict[str, pa.Field] = {}
+        shared: dict[str, list[tuple[pa.DataType, Unfit]]] = {name: [] for name in common.shared}
         for name, source in sources.items():
             for new, old in self.names[name].items():
                 if old not in source.schema.names:
                     raise QueryError(f"the input {name!r} has no column {old!r}, which is its time or a key")
-                type = plain_type(source.schema.field(old).type)
-                if fields.setdefault(new, type) != type:
-                    raise QueryError(
-                        f"the column {old!r} of the input {name!r} is {type}, and {new!r} of others is {fields[new]}; "
-                        "expected one type: cast one of them"
-                    )
-        self.schema = pa.schema(list(fields.items()))
+                field = source.schema.field(old)
+                fields.setdefault(new, plain_field(field).with_name(new))
+                if new in shared:
+                    require_taken(source.schema, [old], f"the input {name!r}")
+                    if new in common.by:
+                        require_key(old, type_of_values(field), f"the input {name!r}")
+                    shared[new].append((type_of_values(field), partial(unfit, name, old, new)))
+        self.shared = {
+            name: one_type(first, others, of_times=name not in common.by)
+            for name, ((first, _), *others) in shared.items()
+        }
+        for name, type in self.shared.items():
+            fields[name] = field_of(name, type)
+        self.schema = pa.schema(list(fields.values()))
 
     def where(self, condition: Any) -> Source:
         """QueryError: a condition on the columns of one input belongs to that input."""
@@ -108,10 +139,18 @@ class Together(Source):
             wanted = list(dict.fromkeys(names[column] for column in schema.names if column in names))
             for batch in source.batches(wanted):
                 columns = [
-                    plain(batch.column(names[field.name]), field.type)
+                    self._column(batch.column(names[field.name]), field)
                     if field.name in names
                     else pa.nulls(len(batch), field.type)
                     for field in schema
                 ]
                 yield pa.RecordBatch.from_arrays(columns, schema=schema)
                 del batch, columns  # or they would be held while the next ones are read
+
+    def _column(self, column: pa.Array, field: pa.Field) -> pa.Array:
+        """A column of an input as one of all inputs."""
+        type = self.shared.get(field.name)
+        if type is None:
+            return column if column.type == field.type else plain(column, field.type)
+        found = of_one_type(column, type, f"the column {field.name!r}")
+        return pa.DictionaryArray.from_arrays(found.storage, type.values) if isinstance(type, Categories) else found

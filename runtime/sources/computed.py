@@ -15,6 +15,7 @@ from ..columns.key_codes import plain, plain_type
 from .arrow import Reader, Readers, Source
 from .conditions import columns_of, reason_of
 from .files import one_line
+from .opening import require_taken
 
 
 def with_columns(source: Source, expressions: Mapping[str, Any]) -> Source:
@@ -51,7 +52,12 @@ def _with_polars(source: Source, expressions: Mapping[str, Any]) -> Source:
 
     frame = source.data
     if source.condition is not None:  # what an expression sees of other rows is of those that are left
-        frame = pl.from_arrow(frame.to_arrow().filter(source.condition))
+        import pyarrow.dataset as ds  # slow to import
+
+        events = Source(frame)
+        named = events.batches(columns_of(source.condition, events.schema))
+        kept = ds.Scanner.from_batches(named, columns={"kept": source.condition}).to_table().column("kept")
+        frame = frame.filter(pl.from_arrow(kept))
     for name, each in expressions.items():
         try:
             # A function that gives one value for all rows would be of all events, and not of those of a window.
@@ -87,6 +93,8 @@ class ComputedSource(Source):
                 raise QueryError(f"the input {name} {reason_of(error, source.schema)}") from error
         self.schema = pa.schema([*source.schema, *fields])
         self.inputs = {name: columns_of(each.is_valid(), source.schema) for name, each in expressions.items()}
+        for name, inputs in self.inputs.items():
+            require_taken(source.schema, inputs, f"the input {name}")
 
     def where(self, condition: Any) -> Source:
         return ComputedSource(self.source.where(condition), self.expressions)

@@ -3,26 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from ...aggregators.errors import EngineError
+from ...aggregators.errors import EngineError, QueryError
 from .arrow import BATCH_ROWS, Readers, Source
 from .conditions import columns_of
-from .files import Files, one_line
-from .formats import READERS, in_microseconds, unified
+from .files import File, Files, one_line
+from .formats import READERS, conformed, in_microseconds, reason
+from .ipc import with_names
 from .parquet_decoding import decoded
+from .parquet_opening import columns_of as columns_of_parquet
+from .parquet_opening import opened
+from .types_of_files import of_the_first, unified
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
+    from pyarrow.fs import FileSystem
 
 BUFFERED_BYTES = 64 << 20
 """Columns of row groups with more bytes are read through a buffer: slower, but never held whole."""
 
 BUFFER_BYTES = 1 << 18
 """The bytes of each column's buffer."""
+
+
+ORC_HINT = "; pyarrow reads times of ORC from 1677 to 2262: expected such times, Parquet, or Spark, which reads others"
+
+# Footers are small and may be far away: most of the time goes into waiting for them.
+FOOTER_THREADS = 16
 
 
 class FileSource(Source):
@@ -41,7 +54,12 @@ class FileSource(Source):
 
     def __init__(self, files: Files) -> None:
         data = files.dataset()
-        super().__init__(with_json_times(files, data) if files.format == "json" and files.schema is None else data)
+        try:
+            with_names(data.schema)
+        except UnicodeDecodeError as error:
+            raise QueryError(f"{files} has a name that is no text: {error}") from error
+        data, self.apart = typed(files, data) if files.schema is None else (data, {})
+        super().__init__(data)
 
     def count(self) -> int | None:
         """See :meth:`Source.count`: files of Parquet say it at their ends."""
@@ -52,15 +70,16 @@ class FileSource(Source):
         if not self._is_local_parquet:
             return None
         text = [name for name in dictionaries if self.condition is None and self.schema.field(name).type == pa.string()]
-        needed = list(dict.fromkeys([*columns, *columns_of(self.condition, self.schema)]))
+        needed = self._needed(columns)
         parts: list[dict[str, tuple[ds.ParquetFileFragment, list[int]]]] = []
-        rows = BATCH_ROWS
+        rows = 0
         for file in self.data.get_fragments(self.condition):
-            types = dict(zip(file.physical_schema.names, file.physical_schema.types, strict=True))
+            read = columns_of_parquet(file.metadata)
+            types = dict(zip(read.names, read.types, strict=True))
             if any(types.get(name) != self.schema.field(name).type for name in needed):
                 return None
             for group in (file if self.condition is None else file.subset(self.condition, self.schema)).row_groups:
-                if rows + group.num_rows > BATCH_ROWS:
+                if not parts or rows + group.num_rows > BATCH_ROWS:
                     parts.append({})
                     rows = 0
                 parts[-1].setdefault(file.path, (file, []))[1].append(group.id)
@@ -90,6 +109,14 @@ class FileSource(Source):
                     yield from pa.table(batch).filter(self.condition).select(columns).to_batches()
                 del batch  # or it would be held while the next one is read
 
+    def _needed(self, columns: Sequence[str]) -> list[str]:
+        """Some columns and those of the condition; QueryError where no type holds one of them in all files."""
+        needed = list(dict.fromkeys([*columns, *columns_of(self.condition, self.schema)]))
+        for name in needed:
+            if name in self.apart:
+                raise QueryError(self.apart[name])
+        return needed
+
     @cached_property
     def _is_local_parquet(self) -> bool:
         import pyarrow.dataset as ds
@@ -97,31 +124,65 @@ class FileSource(Source):
 
         return isinstance(self.data.format, ds.ParquetFileFormat) and isinstance(self.data.filesystem, LocalFileSystem)
 
-    def _scanned(self, columns: Sequence[str], **options: Any) -> pa.RecordBatchReader:
+    def _scanned(self, columns: Sequence[str], condition: pc.Expression | None, **options: Any) -> pa.RecordBatchReader:
         import pyarrow.dataset as ds
 
+        if isinstance(self.data.format, ds.IpcFileFormat):
+            return self._checked(columns, condition)
         if self._is_local_parquet:  # or what is read of a file is held until the whole file is read
             options |= {"fragment_scan_options": ds.ParquetFragmentScanOptions(pre_buffer=False)}
-        found = super()._scanned(columns, **options)
-        return pa.RecordBatchReader.from_batches(found.schema, readable(found))
+        needed = self._needed(columns)
+        found = super()._scanned(columns, condition, **options)
+        return pa.RecordBatchReader.from_batches(found.schema, self._readable(needed, found))
+
+    def _readable(self, needed: Sequence[str], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        """Batches of a scan; EngineError where they cannot be read, with the column that is to blame."""
+        try:
+            yield from batches
+        except (pa.ArrowException, OSError) as error:
+            schema = pa.schema([self.schema.field(name) for name in needed])
+            why = reason(error, schema, (self.data.scanner(columns=[name]).to_batches() for name in needed))
+            hint = ORC_HINT if "ORC timestamp" in why else ""
+            raise EngineError(f"the events cannot be read: {why}{hint}") from error
+
+    def _checked(self, columns: Sequence[str], condition: pc.Expression | None) -> pa.RecordBatchReader:
+        """Events of Arrow files. A scanner of pyarrow's would cast and filter them before they can be checked."""
+        import pyarrow.dataset as ds
+
+        needed = dict.fromkeys([*columns, *columns_of(condition, self.schema)])
+        schema = pa.schema([self.schema.field(name) for name in needed])
+        events = pa.RecordBatchReader.from_batches(schema, self._of_arrow_files(schema))
+        if condition is None:
+            return events
+        return ds.Scanner.from_batches(events, columns=list(columns), filter=condition).to_reader()
+
+    def _of_arrow_files(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+        import pyarrow.dataset as ds
+
+        arrow = READERS["arrow"]
+        for part in self.data.get_fragments(self.condition):
+            folders = ds.get_partition_keys(part.partition_expression)
+            file = File(part.path, part.filesystem.get_file_info(part.path).size)
+            groups = range(len(arrow.layout(part.filesystem, file).sizes))
+            for batch in arrow.read(part.filesystem, file, groups, schema):
+                yield conformed(batch, schema, folders, part.path)
+                del batch  # or it would be held while the next one is read
 
 
 def decoded_in(
     file: ds.ParquetFileFragment, columns: Sequence[str], text: Sequence[str], groups: Sequence[int], threads: bool
 ) -> Iterator[pa.RecordBatch]:
     """Columns of row groups of a file; see :func:`decoded`."""
-    import pyarrow.parquet as pq
-
     large = max(file.metadata.row_group(number).total_byte_size for number in groups) > BUFFERED_BYTES
-    with pq.ParquetFile(
+    with opened(
         file.path,
         metadata=file.metadata,
         filesystem=file.filesystem,
         read_dictionary=text,
         pre_buffer=False,
         buffer_size=BUFFER_BYTES if large else 0,
-    ) as opened:
-        yield from decoded(opened, file.path, columns, groups, threads)
+    ) as reader:
+        yield from decoded(reader, file.path, columns, groups, threads)
 
 
 def readable(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -132,11 +193,29 @@ def readable(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         raise EngineError(f"the events cannot be read: {one_line(error)}") from error
 
 
-def with_json_times(files: Files, data: ds.Dataset) -> ds.Dataset:
-    """Files of JSON with the types that hold the columns of all, times among them; pyarrow looks at the first only."""
+def typed(files: Files, data: ds.Dataset) -> tuple[ds.Dataset, dict[str, str]]:
+    """Files with the types in which tasks on Spark read them too; why columns have no type that holds those of all."""
     import pyarrow.dataset as ds
 
-    types = in_microseconds(unified([READERS["json"].layout(data.filesystem, file) for file in files.listed()]))
-    folders = [field for field in data.schema if field.name not in types.names]
     fragments = list(data.get_fragments())
-    return ds.FileSystemDataset(fragments, pa.schema([*types, *folders]), data.format, data.filesystem)
+    schema, apart = guessed(files, data.filesystem) if files.format in ("csv", "json") else of_the_first(own(fragments))
+    schema = pa.schema([*schema, *(field for field in data.schema if field.name not in schema.names)])  # of folders
+    same = schema.equals(data.schema)
+    return data if same else ds.FileSystemDataset(fragments, schema, data.format, data.filesystem), apart
+
+
+def own(files: Sequence[ds.FileFragment]) -> dict[str, pa.Schema]:
+    """The columns of files that have types of their own, by path."""
+
+    def columns(file: Any) -> pa.Schema:
+        return columns_of_parquet(file.metadata) if hasattr(file, "metadata") else file.physical_schema
+
+    with ThreadPoolExecutor(min(FOOTER_THREADS, len(files))) as threads:
+        return dict(zip((file.path for file in files), threads.map(columns, files), strict=True))
+
+
+def guessed(files: Files, system: FileSystem) -> tuple[pa.Schema, dict[str, str]]:
+    """The columns of files of text: of CSV by the first file, of JSON by all, whose texts may be times."""
+    reader, found = READERS[files.format], files.listed()
+    some = found[:1] if files.format == "csv" else found
+    return in_microseconds(unified({file.path: reader.layout(system, file).schema for file in some})), {}

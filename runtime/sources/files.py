@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import glob
 import os
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-from urllib.parse import unquote
+from urllib.parse import quote, unquote
 
 import pyarrow as pa
 
 from ...aggregators.errors import QueryError, shown, without_secrets
+from .parquet_opening import parquet_format
 
 if TYPE_CHECKING:
     import pyarrow.dataset as ds
@@ -22,6 +24,9 @@ TITLES = {"parquet": "Parquet", "orc": "ORC", "arrow": "Arrow", "csv": "CSV", "j
 """The formats, and their names in messages."""
 
 HDFS_HINT = " (pyarrow takes HDFS from Hadoop's libhdfs, and needs JAVA_HOME, ARROW_LIBHDFS_DIR and CLASSPATH)"
+
+NOT_IN_ADDRESSES = re.compile(r'[^!-~]|["<>\\^`{|}]')
+"""What pyarrow takes in an address only as ``%20`` and the like, and people, and Spark, write as it is."""
 
 NULL = "__HIVE_DEFAULT_PARTITION__"
 """Hive's folder name of a null."""
@@ -100,6 +105,7 @@ class Files:
                 continue
             scheme, _, rest = path.partition("://")
             try:
+                rest = NOT_IN_ADDRESSES.sub(lambda found: quote(found[0]), rest)
                 found.append(FileSystem.from_uri(f"{'s3' if scheme in ('s3a', 's3n') else scheme}://{rest}"))
             except (pa.ArrowException, OSError, ValueError) as error:
                 reason = str(error).partition("\n")[0].rstrip(".")  # it goes on with every place of a library
@@ -136,7 +142,9 @@ class Files:
         from pyarrow.fs import FileSelector, FileType
 
         info = system.get_file_info(path)
-        if info.type == FileType.NotFound and "://" not in given and (matching := sorted(glob.glob(path))):
+        # What is there and not found is a link that leads nowhere, or to itself: no pattern either.
+        absent = info.type == FileType.NotFound and "://" not in given and not os.path.lexists(path)
+        if absent and (matching := sorted(glob.glob(path))):
             return [file for each in matching for file in self._in(system, each, each)]
         self._require(system, path, given)
         if info.type == FileType.File:
@@ -163,7 +171,8 @@ class Files:
         except (pa.ArrowException, OSError) as error:
             raise QueryError(f"{self._place(given)} cannot be reached: {one_line(error)}") from error
         if kind == FileType.NotFound:
-            raise QueryError(f"{self._place(given)} does not exist")
+            link = "://" not in given and os.path.islink(path)
+            raise QueryError(f"{self._place(given)} {'is a link that leads nowhere' if link else 'does not exist'}")
 
     def _place(self, path: str) -> str:
         return f"the {TITLES[self.format]} path {path!r}"
@@ -175,10 +184,14 @@ CSV: dict[str, Any] = {"null_values": [""], "strings_can_be_null": True, "quoted
 
 def dataset_format(format: str) -> Any:
     """A format as pyarrow's data sets take it."""
+    if format == "parquet":
+        return parquet_format()
+    if format != "csv":
+        return format
     import pyarrow.csv as csv
     import pyarrow.dataset as ds
 
-    return ds.CsvFileFormat(convert_options=csv.ConvertOptions(**CSV)) if format == "csv" else format
+    return ds.CsvFileFormat(convert_options=csv.ConvertOptions(**CSV))
 
 
 def files_of(paths: Sequence[Any], format: str) -> Files:

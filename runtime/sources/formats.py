@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -15,13 +16,20 @@ from ...aggregators.errors import EngineError, QueryError
 from .arrow import BATCH_ROWS
 from .conditions import all_of, bounds
 from .files import CSV, TITLES, File, one_line
+from .ipc import read_batches, with_names
+from .large_integers import doubtful, type_of_texts, with_wide_integers
+from .opening import plain_schema, without_views_in
 from .parquet_decoding import decoded
+from .parquet_opening import columns_of, opened
 
 if TYPE_CHECKING:
     from pyarrow.fs import FileSystem
 
 BLOCK_BYTES = 1 << 24
 """The bytes of CSV that are read at a time; the types of columns are those that they have in the first block."""
+
+JSON_BLOCK_BYTES = 1 << 20
+"""The bytes of JSON by which pyarrow's data sets know the types of columns."""
 
 SAMPLE_ROWS = 1000
 """The rows of JSON by which a column of text is found to have times."""
@@ -81,7 +89,8 @@ class Format(ABC):
     def layout(self, system: FileSystem, file: File) -> Layout:
         """The layout of a file; QueryError where it cannot be read."""
         try:
-            return self._layout(system, file)
+            layout = self._layout(system, file)
+            return replace(layout, schema=plain_schema(layout.schema))
         except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
             raise QueryError(f"the file {file.path!r} cannot be read as {self}: {one_line(error)}") from error
 
@@ -104,9 +113,11 @@ class Format(ABC):
             If the file cannot be read, or has changed since its layout was read.
         """
         try:
-            yield from self._read(system, file, row_groups, columns)
-        except (pa.ArrowException, OSError) as error:
-            raise EngineError(f"the file {file.path!r} cannot be read as {self}: {one_line(error)}") from error
+            yield from map(without_views_in, self._read(system, file, row_groups, columns))
+        except (pa.ArrowException, OSError, UnicodeDecodeError) as error:
+            alone = [pa.schema([field]) for field in columns]
+            why = reason(error, columns, map(partial(self._read, system, file, row_groups), alone))
+            raise EngineError(f"the file {file.path!r} cannot be read as {self}: {why}") from error
 
     @abstractmethod
     def _layout(self, system: FileSystem, file: File) -> Layout: ...
@@ -128,7 +139,7 @@ class Parquet(Format):
 
         with system.open_input_file(file.path) as opened:
             metadata = pq.read_metadata(opened)
-        return Layout(metadata.schema.to_arrow_schema(), (), metadata)
+        return Layout(columns_of(metadata), (), metadata)
 
     def _read(self, system: FileSystem, file: File, row_groups: Sequence[int], columns: pa.Schema) -> Batches:
         import pyarrow.parquet as pq
@@ -140,13 +151,7 @@ class Parquet(Format):
             leaves = map(metadata.schema.column, range(metadata.num_columns))
             text = {leaf.path for leaf in leaves if leaf.physical_type == "BYTE_ARRAY"}
             coded = [field.name for field in columns if pa.types.is_dictionary(field.type) and field.name in text]
-            reader = pq.ParquetFile(
-                source,
-                metadata=metadata,
-                read_dictionary=coded,
-                pre_buffer=far,
-                coerce_int96_timestamp_unit="us",
-            )
+            reader = opened(source, metadata=metadata, read_dictionary=coded, pre_buffer=far)
             threads = pa.cpu_count() > 1
             present = [name for name in columns.names if name in reader.schema_arrow.names]
             yield from decoded(reader, None if far else file.path, present, row_groups, threads)
@@ -181,16 +186,13 @@ class Arrow(Format):
 
     def _layout(self, system: FileSystem, file: File) -> Layout:
         with system.open_input_file(file.path) as opened, pa.ipc.open_file(opened) as reader:
-            return Layout(reader.schema, _evenly(file.size, reader.num_record_batches))
+            return Layout(with_names(reader.schema), _evenly(file.size, reader.num_record_batches))
 
     def _read(self, system: FileSystem, file: File, row_groups: Sequence[int], columns: pa.Schema) -> Batches:
         with _opened(system, file) as source:
-            with pa.ipc.open_file(source) as whole:
-                at = [place for place, name in enumerate(whole.schema.names) if name in columns.names]
-            options = pa.ipc.IpcReadOptions(included_fields=at, use_threads=pa.cpu_count() > 1)
-            with pa.ipc.open_file(source, options=options) as reader:
-                for number in row_groups:
-                    yield from _cut(reader.get_batch(number))
+            for batch in read_batches(source, row_groups, columns.names):
+                yield from _cut(batch)
+                del batch  # or it would be held while the next one is read
 
 
 class Csv(Format):
@@ -200,7 +202,16 @@ class Csv(Format):
 
     def _layout(self, system: FileSystem, file: File) -> Layout:
         with self._reader(system, file) as reader:
-            return Layout(reader.schema, (file.size,))
+            schema = reader.schema
+            first = next(iter(reader), None)
+        names = [] if first is None else doubtful(first)
+        if names:
+            texts = {"include_columns": names, "column_types": dict.fromkeys(names, pa.string())}
+            with self._reader(system, file, **texts) as reader:
+                for name, column in zip(names, next(iter(reader)).columns, strict=True):
+                    field = schema.field(name)
+                    schema = schema.set(schema.names.index(name), field.with_type(type_of_texts(column) or field.type))
+        return Layout(schema, (file.size,))
 
     def _read(self, system: FileSystem, file: File, row_groups: Sequence[int], columns: pa.Schema) -> Batches:
         wanted = {"include_columns": columns.names, "column_types": columns, "include_missing_columns": True}
@@ -222,7 +233,10 @@ class Json(Format):
 
     def _layout(self, system: FileSystem, file: File) -> Layout:
         """Columns whose first texts are all ISO times are timestamps: pyarrow takes no zones or fractions."""
-        schema = self._dataset(system, file).schema
+        with system.open_input_stream(file.path) as stream:
+            block = stream.read(JSON_BLOCK_BYTES)
+        whole = block if len(block) < JSON_BLOCK_BYTES else block[: block.rfind(b"\n") + 1]
+        schema = with_wide_integers(self._dataset(system, file).schema, whole)
         maybe = [field for field in schema if pa.types.is_timestamp(field.type) or pa.types.is_string(field.type)]
         texts = pa.schema([field.with_type(pa.string()) for field in maybe])
         sample = self._dataset(system, file, texts).head(SAMPLE_ROWS)
@@ -247,18 +261,64 @@ class Json(Format):
 READERS: dict[str, Format] = {"parquet": Parquet(), "orc": Orc(), "arrow": Arrow(), "csv": Csv(), "json": Json()}
 
 
-def unified(layouts: Sequence[Layout]) -> pa.Schema:
-    """The columns of several files, with types that hold those of each.
+def conformed(batch: pa.RecordBatch, schema: pa.Schema, partition: Mapping[str, Any], file: str) -> pa.RecordBatch:
+    """A batch of a file with the columns of a schema: what the file lacks is in its folders' names, or null.
 
     Raises
     ------
-    QueryError
-        If a column has types of which none holds the others.
+    EngineError
+        If a column is not of a type that can be read as that of the schema.
     """
-    try:
-        return pa.unify_schemas([layout.schema for layout in layouts], promote_options="permissive")
-    except (pa.ArrowInvalid, pa.ArrowTypeError) as error:
-        raise QueryError(f"the files do not fit together: {one_line(error)}") from error
+    columns = []
+    for field in schema:
+        if field.name in partition:
+            columns.append(as_type(pa.repeat(partition[field.name], batch.num_rows), field.type))
+        elif field.name not in batch.schema.names:
+            columns.append(pa.nulls(batch.num_rows, field.type))
+        else:
+            column = batch.column(field.name)
+            try:
+                columns.append(as_type(column, field.type))
+            except pa.ArrowException as error:
+                raise EngineError(
+                    f"the column {field.name!r} of {file!r} is {column.type} and cannot be read as {field.type}: "
+                    f"{one_line(error)}"
+                ) from error
+    return pa.RecordBatch.from_arrays(columns, schema=schema)
+
+
+def as_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
+    """A column as another type, with a dictionary where that has one."""
+    if column.type == kind:
+        return column
+    if pa.types.is_dictionary(kind):
+        return as_type(column, kind.value_type).dictionary_encode()
+    return column.cast(kind)
+
+
+def reason(error: Exception, columns: pa.Schema, alone: Iterable[Iterable[object]]) -> str:
+    """Why events cannot be read, with the column that is to blame, where it is one.
+
+    Parameters
+    ----------
+    error
+        What pyarrow says.
+    columns
+        What was read.
+    alone
+        The values of each of these columns, to be read once more.
+    """
+    why = one_line(error)
+    if isinstance(error, pa.ArrowInvalid):
+        for field, values in zip(columns, alone, strict=True):
+            try:
+                for _ in values:
+                    pass
+            except pa.ArrowInvalid:
+                return f"the column {field.name!r} ({field.type}): {why}"
+            except (pa.ArrowException, OSError):
+                break
+    return why
 
 
 def in_microseconds(schema: pa.Schema) -> pa.Schema:

@@ -10,7 +10,7 @@ import itertools
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +18,7 @@ import pyarrow as pa
 
 from ..columns.key_codes import one_array
 from .arrow import BATCH_ROWS
+from .parquet_opening import with_instants
 
 if TYPE_CHECKING:
     import pyarrow.parquet as pq
@@ -59,6 +60,8 @@ def decoded(
         Whether pyarrow may decode columns side by side.
     """
     metadata = file.metadata
+    schema = with_instants(file.schema_arrow, metadata)
+    types = dict(zip(schema.names, schema.types, strict=True))
     counts = [metadata.row_group(number).num_rows for number in range(metadata.num_row_groups)]
     portions = list(_portions(groups, counts))
     numbers = _numbers(file, path, columns, [each for each in portions if counts[each[0]] <= BATCH_ROWS], counts)
@@ -67,15 +70,25 @@ def decoded(
         found = next(numbers, None) if counts[portion[0]] <= BATCH_ROWS else None
         if found is None:
             for number in portion:  # one by one: what is read ahead of several is held until the last of them
-                yield from file.iter_batches(BATCH_ROWS, [number], list(columns), use_threads=threads)
+                for batch in file.iter_batches(BATCH_ROWS, [number], list(columns), use_threads=threads):
+                    yield _as(batch.columns, batch.schema.names, types)
+                    del batch  # or it would be held while the next one is read
             continue
         if others := [name for name in columns if name not in found]:
             rest = file.read_row_groups(portion, others, use_threads=threads)
             found |= {name: one_array(rest.column(name)) for name in others}
             del rest
-        arrays = [found.pop(name).cast(file.schema_arrow.field(name).type) for name in columns]
-        yield pa.RecordBatch.from_arrays(arrays, list(columns))
+        arrays = [found.pop(name) for name in columns]
+        yield _as(arrays, columns, types)
         del arrays  # or they would be held while the next ones are read
+
+
+def _as(arrays: Sequence[pa.Array], names: Sequence[str], types: Mapping[str, pa.DataType]) -> pa.RecordBatch:
+    """Columns with their types in the file; those that have them already are not copied."""
+    columns = [
+        each if each.type == types[name] else each.cast(types[name]) for each, name in zip(arrays, names, strict=True)
+    ]
+    return pa.RecordBatch.from_arrays(columns, list(names))
 
 
 def _portions(groups: Sequence[int], counts: Sequence[int]) -> Iterator[list[int]]:

@@ -92,7 +92,7 @@ def _(windows: Triggered, found: Found, view: PartialsView) -> Ints:
 def _(windows: LandmarkEvery, found: Found, view: PartialsView) -> Ints:
     number, steps = windows.numbers(view)
     if windows.emit == "on_change":  # those that are frozen are left out, but for the first
-        number = -(-(found.end - windows.origin) // windows.every) - 1
+        number = windows.step_up_to(found.end)
     # There are windows up to a key's last event.
     row = view.locate(view.key[found.row], number, steps)
     closed: Ints = np.maximum(windows.step_ends(number), view.window_inputs["first"][row] + 1)
@@ -105,3 +105,64 @@ def _(windows: Anchored, found: Found, view: PartialsView) -> Ints:
     first = view.window_inputs["first"][view.starts[view.key[found.row]]]
     closed: Ints = np.maximum(found.end + (windows.closed in ("right", "both")), first + 1)
     return closed
+
+
+@singledispatch
+def closed_after(windows: Windows, ticks: Ints, forget: int) -> Ints:
+    """For events at some times the tick by which all windows have closed that a key has if nothing comes after them.
+
+    Windows that wait for more rows do not close then, and are not meant.
+
+    Parameters
+    ----------
+    windows
+        Their kind.
+    ticks
+        The times.
+    forget
+        How long after its last event a key has windows without one, in ticks.
+    """
+    raise NotImplementedError(windows.describe())
+
+
+@closed_after.register
+def _(windows: TickSteps | Cycles, ticks: Ints, forget: int) -> Ints:
+    last = ticks + forget if windows.empty == "emit" else ticks
+    numbers = windows.window_ids(PartialsView(windows.frames(last)[0], np.arange(len(last)))).last
+    return windows.closing_ticks(numbers)
+
+
+@closed_after.register
+def _(windows: Sessions, ticks: Ints, forget: int) -> Ints:
+    return ticks + windows.gap + windows.merge_touching
+
+
+@closed_after.register
+def _(windows: RowSteps | TimeCounts | AroundRows | LandmarkEach, ticks: Ints, forget: int) -> Ints:
+    return ticks + 1
+
+
+@closed_after.register
+def _(windows: AroundTime, ticks: Ints, forget: int) -> Ints:
+    return ticks + max(1, windows.end + (windows.closed in ("right", "both")))
+
+
+@closed_after.register
+def _(windows: Triggered, ticks: Ints, forget: int) -> Ints:
+    if windows.trigger.kind != "time" or windows.until is None:
+        return ticks + 1
+    return np.maximum(ticks, windows.until) + 1
+
+
+@closed_after.register
+def _(windows: LandmarkEvery, ticks: Ints, forget: int) -> Ints:
+    return np.maximum(windows.step_ends(windows.frames(ticks)[0]), ticks + 1)
+
+
+@closed_after.register
+def _(windows: Anchored, ticks: Ints, forget: int) -> Ints:
+    """Never, where all of them would be given once more to a key that is forgotten, or are its own."""
+    if windows.keys or windows.empty == "emit":
+        return np.full(len(ticks), NEVER)
+    last = int((windows.end + (windows.closed in ("right", "both"))).max(initial=-NEVER))
+    return np.maximum(ticks + 1, last)

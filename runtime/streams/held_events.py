@@ -11,7 +11,6 @@ from ..accumulate.time_order import sorted_events
 from ..columns.key_codes import key_codes, normalised, one_array, plain
 from ..partials.merge import Partials, window_inputs_of
 from ..plan.plan import Plan
-from ..plan.window_inputs import RANK
 from ..windows import Ints
 from .store import Store
 
@@ -97,16 +96,23 @@ def in_order(plan: Plan, events: pa.Table, before: Partials) -> pa.Table:
     assert before.starts is not None
     if not plan.in_rows or not len(before.starts):
         return found
+    inputs = window_inputs_of(plan, before)
+    last = np.append(before.starts[1:], len(before)) - 1
+    count = of_their_keys(plan, found, before, (inputs["rank"] + inputs["rows"])[last], 0)
+    ranks = one_array(found.column(plan.rank)).to_numpy() + count
+    return found.set_column(found.column_names.index(plan.rank), plan.rank, pa.array(ranks))
+
+
+def of_their_keys(plan: Plan, events: pa.Table, before: Partials, values: Ints, missing: int) -> Ints:
+    """For each event what a value of each key of merged partials is for its own, or what is said where it has none."""
+    assert before.starts is not None
     first = pa.array(before.starts)
     pairs = [
-        (one_array(before.table.column(mine)).take(first), found.column(name), plan.input_schema.field(name).type)
+        (one_array(before.table.column(mine)).take(first), events.column(name), plan.input_schema.field(name).type)
         for mine, name in zip(plan.keys, plan.by, strict=True)
     ]
     columns = [pa.concat_arrays([mine, normalised(plain(theirs, kind))]) for mine, theirs, kind in pairs]
-    codes, size = key_codes(columns, len(first) + len(found), ordered=False)
-    inputs = window_inputs_of(plan, before)
-    last = np.append(before.starts[1:], len(before)) - 1
-    count = np.zeros(max(size, 1), np.int64)
-    count[codes[: len(first)]] = (inputs["rank"] + inputs["rows"])[last]
-    ranks = one_array(found.column(RANK)).to_numpy() + count[codes[len(first) :]]
-    return found.set_column(found.column_names.index(RANK), RANK, pa.array(ranks))
+    codes, size = key_codes(columns, len(first) + len(events), ordered=False)
+    found = np.full(max(size, 1), missing, np.int64)
+    found[codes[: len(first)]] = values
+    return found[codes[len(first) :]]

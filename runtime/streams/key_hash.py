@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ..columns.key_codes import fields_of
 from ..windows import Ints
 
 Hashes = NDArray[np.uint64]
@@ -48,7 +49,11 @@ def hashes(key: pa.Array) -> Hashes:
     kind = key.type
     if pa.types.is_dictionary(kind):
         return hashes(key.cast(kind.value_type))
-    if pa.types.is_floating(kind):
+    if pa.types.is_struct(kind):
+        found = np.zeros(len(key), np.uint64)
+        for field in fields_of(key):
+            found = mixed(found * np.uint64(31) + hashes(field))
+    elif pa.types.is_floating(kind):
         values = key.cast(pa.float64()).fill_null(0).to_numpy(zero_copy_only=False) + 0.0  # one zero
         found = np.where(np.isnan(values), np.nan, values).view(np.uint64)  # one NaN
     elif pa.types.is_integer(kind) or pa.types.is_temporal(kind) or pa.types.is_boolean(kind):

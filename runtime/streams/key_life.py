@@ -14,7 +14,7 @@ from ..plan.plan import Plan
 from ..windows import Ints
 from ..windows.cumulating import Cycles
 from ..windows.sliding import TickSteps
-from .closing import NEVER, closing_ticks
+from .closing import NEVER, closed_after
 
 
 def emits_empty(plan: Plan) -> bool:
@@ -58,31 +58,29 @@ def known(windows: TickSteps | Cycles, found: Ranges, view: PartialsView, forget
     return kept
 
 
-def forgotten(plan: Plan, views: list[PartialsView], watermark: int, forget: int | None) -> Mask:
-    """The partials of keys whose last event is longer ago than ``forget`` and that have no open window."""
-    view = views[0]
+def over(plan: Plan, last: Ints, forget: int) -> Ints:
+    """The tick from which on keys are forgotten whose last events were at some times; ``NEVER`` where they are not.
+
+    An event from then on is the first of a key like any other. Watermarks have no part in it: they only say from when
+    on what is forgotten need not be kept.
+    """
+    found = last + forget + 1
+    for windows in plan.axis.windows:
+        found = np.maximum(found, closed_after(windows, last, forget))
+    return found
+
+
+def forgotten(plan: Plan, view: PartialsView, watermark: int, forget: int | None) -> Mask:
+    """The partials of keys that are forgotten by a watermark."""
     if forget is None or "last" not in view.window_inputs or not len(view.frames):
         return np.zeros(len(view.frames), bool)
-    last = last_ticks(view) + forget
-    gone = last < watermark
-    for number, (windows, own) in enumerate(zip(plan.axis.windows, views, strict=True)):
-        if isinstance(windows, (TickSteps, Cycles)):
-            if windows.empty == "emit":
-                ends = windows.window_ids(PartialsView(windows.frames(last)[0], np.arange(len(last)))).last
-                gone &= ends <= windows.closed_by(watermark)
-            still = windows.window_ids(own).last > windows.closed_by(watermark)
-            gone[own.key[still]] = False
-            continue
-        found = plan.axis.ranges(number, own)
-        ticks = closing_ticks(windows, found, own)
-        gone[own.key[found.row[(ticks > watermark) & (ticks < NEVER)]]] = False
-    mask: Mask = gone[view.key]
+    mask: Mask = (over(plan, last_ticks(view), forget) <= watermark)[view.key]
     return mask
 
 
-def first_forgotten(view: PartialsView, watermark: int, forget: int | None) -> int | None:
+def first_forgotten(plan: Plan, view: PartialsView, watermark: int, forget: int | None) -> int | None:
     """The tick from which on the first key is forgotten; None where none is."""
-    if forget is None or "last" not in view.window_inputs:
+    if forget is None or "last" not in view.window_inputs or not len(view.frames):
         return None
-    ticks = last_ticks(view) + forget + 1
-    return min(ticks[ticks > watermark].tolist(), default=None)
+    ticks = over(plan, last_ticks(view), forget)
+    return min(ticks[(ticks > watermark) & (ticks < NEVER)].tolist(), default=None)

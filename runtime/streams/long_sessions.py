@@ -8,9 +8,6 @@ from ..frames.window_ranges import Ints, Mask, PartialsView
 from ..windows.session import Sessions
 from .closing import closing_ticks
 
-FIRST_TICK = "#first.tick"
-"""The column of partials with the time of their first event."""
-
 
 def open_or_last(windows: Sessions, view: PartialsView, watermark: int) -> Mask:
     """Which partials are in a session that a watermark has not closed, or the last ones of those before it."""

@@ -22,7 +22,7 @@ from ..windows.session import Sessions
 from ..windows.sliding import TickSteps
 from ..windows.snapshot import Snapshots
 from .closing import NEVER, closing_ticks
-from .long_sessions import FIRST_TICK, open_or_last, standing_for
+from .long_sessions import open_or_last, standing_for
 
 
 @singledispatch
@@ -97,7 +97,7 @@ def _(windows: TickSteps | Cycles, view: PartialsView, watermark: int) -> Mask:
     kept = open_rows(windows, view, watermark).copy()
     if windows.emit == "on_change":  # the window before the next one, which is compared with it
         closed = windows.closed_by(watermark)
-        kept |= open_rows(windows, view, windows.closes_at(closed - 1))
+        kept |= open_rows(windows, view, int(windows.closing_ticks(np.array([closed - 1]))[0]))
     if getattr(windows, "min_fill", "partial") == "full":
         kept[view.starts] = True
     if windows.empty == "emit":  # the last event before the windows to come
@@ -202,7 +202,7 @@ def last_window(windows: Triggered, view: PartialsView, watermark: int) -> Mask:
     """Of each key the rows from its last window on that a trigger by time has closed, and one before that trigger."""
     keys, ticks = np.arange(len(view.starts)), view.window_inputs["first"]
     end = ticks[view.ends - 1] if windows.until is None else np.full(len(keys), min(watermark - 1, windows.until))
-    at = end // windows.trigger_by * windows.trigger_by
+    at = windows.periods.begins(windows.periods.numbers(end))
     if windows.evict.kind == "time":
         low = view.locate(keys, at - windows.evict_by, ticks)
     else:  # by delta, what has left since then has left with a new row, and so the next window is another one
@@ -264,7 +264,8 @@ def first_closing(plan: Plan, views: list[PartialsView], watermark: int) -> int 
             continue
         if plan.until is None and isinstance(windows, (TickSteps, Cycles)):
             first = int(windows.window_ids(view).first.min())
-            ticks.append(windows.closes_at(max(first, windows.closed_by(watermark) + 1)))
+            next_one = max(first, windows.closed_by(watermark) + 1)
+            ticks.append(int(windows.closing_ticks(np.array([next_one]))[0]))
             continue
         found = plan.axis.ranges(number, view) if plan.until is None else lifespans(windows, view).ranges
         closing = closing_ticks(windows, found, view)
@@ -284,7 +285,8 @@ def settled(plan: Plan, view: PartialsView, watermark: int) -> tuple[str, Ints] 
         return None
     if isinstance(windows, Sessions) and windows.longest is not None:
         first = standing_for(windows, view, watermark)
-        return None if (first == view.window_inputs["first"]).all() else (FIRST_TICK, first)
+        (column,) = plan.state_columns[plan.input_state("first")]["tick"]
+        return None if (first == view.window_inputs["first"]).all() else (column, first)
     if not isinstance(windows, Bounded):
         return None
     frames = view.frames.copy()

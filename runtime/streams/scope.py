@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from ..plan.plan import Plan, partials_schema
+from ..plan.plan import Plan, named_states, partials_schema
 from ..plan.window_inputs import window_input
 from ..windows import Windows
 from ..windows.around import AroundRows, AroundTime
@@ -31,9 +31,9 @@ def counted(plan: Plan) -> Plan:
         names |= {"first", "last"}
     elif any(isinstance(each, Anchored) for each in plan.axis.windows):
         names |= {"first"}
-    inputs = plan.window_inputs | {f"#{name}": window_input(name) for name in sorted(names)}
+    inputs = plan.window_inputs | {name: window_input(name) for name in sorted(names)}
     keys = [plan.partials_schema.field(at) for at in range(len(plan.by))]
-    schema = partials_schema(keys, inputs | plan.outputs, plan.until is not None)
+    schema = partials_schema(keys, named_states(inputs, plan.outputs), plan.until is not None)
     return replace(plan, window_inputs=inputs, partials_schema=schema)
 
 
@@ -54,6 +54,15 @@ def depends_on_others(windows: Windows, kinds: int) -> bool:
     if isinstance(windows, Anchored):
         return not windows.keys
     return not isinstance(windows, Snapshots)
+
+
+def close_as_they_end(plan: Plan) -> bool:
+    """Whether windows close where they end, so that no result is of a window that an earlier watermark has passed."""
+    return all(
+        (isinstance(each, (TickSteps, Cycles)) and each.closed == "left")
+        or (isinstance(each, Sessions) and not each.merge_touching)
+        for each in plan.axis.windows
+    )
 
 
 def in_sequence(plan: Plan) -> bool:

@@ -22,6 +22,7 @@ from .closing import NEVER
 from .held_events import HeldEvents, in_order
 from .key_life import first_forgotten, forgotten, living_on
 from .late_events import among
+from .lives import in_lives, last_lives, of_first_lives, without_lives
 from .retention import first_closing, first_of_keys, in_gaps, needed, settled, untouched
 from .scope import in_sequence
 from .store import Store
@@ -79,25 +80,32 @@ class Shard:
         self.gone = max(self.gone, watermark - self.lateness)
         if self.due is None or watermark < self.due:
             return
-        stored = self._merged(self.store.blocks())
-        released: set[int] = set()
+        plan, stored, changed = self.plan, self._merged(self.store.blocks()), set[int]()
         if self.held is not None and (events := self.held.released(watermark)) is not None:
-            stored, released = self._with_events(stored, events)
+            plan, stored, changed = self._with_events(stored, events)
             self.released += 1
         if not silent:
-            lives = living_on(self.plan, stored, watermark, self.forget)
-            yield from results(self.plan, lives, wanted=ClosingWithin(self.plan, before, watermark, self.forget))
-        left, changed = self._left(stored)
-        self._write(left, changed | released)
+            yield from self._results(plan, stored, before, watermark)
+        if plan is not self.plan:
+            stored, gone = last_lives(plan, stored)
+            changed |= self._blocks_of(gone)
+        left, emptied = self._left(stored)
+        self._write(left, changed | emptied)
         self.due = None if self.held is None else self.held.due
         self._wake_for(left)
 
     def early(self) -> Iterator[pa.Table]:
         """The results that open windows have by now."""
-        stored = self._merged(self.store.blocks())
+        plan, stored = self.plan, self._merged(self.store.blocks())
         if self.held is not None and (events := self.held.all()) is not None:
-            stored, _ = self._with_events(stored, events)
-        yield from results(self.plan, stored, wanted=ClosingWithin(self.plan, self.watermark, NEVER, self.forget))
+            plan, stored, _ = self._with_events(stored, events)
+        yield from self._results(plan, stored, self.watermark, NEVER)
+
+    def _results(self, plan: Plan, stored: Partials, after: int, until: int) -> Iterator[pa.Table]:
+        """The results of the windows that close within two ticks, of a plan with the lives of keys or without."""
+        stored = living_on(plan, stored, until, self.forget) if until < NEVER else stored
+        for found in results(plan, stored, wanted=ClosingWithin(plan, after, until, self.forget)):
+            yield found if plan is self.plan else without_lives(plan, found)
 
     def revised(self, new: Partials) -> Iterator[pa.Table]:
         """The results of closed windows that partials have changed which were added, as these windows are by now."""
@@ -148,10 +156,17 @@ class Shard:
         self.due = earliest(self.due, self.held.due)
         return late
 
-    def _with_events(self, stored: Partials, events: pa.Table) -> tuple[Partials, set[int]]:
-        """Stored partials, and after them those of events that were held back; the blocks that the latter are in."""
-        found = accumulate(self.plan, in_order(self.plan, events, stored), self.released + 1)
-        return merge(self.plan, [replace(stored, starts=None), found]), self._blocks_of(found.frames())
+    def _with_events(self, stored: Partials, events: pa.Table) -> tuple[Plan, Partials, set[int]]:
+        """Stored partials, and after them those of events that were held back; the blocks that the latter are in.
+
+        They are of the plan that comes first, in which keys have lives where an event begins a later one.
+        """
+        plan, events, before = self.plan, in_order(self.plan, events, stored), replace(stored, starts=None)
+        if self.forget is not None and (alive := in_lives(plan, events, stored, self.forget)) is not None:
+            plan, events = alive
+            before = of_first_lives(plan, stored)
+        found = accumulate(plan, events, self.released + 1)
+        return plan, merge(plan, [before, found]), self._blocks_of(found.frames())
 
     def _open(self, merged: Partials) -> Mask:
         """Which partials are in a window that still takes events."""
@@ -163,7 +178,9 @@ class Shard:
         kept = needed(self.plan, views, self.gone)
         if in_sequence(self.plan) and len(kept):
             kept = np.arange(len(kept)) >= first_of_keys(kept, views[0])[views[0].key]
-        kept &= ~forgotten(self.plan, views, self.watermark, self.forget)
+        if self.forget is not None and len(kept):  # up to when a key is known depends on its last event
+            kept[views[0].ends - 1] |= np.logical_or.reduceat(kept, views[0].starts)
+        kept &= ~forgotten(self.plan, views[0], self.watermark, self.forget)
         changed = settled(self.plan, views[0], self.watermark)
         if changed is None:
             return where(stored, kept), self._blocks_of(stored.frames()[~kept])
@@ -179,7 +196,7 @@ class Shard:
         closing = first_closing(self.plan, views, self.watermark)
         if self.lateness and (going := first_closing(self.plan, views, self.gone)) is not None:
             self.due = earliest(self.due, going + self.lateness)
-        self.due = earliest(self.due, closing, first_forgotten(views[0], self.watermark, self.forget))
+        self.due = earliest(self.due, closing, first_forgotten(self.plan, views[0], self.watermark, self.forget))
 
     def _merged(self, blocks: Iterable[int]) -> Partials:
         """The partials of some blocks."""

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 
+from ...aggregators.durations import Length, fixed
 from ...aggregators.errors import QueryError
 from ...aggregators.numeric.native import loops
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
@@ -31,14 +35,15 @@ class Around(Spec):
 
     def bind(self, time: TimeColumn, type_of: TypeOf) -> AroundRows | AroundTime:
         if self.rows is not None:
-            first, last = sorted(self.rows)
+            first, last = self.rows
             first, last = first + (self.closed in ("right", "neither")), last - (self.closed in ("left", "neither"))
             if first > last:
                 raise QueryError(f"rows is {self.rows!r} with closed={self.closed!r}, which has no row; expected some")
-            partial = self.min_fill == "partial"
-            return AroundRows(time=time, first=first, last=last, partial=partial, min_samples=self.min_samples)
+            fill = self.min_fill == "partial"
+            return AroundRows(time=time, first=first, last=last, partial=fill, min_samples=self.min_samples)
         assert self.time is not None
-        start, end = sorted(time.duration(value, "time") for value in self.time)
+        start, end = (time.duration(value, "time") for value in self.time)
+        check_ascending("time", self.time, start, end, partial(in_words, type=time.type))
         return AroundTime(time=time, start=start, end=end, closed=self.closed, min_samples=self.min_samples)
 
 
@@ -58,10 +63,11 @@ def around(
     Parameters
     ----------
     rows
-        The first and the last row, counted from the event's own, which is 0: ``(-2, 0)`` for it and the two before.
-        ``window`` then has the times of the first and the last row.
+        The first and the last row, counted from the event's own, which is 0: ``(-2, 0)`` for it and the two before,
+        ``(0, 2)`` for it and the two after. ``window`` then has the times of the first and the last row.
     time
-        The same in durations: ``("-2 seconds", "1 second")``; always given, even where there is no event.
+        The same in durations: ``("-2 seconds", "1 second")``; always given, even where there is no event. They are of
+        fixed length: a day is 24 hours.
     closed
         Which ends belong to the window: ``"both"``, ``"left"``, ``"right"`` or ``"neither"``.
     min_fill
@@ -73,7 +79,7 @@ def around(
     Raises
     ------
     QueryError
-        If neither or both of ``rows`` and ``time`` are given, or they are no pairs.
+        If neither or both of ``rows`` and ``time`` are given, or they are no pairs, or the first is after the last.
 
     Examples
     --------
@@ -99,10 +105,39 @@ def around(
     if time is not None:
         if min_fill == "full":
             raise QueryError("min_fill is 'full', but windows of time are always given; expected it only with rows=")
+        ends = [fixed(value, "time") for value in pair]
+        integers = [end for end in ends if isinstance(end, int)]
+        times = [end.microseconds for end in ends if isinstance(end, Length)]
+        for known, kind in ((integers, pa.int64()), (times, pa.timestamp("us"))):
+            if len(known) == 2:
+                check_ascending("time", pair, known[0], known[1], partial(in_words, type=kind))
         return Around(None, pair, closed, min_samples=samples(min_samples))
-    first, last = sorted(map(int, pair))
-    least = samples(min_samples, last - first + 1)
+    first, last = map(int, pair)
+    least = samples(min_samples, abs(last - first) + 1)
+    check_ascending("rows", pair, first, last, str)
     return Around((int(pair[0]), int(pair[1])), None, closed, min_fill or "full", least)
+
+
+def check_ascending(argument: str, given: Any, first: int, last: int, words: Callable[[int], str]) -> None:
+    """QueryError where the first of two bounds is after the last: it could be meant before the event, or after it."""
+    if first <= last:
+        return
+    ways = dict.fromkeys([(last, first), (-first, -last)])
+    written = []
+    for ends in ways:
+        pair = ", ".join(word if word.lstrip("-").isdigit() else repr(word) for word in map(words, ends))
+        after, before = ends[0] >= 0, ends[1] <= 0
+        side = " for what comes after the event" * after or " for what comes before it" * before
+        written.append(f"{argument}=({pair}){side}")
+    raise QueryError(f"{argument} is {given!r}, whose first bound is after its last; expected {' or '.join(written)}")
+
+
+def in_words(ticks: int, type: pa.DataType) -> str:
+    """The ticks of a duration, for times of a type, as it can be written."""
+    if pa.types.is_integer(type):
+        return str(ticks)
+    words = describe(abs(ticks), type) if ticks else "0 days" if pa.types.is_date(type) else "0 seconds"
+    return re.sub(r"(\d+)", r"-\1", words) if ticks < 0 else words
 
 
 @dataclass(frozen=True, kw_only=True)

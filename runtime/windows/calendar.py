@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-import re
-import zoneinfo
+import datetime
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,16 +10,15 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...aggregators.durations import PART, unit_named
+from ...aggregators.durations import Length, written
 from ...aggregators.errors import DurationError, QueryError
-from ..columns.ticks import DAY, Duration, TimeColumn
+from ..columns.ticks import DAY, Duration, TimeColumn, ticks_since_epoch
 from ..frames.window_ranges import Ints, Steps
 
-MONTHS = {"month": 1, "quarter": 3, "year": 12}
-UNITS = re.compile("|".join([*MONTHS, r"\d\s*(?:mo|q|y)\b"]), re.IGNORECASE)
-"""The calendar units in durations."""
 MONDAY = -3
 """The day number of Monday, 1969-12-29."""
+OF_MONDAYS = 4
+"""The offset in days by which weeks began on a Monday in versions where they were counted from 1970."""
 
 
 def calendar(
@@ -33,44 +31,48 @@ def calendar(
     DurationError, QueryError
         If units are mixed, or do not fit the time column or the zone.
     """
-    length, step, ahead, clock = months(size, "size"), months(every, "every"), 0, 0
-    if length is None and step is None and timezone is None:
-        return None
-    if timezone is not None:
-        require_zone(time, timezone)
+    zone = zone_of(time, timezone)
+    length, step = months(size, "size"), months(every, "every")
+    if length is None and step is None:
+        if timezone is None and (zone is None or not in_days(every)):
+            return None
+        days, odd = zip(*(divmod(time.duration(*of), DAY) for of in ((size, "size"), (every, "every"))), strict=True)
+        if any(odd):
+            where, instead = (
+                (f"the zone of the time {time.name!r}, {zone}", "timezone='UTC'")
+                if timezone is None
+                else (f"the time zone {timezone!r}", "no timezone")
+            )
+            raise DurationError(
+                f"windows of {size} every {every} are in {where}; expected whole days or weeks, months, quarters or "
+                f"years, or {instead}"
+            )
+        if zone is None:
+            return None
+        in_size, in_step = days
+        check_above_zero((size, in_size, "size"), (every, in_step, "every"))
+        first, clock = days_ahead(time, every, offset, zone)
+        return Steps(in_size, in_step, first % in_step), Calendar(time, "day", clock, zone)
     if pa.types.is_integer(time.type):
         raise DurationError(
             f"size is {size!r}, but the time {time.name!r} is {time.kind}; expected an integer such as 60"
         )
-    at_epoch = isinstance(offset, int) and offset == 0
-    if length is None and step is None:
-        unit = "day"
-        (length, odd), (step, odder) = (divmod(time.duration(*of), DAY) for of in ((size, "size"), (every, "every")))
-        if not at_epoch:
-            ahead, clock = divmod(time.duration(offset, "offset"), DAY)
-        if odd or odder:
-            raise DurationError(
-                f"windows of {size} every {every} are in the time zone {timezone!r}; expected whole days or weeks, "
-                "months, quarters or years, or no timezone"
-            )
-        weeks = isinstance(every, str) and re.search(r"\d\s*w(eeks?)?\b", every.lower()) is not None
-        ahead += MONDAY if weeks else 0
-    elif length is None or step is None:
+    if length is None or step is None:
         raise DurationError(
             f"size is {size!r} and every is {every!r}; expected both in months, quarters or years, or neither"
         )
-    else:
-        unit = "month"
-        of_offset = 0 if at_epoch else months(offset, "offset")
-        if of_offset is None:
-            raise DurationError(
-                f"offset is {offset!r}, and windows are months long; expected months, such as '3 months'"
-            )
-        ahead = of_offset
-    for argument, units, value in (("size", length, size), ("every", step, every)):
+    check_above_zero((size, length, "size"), (every, step, "every"))
+    ahead = 0 if isinstance(offset, int) and offset == 0 else months(offset, "offset")
+    if ahead is None:
+        raise DurationError(f"offset is {offset!r}, and windows are months long; expected months, such as '3 months'")
+    return Steps(length, step, ahead % step), Calendar(time, "month", 0, zone)
+
+
+def check_above_zero(*durations: tuple[Duration, int, str]) -> None:
+    """DurationError unless the units of durations are above zero."""
+    for value, units, argument in durations:
         if units <= 0:
             raise DurationError(f"{argument} is {value!r}; expected a duration above zero")
-    return Steps(length, step, ahead % step), Calendar(time, unit, clock, timezone)
 
 
 def months(duration: Any, argument: str) -> int | None:
@@ -79,20 +81,94 @@ def months(duration: Any, argument: str) -> int | None:
     Raises
     ------
     DurationError
-        If it mixes them with units of fixed length, or is not a whole number.
+        If it mixes them with units of fixed length.
     """
-    if not isinstance(duration, str):
+    found = written(duration, argument) if isinstance(duration, str) else None
+    if not isinstance(found, Length) or not found.calendar:
         return None
-    text = re.sub(r"^\s*interval\b", "", duration, flags=re.IGNORECASE)
-    parts = [(number.replace(" ", ""), unit_named(unit)) for number, unit in PART.findall(text)]
-    known = [unit in MONTHS for _, unit in parts]
-    if not any(known):
-        return None
-    if not all(known) or PART.sub("", text).strip() or any("." in number for number, _ in parts):
+    if found.mixed:
         raise DurationError(
             f"{argument} is {duration!r}, which mixes months with other units; expected whole months, quarters or years"
         )
-    return sum(int(number) * MONTHS[unit] for number, unit in parts)
+    return found.months
+
+
+def in_days(duration: Any) -> bool:
+    """Whether a duration is written in days and weeks, so that a calendar has them."""
+    found = written(duration, "every")
+    return isinstance(found, Length) and found.in_days
+
+
+def in_weeks(duration: Any) -> bool:
+    """Whether a duration is written in weeks, which begin on a Monday."""
+    found = written(duration, "every")
+    return isinstance(found, Length) and found.in_weeks
+
+
+def zone_of(time: TimeColumn, timezone: str | None) -> str | None:
+    """The zone whose days count: the one that is said, else the column's own; None for UTC, or where there is none.
+
+    Raises
+    ------
+    QueryError
+        If a zone is unknown, or said for times without one.
+    """
+    if timezone is not None:
+        require_zone(time, timezone)
+        return None if is_utc(timezone) else timezone
+    own: str | None = time.type.tz if pa.types.is_timestamp(time.type) else None
+    return None if own is None or is_utc(own) else own
+
+
+def is_utc(zone: str) -> bool:
+    """Whether a zone is UTC by any of its names."""
+    names = ("utc", "z", "zulu", "uct", "universal", "gmt", "gmt0", "gmt+0", "gmt-0", "greenwich", "+00:00", "-00:00")
+    return zone.lower().removeprefix("etc/") in names
+
+
+def days_ahead(time: TimeColumn, every: Duration, offset: Any, zone: str) -> tuple[int, int]:
+    """The day, and its hour in ticks, from which the days of a zone are counted: a Monday for weeks."""
+    if isinstance(offset, datetime.datetime):
+        instant = pa.array([ticks_since_epoch(time, offset)]).view(pa.timestamp("us", tz=zone))
+        local: int = pc.local_timestamp(instant).view(pa.int64())[0].as_py()
+        return divmod(local, DAY)
+    ahead, clock = divmod(time.duration(offset, "offset"), DAY)
+    return ahead + (MONDAY if in_weeks(every) else 0), clock
+
+
+def monday(time: TimeColumn, every: Duration, offset: Any) -> int:
+    """From which tick weeks of fixed length are counted; 0 for other steps, and where a time says where they start."""
+    if isinstance(offset, datetime.datetime) or pa.types.is_integer(time.type) or not in_weeks(every):
+        return 0
+    return MONDAY * (1 if pa.types.is_date(time.type) else DAY)
+
+
+def moved(time: TimeColumn, every: Duration, offset: Any, timezone: str | None) -> str:
+    """Where the steps of a calendar were in earlier versions, in a sentence; nothing where they were the same."""
+    if timezone is not None or pa.types.is_integer(time.type):
+        return ""
+    zone, default = zone_of(time, None), isinstance(offset, int) and offset == 0
+    if zone is not None and (in_days(every) or months(every, "every") is not None):
+        return (
+            f"days, weeks and months are those of the time {time.name!r}, which is in {zone}; up to now they were "
+            f"those of UTC: timezone='UTC' for these, and timezone={zone!r} says that its own are meant"
+        )
+    if not in_weeks(every) or isinstance(offset, datetime.datetime):
+        return ""
+    if default:
+        own = pa.types.is_timestamp(time.type) and time.type.tz is not None
+        said = "timezone='UTC'" if own else "offset='0 days'"
+        return (
+            "weeks begin on a Monday; up to now they began on a Thursday: offset='3 days' for these, and "
+            f"{said} says that Mondays are meant"
+        )
+    week = 7 if pa.types.is_date(time.type) else 7 * DAY
+    if (time.duration(offset, "offset") - OF_MONDAYS * week // 7) % week:
+        return ""
+    return (
+        f"the offset {offset!r} of weeks counts from a Monday, and these begin on a Friday; up to now it counted from "
+        "a Thursday: no offset for weeks from Monday"
+    )
 
 
 def require_zone(time: TimeColumn, zone: str) -> None:
@@ -101,10 +177,17 @@ def require_zone(time: TimeColumn, zone: str) -> None:
         raise QueryError(
             f"timezone is {zone!r}, but the time {time.name!r} is {time.kind}, which has no zone; expected no timezone"
         )
+    if not isinstance(zone, str) or not is_known(zone):
+        raise QueryError(f"timezone is {zone!r}; expected the name of a zone, such as 'Europe/Berlin'")
+
+
+def is_known(zone: str) -> bool:
+    """Whether a zone, by its name or as hours and minutes from UTC, is one that Arrow knows."""
     try:
-        zoneinfo.ZoneInfo(zone)
-    except (zoneinfo.ZoneInfoNotFoundError, ValueError, TypeError, OSError) as error:
-        raise QueryError(f"timezone is {zone!r}; expected the name of a zone, such as 'Europe/Berlin'") from error
+        pc.local_timestamp(pa.array([0]).view(pa.timestamp("us", tz=zone)))
+    except (pa.ArrowInvalid, ValueError, TypeError):
+        return False
+    return bool(zone)
 
 
 @dataclass(frozen=True)
@@ -119,6 +202,13 @@ class Calendar:
     clock: int = 0
     zone: str | None = None
 
+    def __post_init__(self) -> None:
+        if self.zone is not None and not is_known(self.zone):
+            raise QueryError(
+                f"the zone {self.zone!r} of the time {self.time.name!r} is not known here, and so its days are not; "
+                "expected another one, or timezone='UTC'"
+            )
+
     def most_ticks(self, units: int) -> int:
         """An upper bound of the ticks of some months or days."""
         days = units * (31 if self.unit == "month" else 1) + 2
@@ -126,13 +216,15 @@ class Calendar:
 
     def units(self, ticks: Ints) -> Ints:
         """The number of the month or day since 1970 that each tick is in."""
-        numbers = self._local_units(ticks)
-        if self.zone is None:
-            return numbers
+        if self.zone is None or not len(ticks):
+            return self._local_units(ticks)
         # Where clocks go back across midnight, a day's beginning comes twice: it begins with the first one.
-        seen, place = np.unique(numbers, return_inverse=True)
-        begin, end = self.begins(seen)[place], self.begins(seen + 1)[place]
-        return numbers - (ticks < begin) + (ticks >= end)
+        least, most = self._local_units(np.array([ticks.min(), ticks.max()]))
+        numbers = np.arange(least - 1, most + 3)
+        if len(numbers) > max(len(ticks), 1 << 12):
+            local = self._local_units(ticks)
+            numbers = np.unique(np.concatenate([local - 1, local, local + 1, local + 2]))
+        return numbers[np.searchsorted(self.begins(numbers), ticks, side="right") - 1]
 
     def _local_units(self, ticks: Ints) -> Ints:
         days = ticks
@@ -155,6 +247,13 @@ class Calendar:
             return days
         if self.zone is None:
             return days * DAY
+        least, most = (int(days.min()), int(days.max())) if len(days) else (0, 0)
+        if most - least < len(days) // 2:  # each day once: clocks take longer than a look into a list
+            return self._midnights(np.arange(least, most + 1))[days - least]
+        return self._midnights(days)
+
+    def _midnights(self, days: Ints) -> Ints:
+        """The tick at which each day begins in the zone."""
         local = pa.array(days * DAY + self.clock).view(pa.timestamp("us"))
         instants = pc.assume_timezone(local, self.zone, ambiguous="earliest", nonexistent="latest")
         return instants.view(pa.int64()).to_numpy()  # type: ignore[no-any-return]

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from ...aggregators.durations import positive
 from ...aggregators.errors import DurationError, QueryError
-from ..columns.ticks import Duration, Instant, TimeColumn, describe, overflow_guard
+from ..columns.ticks import DAY, Duration, Instant, TimeColumn, describe, overflow_guard
 from ..frames.filling import Filling, filling
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
-from .sliding import Offset, above_zero, offset_ticks
+from .calendar import in_days, moved
+from .grid import Grid, grid
+from .sliding import Offset, above_zero, check_offset
 from .spec import Closed, Emit, Empty, Numbering, Pattern, RowOrder, Spec, Stamp, TypeOf, Windows, check_words, samples
 
 
@@ -21,6 +27,7 @@ class Cumulating(Spec):
     every: Duration
     offset: Offset = 0
     closed: str = "left"
+    timezone: str | None = None
     empty: str = "skip"
     emit: str = "every"
     stamp: str = "interval"
@@ -30,17 +37,29 @@ class Cumulating(Spec):
 
     def __str__(self) -> str:
         words = f"windows that grow by {self.every} up to {self.size}, then start anew"
-        return words + (f", offset by {self.offset}" if self.offset else "")
+        words += f", offset by {self.offset}" if self.offset else ""
+        return words + (f", in {self.timezone}" if self.timezone else "")
 
     def bind(self, time: TimeColumn, type_of: TypeOf) -> Cycles:
+        cycles = grid(time, self.size, "size", self.offset, self.timezone)
         size, every = above_zero(time, self.size, "size"), above_zero(time, self.every, "every")
         if size % every:
             raise DurationError(f"size is {self.size!r} and every is {self.every!r}; expected a size in whole steps")
-        offset = offset_ticks(time, self.offset) % size
+        if self.timezone is not None and not in_days(self.size):
+            raise DurationError(
+                f"size is {self.size!r} in the time zone {self.timezone!r}; expected whole days or weeks, or no "
+                "timezone"
+            )
+        steps: Grid | None = None
+        if cycles.calendar is None:
+            steps = Grid(every, cycles.origin)
+        elif every % DAY == 0:
+            steps = Grid(every // DAY, cycles.origin, cycles.calendar)
         return Cycles(
-            time=time, emit=self.emit, stamp=self.stamp, size=size, every=every, offset=offset, closed=self.closed,
+            time=time, emit=self.emit, stamp=self.stamp, cycles=cycles, steps=steps, every=every, closed=self.closed,
             empty=self.empty, min_samples=self.min_samples,
-            fill=None if self.filling is None else self.filling.bind(time, self.closed),
+            moved=moved(time, self.size, self.offset, self.timezone),
+            fill=None if self.filling is None else self.filling.bind(time, self.closed, self.timezone),
         )  # fmt: skip
 
 
@@ -50,6 +69,7 @@ def cumulating(
     *,
     offset: Offset = 0,
     closed: Closed = "left",
+    timezone: str | None = None,
     empty: Empty = "skip",
     fill_from: Instant | None = None,
     fill_to: Instant | None = None,
@@ -67,16 +87,17 @@ def cumulating(
     Parameters
     ----------
     size
-        A duration of whole steps.
+        A duration of whole steps; days and weeks are those of the time's zone, as for :func:`sliding`.
     every
-        The step.
-    offset, closed, empty, fill_from, fill_to, fill_keys, min_samples, emit, stamp
+        The step. One of hours, or of less, counts from the beginning of each day of a zone, whose last step is shorter
+        where it does not divide the day.
+    offset, closed, timezone, empty, fill_from, fill_to, fill_keys, min_samples, emit, stamp
         As for :func:`sliding`.
 
     Raises
     ------
     QueryError
-        If a word is unknown; the durations are checked in ``.aggregate``.
+        If a word is unknown, or a duration none; whether these fit the time column is checked in ``.aggregate``.
 
     Examples
     --------
@@ -86,20 +107,27 @@ def cumulating(
     >>> [(w["window"]["start"], w["window"]["end"], w["n"]) for w in result.to_pylist()]
     [(0, 2, 2), (0, 4, 2), (4, 6, 1), (4, 8, 1)]
     """
+    positive(size, "size")
     if every is None:
         raise QueryError(f"every= of cumulating({size!r}) is missing; expected the step, or ff.tumbling({size!r})")
+    positive(every, "every")
+    check_offset(offset)
     check_words(closed=closed, empty=empty, emit=emit, stamp=stamp)
     fill = filling(empty, emit, fill_from, fill_to, fill_keys)
-    return Cumulating(size, every, offset, closed, empty, emit, stamp, samples(min_samples), fill)
+    return Cumulating(size, every, offset, closed, timezone, empty, emit, stamp, samples(min_samples), fill)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Cycles(Windows):
-    """Cumulating windows in ticks of a time column: a frame a step."""
+    """Cumulating windows in ticks of a time column: a frame a step, and a window ends with each.
 
-    size: int
+    ``steps`` are those of ``every`` ticks, numbered one after the other. None: they begin anew with each day of a
+    zone; then each cycle has as many numbers as the longest one has steps.
+    """
+
+    cycles: Grid
+    steps: Grid | None
     every: int
-    offset: int
     closed: str
     empty: str
 
@@ -109,49 +137,58 @@ class Cycles(Windows):
         return "weak"
 
     def validity(self, ticks: Ints, starts: Ints) -> tuple[Ints, Ints]:
-        """From the next step on, up to the first one of the next cycle."""
-        self.frames(ticks)  # checks their range
-        at = ticks - self.numberings[0].origin
-        first, cycle = (at // width + 1 for width in (self.every, self.size))
-        return self.offset + first * self.every, self.offset + cycle * self.size + self.every
+        """From the end of its step on, up to that of the first step of the next cycle."""
+        number = self.frames(ticks)[0]
+        return self._ends(number), self._ends((number // self._a_cycle + 1) * self._a_cycle)
 
     @property
-    def valid_for(self) -> int:
-        return self.size + self.every + 1
+    def valid_for(self) -> int | None:
+        return None if self.numberings is None else self.cycles.every + self.every + 1
 
-    def validity_sql(self, rows: RowOrder) -> list[dict[str, str]]:
-        shift = self.numberings[0].origin - self.offset
-        return [
-            {
-                name: f"{rows.tick} + {width + more - shift} - pmod({rows.tick} - {self.offset + shift}, {width})"
-                for name, width, more in (("valid_from", self.every, 0), ("valid_to", self.size, self.every))
-            }
-        ]
+    def validity_sql(self, rows: RowOrder) -> list[dict[str, str]] | None:
+        if self.numberings is None or self.steps is None:
+            return None
+        at, step, cycle = f"({rows.tick} - {self._shift})", self.steps, self.cycles
+        first, beyond = (f"{at} + {of.every} - pmod({at} - {of.origin % of.every}, {of.every})" for of in (step, cycle))
+        return [{"valid_from": first, "valid_to": f"{beyond} + {step.every}"}]
+
+    @cached_property
+    def _a_cycle(self) -> int:
+        """The numbers of a cycle."""
+        if self.steps is not None:
+            return self.cycles.every // self.steps.every
+        return -(-self.cycles.most_ticks // self.every)
 
     @property
-    def numberings(self) -> tuple[Numbering]:
-        """One: a frame a step."""
-        return (Numbering(self.offset + (self.closed == "right"), self.every),)
+    def _shift(self) -> int:
+        return int(self.closed == "right")
+
+    @property
+    def numberings(self) -> tuple[Numbering] | None:
+        """One: a frame a step; none where days differ in length."""
+        if self.cycles.calendar is not None or self.steps is None:
+            return None
+        return (Numbering(self.steps.origin + self._shift, self.steps.every),)
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
-        overflow_guard(ticks, 2 * self.size, 2 * self.size, self.time)
-        return (ticks - self.numberings[0].origin) // self.every, None
+        margin = 2 * self.cycles.most_ticks
+        overflow_guard(ticks, margin, margin, self.time)
+        return self._numbers(ticks - self._shift), None
 
     def frame_bounds(self, frames: Ints) -> tuple[Ints, Ints]:
-        start = frames * self.every + self.numberings[0].origin
-        return start, start + self.every
+        return self._begins(frames) + self._shift, self._ends(frames) + self._shift
 
     def window_ids(self, partials: PartialsView) -> WindowIds:
-        steps = self.size // self.every
-        return WindowIds(partials.frames, (partials.frames // steps + 1) * steps - 1)
+        cycle = partials.frames // self._a_cycle
+        return WindowIds(partials.frames, self._last(cycle))
 
     def closed_by(self, tick: int) -> int:
         """The number of the last window that no event from a tick on is in."""
-        return (tick - self.numberings[0].origin) // self.every - 1
+        return int(self._numbers(np.array([tick - self._shift]))[0]) - 1
 
-    def closes_at(self, number: int) -> int:
-        """The first tick from which on no event is in a window."""
-        return (number + 1) * self.every + self.numberings[0].origin
+    def closing_ticks(self, numbers: Ints) -> Ints:
+        """For each of some windows the first tick from which on no event is in it."""
+        return self._ends(numbers) + self._shift
 
     @property
     def chunkable(self) -> bool:
@@ -159,17 +196,46 @@ class Cycles(Windows):
 
     def ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials: window k ends with step k."""
-        steps = self.size // self.every
-        low, high, row, number = ranges_by_id(
-            self.describe(), partials, *(partials.ids or self.window_ids(partials)), self.empty
-        )
-        start = number // steps * self.size + self.offset
-        return Ranges(low, high, row, start, (number + 1) * self.every + self.offset)
+        ids = partials.ids or self.window_ids(partials)
+        found = ranges_by_id(self.describe(), partials, *ids, self.empty)
+        if self.steps is None and self.empty == "emit":
+            found = found.where(found.number <= self._last(found.number // self._a_cycle))
+        start = self.cycles.begins(found.number // self._a_cycle)
+        return Ranges(found.low, found.high, found.row, start, self._ends(found.number))
+
+    def _numbers(self, ticks: Ints) -> Ints:
+        """The number of the step that each tick is in."""
+        if self.steps is not None:
+            return self.steps.numbers(ticks)
+        cycle = self.cycles.numbers(ticks)
+        return cycle * self._a_cycle + (ticks - self.cycles.begins(cycle)) // self.every
+
+    def _begins(self, numbers: Ints) -> Ints:
+        if self.steps is not None:
+            return self.steps.begins(numbers)
+        cycle, step = np.divmod(numbers, self._a_cycle)
+        begins: Ints = np.minimum(self.cycles.begins(cycle) + step * self.every, self.cycles.begins(cycle + 1))
+        return begins
+
+    def _ends(self, numbers: Ints) -> Ints:
+        if self.steps is not None:
+            return self.steps.begins(numbers + 1)
+        cycle = numbers // self._a_cycle
+        ends: Ints = np.minimum(self._begins(numbers) + self.every, self.cycles.begins(cycle + 1))
+        return ends
+
+    def _last(self, cycle: Ints) -> Ints:
+        """The number of the last step of each cycle."""
+        if self.steps is not None:
+            return (cycle + 1) * self._a_cycle - 1
+        lasts = self.cycles.begins(cycle + 1) - self.cycles.begins(cycle)
+        return cycle * self._a_cycle + (lasts - 1) // self.every
 
     def describe(self) -> str:
-        size, every = (describe(ticks, self.time.type) for ticks in (self.size, self.every))
+        every = describe(self.every, self.time.type)
         ends = "[start, end)" if self.closed == "left" else "(start, end]"
+        size = self.cycles.length(self.time) + self.cycles.in_zone
         return f"windows that grow by {every} up to {size}, {ends}{self.samples_in_words}"
 
     def describe_frames(self) -> str:
-        return f"one frame every {describe(self.every, self.time.type)}; up to {self.size // self.every} to a window"
+        return f"one frame every {describe(self.every, self.time.type)}; up to {self._a_cycle} to a window"

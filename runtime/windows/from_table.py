@@ -162,16 +162,6 @@ class Anchored(Windows):
     stamp: str = "own"
     forward = False
 
-    def check_keys(self, names: Sequence[str], types: list[pa.DataType]) -> None:
-        """QueryError unless the anchors' keys fit those of the events."""
-        if not self.keys:
-            return
-        if len(names) != len(self.keys):
-            raise QueryError(f"the anchors have {len(self.keys)} keys and the events {len(names)}; expected as many")
-        for name, key, own, type in zip(names, self.keys, self.key_names, types, strict=True):
-            if key.type != type:
-                raise ColumnError(f"the anchors' key {own!r} is {key.type}, and {name!r} is {type}; expected one type")
-
     def keys_of_their_own(self, types: list[pa.DataType]) -> list[pa.Array] | None:
         """The anchors' keys, or the only one where events have none."""
         if not types:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import datetime
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
+from ...aggregators.durations import positive
 from ...aggregators.errors import QueryError
-from ..columns.ticks import NEVER, Duration, Instant, TimeColumn, describe, overflow_guard
+from ..columns.ticks import NEVER, Duration, Instant, TimeColumn, overflow_guard
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
-from .sliding import Offset, above_zero, offset_ticks
+from .calendar import moved, zone_of
+from .grid import Grid, grid
+from .sliding import Offset, check_offset
 from .spec import BOUNDS, Bounds, Emit, Pattern, RowOrder, Spec, Stamp, TypeOf, Windows, check_words, one_of
+
+EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
 
 @dataclass(frozen=True)
@@ -22,6 +29,7 @@ class Landmark(Spec):
     every: Duration | None = None
     offset: Offset = 0
     closed: str = "left"
+    timezone: str | None = None
     emit: str = "every"
     stamp: str = "interval"
 
@@ -31,17 +39,22 @@ class Landmark(Spec):
         return f"everything{since}{until} so far, " + (f"every {self.every}" if self.every else "for each event")
 
     def bind(self, time: TimeColumn, type_of: TypeOf) -> LandmarkEvery | LandmarkEach:
-        since = None if self.since is None else time.instant(self.since, "since")
-        until = None if self.until is None else time.instant(self.until, "until")
+        zone = zone_of(time, self.timezone)
+        since = None if self.since is None else time.instant(self.since, "since", self.timezone)
+        until = None if self.until is None else time.instant(self.until, "until", self.timezone)
         if since is not None and until is not None and since > until:
             raise QueryError(f"since is {self.since!r} and until is {self.until!r}; expected since before until")
         if self.every is None:
             return LandmarkEach(time=time, emit=self.emit, since=since, until=until, closed=self.closed)
-        every = above_zero(time, self.every, "every")
-        origin = offset_ticks(time, self.offset) % every if since is None else since
+        offset: Any = self.offset
+        if since is not None:  # steps are counted from it
+            offset = EPOCH + datetime.timedelta(microseconds=since) if zone else 0
+        steps = grid(time, self.every, "every", offset, self.timezone)
+        if since is not None and steps.calendar is None:
+            steps = replace(steps, origin=since)
         return LandmarkEvery(
-            time=time, emit=self.emit, stamp=self.stamp, since=since, until=until, closed=self.closed, every=every,
-            origin=origin,
+            time=time, emit=self.emit, stamp=self.stamp, since=since, until=until, closed=self.closed, steps=steps,
+            moved="" if since is not None and not zone else moved(time, self.every, self.offset, self.timezone),
         )  # fmt: skip
 
 
@@ -52,6 +65,7 @@ def landmark(
     *,
     offset: Offset = 0,
     closed: Bounds = "left",
+    timezone: str | None = None,
     emit: Emit = "every",
     stamp: Stamp = "interval",
 ) -> Landmark:
@@ -69,6 +83,8 @@ def landmark(
         last event. None for a result for each event, stamped with its time ``at``: running aggregates.
     offset
         As for :func:`sliding`, where ``since`` is None.
+    timezone
+        The zone of dates, and of the days and weeks of ``every``; that of the time column where None.
     closed
         Which ends belong to a window: ``"left"``, ``"right"``, ``"both"`` or ``"neither"``. The window of an event
         always has that event.
@@ -78,7 +94,7 @@ def landmark(
     Raises
     ------
     QueryError
-        If a word is unknown; times and durations are checked in ``.aggregate``.
+        If a word is unknown, or a duration none; whether they and times fit the column is checked in ``.aggregate``.
 
     Examples
     --------
@@ -90,13 +106,16 @@ def landmark(
     >>> events.window(ff.landmark()).aggregate(x=ff.Sum("x")).select(["at", "x"]).to_pydict()
     {'at': [1, 4, 5, 9], 'x': [1, 3, 6, 10]}
     """
+    if every is not None:
+        positive(every, "every")
+    check_offset(offset)
     check_words(emit=emit, stamp=stamp)
     one_of("closed", closed, BOUNDS)
     if every is None and stamp != "interval":
         raise QueryError(
             f"stamp is {stamp!r}, but a result for each event has its time; expected stamp only with every="
         )
-    return Landmark(since, until, every, offset, closed, emit, stamp)
+    return Landmark(since, until, every, offset, closed, timezone, emit, stamp)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -159,26 +178,26 @@ class Bounded(Windows):
 class LandmarkEvery(Bounded):
     """Landmark windows that end at a constant step: a frame a step, and a new frame where they freeze."""
 
-    every: int
-    origin: int
+    steps: Grid
 
     @property
     def _shift(self) -> int:
         return self.closed in ("right", "both")
 
     def validity(self, ticks: Ints, starts: Ints) -> tuple[Ints, Ints]:
-        """From the next step on."""
-        steps = (ticks - self.origin - self._shift) // self.every
-        return self._kept(ticks, self.origin + (steps + 1) * self.every)
+        """From the end of its step on."""
+        return self._kept(ticks, self.steps.begins(self.steps.numbers(ticks - self._shift) + 1))
 
-    def validity_sql(self, rows: RowOrder) -> list[dict[str, str]]:
-        at = f"({rows.tick} - {int(self._shift)})"
-        return self._kept_sql(rows.tick, f"{at} + {self.every} - pmod({at} - {self.origin % self.every}, {self.every})")
+    def validity_sql(self, rows: RowOrder) -> list[dict[str, str]] | None:
+        at, every, origin = f"({rows.tick} - {int(self._shift)})", self.steps.every, self.steps.origin
+        if self.steps.calendar is not None:
+            return None
+        return self._kept_sql(rows.tick, f"{at} + {every} - pmod({at} - {origin % every}, {every})")
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
         """The frame of each event, and which events are not before the landmark."""
-        overflow_guard(ticks, 2 * self.every, 2 * self.every, self.time)
-        frames = (ticks - self.origin - self._shift) // self.every
+        overflow_guard(ticks, 2 * self.steps.most_ticks, 2 * self.steps.most_ticks, self.time)
+        frames = self.steps.numbers(ticks - self._shift)
         if self.beyond is not None:
             frames = frames + (ticks >= self.beyond)
         return frames, self._inside(ticks)
@@ -191,7 +210,11 @@ class LandmarkEvery(Bounded):
 
     def step_ends(self, steps: Ints) -> Ints:
         """The first tick from which on no event is in some steps."""
-        return self.origin + (steps + 1) * self.every + self._shift
+        return self.steps.begins(steps + 1) + self._shift
+
+    def step_up_to(self, ends: Ints) -> Ints:
+        """The number of the first step that ends at some ticks, or after them."""
+        return self.steps.numbers(ends - 1)
 
     def numbers(self, partials: PartialsView) -> tuple[Ints, Ints]:
         """The step at which each of the windows ends, and the step of each row."""
@@ -200,21 +223,25 @@ class LandmarkEvery(Bounded):
     def _numbered(self, partials: PartialsView) -> tuple[Ranges, Ints, Ints]:
         steps, frozen = partials.frames, np.zeros(len(partials.frames), bool)
         if self.beyond is not None:
-            frozen = steps > (self.beyond - 1 - self.origin - self._shift) // self.every
+            frozen = steps > self.steps.numbers(np.array([self.beyond - 1 - self._shift]))[0]
             steps = steps - frozen
         last = steps[partials.ends - 1][partials.key]
         low, high, row, number = ranges_by_id(self.describe(), partials, steps, last)
         open_until = partials.ends - np.add.reduceat(frozen, partials.starts) if len(partials.starts) else partials.ends
         key = partials.key[row]
         low, high = partials.starts[key], np.minimum(high, open_until[key])
-        end = self.origin + (number + 1) * self.every
+        end = self.steps.begins(number + 1)
         stop = end if self.until is None else np.minimum(end, self.until)
         found = Ranges(low, high, row, self.starts_of(partials, row), stop, end if self.stamp == "end" else None)
         kept = high > low
         return found.where(kept), number[kept], steps
 
+    def describe(self) -> str:
+        days = f", every {self.steps.length(self.time)}{self.steps.in_zone}" if self.steps.calendar else ""
+        return super().describe() + days
+
     def describe_frames(self) -> str:
-        return f"one frame every {describe(self.every, self.time.type)}"
+        return f"one frame every {self.steps.length(self.time)}"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,8 +12,10 @@ from numpy.typing import NDArray
 from ...aggregators.errors import QueryError
 from ..columns.ticks import Instant, TimeColumn, describe, overflow_guard
 from ..frames.next_greater import chain, first_above
-from ..frames.window_ranges import MAX_WINDOWS, Coverage, Ints, Mask, PartialsView, Ranges
+from ..frames.window_ranges import MAX_WINDOWS, Coverage, Ints, Mask, PartialsView, Ranges, of_column
 from ..frames.words import describe_gaps, rows_in_words
+from .calendar import moved
+from .grid import Grid, grid
 from .policy_rules import Rule, by_count
 from .spec import Emit, Empty, Gaps, MinFill, Spec, TypeOf, Windows, check_words, samples
 
@@ -39,10 +41,13 @@ class Policy(Spec):
     def bind(self, time: TimeColumn, type_of: TypeOf) -> Triggered:
         until = None if self.until is None else time.instant(self.until, "until")
         kind = DeltaEvicted if self.evict.kind == "delta" else Triggered
+        timed = self.trigger.kind == "time"
         return kind(
             time=time, emit=self.emit, gaps=self.gaps, columns=self.columns, evict=self.evict, trigger=self.trigger,
             evict_by=self.evict.bind(time, type_of), trigger_by=self.trigger.bind(time, type_of),
             min_fill=self.min_fill, until=until, empty=self.empty, min_samples=self.min_samples,
+            periods=grid(time, self.trigger.by, "by_time()") if timed else Grid(1),
+            moved=moved(time, self.trigger.by, 0, None) if timed else "",
         )  # fmt: skip
 
 
@@ -134,6 +139,7 @@ class Triggered(Windows):
     trigger: Rule
     evict_by: Any = field(repr=False)
     trigger_by: Any = field(repr=False)
+    periods: Grid
     min_fill: str
     until: int | None
     empty: str
@@ -198,23 +204,22 @@ class Triggered(Windows):
             reached[partials.starts] = False  # the first row is only a reference
             rows = np.flatnonzero(reached)
             return Triggers(rows, ticks[rows], partials.key[rows])
-        period = self.trigger_by
-        first = ticks[partials.starts] // period + 1
+        first = self.periods.numbers(ticks[partials.starts]) + 1
         last = ticks[partials.ends - 1] if self.until is None else np.full(len(first), self.until, np.int64)
-        count = np.maximum(last // period - first + 1, 0)
+        count = np.maximum(self.periods.numbers(last) - first + 1, 0)
         if float(count.astype(np.float64).sum()) > MAX_WINDOWS:
             raise QueryError(
                 f"the trigger {self.trigger} fires {float(count.astype(np.float64).sum()):.2g} times, more than one "
                 "process can hold; expected a longer duration"
             )
         key = np.repeat(np.arange(len(first)), count)
-        at = (first[key] + np.arange(len(key)) - np.repeat(np.cumsum(count) - count, count)) * period
+        at = self.periods.begins(first[key] + np.arange(len(key)) - np.repeat(np.cumsum(count) - count, count))
         return Triggers(partials.locate(key, at + 1, ticks), at, key)
 
     def values(self, partials: PartialsView, rule: Rule) -> NDArray[Any]:
         """The values of the column of a rule by delta, one a row."""
         assert rule.column is not None
-        return partials.window_inputs[rule.column]
+        return partials.window_inputs[of_column(rule.column)]
 
     def describe(self) -> str:
         kind = self.time.type

@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ...aggregators.contract.column_expressions import unquoted
 from ...aggregators.contract.numeric_columns import is_number
+from ...aggregators.durations import positive
 from ...aggregators.errors import ColumnError, DurationError, QueryError
 from ..columns.ticks import Duration, TimeColumn
 from .sliding import above_zero
@@ -65,6 +67,7 @@ def by_time(duration: Duration) -> Rule:
     >>> str(by_time("5 seconds"))
     'time(5 seconds)'
     """
+    positive(duration, "by_time()")
     return Rule("time", duration)
 
 
@@ -78,4 +81,4 @@ def by_delta(column: str, delta: Any) -> Rule:
     """
     if not isinstance(column, str):
         raise QueryError(f"by_delta() is given {column!r}; expected the name of a column")
-    return Rule("delta", delta, column)
+    return Rule("delta", delta, unquoted(column))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...aggregators.durations import positive
 from ...aggregators.errors import QueryError
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.next_greater import chain
@@ -38,24 +39,27 @@ def session(
 ) -> Session:
     """Windows of events that follow one another closely: ``[first event, last event + gap)``.
 
+    Spark's ``session_window`` joins two events that are exactly the gap apart, and this splits them:
+    ``merge_touching=True`` gives its sessions.
+
     Parameters
     ----------
     gap
-        The time without an event after which a session ends.
+        The time without an event after which a session ends, of fixed length: a day is 24 hours.
     merge_touching
         What becomes of two events exactly ``gap`` apart: two sessions that touch (False, as in Hazelcast Jet), or one
-        (True, as in Flink).
+        (True, as in Flink, and in Spark's ``session_window``).
     longest
         The time after which a session ends although events keep coming; None for any length. It ends at a multiple of
-        that, counted from the epoch: the second one after its start (the first one, if it follows right on a session
-        that was ended like this, or starts at a multiple itself), as in Trill.
+        that, counted from the epoch in UTC: the second one after its start (the first one, if it follows right on a
+        session that was ended like this, or starts at a multiple itself), as in Trill.
     stamp
         As for :func:`sliding`.
 
     Raises
     ------
     QueryError
-        If an argument is none of these; the gap is checked in ``.aggregate``.
+        If an argument is none of these; whether durations fit the time column is checked in ``.aggregate``.
 
     Examples
     --------
@@ -64,9 +68,15 @@ def session(
     >>> result = ff.events(events, time="t").window(ff.session(3)).aggregate(n=ff.Count())
     >>> [(w["window"]["start"], w["window"]["end"], w["n"]) for w in result.to_pylist()]
     [(0, 4, 2), (4, 7, 1), (8, 11, 1)]
+    >>> as_spark = ff.events(events, time="t").window(ff.session(3, merge_touching=True)).aggregate(n=ff.Count())
+    >>> as_spark["n"].to_pylist()
+    [3, 1]
     """
     if not isinstance(merge_touching, bool):
         raise QueryError(f"merge_touching is {merge_touching!r}; expected True or False")
+    positive(gap, "gap")
+    if longest is not None:
+        positive(longest, "longest")
     check_words(stamp=stamp)
     return Session(gap, merge_touching, longest, stamp)
 

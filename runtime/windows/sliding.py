@@ -10,12 +10,13 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ...aggregators.durations import positive, written
 from ...aggregators.errors import DurationError, QueryError
-from ..columns.ticks import LIMIT, Duration, Instant, TimeColumn, describe, overflow_guard
+from ..columns.ticks import LIMIT, Duration, Instant, TimeColumn, describe, overflow_guard, ticks_since_epoch
 from ..frames.filling import Filling, filling
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, Steps, WindowIds
 from ..frames.words import describe_gaps, describe_steps
-from .calendar import UNITS, Calendar, calendar
+from .calendar import Calendar, calendar, in_weeks, monday, moved
 from .spec import (
     Closed,
     Emit,
@@ -73,14 +74,16 @@ class Sliding(Spec):
         """
         names = ("closed", "emit", "stamp", "min_fill", "min_samples", "empty", "gaps")
         choices = {name: getattr(self, name) for name in names}
-        choices["fill"] = None if self.filling is None else self.filling.bind(time, self.closed)
-        if self.timezone is not None or UNITS.search(f"{self.size} {self.every}"):
-            of_calendar = calendar(time, self.size, self.every, self.offset, self.timezone)
-            if of_calendar:
-                steps, units = of_calendar
-                return TickSteps(time=time, steps=steps, calendar=units, **choices)
+        of_calendar = calendar(time, self.size, self.every, self.offset, self.timezone)
+        choices["fill"] = None if self.filling is None else self.filling.bind(time, self.closed, self.timezone)
+        choices["moved"] = moved(time, self.every, self.offset, self.timezone)
+        if of_calendar is not None:
+            steps, units = of_calendar
+            return TickSteps(time=time, steps=steps, calendar=units, **choices)
         size, every = above_zero(time, self.size, "size"), above_zero(time, self.every, "every")
-        return TickSteps(time=time, steps=Steps(size, every, offset_ticks(time, self.offset) % every), **choices)
+        offset = (offset_ticks(time, self.offset) + monday(time, self.every, self.offset)) % every
+        weeks = in_weeks(self.every) and not pa.types.is_integer(time.type)
+        return TickSteps(time=time, steps=Steps(size, every, offset), weeks=weeks, **choices)
 
 
 def above_zero(time: TimeColumn, value: Duration, argument: str) -> int:
@@ -97,14 +100,13 @@ def offset_ticks(time: TimeColumn, offset: Offset) -> int:
     """The ticks of an offset: a duration since the epoch, or a time in UTC, of which only the phase matters."""
     if not isinstance(offset, datetime.datetime):
         return time.duration(offset, "offset")
-    if not pa.types.is_timestamp(time.type):
-        raise DurationError(
-            f"offset is {offset!r}, but the time {time.name!r} is {time.kind}; expected a duration since the epoch"
-        )
-    if offset.utcoffset() != datetime.timedelta(0):
-        raise QueryError(f"offset is {offset!r}, which is not in UTC; expected a time in UTC, or a duration")
-    since = offset - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
-    return since // datetime.timedelta(microseconds=1)
+    return ticks_since_epoch(time, offset)
+
+
+def check_offset(offset: Any) -> None:
+    """DurationError unless an offset is a duration or a time, as far as that is known without a time column."""
+    if not isinstance(offset, datetime.datetime):
+        written(offset, "offset")
 
 
 def sliding(
@@ -133,16 +135,17 @@ def sliding(
     ----------
     size, every
         Durations: a string as Spark writes them (``"1 hour"``), a timedelta, or an integer where the time is an
-        integer. Both may be calendar units: months, quarters and years, or, in a time zone, days and weeks.
+        integer. Both may be calendar units: months, quarters and years, or days and weeks, which begin on a Monday.
     offset
-        Where the grid of windows starts, counted from the epoch in UTC; or a time in UTC at which some window starts.
-        Calendar windows count from the beginning of 1970 (weeks from a Monday) in their time zone: ``"9 hours"`` is
-        nine o'clock there on every day, whether clocks change or not.
+        Where the grid of windows starts, counted from the epoch in UTC, for weeks from a Monday; or a time in UTC at
+        which some window starts. Days, weeks and months count from the beginning of 1970 in their time zone:
+        ``"9 hours"`` is nine o'clock there on every day, whether clocks change or not.
     closed
         Which end belongs to a window: ``"left"`` for ``[start, end)``, ``"right"`` for ``(start, end]``.
     timezone
         The zone whose days, weeks and months calendar windows are, such as ``"Europe/Berlin"``: a day there has 23 or
-        25 hours when clocks change. UTC where None.
+        25 hours when clocks change. That of the time column where None, or UTC where it has none; of Spark's
+        timestamps UTC, whatever the session's zone.
     empty
         ``"skip"`` leaves out windows without an event; ``"emit"`` gives each key every window from its first event's
         to its last one's.
@@ -167,7 +170,8 @@ def sliding(
     Raises
     ------
     QueryError
-        If one of these words is unknown. Durations are checked against the time column, in ``.aggregate``.
+        If one of these words is unknown, or a duration none. Whether durations fit the time column is checked in
+        ``.aggregate``.
 
     Examples
     --------
@@ -177,10 +181,13 @@ def sliding(
     >>> [(w["window"]["start"], w["window"]["end"], w["n"]) for w in windows.to_pylist()]
     [(-2, 2, 1), (0, 4, 2), (2, 6, 2), (4, 8, 1)]
     """
+    positive(size, "size", calendar=True)
     if every is None:
         raise QueryError(
             f"every= of sliding({size!r}) is missing; expected the step, or ff.tumbling({size!r}) for one as long"
         )
+    positive(every, "every", calendar=True)
+    check_offset(offset)
     check_words(closed=closed, empty=empty, min_fill=min_fill, emit=emit, stamp=stamp, gaps=gaps)
     least = samples(min_samples)
     fill = filling(empty, emit, fill_from, fill_to, fill_keys)
@@ -218,13 +225,14 @@ def tumbling(
 
 @dataclass(frozen=True, kw_only=True)
 class TickSteps(Windows):
-    """Sliding windows along a time column: steps are in ticks, or in calendar units."""
+    """Sliding windows along a time column: steps are in ticks, or in calendar units; ``weeks`` is for words."""
 
     steps: Steps
     closed: str = "left"
     empty: str = "skip"
     min_fill: str = "partial"
     calendar: Calendar | None = None
+    weeks: bool = False
     valid_by = "time"
 
     @cached_property
@@ -299,10 +307,10 @@ class TickSteps(Windows):
         edge = edge if self.calendar is None else int(self.calendar.units(np.array([edge]))[0])
         return (edge - self.steps.offset - self.steps.size) // self.steps.every
 
-    def closes_at(self, number: int) -> int:
-        """The first tick from which on no event is in a window."""
-        _, end = self._in_ticks(*self.steps.bounds(np.array([number])))
-        return int(end[0]) + self._shift
+    def closing_ticks(self, numbers: Ints) -> Ints:
+        """For each of some windows the first tick from which on no event is in it."""
+        _, end = self._in_ticks(*self.steps.bounds(numbers))
+        return end + self._shift
 
     @property
     def left_out(self) -> str | None:
@@ -328,7 +336,7 @@ class TickSteps(Windows):
         return describe(steps, self.time.type) if self.calendar is None else self.calendar.length(steps)
 
     def describe(self) -> str:
-        zone = "" if self.calendar is None else self.calendar.in_zone
+        zone = (", counted from Mondays" if self.weeks else "") if self.calendar is None else self.calendar.in_zone
         ends = "[start, end)" if self.closed == "left" else "(start, end]"
         empty = f"windows without an event are {'left out' if self.empty == 'skip' else 'given too'}"
         half = ", half-filled ones at the start are left out" if self.min_fill == "full" else ""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, Literal, NamedTuple, TypeAlias
 
 import numpy as np
@@ -149,6 +149,8 @@ class Windows(ABC):
         From when to when windows without an event are given, and for which keys; None: where keys have events.
     columns
         The input columns whose values are window inputs.
+    moved
+        Where windows were in earlier versions, for a warning; nothing where they were the same.
 
     Attributes
     ----------
@@ -167,6 +169,7 @@ class Windows(ABC):
     min_samples: int = 0
     fill: Fill | None = None
     columns: tuple[str, ...] = ()
+    moved: str = field(default="", compare=False, repr=False)
     unit: ClassVar[Literal["time", "rows"]] = "time"
     window_inputs: ClassVar[frozenset[str]] = frozenset()
     whole_frames: ClassVar[bool] = False

@@ -9,13 +9,11 @@ import pyarrow as pa
 from pyspark.sql import types as t
 
 from ...aggregators.errors import QueryError
+from ...runtime.sources.ipc import THREADS_FROM, read_stream
 from .types import arrow_schema, to_spark
 
 BATCH_ROWS = 65_536
 BATCH_BYTES = 16 << 20
-
-THREADS_FROM = 1 << 20
-"""Bytes from which on several threads compress a table; for less it takes longer to hand it to them."""
 
 
 @dataclass(frozen=True)
@@ -107,9 +105,14 @@ def to_ipc(table: pa.Table) -> bytes:
 
 
 def opened(blob: bytes | pa.Buffer) -> pa.Table:
-    """The table in an Arrow IPC stream."""
-    size = blob.size if isinstance(blob, pa.Buffer) else len(blob)
-    return pa.ipc.open_stream(blob, options=pa.ipc.IpcReadOptions(use_threads=size >= THREADS_FROM)).read_all()
+    """The table in an Arrow IPC stream, which may come from a checkpoint.
+
+    Raises
+    ------
+    EngineError
+        If it is damaged.
+    """
+    return read_stream(blob, "Arrow data of this query")
 
 
 def from_ipc(rows: pa.Table | pa.RecordBatch, schema: pa.Schema) -> pa.Table:

@@ -10,8 +10,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 
 from ...aggregators.errors import ColumnError, QueryError
-from ...runtime.accumulate.sql_accumulate import quoted
-from .names import OR_SENSITIVE, case_sensitive, column, type_in
+from ...runtime.columns.key_codes import not_held
+from .names import OR_SENSITIVE, case_sensitive, column
 
 # Instants are microseconds since the epoch, labelled with this zone. The JVM labels columns with the session's zone; a
 # cast from one label to another does not change the number.
@@ -167,7 +167,8 @@ def output_schema(results: pa.Schema, keys: Sequence[t.DataType]) -> t.StructTyp
     results
         ``Plan.result_schema``: the keys, ``window``, the outputs.
     keys
-        The types the key columns have in the events, which they keep. The column after them has the windows.
+        The types the key columns have in the events, which they keep unless windows have keys of a wider type. The
+        column after them has the windows.
 
     Raises
     ------
@@ -176,9 +177,11 @@ def output_schema(results: pa.Schema, keys: Sequence[t.DataType]) -> t.StructTyp
     """
     fields = []
     for position, field in enumerate(results):
-        spark = keys[position] if position < len(keys) else to_spark(field.type)
+        kept = position < len(keys) and to_arrow(keys[position]) == field.type
+        spark = keys[position] if kept else to_spark(field.type)
         if spark is None:
-            raise QueryError(f"output {field.name!r} has the Arrow type {field.type}, for which Spark has no type")
+            kind = "key" if position < len(keys) else "output"
+            raise QueryError(f"{kind} {field.name!r} has the Arrow type {field.type}, for which Spark has no type")
         windows = position == len(keys) and pa.types.is_struct(field.type)
         marked = windows and pa.types.is_timestamp(field.type.field(0).type)
         fields.append(t.StructField(field.name, spark, nullable=True, metadata=WINDOW_MARK if marked else None))
@@ -218,10 +221,17 @@ def cast_to(rows: pa.Table | pa.RecordBatch, schema: pa.Schema, *, coded: bool =
     """
     table = rows if isinstance(rows, pa.Table) else pa.Table.from_batches([rows])
     columns = [
-        column if coded and _is_coded(column.type, field.type) else column.cast(field.type)
+        column if coded and _is_coded(column.type, field.type) else _cast(column, field)
         for column, field in zip(table.columns, schema, strict=True)
     ]
     return pa.Table.from_arrays(columns, schema.names) if coded else pa.Table.from_arrays(columns, schema=schema)
+
+
+def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
+    try:
+        return column.cast(field.type)
+    except pa.ArrowInvalid as error:
+        raise ColumnError(not_held(f"the column {field.name!r}", column.type, field.type)) from error
 
 
 def _is_coded(found: pa.DataType, wanted: pa.DataType) -> bool:
@@ -248,18 +258,22 @@ def collected(df: DataFrame, names: Sequence[str]) -> pa.Table:
 
 
 def ticks_sql(df: DataFrame, time: str) -> str:
-    """SQL of a time of a DataFrame as an integer: microseconds, days, or itself, whatever the session's zone."""
-    kind, name = type_in(df, time), quoted(time)
+    """SQL of a time of a DataFrame as an integer: microseconds, days, or itself, whatever the session's zone.
+
+    The name is one that the column got from :func:`under_plain_names`: Spark would replace what looks like a variable.
+    """
+    assert time.isidentifier(), time
+    kind = df.schema[time].dataType
     if isinstance(kind, t.TimestampType):
-        return f"unix_micros({name})"
+        return f"unix_micros({time})"
     if isinstance(kind, t.TimestampNTZType):
         # How far it is from the epoch, which leaves zones out. Casting to a timestamp would go through the session's,
         # where an hour may be missing or come twice.
         if df.sparkSession.conf.get("spark.sql.legacy.interval.enabled", "false") != "true":
-            return f"({name} - timestamp_ntz'1970-01-01 00:00:00') div interval '0.000001' second"
+            return f"({time} - timestamp_ntz'1970-01-01 00:00:00') div interval '0.000001' second"
         # Intervals are no numbers then. Its fields are read as they stand, which takes twice as long.
-        days = f"cast(unix_date(to_date({name})) as bigint)"
-        minutes = f"cast(hour({name}) * 60 + minute({name}) as bigint)"
-        micros = f"cast(extract(second from {name}) * 1000000 as bigint)"
+        days = f"cast(unix_date(to_date({time})) as bigint)"
+        minutes = f"cast(hour({time}) * 60 + minute({time}) as bigint)"
+        micros = f"cast(extract(second from {time}) * 1000000 as bigint)"
         return f"{days} * 86400000000 + {minutes} * 60000000 + {micros}"
-    return f"cast(unix_date({name}) as bigint)" if isinstance(kind, t.DateType) else f"cast({name} as bigint)"
+    return f"cast(unix_date({time}) as bigint)" if isinstance(kind, t.DateType) else f"cast({time} as bigint)"

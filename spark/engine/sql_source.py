@@ -9,10 +9,11 @@ from pyspark.errors import ArithmeticException
 from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
-from ...runtime.accumulate.sql_accumulate import FRAME, TICKS, SqlAccumulate, TooManyRows, quoted
+from ...runtime.accumulate.sql_accumulate import FRAME, TICKS, SqlAccumulate, TooManyRows
 from ...runtime.partials.merge import Partials
 from ...runtime.reporting import LOGGER
 from ...runtime.sources.files import one_line
+from ..convert.names import under_plain_names
 from ..convert.types import ticks_sql
 from ..session.conf_overrides import FASTER_GROUPING, conf_overrides
 from . import tasks
@@ -37,24 +38,24 @@ def aggregated(events: DataFrame, sql: SqlAccumulate) -> DataFrame:
         What to compute.
     """
     plan = sql.plan
-    time = quoted(plan.time)
+    rows, time = under_plain_names(events, plan.columns), f"c{plan.columns.index(plan.time)}"
     if plan.null_time == "drop":
-        events = events.where(f"{time} is not null")
-    # As few projections as possible: Spark analyses each by itself. And all as text: a function called on a Column
+        rows = rows.where(f"{time} is not null")
+    # As few projections as possible: Spark analyses each by itself. And the rest as text: a function called on a Column
     # takes several calls to the JVM.
-    ticks = {TICKS: ticks_sql(events, plan.time)}
+    ticks = {TICKS: ticks_sql(rows, time)}
     first, *later = sql.steps or [{}]
     # The last steps go into one projection with the groups, which must not depend on them.
     last = later.pop() if later and not set(sql.subgroup_by) & set(later[-1]) else {}
-    plain = {f"c{place}": quoted(name) for place, name in enumerate(plan.columns)}
-    rows = events.selectExpr(*named(ticks | plain | first))
+    rows = rows.selectExpr("*", *named(ticks | first))
     if sql.inside is not None:
         rows = rows.where(f"{TICKS} is null or {sql.inside}")
     for steps in later:
         rows = rows.selectExpr("*", *named(steps))
     keys = {f"k{place}": f"c{plan.columns.index(name)}" for place, name in enumerate(plan.by)}
     words = {word for text in sql.aggregates.values() for word in WORD.findall(text)}
-    used = [name for steps in (ticks, plain, first, *later) for name in steps if name in words]
+    plain = [f"c{place}" for place in range(len(plan.columns))]
+    used = [name for names in (ticks, plain, first, *later) for name in names if name in words]
     rows = rows.selectExpr(*named(keys | sql.groups | last), *used)
     names = [*keys, *sql.groups]
     return rows.groupBy(*names).agg(*map(f.expr, named(sql.aggregates)))

@@ -46,9 +46,13 @@ class FileEngine(DataFrameEngine):
         return dataframe(self.scan)
 
     def schema(self, used: Sequence[str]) -> pa.Schema:
-        if self.scan.why_not(used) is not None:  # Spark reads them, and so says what they are
-            return input_schema(self.df, used)
-        return self.scan.schema
+        by_spark = self.scan.why_not(used) is not None  # Spark reads them, and so says what they are
+        found = input_schema(self.df, used) if by_spark else self.scan.schema
+        for name in used:
+            if name in found.names and self.scan.is_ordered(name):
+                at = found.get_field_index(name)
+                found = found.set(at, pa.field(name, pa.dictionary(pa.int32(), found.field(at).type, ordered=True)))
+        return self.scan.with_zones(found)
 
     def run(self, plan: Plan, options: Options) -> DataFrame:
         decision, scan = self._decide(plan, options), self.scan
@@ -60,7 +64,7 @@ class FileEngine(DataFrameEngine):
         if LOGGER.isEnabledFor(logging.INFO):
             LOGGER.info("the events are read %s", self._read(plan, decision))
         keys = [scan.kinds[name] for name in plan.by]
-        job = Job(plan, output_schema(plan.result_schema, [kind for kind in keys if kind is not None]))
+        job = Job(plan, output_schema(plan.result_schema, [kind for kind in keys if kind is not None])).trusting()
         with reraise(scan.spark, lambda: dataframe(scan, plan.columns), plan):
             return driver.run(scan.spark, ScanSource(scan, job), job, decision)
 

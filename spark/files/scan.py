@@ -18,17 +18,17 @@ from pyspark.sql import types as t
 
 from ...aggregators.errors import QueryError
 from ...runtime.sources.conditions import all_of, checked, columns_of, equal, possible
+from ...runtime.sources.file_source import FOOTER_THREADS
 from ...runtime.sources.files import File, Files, FileSystemError, one_line
-from ...runtime.sources.formats import READERS, Layout, in_microseconds, unified
+from ...runtime.sources.formats import READERS, Layout, in_microseconds
+from ...runtime.sources.opening import has_order
+from ...runtime.sources.types_of_files import unified
 from ..convert.names import check_apart
 from ..convert.types import input_schema, to_arrow, to_spark
 from ..session.errors import first_cause
 from ..session.parallelism import parallelism, runs
 from . import orc_types, parquet_types
 from .spark_reader import loaded, spark_path
-
-# Footers are small and may be far away: most of the time goes into waiting for them.
-FOOTER_THREADS = 16
 
 
 @dataclass(frozen=True)
@@ -170,6 +170,26 @@ class Scan:
         """The columns with the Arrow types that carry Spark's; null for types that are not certain, or unusable."""
         return pa.schema([(name, (kind and to_arrow(kind)) or pa.null()) for name, kind in self.kinds.items()])
 
+    def is_ordered(self, name: str) -> bool:
+        """Whether a file has a column as an ordered dictionary, whose order Spark does not know."""
+        if self.unusual is not None or self.files.format not in ("parquet", "arrow"):
+            return False
+        return any(
+            has_order(layout.schema.field(name).type) for layout in self.layouts if layout.schema.names.count(name) == 1
+        )
+
+    def with_zones(self, columns: pa.Schema) -> pa.Schema:
+        """Columns whose instants have the zone that they have in the first file, as the local engine reads them."""
+        if self.unopened is not None:
+            return columns
+        first = self.layouts[0].schema
+        kept = []
+        for field in columns:
+            zone = getattr(first.field(field.name).type, "tz", None) if field.name in first.names else None
+            instants = pa.types.is_timestamp(field.type) and field.type.tz is not None
+            kept.append(field.with_type(pa.timestamp("us", zone)) if instants and zone is not None else field)
+        return pa.schema(kept)
+
     @cached_property
     def conditioned(self) -> list[str]:
         """The columns that the condition names."""
@@ -227,7 +247,8 @@ class Scan:
         return {name: text.cast(self.schema.field(name).type) for name, text in values.items()}
 
     def _arrow_kinds(self) -> Mapping[str, t.DataType | None]:
-        schema = in_microseconds(self.files.schema or unified(self.layouts))
+        each = {file.path: layout.schema for file, layout in zip(self.listed, self.layouts, strict=True)}
+        schema = in_microseconds(self.files.schema or unified(each))
         # A time of day in CSV is text to Spark, which has no type for it.
         otherwise = t.StringType() if self.files.format == "csv" else None
         found = {field.name: to_spark(field.type) or otherwise for field in schema}

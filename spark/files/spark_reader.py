@@ -48,7 +48,16 @@ def spark_path(path: str) -> str:
     path = path.removeprefix("file:")
     if not os.path.exists(path):  # a pattern
         return "file:" + os.path.abspath(path)
-    return "file:" + re.sub(r"([][{}*?\\])", r"\\\1", os.path.abspath(path))
+    return "file:" + as_no_pattern(os.path.abspath(path))
+
+
+def as_no_pattern(path: str) -> str:
+    r"""A path for Spark's readers of files, which see patterns in some characters.
+
+    >>> print(as_no_pattern("/data/[a]"))
+    /data/\[a\]
+    """
+    return re.sub(r"([][{}*?\\])", r"\\\1", path)
 
 
 def without_options(address: str) -> str:

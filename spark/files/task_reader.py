@@ -10,8 +10,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from ...aggregators.errors import EngineError
-from ...runtime.sources.files import one_line
-from ...runtime.sources.formats import READERS
+from ...runtime.sources.formats import READERS, conformed
 from ..convert.partials_codec import batches
 from ..engine import tasks
 from ..input.row_numbers import partition_id
@@ -84,37 +83,8 @@ def read(read_plan: ReadPlan, parts: Iterable[Part]) -> Iterator[pa.RecordBatch]
     for part in parts:
         for batch in reader.read(read_plan.system, part.file, part.row_groups, read_plan.schema):
             if batch.num_rows:
-                yield from met(read_plan, conformed(batch, read_plan.schema, part))
+                yield from met(read_plan, conformed(batch, read_plan.schema, part.partition, part.file.path))
             del batch  # or it would be held while the next one is read
-
-
-def conformed(batch: pa.RecordBatch, schema: pa.Schema, part: Part) -> pa.RecordBatch:
-    """A batch of a file with the columns of the plan: what the file lacks is in its folders' names, or null."""
-    columns = []
-    for field in schema:
-        if field.name in part.partition:
-            columns.append(as_type(pa.repeat(part.partition[field.name], batch.num_rows), field.type))
-        elif field.name not in batch.schema.names:
-            columns.append(pa.nulls(batch.num_rows, field.type))
-        else:
-            column = batch.column(field.name)
-            try:
-                columns.append(as_type(column, field.type))
-            except pa.ArrowException as error:
-                raise EngineError(
-                    f"the column {field.name!r} of {part.file.path!r} is {column.type} and cannot be read as "
-                    f"{field.type}: {one_line(error)}"
-                ) from error
-    return pa.RecordBatch.from_arrays(columns, schema=schema)
-
-
-def as_type(column: pa.Array, kind: pa.DataType) -> pa.Array:
-    """A column as another type, with a dictionary where that has one."""
-    if column.type == kind:
-        return column
-    if pa.types.is_dictionary(kind):
-        return as_type(column, kind.value_type).dictionary_encode()
-    return column.cast(kind)
 
 
 def met(read_plan: ReadPlan, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:

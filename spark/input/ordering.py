@@ -64,13 +64,19 @@ def in_row_order(events: DataFrame, time: str, by: Sequence[str], ties: Sequence
 
 def sortable(events: DataFrame, names: Sequence[str]) -> list[Column]:
     """Columns that compare as in framefold: nulls first, NaN last, and -0.0 equal to 0.0."""
-    columns = []
-    for name in names:
-        values, kind = column(name), events.schema[name].dataType
-        if isinstance(kind, (t.FloatType, t.DoubleType)):
-            values = f.when(values == 0, f.lit(0).cast(kind)).otherwise(values)
-        columns.append(values)
-    return columns
+    return [_sortable(column(name), events.schema[name].dataType) for name in names]
+
+
+def _sortable(column: Column, kind: t.DataType) -> Column:
+    if isinstance(kind, (t.FloatType, t.DoubleType)):
+        return f.when(column == 0, f.lit(0).cast(kind)).otherwise(column)
+    if isinstance(kind, t.StructType) and kind.fields:
+        fields = [
+            _sortable(column.getField(field.name), field.dataType).alias(f"c{at}")
+            for at, field in enumerate(kind.fields)
+        ]
+        return f.when(column.isNotNull(), f.struct(*fields))
+    return column
 
 
 def block_of(ticks: Column, origin: int, width: int) -> Column:

@@ -17,7 +17,7 @@ from pyspark import TaskContext
 from pyspark.sql import types as t
 
 from ...aggregators.errors import EngineError
-from ...runtime.columns.key_codes import key_codes, normalised, plain, plain_type
+from ...runtime.columns.key_codes import fields_of, key_codes, normalised, plain, plain_type
 
 Ints = NDArray[np.int64]
 Batches = Iterator[pa.RecordBatch]
@@ -152,6 +152,11 @@ def begins(before: pa.RecordBatch | None, batch: pa.RecordBatch, columns: Iterab
 
 def _unlike(left: pa.Array, right: pa.Array) -> NDArray[np.bool_]:
     """Where two columns differ as Spark groups: null equals null, NaN equals NaN, -0.0 equals 0.0."""
+    if pa.types.is_struct(left.type):
+        parts = map(_unlike, fields_of(left), fields_of(right))
+        null = pc.xor(left.is_null(), right.is_null()).to_numpy(zero_copy_only=False)
+        differs: NDArray[np.bool_] = np.logical_or.reduce([null.astype(bool), *parts])
+        return differs
     unlike = pc.fill_null(pc.not_equal(left, right), False)
     if pa.types.is_floating(left.type):
         both = pc.and_(pc.fill_null(pc.is_nan(left), False), pc.fill_null(pc.is_nan(right), False))

@@ -91,7 +91,10 @@ def span_of(footers: Sequence[Any], name: str) -> int | None:
                 bounds += [found.min, found.max]
             except (pa.ArrowException, ValueError, OverflowError):  # decimals in an old pyarrow, dates after 9999
                 return None
-    if not bounds or not isinstance(bounds[0], (int, date)):  # a datetime is a date
+    # Of files of one folder some may have times with a zone, some without one, and some no times at all.
+    if len({(type(each), getattr(each, "tzinfo", None) is None) for each in bounds}) != 1:
+        return None
+    if not isinstance(bounds[0], (int, date)):  # a datetime is a date
         return None
     span = max(bounds) - min(bounds)
     if isinstance(span, timedelta):

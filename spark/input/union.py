@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
+from functools import partial, reduce
 
-from pyspark.sql import DataFrame
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
 
 from ...aggregators.errors import QueryError
-from ...runtime.sources.co_inputs import Roles, check_roles
-from ..convert.names import check_apart, column
+from ...runtime.columns.key_types import Unfit, one_type
+from ...runtime.sources.co_inputs import Roles, check_roles, unfit
+from ..convert.names import check_apart, column, type_in
+from ..convert.types import input_schema, to_arrow, to_spark
 
 
 def union(inputs: Mapping[str, DataFrame], roles: Mapping[str, Roles]) -> DataFrame:
@@ -23,17 +26,30 @@ def union(inputs: Mapping[str, DataFrame], roles: Mapping[str, Roles]) -> DataFr
     common = check_roles(roles)
     made = [new for name, df in inputs.items() for new in roles[name].names(name, df.columns, common)]
     check_apart(next(iter(inputs.values())).sparkSession, made)
-    types: dict[str, str] = {}
+    kinds: dict[str, list[tuple[pa.DataType, Unfit]]] = {name: [] for name in common.shared}
+    for name, df in inputs.items():
+        arrow = input_schema(df, roles[name].shared)
+        for new, old in zip(common.shared, roles[name].shared, strict=True):
+            kinds[new].append((arrow.field(old).type, partial(_unfit, name, old, new)))
+    types = {
+        name: one_type(first, others, of_times=name not in common.by) for name, ((first, _), *others) in kinds.items()
+    }
     frames = []
     for name, df in inputs.items():
         names = roles[name].names(name, df.columns, common)
-        frame = df.select([column(old).alias(new) for new, old in names.items()])
-        for field in frame.schema.fields:
-            type = field.dataType.simpleString()
-            if types.setdefault(field.name, type) != type:
-                raise QueryError(
-                    f"the column {names[field.name]!r} of the input {name!r} is {type}, and {field.name!r} of others "
-                    f"is {types[field.name]}; expected one type: cast one of them"
-                )
-        frames.append(frame)
+        frames.append(df.select([as_type(df, old, types.get(new)).alias(new) for new, old in names.items()]))
     return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), frames)
+
+
+def _unfit(name: str, old: str, new: str, found: pa.DataType, wanted: pa.DataType) -> str:
+    kinds = (each if (kind := to_spark(each)) is None else kind.simpleString() for each in (found, wanted))
+    return unfit(name, old, new, *kinds)
+
+
+def as_type(df: DataFrame, name: str, type: pa.DataType | None) -> Column:
+    """A column as one of a wider type, if any is given."""
+    if type is None or to_arrow(type_in(df, name)) == type:
+        return column(name)
+    if (wanted := to_spark(type)) is None:
+        raise QueryError(f"the column {name!r} would be {type} with those of others, for which Spark has no type")
+    return column(name).cast(wanted)

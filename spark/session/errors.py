@@ -62,6 +62,17 @@ def causes_noted() -> Iterator[None]:
         raise
 
 
+@contextmanager
+def sentence_first() -> Iterator[None]:
+    """In a task, have Spark report an error of framefold's without the traceback that it would put in front of it."""
+    try:
+        with causes_noted():
+            yield
+    except errors.FramefoldError:
+        os.environ["SPARK_HIDE_TRACEBACK"] = "1"  # the worker ends with this error
+        raise
+
+
 STOPPED = ("NO_ACTIVE_SESSION", "SESSION_OR_CONTEXT_NOT_EXISTS", "stopped SparkContext", "SESSION_CLOSED")
 """What Spark's exceptions say where a session was stopped; through Connect, and by itself."""
 
@@ -88,8 +99,12 @@ def is_of_stopped(error: Exception) -> bool:
     """Whether Spark fails since the session was stopped."""
     if isinstance(error, AssertionError):  # what PySpark asserts has no text
         return traceback.extract_tb(error.__traceback__)[-1].filename.startswith(os.path.dirname(pyspark.__file__))
-    known = isinstance(error, PySparkException) or type(error).__module__.startswith("py4j.")
-    return known and any(word in str(error) for word in STOPPED)
+    return is_of_spark(error) and any(word in str(error) for word in STOPPED)
+
+
+def is_of_spark(error: Exception) -> bool:
+    """Whether an error is Spark's, or its JVM's: some come as py4j has them, which Connect does not need."""
+    return isinstance(error, PySparkException) or type(error).__module__.startswith("py4j.")
 
 
 _TOO_LARGE = re.compile(
@@ -99,17 +114,33 @@ _TOO_LARGE = re.compile(
 
 def too_large(error: Exception) -> str | None:
     """What Spark says where the driver would get more than it may have, or has no memory for it; else None."""
-    known = isinstance(error, PySparkException) or type(error).__module__.startswith("py4j.")
-    found = _TOO_LARGE.search(str(error)) if known else None
+    found = _TOO_LARGE.search(str(error)) if is_of_spark(error) else None
     return found and found[0]
 
 
 def translated(error: Exception, spark: SparkSession) -> errors.FramefoldError | None:
     """The framefold error for an exception of Spark's; None where there is none."""
-    # Some come as py4j has them, which Connect does not need.
-    if not isinstance(error, PySparkException) and not type(error).__module__.startswith("py4j."):
+    if not is_of_spark(error):
         return None
-    return stopped() if is_of_stopped(error) else framefolds_own(str(error)) or trouble(spark, str(error))
+    if is_of_stopped(error):
+        return stopped()
+    return framefolds_own(str(error)) or of_other_types(str(error)) or trouble(spark, str(error))
+
+
+_OTHER_TYPES = re.compile(
+    r"reading file (?P<file>.+?)\. Data type mismatches when reading Parquet column \[(?P<column>.+?)\]\. "
+    r"Expected Spark type (?P<wanted>.+?), actual Parquet type (?P<found>\w+)"
+)
+
+
+def of_other_types(report: str) -> errors.EngineError | None:
+    """The error for a file of Parquet whose column has a type that Spark cannot read as that of the other files."""
+    if (found := _OTHER_TYPES.search(report)) is None:
+        return None
+    return errors.EngineError(
+        f"the column {found['column']!r} is {found['wanted']} for Spark and {found['found']} in {found['file']!r}; "
+        "expected types of which the one of the first file holds the others"
+    )
 
 
 def framefolds_own(report: str) -> errors.FramefoldError | None:

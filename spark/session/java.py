@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import importlib.util
 import os
 import re
@@ -15,6 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...aggregators.errors import JavaError
+from .cache import kept_file
 
 OLDEST = 17
 """The oldest Java that Spark 4 runs on."""
@@ -133,47 +133,3 @@ done
 exec {shlex.quote(str(java))} "$@"
 """
     return kept_file("bin/java", script, executable=True)
-
-
-def kept_file(name: str, contents: str | bytes, *, executable: bool = False) -> Path:
-    """Write a small file to the cache of this user, where a JVM can read it.
-
-    Parameters
-    ----------
-    name
-        Path of the file inside a folder of its own.
-    contents
-        What it holds.
-    executable
-        Whether it is a program.
-
-    Returns
-    -------
-    pathlib.Path
-        Where it is. The same contents are the same file, and a file never changes, so several processes and
-        environments may share it.
-
-    Examples
-    --------
-    >>> kept_file("greeting.txt", "hello").read_text()
-    'hello'
-    """
-    data = contents.encode() if isinstance(contents, str) else contents
-    folder = hashlib.sha256(f"{name} ".encode() + data).hexdigest()[:16]
-    cache = Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(), "framefold")
-    try:
-        return _write(cache / folder / name, data, 0o755 if executable else 0o644)
-    except (OSError, RuntimeError):  # no home, or one that cannot be written: a folder for this process only
-        return _write(Path(tempfile.mkdtemp(prefix="framefold-")) / name, data, 0o755 if executable else 0o644)
-
-
-def _write(path: Path, data: bytes, mode: int) -> Path:
-    if path.is_file() and path.read_bytes() == data and path.stat().st_mode & 0o777 == mode:
-        return path
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, unfinished = tempfile.mkstemp(dir=path.parent)
-    with os.fdopen(handle, "wb") as file:
-        file.write(data)
-    os.chmod(unfinished, mode)
-    os.replace(unfinished, path)  # at once: another process never sees half of it
-    return path

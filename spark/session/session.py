@@ -9,7 +9,8 @@ import warnings
 from typing import TYPE_CHECKING
 
 from ...aggregators.errors import EngineError
-from .java import ensure_java, kept_file
+from .cache import kept_file
+from .java import ensure_java
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -59,8 +60,7 @@ def local_session(app: str, master: str = "local[*]", **conf: str) -> SparkSessi
     >>> from framefold.spark.session.session import local_session
     >>> session = local_session("trips", "local[2]", **{"spark.driver.memory": "2g"})  # doctest: +SKIP
     """
-    # framefold passes Arrow tables to Spark, never pandas: the advice is not for its users.
-    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+    without_advice_on_pandas()
     from pyspark.util import is_remote_only
 
     if is_remote_only():
@@ -83,6 +83,11 @@ def local_session(app: str, master: str = "local[*]", **conf: str) -> SparkSessi
     return builder.getOrCreate()
 
 
+def without_advice_on_pandas() -> None:
+    """Silence PySpark's advice not to use pandas 3: framefold passes Arrow tables to Spark, never pandas."""
+    warnings.filterwarnings("ignore", "PySpark does not yet fully support pandas", FutureWarning)
+
+
 def is_submitted() -> bool:
     """Whether spark-submit has started this process, on this machine or on a cluster."""
     return "PYSPARK_GATEWAY_PORT" in os.environ
@@ -90,6 +95,7 @@ def is_submitted() -> bool:
 
 def submitted_session(app: str, **conf: str) -> SparkSession:
     """The session that spark-submit was asked for: all it was given holds, and settings of ours are added."""
+    without_advice_on_pandas()
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.appName(app)
@@ -100,6 +106,7 @@ def submitted_session(app: str, **conf: str) -> SparkSession:
 
 def connected(address: str, **conf: str) -> SparkSession:
     """A session of Spark Connect, by the address of its server, such as ``sc://host:15002``."""
+    without_advice_on_pandas()
     from pyspark.sql import SparkSession
 
     builder = SparkSession.builder.remote(address)
@@ -110,6 +117,7 @@ def connected(address: str, **conf: str) -> SparkSession:
 
 def active_session() -> SparkSession | None:
     """The session of this process, of any kind; None where there is none."""
+    without_advice_on_pandas()
     from pyspark.sql import SparkSession
     from pyspark.sql.utils import is_remote
     from pyspark.util import is_remote_only

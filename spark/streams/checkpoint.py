@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
+from contextlib import contextmanager
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-from pyspark.errors import PySparkException
+from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import functions as f
 
 from ...aggregators.errors import EngineError
-from ...runtime.sources.files import one_line
 from ...runtime.streams.scope import holds
 from ..convert.partials_codec import batches
 from ..convert.types import arrow_schema, cast_to
+from ..session.errors import first_cause, is_of_spark
 from ..session.packaging import stage
-from .shards import BOOK, EVENTS, PARTIALS, Shards, book_of, restored
+from .places import readable
+from .shards import BOOK, EVENTS, PARTIALS, Shards, book_of, check, restored
 
 OPERATOR = "transformWithStateInPySparkExec"
 """What Spark calls what has the state."""
@@ -40,30 +44,121 @@ def still_open(spark: SparkSession, checkpoint: str, shards: Shards) -> DataFram
     EngineError
         If there is no checkpoint of a query like this one.
     """
-    try:
-        rows = state_of(spark, checkpoint, with_events=holds(shards.job.plan))
-        rows.schema  # noqa: B018  # through Connect, only this asks Spark for it
-    except PySparkException as error:
-        raise EngineError(
-            f"the checkpoint {checkpoint!r} has no state that can be read: {one_line(error)}; expected the "
-            "checkpointLocation of this query, of which a micro-batch is over"
-        ) from error
+    place = readable(spark, checkpoint)
+    with unreadable_named(checkpoint):
+        operator = operator_of(spark, place, shards)
+        if operator is None:
+            raise EngineError(
+                f"the checkpoint {checkpoint!r} has no state that can be read: none of framefold's; expected the "
+                "checkpointLocation of this query, of which a micro-batch is over"
+            )
+        rows = state_of(spark, place, operator, with_events=holds(shards.job.plan))
     return stage(rows, give_open, shards, schema=shards.job.schema)
 
 
-def state_of(spark: SparkSession, checkpoint: str, *, with_events: bool) -> DataFrame:
+def check_fits(spark: SparkSession, checkpoint: str, shards: Shards, mode: str) -> None:
+    """EngineError where a checkpoint has the state of another query; none where it has none yet.
+
+    Parameters
+    ----------
+    spark, checkpoint, shards
+        As for :func:`still_open`.
+    mode
+        The output mode of the query.
+    """
+    place = readable(spark, checkpoint)
+    with unreadable_named(checkpoint):
+        operator = operator_of(spark, place, shards)
+        if operator is None and not has_lines(spark, f"{place}/commits"):
+            return  # no micro-batch is over
+    if operator is None:
+        raise EngineError(
+            f"the checkpoint {checkpoint!r} is of another query, which has no state of framefold's; expected the same "
+            "query, or a new checkpoint"
+        )
+    if operator.mode != mode:
+        raise EngineError(
+            f"the checkpoint {checkpoint!r} is of a query in output mode {operator.mode.lower()}, and this one is in "
+            f"{mode.lower()}: early= and late='update' cannot be turned on or off in it; expected the same, or a new "
+            "checkpoint"
+        )
+
+
+@contextmanager
+def unreadable_named(checkpoint: str) -> Iterator[None]:
+    """EngineError where Spark cannot read a checkpoint."""
+    try:
+        yield
+    except Exception as error:
+        if not is_of_spark(error):
+            raise
+        raise EngineError(
+            f"the checkpoint {checkpoint!r} has no state that can be read: {first_cause(error)}; expected the "
+            "checkpointLocation of this query"
+        ) from error
+
+
+def has_lines(spark: SparkSession, folder: str) -> bool:
+    """Whether there is a folder with files that are not empty."""
+    try:
+        return not spark.read.text(folder).isEmpty()
+    except AnalysisException as error:
+        if error.getCondition() != "PATH_NOT_FOUND":
+            raise
+        return False
+
+
+class Operator(NamedTuple):
+    """A part of a streaming query that has our state: its number, and its output mode."""
+
+    number: int
+    mode: str
+
+
+def operator_of(spark: SparkSession, place: str, shards: Shards) -> Operator | None:
+    """What has the state of a query in a checkpoint: of several results in one query, the one that is of this one.
+
+    None where nothing of framefold's is there.
+
+    Raises
+    ------
+    EngineError
+        If all of them are of other queries.
+    """
+    found = spark.read.format("state-metadata").load(place).where(f.col("operatorName") == OPERATOR)
+    ours = [
+        Operator(row.operatorId, json.loads(row.operatorProperties).get("outputMode", ""))
+        for row in found.select("operatorId", "operatorProperties").distinct().collect()
+        if f'"{PARTIALS}"' in row.operatorProperties
+    ]
+    other: EngineError | None = None
+    for operator in sorted(ours):
+        book = f.col(f"value.{BOOK}")
+        try:
+            for row in variable(spark, place, operator, BOOK).select(book).collect():
+                check(json.loads(row[0]), shards.fingerprint)
+        except EngineError as error:
+            other = other or error
+        else:
+            return operator
+    if other is not None:
+        raise other
+    return None
+
+
+def variable(spark: SparkSession, place: str, operator: Operator, name: str) -> DataFrame:
+    """A variable of the state of all shards."""
+    reader = spark.read.format("statestore").option("operatorId", operator.number)
+    return reader.option("stateVarName", name).load(place)
+
+
+def state_of(spark: SparkSession, place: str, operator: Operator, *, with_events: bool) -> DataFrame:
     """The state of all shards, those of one in one task: books, partials, and events that are held back."""
-    found = spark.read.format("state-metadata").load(checkpoint).where(f.col("operatorName") == OPERATOR)
-    numbers = [row.operatorId for row in found.select("operatorId", "operatorProperties").collect()
-               if f'"{PARTIALS}"' in row.operatorProperties]  # fmt: skip
-    # None: the error that says what is not there is Spark's.
-    reader = spark.read.format("statestore").option("operatorId", numbers[0] if numbers else 0)
     shard, nothing = f.col("key.shard").alias("shard"), f.lit(0).cast("bigint").alias("block")
     book = f.col(f"value.{BOOK}").cast("binary").alias("ipc")
-    books = reader.option("stateVarName", BOOK).load(checkpoint)
-    rows = books.select(shard, f.lit(BOOK).alias("part"), nothing, book)
+    rows = variable(spark, place, operator, BOOK).select(shard, f.lit(BOOK).alias("part"), nothing, book)
     for name in (PARTIALS, EVENTS) if with_events else (PARTIALS,):
-        blocks = reader.option("stateVarName", name).load(checkpoint)
+        blocks = variable(spark, place, operator, name)
         block, ipc = f.col("user_map_key.block"), f.col("user_map_value.ipc")
         rows = rows.union(blocks.select(shard, f.lit(name), block, ipc))
     return rows.repartition("shard")

@@ -14,13 +14,12 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from ...aggregators.errors import EngineError, QueryError
-from ...aggregators.states.objects import Objects
 from ...runtime.columns.ticks import Duration
 from ...runtime.explain import Explanation, explain
-from ...runtime.plan.plan import Plan
+from ...runtime.plan.plan import Plan, pickled_outputs
 from ...runtime.reporting import LOGGER, report_way
 from ...runtime.streams.key_life import emits_empty
-from ...runtime.streams.scope import counted, holds, why_no_revisions, why_not
+from ...runtime.streams.scope import close_as_they_end, counted, holds, why_no_revisions, why_not
 from ...runtime.windows.sliding import above_zero
 from ..convert.names import check_result, column, spelt, type_in, under_plain_names
 from ..convert.types import output_schema
@@ -29,11 +28,11 @@ from ..engine.tasks import Job
 from ..options import Options
 from ..session.packaging import stage
 from ..session.session import cores
-from .checkpoint import still_open
+from .checkpoint import check_fits, still_open
 from .history import begin_tick, first_state, without_history
 from .labels import labels
 from .packets import PACKETS, pack_events, pack_partials, pack_whole, unpack, unpack_events
-from .progress import NAME, RESULTS, observed
+from .progress import NAME, RESULTS, name_of_its_own, observed
 from .shards import PROVISIONAL, REVISION, Shards
 from .slider import slider
 
@@ -63,17 +62,18 @@ class StreamEngine(DataFrameEngine):
             report_way(plan, "Spark, a stream", self._stages(plan, options))
         if (many := self._too_many()) is not None:
             LOGGER.warning("a stream on a small machine: %s", many)
-        found = output_schema(plan.result_schema, [type_in(df, name) for name in plan.by])
+        found = with_time(output_schema(plan.result_schema, [type_in(df, name) for name in plan.by]), df, plan, options)
         schema = t.StructType([*found, *(t.StructField(name, t.BooleanType()) for name in marks(options))])
         job = Job(counted(plan), schema)
-        shards = self._shards(df, job, options)
+        shards, mode = self._shards(df, job, options), "Update" if marks(options) else "Append"
+        if options.checkpoint is not None:
+            check_fits(df.sparkSession, options.checkpoint, shards, mode)
         pack, dealt = (pack_events if holds(plan) else pack_partials), self._labels(options)
-        packets = stage(under_plain_names(df, plan.columns), pack, job, dealt, schema=PACKETS)
-        mode = "Update" if marks(options) else "Append"
-        first = first_state(plan, job, dealt, options)
+        packets = stage(under_plain_names(df, plan.columns), pack, job.trusting(), dealt, schema=PACKETS)
+        first = first_state(plan, job.trusting(), dealt, options)
         processor = slider(df.sparkSession, shards)
         slid = packets.groupBy("shard").transformWithState(processor, RESULTS, mode, "EventTime", first)
-        seen = slid.observe(NAME, *observed())
+        seen = slid.observe(name_of_its_own(NAME), *observed())
         return stage(seen, unpack, job, schema=job.schema)
 
     def late(self, plan: Plan, options: Options) -> DataFrame:
@@ -83,7 +83,7 @@ class StreamEngine(DataFrameEngine):
         dealt = self._labels(options)
         packets = stage(rows, pack_whole, job, dealt, schema=PACKETS)
         shards = replace(self._shards(df, job, options), late=True)
-        first = None if holds(plan) else first_state(plan, job, dealt, options)
+        first = None if holds(plan) else first_state(plan, job.trusting(), dealt, options)
         processor = slider(df.sparkSession, shards)
         found = packets.groupBy("shard").transformWithState(processor, RESULTS, "Append", "EventTime", first)
         return stage(found, unpack_events, df.schema, schema=df.schema)
@@ -129,7 +129,7 @@ class StreamEngine(DataFrameEngine):
         plan = job.plan
         early = ticks_of(plan, options.early, "early")
         return Shards(
-            job,
+            job.trusting() if options.trust_checkpoint else job,
             fingerprint(plan) | {"until": begin_tick(plan, options), "shards": self._dealt(options)},
             width_of(df, plan),
             ticks_of(plan, options.forget, "forget"),
@@ -189,13 +189,9 @@ class StreamEngine(DataFrameEngine):
                 f"stream.withWatermark({plan.time!r}, '10 minutes'), or .options(watermark='10 minutes')"
             )
         if not options.trust_checkpoint:
-            pickled = [
-                name for name, bound in plan.outputs.items()
-                if any(isinstance(kind, Objects) for kind in bound.fields.values())
-            ]  # fmt: skip
-            if pickled:
+            for name in pickled_outputs(plan):
                 raise QueryError(
-                    f"the states of {pickled[0]!r} are Python objects, which a checkpoint has as pickles: who can "
+                    f"the states of {name!r} are Python objects, which a checkpoint has as pickles: who can "
                     "write there can run code here; expected .options(trust_checkpoint=True), or an AggregateOperation"
                 )
         if not hasattr(GroupedData, "transformWithState"):
@@ -221,7 +217,7 @@ class StreamEngine(DataFrameEngine):
         if options.ahead is not None:
             latest = f.unix_micros(f.current_timestamp()) + above_zero(plan.times, options.ahead, "ahead")
             ahead = f.unix_micros(column(time).cast("timestamp")) > latest
-            df = df.observe(f"{NAME}_ahead", f.count_if(ahead).alias("events_ahead"))
+            df = df.observe(name_of_its_own(f"{NAME}_ahead"), f.count_if(ahead).alias("events_ahead"))
             df = df.where(~f.coalesce(ahead, f.lit(False)))
         return df.withWatermark("`" + time.replace("`", "``") + "`", options.watermark)
 
@@ -236,6 +232,20 @@ def delay_of(df: DataFrame, plan: Plan) -> int | None:
     fields = {field.name: field for field in df.schema.fields}
     delay = fields[spelt(plan.time, fields)].metadata.get(WATERMARK)
     return None if delay is None else int(delay)
+
+
+def with_time(schema: t.StructType, df: DataFrame, plan: Plan, options: Options) -> t.StructType:
+    """A result's schema with the watermark on its windows, by which further operators of Spark's know what is late.
+
+    It is as the windows of Spark's own ``window()`` have it. Without it where a result can be of a window that ended
+    before an earlier watermark, which these operators would take for late.
+    """
+    if marks(options) or not close_as_they_end(plan):
+        return schema
+    place = len(plan.by) + (options.window == "flat")  # the window, or its end
+    window, delay = schema.fields[place], {WATERMARK: delay_of(df, plan)}
+    marked = t.StructField(window.name, window.dataType, window.nullable, {**window.metadata, **delay})
+    return t.StructType([*schema.fields[:place], marked, *schema.fields[place + 1 :]])
 
 
 def width_of(df: DataFrame, plan: Plan) -> int:

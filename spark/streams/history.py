@@ -10,6 +10,7 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from ...aggregators.errors import QueryError
+from ...runtime.columns.key_types import wider
 from ...runtime.plan.plan import Plan
 from ...runtime.streams.scope import holds
 from ..convert.names import column, spelt, type_in, under_plain_names
@@ -24,7 +25,15 @@ EPOCH = datetime.datetime(1970, 1, 1)  # of times without a zone
 
 def begin_tick(plan: Plan, options: Options) -> int | None:
     """The tick from which on events are the stream's; None where there are none before it."""
-    return None if options.until is None else plan.times.instant(options.until, "until")
+    if options.until is None:
+        return None
+    tick = plan.times.instant(options.until, "until")
+    if tick < 0:
+        raise QueryError(
+            f"until is {options.until!r}, before 1970, where Spark's watermark begins: all events of the stream up to "
+            "then are late; expected a time from 1970 on"
+        )
+    return tick
 
 
 def without_history(df: DataFrame, plan: Plan, options: Options) -> DataFrame:
@@ -66,7 +75,7 @@ def checked(plan: Plan, history: Any) -> DataFrame | None:
     kinds = input_schema(df, plan.columns)
     for name in plan.columns:
         kind, expected = kinds.field(name).type, plan.input_schema.field(name).type
-        if kind != expected:
+        if wider(expected, kind) != expected:
             raise QueryError(f"the column {name!r} of history is {kind}; expected {expected}, as in the stream")
     return df
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 from typing import Any
 
@@ -9,22 +10,25 @@ from pyspark.sql import Column, Row
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
+from ...runtime.streams.metrics import COUNTS, MOSTS
 from ...runtime.streams.shard import Shard
 from .state import stores_of
 
 NAME = "framefold"
-"""Under which they are in ``observedMetrics``."""
+"""With which their names begin in ``observedMetrics``: a query of Spark's may have several results of ours."""
 
-COUNTS = ("late_events", "windows", "shards", "partials", "held_events", "state_bytes")
-"""Sums over the shards that a micro-batch has called."""
-
-MOSTS = ("open_frames", "lag_ms")
-"""Largest ones of these shards."""
+_written = itertools.count(1)
 
 RESULTS = t.StructType([
     t.StructField("ipc", t.BinaryType()), *(t.StructField(name, t.LongType()) for name in COUNTS + MOSTS)
 ])  # fmt: skip
 """Results as an Arrow IPC stream, or null; and what a call of a shard says."""
+
+
+def name_of_its_own(name: str) -> str:
+    """A name for metrics that no other result of this process has: the first one has it as it is."""
+    number = next(_written)
+    return name if number == 1 else f"{name}_{number}"
 
 
 def observed() -> list[Column]:

@@ -9,7 +9,6 @@ from typing import Any
 from ...aggregators.errors import EngineError
 from ...runtime.streams.held_events import HeldEvents
 from ...runtime.streams.shard import Shard
-from ...runtime.streams.wanted import FIRST
 from ..engine.tasks import Job
 from .state import StateStore, recalled, remember, stores_of
 
@@ -18,6 +17,9 @@ VERSION = 2
 
 BOOK, PARTIALS, EVENTS = "book", "partials", "events"
 """The variables of the state."""
+
+EPOCH = 0
+"""Spark's watermark before any event, in ticks: earlier events are late from the first micro-batch on."""
 
 PROVISIONAL, REVISION = ("provisional",), ("revision",)
 """Columns of results, where they can be of open windows, and where closed windows can change."""
@@ -73,14 +75,14 @@ def book_of(shards: Shards, found: str | None) -> dict[str, Any]:
     return book
 
 
-def restored(shards: Shards, of: Any, book: dict[str, Any]) -> Shard:
-    """A shard as its state has it."""
+def restored(shards: Shards, of: Any, book: dict[str, Any], first: int = EPOCH) -> Shard:
+    """A shard as its state has it; ``first`` is the watermark of one that is new."""
     plan, held, sizes, recent = shards.job.plan, None, book.get("sizes", {}), recalled(book.get("mark"))
     if of.events is not None and not shards.late:
         width = book.setdefault("width", shards.width)  # that of the blocks in the checkpoint
         events = StateStore(of.events, sizes.get("events"), recent.get("events"))
         held = HeldEvents(plan, events, width, book.get("series", 0), book.get("first_held"))
-    watermark = book.get("watermark", FIRST)
+    watermark = book.get("watermark", first)
     return Shard(
         plan,
         StateStore(of.partials, sizes.get("partials"), recent.get("partials")),
@@ -90,7 +92,7 @@ def restored(shards: Shards, of: Any, book: dict[str, Any]) -> Shard:
         book.get("due"),
         book.get("released", 0),
         shards.lateness,
-        book.get("gone", watermark),
+        book.get("gone", watermark - shards.lateness),
         shards.drop_partial,
     )
 

@@ -17,8 +17,10 @@ from ...runtime.streams.held_events import ticks_of
 from ...runtime.streams.late_events import late_events
 from ...runtime.streams.scope import holds
 from ...runtime.streams.shard import Shard, events_in
+from ...runtime.streams.wanted import FIRST
 from ..convert import partials_codec
 from ..convert.types import cast_to
+from ..session.errors import sentence_first
 from ..session.packaging import importer, pack
 from ..session.worker import freeze_gc, opened
 from .progress import kept_by, packet, said
@@ -46,15 +48,21 @@ def slider(spark: SparkSession, shards: Shards) -> StatefulProcessor:
             self.said: dict[Any, Any] = {}
 
         def handleInputRows(self, key: Any, rows: Any, timerValues: Any) -> Any:  # Spark's names
-            yield from imported(module).slide(payload, self, key, rows, timerValues)
+            yield from imported(module).called(payload, self, key, rows, timerValues)
 
         def handleInitialState(self, key: Any, initialState: Any, timerValues: Any) -> None:
             imported(module).start(payload, self, initialState.packets)
 
         def handleExpiredTimer(self, key: Any, timerValues: Any, expiredTimerInfo: Any) -> Any:
-            yield from imported(module).slide(payload, self, key, (), timerValues)
+            yield from imported(module).called(payload, self, key, (), timerValues)
 
     return Slider()
+
+
+def called(payload: bytes, of: Any, key: Any, rows: Iterable[Row], times: Any) -> Iterator[Row]:
+    """:func:`slide`, whose errors Spark reports with their sentence first."""
+    with sentence_first():
+        yield from slide(payload, of, key, rows, times)
 
 
 def slide(payload: bytes, of: Any, key: Any, rows: Iterable[Row], times: Any) -> Iterator[Row]:
@@ -94,11 +102,12 @@ def slide(payload: bytes, of: Any, key: Any, rows: Iterable[Row], times: Any) ->
     freeze_gc()  # else a worker would search all modules for garbage while Spark commits the state
 
 
+@sentence_first()
 def start(payload: bytes, of: Any, packets: list[bytes | None]) -> None:
     """The first state of a shard: the packets of a history, of which no window is given that has closed in it."""
     shards: Shards = opened(payload)
     book = written(shards, of)
-    shard = restored(shards, of, book)
+    shard = restored(shards, of, book, FIRST)
     assert shards.begin is not None
     if (new := joined(packets)) is None:
         pass

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from ...aggregators.errors import EngineError, QueryError
-from ..session.java import kept_file
+from ..session.cache import kept_file
 from ..session.packaging import SHIPPED, package_zip
 
 DATE = (1980, 1, 1, 0, 0, 0)
@@ -38,7 +38,7 @@ def build(name: str, job: Path | None) -> Path:
     Raises
     ------
     QueryError
-        If the job, or a module beside it, is not Python.
+        If the job, or a module beside it, is not Python, or a link to what is not beside the job.
     """
     added = {path: file.read_bytes() for path, file in modules_beside(job).items()} if job else {}
     # A package without an __init__.py is found in a zip by the entry of its folder only.
@@ -69,6 +69,11 @@ def modules_beside(job: Path) -> dict[str, Path]:
     while left:
         for name in sorted(_imported(left.pop()) - set(SHIPPED)):
             for file in _files(folder, name):
+                if not file.resolve().is_relative_to(folder.resolve()):
+                    raise QueryError(
+                        f"{str(file)!r} is a link to what is outside of {str(folder)!r}, and would go along with the "
+                        "job; expected a copy of it, or no link"
+                    )
                 path = file.relative_to(folder).as_posix()
                 if path not in found and file.resolve() != job.resolve():
                     found[path] = file

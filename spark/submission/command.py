@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -18,6 +19,9 @@ SWITCHES = frozenset(
 
 COMMANDS = ("run", "demo")
 """The commands of framefold that can be a job."""
+
+PATTERN = re.compile(r"[][{}*?,\\]")
+"""What spark-submit does not take as it is in the path of a job."""
 
 ENVIRONMENT = "environment"
 """The folder in which executors unpack an environment."""
@@ -80,8 +84,13 @@ class Command:
     @property
     def has_defaults(self) -> bool:
         """Whether a file has settings beside those that are known here."""
+        return self.defaults.exists()
+
+    @property
+    def defaults(self) -> Path:
+        """The file of settings beside those that are known here, which need not be there."""
         folder = os.environ.get("SPARK_CONF_DIR") or spark_home() / "conf"
-        return Path(self.option("--properties-file") or Path(folder, "spark-defaults.conf")).exists()
+        return Path(self.option("--properties-file") or Path(folder, "spark-defaults.conf"))
 
     @property
     def on_kubernetes(self) -> bool:
@@ -164,6 +173,11 @@ def read(arguments: Sequence[str]) -> Command:
         raise QueryError(f"the job is {job!r}; expected a Python file, or `run` and its arguments")
     elif "://" not in job and not Path(job).is_file():
         raise QueryError(f"the job {job!r} does not exist")
+    elif "://" not in job and (found := PATTERN.search(job)) is not None:
+        raise QueryError(
+            f"the job is {job!r}, and spark-submit takes {found[0]!r} in it for a pattern of paths; expected a path "
+            "without it"
+        )
     return Command(tuple(arguments[:at]), job, rest)
 
 

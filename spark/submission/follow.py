@@ -45,11 +45,14 @@ class Log:
         Gets what a user should see: warnings, errors, progress.
     tell
         Gets the state of the application on a cluster, whenever it is another one.
+    hide
+        Gives a line without what is secret in it.
     """
 
     kept: IO[str] | None
     show: Callable[[str], object]
     tell: Callable[[str], object]
+    hide: Callable[[str], str] = str
     application: str | None = None
     state: str | None = None
     exit_code: int | None = None
@@ -62,6 +65,7 @@ class Log:
 
     def take(self, line: str) -> None:
         """The next line, with its end."""
+        line = self.hide(line)
         if self.kept is not None:
             self.kept.write(line)
         if report := _REPORT.search(line):

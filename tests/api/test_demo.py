@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
 import polars as pl
+import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from framefold import Average, Count
+from framefold import Average, Count, EngineError
 from framefold.cli import main
-from framefold.cli.demo import _query
+from framefold.cli.demo import _agreement, _query
 from framefold.cli.trips import DAY, ZONES, make_trips
 
 
@@ -75,9 +77,28 @@ def test_the_demo_on_the_local_engine(
 @pytest.mark.usefixtures("spark")
 def test_the_demo_on_spark_checks_the_local_engine(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["demo", "--rows", "5000"]) == 0
-    seen = capsys.readouterr().out
+    captured = capsys.readouterr()
+    seen = " ".join(captured.out.split())
     assert "How framefold on Spark will do it" in seen
-    assert "gives the same windows" in " ".join(seen.split())
+    assert re.search(
+        r"Spark's own window\(\), .*, took [\d.]+ s .* [\d.]+ times as long, and gives the same [\d,]+ rows", seen
+    )
+    assert re.search(r"The local engine took .* gives the same windows, bit for bit", seen)
+    assert captured.err == ""
+
+
+@pytest.mark.parametrize("change", ["trips", "speed", "fewer", "null"])
+def test_results_that_are_not_the_same_are_no_success(change: str) -> None:
+    one = _query(make_trips(2_000)).aggregate(speed=Average("speed"), trips=Count())
+    other = one.slice(1) if change == "fewer" else one
+    if change in ("trips", "speed", "null"):
+        name = "trips" if change == "trips" else "speed"
+        column = one[name].to_pylist()
+        column[7] = None if change == "null" else column[7] + 1
+        other = one.set_column(one.column_names.index(name), name, pa.array(column, one[name].type))
+    with pytest.raises(EngineError, match="framefold on Spark and a third do not give the same windows"):
+        _agreement(one, other, "a third")
+    assert _agreement(one, one, "itself") == "bit for bit"
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from framefold.runtime.sources import parquet_decoding
+from framefold.runtime.sources import parquet_decoding, parquet_opening
 
 ROWS = 1000
 CHANCE = np.random.default_rng(5)
@@ -137,9 +137,9 @@ def test_text_and_decimals_come_from_pyarrow_row_by_row(tmp_path: Path, asked: l
 def test_old_timestamps_come_from_pyarrow(tmp_path: Path, asked: list[list[str]]) -> None:
     table = pa.table({"t": pa.array([dt.datetime(2026, 1, 1), None], pa.timestamp("ns")), "x": [1, 2]})
     path = written(table, tmp_path, use_deprecated_int96_timestamps=True)
-    found = read(path, [0], ["t", "x"], coerce_int96_timestamp_unit="us")
-    assert found.column("t").type == pa.timestamp("us")
-    assert found.column("t").to_pylist() == table.column("t").to_pylist()
+    found = read(path, [0], ["t", "x"], **parquet_opening.OPTIONS)
+    assert found.column("t").type == pa.timestamp("us", "UTC")
+    assert found.column("t").to_pylist() == [dt.datetime(2026, 1, 1, tzinfo=dt.UTC), None]
     assert asked == [["x"]]
 
 
@@ -214,7 +214,7 @@ MADE = """
 import os
 import sys
 import pyarrow as pa
-from framefold.runtime.sources import parquet_decoding
+from framefold.runtime.sources import parquet_decoding, parquet_opening
 pa.set_cpu_count(3)
 assert "polars" not in sys.modules
 read = dict(os.environ)

@@ -96,7 +96,12 @@ def test_other_types_of_keys(column: pa.Array) -> None:
 
 @pytest.mark.parametrize(
     "type",
-    [pa.list_(pa.int8()), pa.struct([("a", pa.int8())]), pa.map_(pa.int8(), pa.int8()), pa.month_day_nano_interval()],
+    [
+        pa.list_(pa.int8()),
+        pa.struct([("a", pa.list_(pa.int8()))]),
+        pa.map_(pa.int8(), pa.int8()),
+        pa.month_day_nano_interval(),
+    ],
 )
 def test_types_that_are_no_keys(type: pa.DataType) -> None:
     with pytest.raises(ColumnError, match="'k'"):

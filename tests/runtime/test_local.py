@@ -16,7 +16,6 @@ from framefold import DroppedEventsWarning, NullTimeError
 from framefold.runtime import local
 from framefold.runtime.local import by_key_and_time, of_one_size
 from framefold.runtime.plan.bind import bind
-from framefold.runtime.plan.window_inputs import RANK
 
 
 class Joined(ff.PythonOperation):
@@ -119,7 +118,7 @@ def test_events_by_key_and_time_keep_ties_as_they_came(rows: list[Any], sort: bo
         assert made["s"].to_pylist() == list(map(str, order))
         if numbered:
             keys = [rows[row][0] for row in order]
-            assert made[RANK].to_pylist() == [keys[:place].count(key) for place, key in enumerate(keys)]
+            assert made[query.rank].to_pylist() == [keys[:place].count(key) for place, key in enumerate(keys)]
 
 
 @pytest.mark.parametrize("ordered", [False, True])

@@ -19,7 +19,7 @@ from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.runtime.partials import merge as module
 from framefold.runtime.partials.combine import combine_groups
 from framefold.runtime.plan.bind import bind
-from framefold.runtime.plan.plan import Plan
+from framefold.runtime.plan.plan import Plan, trusting
 
 from .. import stages
 
@@ -57,7 +57,7 @@ OUTPUTS = {
 
 
 def query() -> Plan:
-    return bind(SCHEMA, time="t", by=["k"], window=ff.sliding(6, 2), outputs=OUTPUTS)
+    return trusting(bind(SCHEMA, time="t", by=["k"], window=ff.sliding(6, 2), outputs=OUTPUTS))
 
 
 def part(seed: int, rows: int = 40) -> pa.Table:
@@ -191,7 +191,7 @@ def test_states_of_built_in_operations_are_merged_exactly(rows: list[tuple[int, 
         "all": ff.Min("b"),
         "any": ff.Max("b"),
     }
-    asked = bind(schema, time="t", by=[], window=ff.tumbling(1), outputs=outputs)
+    asked = trusting(bind(schema, time="t", by=[], window=ff.tumbling(1), outputs=outputs))
     tables = [pa.Table.from_pylist([{"t": t, "x": x, "i": i, "b": i % 2 == 0}], schema) for t, x, i in rows]
     made = pa.concat_tables([stages.accumulate(asked, table, rank) for rank, table in enumerate(tables)])
     for found in stages.results(asked, made).to_pylist():
@@ -217,7 +217,7 @@ def test_nulls_are_left_out_and_frames_without_values_have_the_identity() -> Non
     schema = pa.schema({"t": pa.int64(), "x": pa.int64(), "y": pa.int64()})
     events = pa.table({"t": [0, 0, 1, 2], "x": [1, None, None, 5], "y": [None, None, 7, None]}, schema)
     outputs = {"x": ff.Sum("x"), "y": ff.Max("y"), "n": ff.Count(), "nx": ff.Count("x")}
-    asked = bind(schema, time="t", by=[], window=ff.tumbling(1), outputs=outputs)
+    asked = trusting(bind(schema, time="t", by=[], window=ff.tumbling(1), outputs=outputs))
     results = stages.results(asked, stages.accumulate(asked, events, 0)).select(list(outputs)).to_pylist()
     assert results == [
         {"x": 1, "y": None, "n": 2, "nx": 1},

@@ -14,7 +14,7 @@ import pytest
 
 import framefold as ff
 from framefold import QueryError
-from framefold.runtime.sources import file_source
+from framefold.runtime.sources import file_source, formats
 
 duckdb = pytest.importorskip("duckdb")
 pandas = pytest.importorskip("pandas")
@@ -119,8 +119,9 @@ def test_parquet_that_is_none(tmp_path: Path) -> None:
         ff.events(ff.parquet(path), time="t")
 
 
-def test_what_cannot_be_read_on_the_way(tmp_path: Path) -> None:
+def test_what_cannot_be_read_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Files that are whole at their beginning, or at their end, only: by one thread, and by several."""
+    monkeypatch.setattr(formats, "BLOCK_BYTES", 1 << 20)
     (tmp_path / "e.csv").write_text("t\n" + "1\n" * (1 << 20) + "one\n")
     pq.write_table(pa.table({"t": range(1 << 14)}), tmp_path / "e.parquet", compression="none", use_dictionary=False)
     content = bytearray((tmp_path / "e.parquet").read_bytes())

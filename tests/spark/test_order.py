@@ -50,8 +50,8 @@ def test_ticks_do_not_depend_on_the_zone(spark: SparkSession, zone: str, legacy:
             253_402_300_799_999_999,
         ]
         times = [datetime(1970, 1, 1) + timedelta(microseconds=each) for each in micros]
-        local = spark.createDataFrame(list(zip(times, micros, strict=True)), "`the time` timestamp_ntz, m bigint")
-        rows = local.selectExpr(ticks_sql(local, "the time"), "m").collect()
+        local = spark.createDataFrame(list(zip(times, micros, strict=True)), "the_time timestamp_ntz, m bigint")
+        rows = local.selectExpr(ticks_sql(local, "the_time"), "m").collect()
         assert [row[0] for row in rows] == micros
         df = spark.createDataFrame([(each,) for each in micros], "m bigint").selectExpr("timestamp_micros(m) n", "m")
         assert [row[0] for row in df.selectExpr(ticks_sql(df, "n"), "m").collect()] == micros

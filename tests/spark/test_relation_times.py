@@ -101,7 +101,8 @@ def test_views_and_errors(spark: SparkSession) -> None:
     try:
         scd2 = spark.sql("""
             select * from values ('a', 1, timestamp'2026-05-01', null),
-                ('b', 2, timestamp'2026-05-02', timestamp'2026-05-04'), ('c', 3, timestamp'2026-05-03', timestamp'2026-05-03') as rows(k, x, since, until)
+                ('b', 2, timestamp'2026-05-02', timestamp'2026-05-04'),
+                ('c', 3, timestamp'2026-05-03', timestamp'2026-05-03') as rows(k, x, since, until)
         """)
         rates = ff.relation(scd2, valid_from="since", valid_to="until")
         assert [row.k for row in rates.at("2026-05-01").collect()] == ["a"]

@@ -1,0 +1,164 @@
+"""Columns of more text than one array of Arrow's has room for: large arrays inside, several plain ones outside.
+
+Strings, binaries and lists count in 32 bits where they are not large.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from .arrays import Ints
+
+ARRAY_BYTES = (1 << 31) - 1
+"""The bytes of text, or items of lists, that an array has room for."""
+
+
+def large(type: pa.DataType) -> pa.DataType:
+    """The type of the same values without the limit.
+
+    >>> large(pa.list_(pa.struct([("name", pa.string())])))
+    LargeListType(large_list<item: struct<name: large_string>>)
+    """
+    if pa.types.is_string(type):
+        return pa.large_string()
+    if pa.types.is_binary(type):
+        return pa.large_binary()
+    if pa.types.is_list(type) or pa.types.is_large_list(type):
+        return pa.large_list(type.value_field.with_type(large(type.value_type)))
+    if pa.types.is_struct(type):
+        return pa.struct([field.with_type(large(field.type)) for field in type])
+    return type
+
+
+def is_limited(type: pa.DataType) -> bool:
+    """Whether a type is, or has in it, text or lists that count in 32 bits."""
+    return bool(large(type) != type)
+
+
+def is_text(type: pa.DataType) -> bool:
+    """Whether a type is of strings or binaries of any length."""
+    kinds = pa.types
+    plain = kinds.is_string(type) or kinds.is_binary(type)
+    return bool(plain or kinds.is_large_string(type) or kinds.is_large_binary(type))
+
+
+def has_room(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> bool:
+    """Whether one array of a type has room for a column, which may be of its large type."""
+    return not is_limited(type) or column.nbytes <= ARRAY_BYTES
+
+
+def sizes(column: pa.Array) -> Ints:
+    """How much of the room of an array each row takes: bytes of text, or items of lists."""
+    type = column.type
+    if is_text(type):
+        return _numbers(pc.binary_length(column))
+    parts: list[Ints] = [np.zeros(len(column), np.int64)]
+    if pa.types.is_struct(type):
+        parts += map(sizes, column.flatten())
+    elif pa.types.is_list(type) or pa.types.is_large_list(type):
+        lengths = _numbers(pc.list_value_length(column))
+        parts += [lengths, sums_of(sizes(column.flatten()), lengths)]
+    found: Ints = np.maximum.reduce(parts)
+    return found
+
+
+def _numbers(column: pa.Array) -> Ints:
+    return pc.fill_null(column, 0).to_numpy(zero_copy_only=False).astype(np.int64)  # type: ignore[no-any-return]
+
+
+def sizes_of_values(values: NDArray[Any]) -> Ints:
+    """The bytes of each text of a column of Python's values."""
+    return np.fromiter(map(_bytes_of, values.tolist()), np.int64, len(values))
+
+
+def _bytes_of(text: str | bytes | None) -> int:
+    if isinstance(text, str) and not text.isascii():
+        text = text.encode()
+    return 0 if text is None else len(text)
+
+
+def longest_text(plane: pa.ChunkedArray) -> int:
+    """The bytes of the longest text of a column, or among the items of its lists; 0 where it has none."""
+    kind = plane.type
+    lists = pa.types.is_large_list(kind) or pa.types.is_list(kind)
+    if not is_text(kind.value_type if lists else kind):
+        return 0
+    each = (pc.binary_length(chunk.flatten() if lists else chunk) for chunk in plane.chunks)
+    return max((pc.max(lengths).as_py() or 0 for lengths in each), default=0)
+
+
+def sums_of(items: Ints, lengths: Ints) -> Ints:
+    """The sum of the items of each list.
+
+    >>> sums_of(np.array([1, 2, 3]), np.array([2, 0, 1])).tolist()
+    [3, 0, 3]
+    """
+    ends = np.cumsum(lengths)
+    sums = np.concatenate([[0], np.cumsum(items)])
+    found: Ints = sums[ends] - sums[ends - lengths]
+    return found
+
+
+def runs(sizes: Ints) -> Iterator[slice]:
+    """Rows in runs for each of which an array has room; a row for which none has is a run by itself.
+
+    >>> [(run.start, run.stop) for run in runs(np.array([1, ARRAY_BYTES, 2, 3]))]
+    [(0, 1), (1, 2), (2, 4)]
+    """
+    ends = np.cumsum(sizes)
+    start = before = 0
+    while start < len(sizes):
+        stop = max(int(np.searchsorted(ends, before + ARRAY_BYTES, side="right")), start + 1)
+        yield slice(start, stop)
+        start, before = stop, int(ends[stop - 1])
+
+
+def take(column: pa.Array | pa.ChunkedArray, rows: pa.Array) -> pa.Array | pa.ChunkedArray:
+    """Some rows of a column, in several arrays where one has no room for them."""
+    if not is_limited(column.type):
+        return column.take(rows)
+    column = one_array(column)
+    each = sizes(column)
+    if int(each.max(initial=0)) * len(rows) <= ARRAY_BYTES:
+        return column.take(rows)
+    own = np.append(each, 0)[pc.fill_null(rows, len(each)).to_numpy(zero_copy_only=False)]
+    return joined([column.take(rows[run]) for run in runs(own)])
+
+
+def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """A column as one array, without a copy where it has one chunk; of a large type where no other has room for it."""
+    if not isinstance(column, pa.ChunkedArray):
+        return column
+    if column.num_chunks == 1:
+        return column.chunk(0)
+    if not column.num_chunks:
+        return pa.nulls(0, column.type)
+    if not has_room(column, column.type):
+        column = column.cast(large(column.type))
+    whole = column.combine_chunks()
+    return whole if isinstance(whole, pa.Array) else pa.concat_arrays(whole.chunks)
+
+
+def fitting(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.Array | pa.ChunkedArray:
+    """A column as one of a type, in several arrays where it is large and one has no room for it."""
+    if column.type == type:
+        return column
+    if isinstance(column, pa.ChunkedArray) or large(type) != column.type or has_room(column, type):
+        return column.cast(type)
+    rows = np.arange(len(column))
+    # A slice would keep its place among all bytes, which is beyond what the type counts.
+    return joined([column.take(pa.array(rows[run])).cast(type) for run in runs(sizes(column))])
+
+
+def joined(columns: Sequence[pa.Array | pa.ChunkedArray]) -> pa.Array | pa.ChunkedArray:
+    """Columns one after the other, each of its arrays as it is; an array where there is only one."""
+    arrays = [
+        each for column in columns for each in (column.chunks if isinstance(column, pa.ChunkedArray) else [column])
+    ]
+    return arrays[0] if len(arrays) == 1 else pa.chunked_array(arrays, columns[0].type)

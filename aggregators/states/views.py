@@ -1,0 +1,88 @@
+"""Columns without views: Polars gives text as such, and most functions of Arrow take none."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+
+def without_views(type: pa.DataType) -> pa.DataType:
+    """A type with plain strings, binaries and lists in the place of views, however deep they are.
+
+    Examples
+    --------
+    >>> without_views(pa.struct([("names", pa.list_view(pa.string_view()))]))
+    StructType(struct<names: list<item: large_string>>)
+    """
+    kinds = pa.types
+    if kinds.is_string_view(type):
+        return pa.large_string()
+    if kinds.is_binary_view(type):
+        return pa.large_binary()
+    if kinds.is_dictionary(type):
+        return pa.dictionary(type.index_type, without_views(type.value_type), type.ordered)
+    if kinds.is_run_end_encoded(type):
+        return without_views(type.value_type)
+    if kinds.is_struct(type):
+        return pa.struct([_field(each) for each in type])
+    if kinds.is_map(type):
+        return pa.map_(_field(type.key_field), _field(type.item_field), type.keys_sorted)
+    if kinds.is_list(type) or kinds.is_list_view(type):
+        return pa.list_(_field(type.value_field))
+    if kinds.is_large_list(type) or kinds.is_large_list_view(type):
+        return pa.large_list(_field(type.value_field))
+    if kinds.is_fixed_size_list(type):
+        return pa.list_(_field(type.value_field), type.list_size)
+    if isinstance(type, pa.BaseExtensionType) and (plain := without_views(type.storage_type)) != type.storage_type:
+        return plain
+    return type
+
+
+def _field(field: pa.Field) -> pa.Field:
+    return field.with_type(without_views(field.type))
+
+
+def viewless(column: pa.Array) -> pa.Array:
+    """A column as one of the type that :func:`without_views` gives."""
+    type: Any = column.type
+    wanted = without_views(type)
+    if wanted == type:
+        return column
+    if isinstance(column, pa.ExtensionArray):
+        return viewless(column.storage)
+    kinds = pa.types
+    if kinds.is_dictionary(type):
+        return pa.DictionaryArray.from_arrays(column.indices, viewless(column.dictionary), ordered=type.ordered)
+    if kinds.is_run_end_encoded(type):
+        return viewless(pc.run_end_decode(column))
+    if kinds.is_struct(type):
+        parts = [viewless(column.field(at)) for at in range(type.num_fields)]
+        return pa.StructArray.from_arrays(parts, fields=list(wanted), mask=column.is_null())
+    if kinds.is_list_view(type) or kinds.is_large_list_view(type):
+        return _list(column, wanted)
+    if kinds.is_map(type):
+        entries = pa.StructArray.from_arrays(
+            [viewless(column.keys), viewless(column.items)], fields=[wanted.key_field, wanted.item_field]
+        )
+        return _around(column, wanted, entries)
+    if kinds.is_list(type) or kinds.is_large_list(type) or kinds.is_fixed_size_list(type):
+        return _around(column, wanted, viewless(column.values))
+    return column.cast(wanted)
+
+
+def _around(column: pa.Array, type: pa.DataType, items: pa.Array) -> pa.Array:
+    """A column of lists or maps with other items in the same places."""
+    buffers = column.buffers()[: 1 if pa.types.is_fixed_size_list(type) else 2]
+    return pa.Array.from_buffers(type, len(column), buffers, column.null_count, column.offset, children=[items])
+
+
+def _list(column: pa.Array, type: pa.DataType) -> pa.Array:
+    """A column of list views as one of lists."""
+    lengths = pc.fill_null(pc.list_value_length(column), 0)
+    width = pa.int64() if pa.types.is_large_list(type) else pa.int32()
+    zero = pa.array([0], pa.int64())
+    ends = pa.concat_arrays([zero, pc.cumulative_sum(lengths.cast(pa.int64()))]).cast(width)
+    made = pa.LargeListArray if pa.types.is_large_list(type) else pa.ListArray
+    return made.from_arrays(ends, viewless(column.flatten()), type=type, mask=column.is_null())

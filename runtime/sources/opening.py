@@ -1,0 +1,222 @@
+"""Data of this process as Arrow takes it: only the columns that are wanted, and what is known of each beside its type.
+
+A field's metadata has why Arrow does not take a column, or the order of its categories: the schema of a source is all
+that a query is checked against.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...aggregators.errors import ColumnError, QueryError, shown
+from ...aggregators.states.categories import Categories, UnknownCategories
+from ...aggregators.states.views import viewless, without_views
+from ..columns.key_codes import plain_type
+from .files import one_line
+
+NOT_TAKEN, CATEGORIES = b"framefold.not_taken", b"framefold.categories"
+"""Keys of the metadata of fields: why Arrow does not take a column, and its categories in their order."""
+
+LIBRARIES = ("duckdb", "pandas", "polars")
+"""Those whose tables can be asked for some columns."""
+
+REFUSALS = (pa.ArrowException, TypeError, ValueError, OverflowError)
+"""What libraries raise where a column has no type in Arrow."""
+
+
+def schema_of(data: Any) -> pa.Schema:
+    """The columns of what speaks Arrow, column by column where it does not take all of them.
+
+    Raises
+    ------
+    QueryError
+        If it is no table of columns.
+    """
+    try:
+        found = pa.RecordBatchReader.from_stream(data).schema
+    except REFUSALS as error:
+        if not hasattr(data, "columns"):
+            raise QueryError(f"events are {shown(data)}, which is no table of columns; expected one") from error
+        if library_of(data) not in LIBRARIES:
+            raise QueryError(
+                f"events are {shown(data)}, which Arrow does not take ({one_line(error)}); expected columns of a type "
+                "each, under names of their own"
+            ) from error
+        names = [str(name) for name in data.columns]
+        fields = (_field(data, name, names.count(name)) for name in names)
+        found = pa.schema([*fields, *index_fields(data)])
+    if library_of(data) == "polars":  # which gives the addresses of Python's objects
+        objects = [name for name, type in data.schema.items() if str(type) == "Object"]
+        found = pa.schema([_not_taken(each.name, "Python objects") if each.name in objects else each for each in found])
+    return pa.schema(list(found))
+
+
+def _not_taken(name: str, reason: object) -> pa.Field:
+    return pa.field(name, pa.null(), metadata={NOT_TAKEN: one_line(ValueError(reason))})
+
+
+def _field(data: Any, name: str, count: int) -> pa.Field:
+    """A column as a field of a schema, with the reason where Arrow does not take it, or several have its name."""
+    reason: object = f"{count} columns have that name"
+    if count == 1:
+        try:
+            return stream_of(data, [name]).schema.field(name)
+        except REFUSALS as error:
+            reason = error.args[0] if error.args and isinstance(error.args[0], str) else error
+    return _not_taken(name, reason)
+
+
+def index_fields(data: Any) -> list[pa.Field]:
+    """The fields of the index of a data frame of pandas, if it has one that is among its columns."""
+    if library_of(data) != "pandas":
+        return []
+    try:
+        return list(pa.RecordBatchReader.from_stream(data[[]]).schema)
+    except REFUSALS as error:
+        named = [f"__index_level_{at}__" if name is None else str(name) for at, name in enumerate(data.index.names)]
+        return [_not_taken(name, error) for name in named]
+
+
+def library_of(data: Any) -> str:
+    """The library that a table comes from, by its class; empty where it is none."""
+    return type(data).__module__.partition(".")[0] if hasattr(data, "columns") else ""
+
+
+def some_of(data: Any, columns: Sequence[str]) -> Any:
+    """Some columns of a data frame or a relation, or of its index; None where it is not known how to ask for them."""
+    library = library_of(data)
+    if library not in LIBRARIES:
+        return None
+    counts = Counter(map(str, data.columns))
+    names = {str(name): name for name in data.columns}
+    wanted = [names[name] for name in columns if name in names]
+    if not wanted or any(counts[name] > 1 for name in columns):
+        return None
+    if library == "pandas":
+        return data[wanted].reset_index(drop=True) if len(wanted) == len(columns) else data[wanted]
+    if len(wanted) < len(columns):
+        return None
+    return data.select(wanted) if library == "polars" else data.select(*map(_duckdb_column, wanted))
+
+
+def _duckdb_column(name: str) -> Any:
+    return sys.modules["duckdb"].ColumnExpression(name)
+
+
+def stream_of(data: Any, columns: Sequence[str]) -> pa.RecordBatchReader:
+    """What speaks Arrow as batches, with no other columns than those wanted, where it can be asked for some."""
+    some = some_of(data, columns)
+    return pa.RecordBatchReader.from_stream(data if some is None else some)
+
+
+def opened(reader: pa.RecordBatchReader) -> pa.RecordBatchReader:
+    """The same batches without views."""
+    made = plain_schema(reader.schema)
+    return reader if made == reader.schema else pa.RecordBatchReader.from_batches(made, map(without_views_in, reader))
+
+
+def without_views_in(batch: pa.RecordBatch) -> pa.RecordBatch:
+    """The same rows without views; the same batch where there are none."""
+    made = plain_schema(batch.schema)
+    if made == batch.schema:
+        return batch
+    return pa.RecordBatch.from_arrays(list(map(viewless, batch.columns)), schema=made)
+
+
+def plain_schema(schema: pa.Schema) -> pa.Schema:
+    """A schema without views."""
+    return pa.schema([field.with_type(without_views(field.type)) for field in schema])
+
+
+def with_categories(data: Any, schema: pa.Schema) -> tuple[Any, pa.Schema]:
+    """Data, and its schema with the categories of each ordered dictionary; of a reader its first batches are read."""
+    if library_of(data) == "duckdb":
+        known = {
+            name: pa.array(type.children[0][1])
+            for name, type in zip(data.columns, data.types, strict=True)
+            if type.id == "enum"
+        }
+    else:
+        names = [each.name for each in schema if pa.types.is_dictionary(each.type) and each.type.ordered]
+        names = [name for name in names if schema.names.count(name) == 1]
+        if not names:
+            return data, schema
+        some: Iterable[pa.RecordBatch]
+        if isinstance(data, pa.RecordBatchReader):
+            some = list(_until_filled(data))
+            data = pa.RecordBatchReader.from_batches(data.schema, itertools.chain(some, data))
+        elif isinstance(data, pa.Table):
+            some = data.select(names).unify_dictionaries().to_batches()
+        elif hasattr(data, "scanner"):
+            some = _until_filled(data.scanner(columns=names).to_batches())
+        else:
+            some = _until_filled(stream_of(data, names))
+        known = {name: viewless(pa.nulls(0, schema.field(name).type.value_type)) for name in names}
+        for batch in some:
+            for name in names:
+                if len(batch) and not len(known[name]):
+                    known[name] = viewless(batch.column(name).dictionary).drop_null().unique()
+    for name, values in known.items():
+        at = schema.get_field_index(name)
+        schema = schema.set(
+            at, schema.field(at).with_metadata({CATEGORIES: Categories(values).__arrow_ext_serialize__()})
+        )
+    return data, schema
+
+
+def _until_filled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The batches until the first one that has rows."""
+    for batch in batches:
+        yield batch
+        if len(batch):
+            return
+
+
+def type_of_values(field: pa.Field) -> pa.DataType:
+    """The plain type of a column; of an ordered dictionary its categories, unless these are in the values' order."""
+    given = (field.metadata or {}).get(CATEGORIES)
+    if given is not None:
+        found = Categories.__arrow_ext_deserialize__(pa.int32(), given)
+        in_order = (pc.array_sort_indices(found.values).to_numpy() == np.arange(len(found.values))).all()
+        return plain_type(field.type) if in_order else found
+    return UnknownCategories(plain_type(field.type)) if has_order(field.type) else plain_type(field.type)
+
+
+def has_order(type: pa.DataType) -> bool:
+    """Whether values of a type compare by ordered dictionaries, as which they are or in which structs have them."""
+    if pa.types.is_struct(type):
+        return any(has_order(field.type) for field in type)
+    return bool(pa.types.is_dictionary(type) and type.ordered)
+
+
+def field_of(name: str, type: pa.DataType) -> pa.Field:
+    """A field whose :func:`type_of_values` is a type."""
+    if not isinstance(type, Categories):
+        return pa.field(name, type)
+    coded = pa.dictionary(pa.int32(), type.values.type)
+    return pa.field(name, coded, metadata={CATEGORIES: type.__arrow_ext_serialize__()})
+
+
+def plain_field(field: pa.Field) -> pa.Field:
+    """A field of plain type, unless it is an ordered dictionary."""
+    return field if type_of_values(field) != plain_type(field.type) else field.with_type(plain_type(field.type))
+
+
+def require_taken(schema: pa.Schema, names: Iterable[str], user: str) -> None:
+    """ColumnError where Arrow does not take a column that something names, such as the argument ``time=``."""
+    for name in names:
+        at = schema.get_field_index(name)
+        reason = None if at < 0 else (schema.field(at).metadata or {}).get(NOT_TAKEN)
+        if reason is not None:
+            raise ColumnError(
+                f"{user} names {name!r}, which Arrow does not take ({reason.decode()}); expected values of one type "
+                "that it has: cast it first"
+            )

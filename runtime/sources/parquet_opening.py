@@ -1,0 +1,99 @@
+"""How files of Parquet are opened: what every reader of them tells pyarrow, so that all read the same values.
+
+Times of 96 bits, which Spark writes unless it is told otherwise, are instants in microseconds, as Spark has them. By
+itself pyarrow gives them no zone, and makes wrapped nanoseconds of those before 1677 or after 2262.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    import pyarrow.dataset as ds
+    import pyarrow.parquet as pq
+
+INT96 = "INT96"
+INSTANT = pa.timestamp("us", "UTC")
+OPTIONS = {"coerce_int96_timestamp_unit": "us"}
+
+
+def opened(source: Any, **options: Any) -> pq.ParquetFile:
+    """A file of Parquet; times of 96 bits come without their zone, which :func:`with_instants` gives them."""
+    import pyarrow.parquet as pq
+
+    return pq.ParquetFile(source, **OPTIONS, **options)
+
+
+def parquet_format(**options: Any) -> ds.ParquetFileFormat:
+    """The format of data sets whose files are opened in the same way."""
+    import pyarrow.dataset as ds
+
+    return ds.ParquetFileFormat(**OPTIONS, **options)
+
+
+def reopened(data: ds.Dataset) -> ds.Dataset:
+    """A user's data set, with its files opened in the same way where pyarrow would wrap their times of 96 bits."""
+    import pyarrow.dataset as ds
+
+    usual = isinstance(data, ds.FileSystemDataset) and isinstance(data.format, ds.ParquetFileFormat)
+    if (
+        not usual
+        or data.format.read_options.coerce_int96_timestamp_unit != "ns"
+        or not any(map(_may_wrap, data.schema))
+    ):
+        return data
+    files = list(data.get_fragments())
+    found = columns_of(files[0].metadata) if files else data.schema
+    as_files_have = dict(zip(found.names, found.types, strict=True))
+    schema = pa.schema([each.with_type(as_files_have.get(each.name, each.type)) for each in data.schema])
+    if schema.equals(data.schema):
+        return data
+    format = parquet_format(dictionary_columns=data.format.read_options.dictionary_columns)
+    again = [
+        format.make_fragment(
+            file.path,
+            file.filesystem,
+            partition_expression=file.partition_expression,
+            row_groups=[group.id for group in file.row_groups],
+        )
+        for file in files
+    ]
+    return ds.FileSystemDataset(again, schema, format, data.filesystem)
+
+
+def _may_wrap(field: pa.Field) -> bool:
+    type = field.type
+    inside = (type.field(at) for at in range(type.num_fields))
+    return type == pa.timestamp("ns") or any(map(_may_wrap, inside))
+
+
+def columns_of(metadata: pq.FileMetaData) -> pa.Schema:
+    """The columns of a file by its footer, with the types in which they are read."""
+    return with_instants(metadata.schema.to_arrow_schema(), metadata)
+
+
+def with_instants(schema: pa.Schema, metadata: pq.FileMetaData) -> pa.Schema:
+    """The columns of a file as pyarrow has them, with a zone for times of 96 bits, nested ones too."""
+    leaves = [metadata.schema.column(at).physical_type for at in range(metadata.num_columns)]
+    if INT96 not in leaves:
+        return schema
+    rest = iter(leaves)
+    return pa.schema([field.with_type(_with_instants(field.type, rest)) for field in schema])
+
+
+def _with_instants(type: pa.DataType, leaves: Iterator[str]) -> pa.DataType:
+    """A type with instants for times of 96 bits; takes the leaves of its columns from those of the file."""
+    if pa.types.is_struct(type):
+        return pa.struct([field.with_type(_with_instants(field.type, leaves)) for field in type])
+    if pa.types.is_map(type):
+        key, item = (_with_instants(each, leaves) for each in (type.key_type, type.item_type))
+        return pa.map_(key, type.item_field.with_type(item))
+    if pa.types.is_fixed_size_list(type):
+        return pa.list_(type.value_field.with_type(_with_instants(type.value_type, leaves)), type.list_size)
+    if pa.types.is_list(type) or pa.types.is_large_list(type):
+        make = pa.list_ if pa.types.is_list(type) else pa.large_list
+        return make(type.value_field.with_type(_with_instants(type.value_type, leaves)))
+    return INSTANT if next(leaves) == INT96 else type

@@ -1,0 +1,116 @@
+"""The lives of a key: what comes after it was to be forgotten is of another key, in whichever micro-batch it comes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from ..columns.key_codes import key_codes, normalised, one_array, plain
+from ..frames.window_ranges import Mask, PartialsView
+from ..partials.merge import Partials, window_inputs_of
+from ..plan.plan import Plan, with_key
+from ..windows import Ints
+from .held_events import of_their_keys, ticks_of
+from .key_life import last_ticks, over
+
+LIFE = "#life"
+"""The column with the number of a key's life, which is a key like the others: 0 goes on from what is stored of it."""
+
+NONE_BEFORE = np.iinfo(np.int64).min
+
+
+def in_lives(plan: Plan, events: pa.Table, before: Partials, forget: int) -> tuple[Plan, pa.Table] | None:
+    """Events with the number of their life, and the plan in which it is the last key.
+
+    Parameters
+    ----------
+    plan
+        What is computed.
+    events
+        By key and time, with row numbers where windows are counted in rows.
+    before
+        Merged partials of earlier ones.
+    forget
+        How long after its last event a key is kept, in ticks.
+
+    Returns
+    -------
+    None where all go on from what is stored. Row numbers of later lives are their own.
+    """
+    first = firsts(plan, events)
+    begins = beginnings(plan, events, first, before, forget)
+    if not begins.any():
+        return None
+    rows, count = np.arange(len(events)), np.cumsum(begins)
+    lives: Ints = count - (count - begins)[np.maximum.accumulate(np.where(first, rows, 0))]
+    found = with_key(plan, LIFE)
+    found = replace(found, input_schema=plan.input_schema.insert(0, pa.field(found.by[-1], pa.int64())))
+    events = events.append_column(found.by[-1], pa.array(lives))
+    if plan.in_rows:
+        ranks = ranks_of(plan, events)
+        begin = np.maximum.accumulate(np.where(begins, rows, 0))
+        ranks = np.where(lives > 0, ranks - ranks[begin], ranks)
+        events = events.set_column(events.column_names.index(plan.rank), plan.rank, pa.array(ranks))
+    return found, events
+
+
+def beginnings(plan: Plan, events: pa.Table, first: Mask, before: Partials, forget: int) -> Mask:
+    """Which events are the first of a life, but for the first life of a key; ``first`` says which are of their key."""
+    ticks, begins = ticks_of(plan, events), np.zeros(len(events), bool)
+    earlier = np.full(len(events), NONE_BEFORE)
+    if len(before):
+        assert before.starts is not None
+        view = PartialsView(before.frames(), before.starts, window_inputs_of(plan, before))
+        heads = events.filter(pa.array(first))
+        earlier[first] = of_their_keys(plan, heads, before, last_ticks(view), NONE_BEFORE)
+    inside = plan.axis.frames(ticks, ranks_of(plan, events) if plan.in_rows else None)[1]
+    if inside is not None:  # what is in no window is not stored, and leaves no trace
+        stored = earlier[np.maximum.accumulate(np.where(first, np.arange(len(events)), 0))]
+        rows = np.flatnonzero(inside)
+        key = np.cumsum(first)[rows]
+        first, earlier, ticks = np.append(True, key[1:] != key[:-1])[: len(rows)], stored[rows], ticks[rows]
+    else:
+        rows = np.arange(len(events))
+    earlier[1:] = np.where(first[1:], earlier[1:], ticks[:-1])
+    apart = np.flatnonzero((earlier > NONE_BEFORE) & (ticks > earlier + forget))
+    begins[rows[apart]] = ticks[apart] >= over(plan, earlier[apart], forget)
+    return begins
+
+
+def firsts(plan: Plan, events: pa.Table) -> Mask:
+    """Which events are the first ones of their key, of events by key."""
+    columns = [normalised(plain(events.column(name), plan.input_schema.field(name).type)) for name in plan.by]
+    codes, _ = key_codes(columns, len(events), ordered=False)
+    return np.append(True, codes[1:] != codes[:-1])
+
+
+def ranks_of(plan: Plan, events: pa.Table) -> Ints:
+    """The row numbers of events."""
+    ranks: Ints = one_array(events.column(plan.rank)).to_numpy()
+    return ranks
+
+
+def of_first_lives(plan: Plan, before: Partials) -> Partials:
+    """Stored partials as those of the lives that go on."""
+    place = len(plan.by) - 1
+    numbers = pa.array(np.zeros(len(before), np.int64))
+    return Partials(before.table.add_column(place, plan.partials_schema.field(place), numbers))
+
+
+def last_lives(plan: Plan, merged: Partials) -> tuple[Partials, Ints]:
+    """Of each key the partials of its last life, as those of the key; and the frames of all others."""
+    assert merged.starts is not None
+    place = len(plan.by) - 1
+    lives = one_array(merged.table.column(place)).to_numpy()[merged.starts]
+    last = np.append(lives[1:] == 0, True)
+    sizes = np.diff(np.append(merged.starts, len(merged)))
+    rows = np.repeat(last, sizes)
+    table = merged.table.remove_column(place).filter(pa.array(rows))
+    return Partials(table, np.cumsum(sizes[last]) - sizes[last]), merged.frames()[~rows]
+
+
+def without_lives(plan: Plan, results: pa.Table) -> pa.Table:
+    """Results of lives as those of their keys."""
+    return results.remove_column(len(plan.by) - 1)

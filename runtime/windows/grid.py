@@ -1,0 +1,68 @@
+"""Steps of one length along a time column, such as those at which windows end."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from ..columns.ticks import DAY, Duration, TimeColumn, describe
+from ..frames.window_ranges import Ints
+from .calendar import Calendar, days_ahead, in_days, monday, zone_of
+from .sliding import above_zero, offset_ticks
+
+
+@dataclass(frozen=True)
+class Grid:
+    """Steps of ``every`` units, counted from ``origin``: units are ticks, or the days of a calendar.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> grid = Grid(5, origin=2)
+    >>> grid.numbers(np.array([1, 2, 7])).tolist(), grid.begins(np.array([-1, 0, 1])).tolist()
+    ([-1, 0, 1], [-3, 2, 7])
+    """
+
+    every: int
+    origin: int = 0
+    calendar: Calendar | None = None
+
+    def numbers(self, ticks: Ints) -> Ints:
+        """The number of the step that each tick is in."""
+        units = ticks if self.calendar is None else self.calendar.units(ticks)
+        return (units - self.origin) // self.every
+
+    def begins(self, numbers: Ints) -> Ints:
+        """The tick at which each step begins."""
+        units = numbers * self.every + self.origin
+        return units if self.calendar is None else self.calendar.begins(units)
+
+    @property
+    def most_ticks(self) -> int:
+        """An upper bound of the ticks of a step."""
+        return self.every if self.calendar is None else self.calendar.most_ticks(self.every)
+
+    def length(self, time: TimeColumn) -> str:
+        """A step in words."""
+        return describe(self.every, time.type) if self.calendar is None else self.calendar.length(self.every)
+
+    @property
+    def in_zone(self) -> str:
+        """The zone in words, where days are its own."""
+        return "" if self.calendar is None else self.calendar.in_zone
+
+
+def grid(time: TimeColumn, every: Duration, argument: str, offset: Any = 0, timezone: str | None = None) -> Grid:
+    """The steps of a duration: of days and weeks in a zone, where there is one, else of fixed length.
+
+    Raises
+    ------
+    DurationError, QueryError
+        If a duration does not fit the column, or is not above zero; if a zone does not fit.
+    """
+    length, zone = above_zero(time, every, argument), zone_of(time, timezone)
+    if zone is None or not in_days(every):
+        return Grid(length, (offset_ticks(time, offset) + monday(time, every, offset)) % length)
+    ahead, clock = days_ahead(time, every, offset, zone)
+    days = length // DAY
+    return Grid(days, ahead % days, Calendar(time, "day", clock, zone))

@@ -1,0 +1,77 @@
+"""What is secret of a job that is handed to spark-submit, and how it is shown without that."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from ...aggregators.errors import without_secrets
+from .command import Command
+
+SETTING = "spark.redaction.regex"
+"""The setting that says which settings are secret, by their names or their values."""
+
+ALWAYS = re.compile("(?i)secret|password|token|access[.]?key|credential")
+"""What it is unless set."""
+
+HIDDEN = "*********(redacted)"
+"""What Spark shows in place of a secret."""
+
+SHORT = 5
+"""Secrets of fewer letters are left in logs, of which they may be any word."""
+
+
+def without_secret_settings(command: Command) -> tuple[Command, list[str]]:
+    """A job with :data:`HIDDEN` in place of secret values, and the names of the settings that have these.
+
+    Addresses lose their logins and the values that they carry.
+
+    Examples
+    --------
+    >>> job = Command(("--conf", "spark.my.password=abc", "--name", "a"), "job.py", ("s3://key:abc@trips",))
+    >>> without_secret_settings(job)[0].options, without_secret_settings(job)[0].arguments
+    (('--conf', 'spark.my.password=*********(redacted)', '--name', 'a'), ('s3://***@trips',))
+    """
+    secret, names, options = set(_secrets(command)), list[str](), list[str]()
+    for name, *values in command.grouped():
+        setting, equals, value = values[0].partition("=") if values else ("", "", "")
+        if name in ("--conf", "-c") and (setting, value) in secret:
+            names.append(setting)
+            options += [name, f"{setting}{equals}{HIDDEN}"]
+        else:
+            options += [name, *map(without_secrets, values)]
+    arguments = tuple(map(without_secrets, command.arguments))
+    return replace(command, options=tuple(options), arguments=arguments), names
+
+
+def hiding(command: Command) -> Callable[[str], str]:
+    """A function that hides the secret values of a job's settings in text."""
+    values = {value for _, value in _secrets(command) if len(value) >= SHORT and value not in ("true", "false")}
+    if not values:
+        return str
+    found = re.compile("|".join(map(re.escape, sorted(values, key=len, reverse=True))))
+    return lambda text: found.sub(HIDDEN, text)
+
+
+def _secrets(command: Command) -> Iterator[tuple[str, str]]:
+    """The settings by ``--conf`` that are secret, and their values."""
+    own = _own_pattern(command)
+    for name, *values in command.grouped():
+        if name in ("--conf", "-c"):
+            setting, _, value = values[0].partition("=")
+            if setting != SETTING and any(each.search(text) for each in (ALWAYS, own) for text in (setting, value)):
+                yield setting, value
+
+
+def _own_pattern(command: Command) -> re.Pattern[str]:
+    """What the user says is secret; anything, where Python has no such expression."""
+    said = command.setting(SETTING)
+    if said is None and command.has_defaults:
+        text = command.defaults.read_text(errors="replace")
+        lines = re.finditer(rf"^[ \t]*{re.escape(SETTING)}[ \t]*[=: \t][ \t]*(.*?)[ \t]*$", text, re.M)
+        said = next((line[1] for line in lines), None)
+    try:
+        return ALWAYS if said is None else re.compile(said)
+    except re.error:
+        return re.compile("")

@@ -1,0 +1,157 @@
+"""A result among the events it is made of, where the next run would read it, is refused before anything runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.parquet as pq
+import pytest
+
+from framefold.aggregators.errors import QueryError
+from framefold.cli import main
+from framefold.cli.overlap import check_apart
+
+EVENTS = pa.table({"t": [0, 1, 5, 11], "x": [1, 2, 3, 4]})
+QUERY = ["--time", "t", "--window", "10", "--agg", "s=sum:x"]
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The working folder: events in ``in``, in a folder of it, and links to it."""
+    for place in ("in", "in/day=1", "elsewhere", "in/_hidden"):
+        (tmp_path / place).mkdir()
+    for place in ("in/a.parquet", "in/day=1/b.parquet", "e.parquet"):
+        pq.write_table(EVENTS, tmp_path / place)
+    (tmp_path / "link").symlink_to("in")
+    (tmp_path / "elsewhere" / "back").symlink_to(tmp_path / "in" / "day=1")
+    (tmp_path / "alias.parquet").symlink_to("e.parquet")
+    (tmp_path / "in" / "linked.parquet").symlink_to("../elsewhere/e.parquet")
+    pq.write_table(EVENTS, tmp_path / "elsewhere" / "e.parquet")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+AMONG: dict[str, tuple[list[str], str]] = {
+    "in the folder": (["in"], "in/out.parquet"),
+    "in the folder, with a slash": (["in/"], "in/out.parquet"),
+    "in another format": (["in"], "in/out.csv"),
+    "in a folder of it": (["in"], "in/day=1/out.parquet"),
+    "by way of a parent": (["in"], "elsewhere/../in/out.parquet"),
+    "absolute": (["in"], "{here}/in/out.parquet"),
+    "an absolute input": (["{here}/in"], "in/out.parquet"),
+    "an address": (["in"], "file://{here}/in/out.parquet"),
+    "the input is an address": (["file://{here}/in"], "in/out.parquet"),
+    "through a link": (["in"], "link/out.parquet"),
+    "the input is a link": (["link"], "in/out.parquet"),
+    "a link into it": (["in"], "elsewhere/back/out.parquet"),
+    "a pattern": (["in/*.parquet"], "in/out.parquet"),
+    "a pattern through a link": (["link/*.parquet"], "in/out.parquet"),
+    "a pattern of folders": (["in/day=*"], "in/day=1/out.parquet"),
+    "a pattern of folders that are not there": (["in/*"], "in/out.parquet"),
+    "a pattern for all folders": (["in/**/*.parquet"], "in/day=1/out.parquet"),
+    "a pattern for all folders, at its top": (["in/**/*.parquet"], "in/out.parquet"),
+    "the second input": (["e.parquet", "in"], "in/out.parquet"),
+    "the file itself": (["e.parquet"], "e.parquet"),
+    "the file itself, spelt otherwise": (["e.parquet"], "./in/../e.parquet"),
+    "a link to the file": (["e.parquet"], "alias.parquet"),
+    "the file that a link leads to": (["alias.parquet"], "e.parquet"),
+    "what a link in the folder leads to": (["in"], "elsewhere/e.parquet"),
+}
+
+
+@pytest.mark.parametrize("engine", ["local", "spark", "auto"])
+@pytest.mark.parametrize("kind", AMONG)
+def test_it_is_refused(
+    folder: Path, kind: str, engine: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("_locally", "_session"):
+        monkeypatch.setattr(f"framefold.cli.job.Job.{name}", None)  # nothing runs
+    events, out = ([each.format(here=folder) for each in AMONG[kind][0]], AMONG[kind][1].format(here=folder))
+    before = sorted(folder.rglob("*"))
+    assert main(["run", *events, *QUERY, "--out", out, "--engine", engine]) == 2
+    said = capsys.readouterr().err
+    assert "is among the events of" in said or "would overwrite the events" in said
+    assert sorted(folder.rglob("*")) == before
+
+
+def test_the_parent_of_the_events(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    os.rename("in", "in.parquet")
+    for events in (
+        ["in.parquet/a.parquet"],
+        ["in.parquet/day=1"],
+        ["in.parquet/*.parquet"],
+        ["in.parquet/d*/b.parquet"],
+    ):
+        for out in ("in.parquet", f"file://{folder}/in.parquet", "./in.parquet/"):
+            assert main(["run", *events, *QUERY, "--engine", "spark", "--out", out]) == 2
+            assert "would overwrite the events in" in capsys.readouterr().err
+
+
+APART: dict[str, tuple[list[str], str]] = {
+    "beside the folder": (["in/a.parquet"], "out.parquet"),
+    "a name that begins alike": (["in/a.parquet"], "in_2.parquet"),
+    "beside a file": (["in/a.parquet"], "in/out.parquet"),
+    "a pattern that it does not match": (["in/a*.parquet"], "in/out.parquet"),
+    "deeper than a pattern": (["in/*.parquet"], "elsewhere/out.parquet"),
+}
+
+
+@pytest.mark.parametrize("kind", APART)
+def test_what_is_apart_is_written(folder: Path, kind: str) -> None:
+    events, out = APART[kind]
+    for _ in range(2):
+        assert main(["run", *events, *QUERY, "--out", out, "--engine", "local"]) == 0
+        assert sum(pq.read_table(out)["s"].to_pylist()) == 10 * (
+            2 if "*.parquet" in events[0] and "a*" not in events[0] else 1
+        )
+
+
+ADDRESSES = [
+    ("s3://bucket/in/out.parquet", "s3a://bucket/in", True),
+    ("s3://bucket/in/out.parquet", "s3://key:secret@bucket/in/?region=eu", True),
+    ("s3://bucket/in/../in/out.parquet", "s3://bucket/in/*.parquet", True),
+    ("hdfs://host:8020/in/b/out.parquet", "hdfs://host:8020/in/{a,b}", True),
+    ("hdfs://host:8020/in", "hdfs://host:8020/in/part-*.parquet", True),
+    ("s3://bucket/inner/out.parquet", "s3://bucket/in", False),
+    ("s3://other/in/out.parquet", "s3://bucket/in", False),
+    ("gs://bucket/in/out.parquet", "s3://bucket/in", False),
+    ("/bucket/in/out.parquet", "s3://bucket/in", False),
+    ("out.parquet", "-", False),
+]
+
+
+@pytest.mark.parametrize(("out", "events", "among"), ADDRESSES)
+def test_addresses(out: str, events: str, among: bool) -> None:
+    """By their spelling: nothing is asked of other machines."""
+    if not among:
+        check_apart(out, [events])
+        return
+    with pytest.raises(QueryError, match=r"--out .* (is among|would overwrite) the events"):
+        check_apart(out, [events])
+
+
+@pytest.mark.parametrize("extension", ["parquet", "csv", "json", "arrow"])
+@pytest.mark.parametrize("engine", ["local", "spark"])
+def test_an_earlier_result_is_kept_if_asked(
+    folder: Path, extension: str, engine: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    line = ["run", "e.parquet", *QUERY, "--no-replace", "--engine"]
+    out = f"out.{extension}"
+    if engine == "local":
+        assert main([*line, "local", "--out", out]) == 0
+    else:
+        (folder / out).mkdir()
+        (folder / out / "_SUCCESS").touch()
+    for name in ("_locally", "_session"):
+        monkeypatch.setattr(f"framefold.cli.job.Job.{name}", None)  # nothing runs
+    (folder / f"dangling.{extension}").symlink_to("nowhere")
+    for place in (out, f"./{out}", f"file://{folder}/{out}", f"dangling.{extension}"):
+        before: Any = sorted((each, each.lstat().st_mtime_ns) for each in folder.rglob("*"))
+        capsys.readouterr()
+        assert main([*line, engine, "--out", place]) == 2
+        assert f"--out {place!r} exists, and --no-replace keeps it; expected a new name" in capsys.readouterr().err
+        assert sorted((each, each.lstat().st_mtime_ns) for each in folder.rglob("*")) == before

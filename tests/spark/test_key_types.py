@@ -1,0 +1,86 @@
+"""Keys from two places on Spark: labels, keys to fill and several inputs, of types that differ from the events'."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyspark.sql import functions as f
+
+import framefold as ff
+from framefold.spark.streams.history import checked
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+FAR = 1 << 40
+EVENTS = pa.table({"t": [1, 2, 3], "k": ["a", "b", "b"], "i": pa.array([1, 2, 2], pa.int32())})
+LABELS = {
+    "k": (pa.array(["b", "c"], pa.large_string()), ["b", "c"], "string"),
+    "i": (pa.array([2, FAR]), [2, FAR], "bigint"),
+}
+WAYS: list[dict[str, Any]] = [{"combine": "driver"}, {"combine": "executors"}, {"max_driver_partials": 0}]
+
+
+def labels(by: str) -> pa.Table:
+    return pa.table({by: LABELS[by][0], "s": [0, 0], "e": [9, 9]})
+
+
+@pytest.mark.parametrize("by", LABELS)
+def test_labels_and_keys_to_fill(spark: SparkSession, tmp_path: Path, by: str) -> None:
+    _, values, kind = LABELS[by]
+    pq.write_table(EVENTS, tmp_path / "a.parquet")
+    df = spark.createDataFrame(EVENTS)
+    window = ff.windows_from(labels(by), start="s", end="e", by=by)
+    of_spark = ff.windows_from(spark.createDataFrame(labels(by)), start="s", end="e", by=by)
+    filled = ff.tumbling(9, empty="emit", fill_from=0, fill_to=9, fill_keys=labels(by))
+    for data, ways in [*((df, way) for way in WAYS), (ff.parquet(str(tmp_path), spark=spark), {})]:
+        events = ff.events(data, time="t", by=by).options(**ways)
+        found = events.window(window).aggregate(n=ff.Count())
+        assert dict(found.dtypes)[by] == kind, ways
+        assert [(row[by], row["n"]) for row in found.collect()] == [(values[0], 2), (values[1], 0)], ways
+        if not ways:
+            assert events.window(of_spark).aggregate(n=ff.Count()).count() == 2
+            rows = events.window(filled).aggregate(n=ff.Count()).collect()
+            assert [row["n"] for row in rows] == [1, 2, 0], ways
+            assert rows[-1][by] == values[1]
+
+
+@pytest.mark.parametrize("combine", ["driver", "executors"])
+def test_several_inputs(spark: SparkSession, combine: str) -> None:
+    one, other = spark.createDataFrame(EVENTS), spark.createDataFrame(pa.table({"t": [4, 5], "j": [2, FAR]}))
+    for accumulate in ("spark", "python"):
+        both = ff.together(a=ff.events(one, time="t", by="i"), b=ff.events(other, time="t", by="j"))
+        query = both.options(combine=combine, accumulate=accumulate).window(ff.tumbling(9))
+        found = query.aggregate(n=ff.Count(), k=ff.Max("a.t"))
+        assert [tuple(row)[0:1] + tuple(row)[2:] for row in found.collect()] == [(1, 1, 1), (2, 3, 3), (FAR, 1, None)]
+
+
+def test_types_of_which_none_is_wider(spark: SparkSession) -> None:
+    df = spark.createDataFrame(EVENTS)
+    with pytest.raises(ff.ColumnError, match="the anchors' key 'i' is int64, and 'k' is string; expected one type"):
+        ff.events(df, time="t", by="k").window(ff.windows_from(labels("i"), start="s", end="e", by="i")).aggregate(
+            n=ff.Count()
+        )
+    with pytest.raises(
+        ff.ColumnError, match="the column 'i' of the input 'b' is int, and 'k' of others is string; expected one type"
+    ):
+        ff.together(a=ff.events(df, time="t", by="k"), b=ff.events(df, time="t", by="i"))
+
+
+def test_the_history_of_a_stream(spark: SparkSession) -> None:
+    """What is narrower than the stream's is taken; its states have the stream's types, so that nothing wider is."""
+    df = spark.createDataFrame(EVENTS).withColumn("x", f.col("i").cast("bigint"))
+    query = ff.events(df, time="t", by="x").window(ff.tumbling(9))
+    plan = query._query({"n": ff.Count()})
+    narrow = df.withColumn("x", f.col("x").cast("smallint"))
+    assert checked(plan, narrow) is narrow
+    for kind, found in (("string", "string"), ("double", "double")):
+        with pytest.raises(ff.QueryError, match=f"'x' of history is {found}; expected int64, as in the stream"):
+            checked(plan, df.withColumn("x", f.col("x").cast(kind)))

@@ -1,0 +1,194 @@
+"""Names of any letters: none of them becomes SQL, and none is one of our own."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+
+import framefold as ff
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+VARIABLE, SECRET = "spark.framefold.variable", "FRAMEFOLD_TEST_SECRET"
+PLAIN = ("t", "k", "x", "y", "s")
+SETS = {
+    "variables": ("${spark.framefold.variable}t", f"${{env:{SECRET}}}", "${spark.framefold.variable}", "$x", "${y}"),
+    "SQL": ("a`b", "it's", "x; drop table t --", 'say "y"', "count(*)"),
+    "ours": ("#rank", "frame", "#first", "c0", "ticks"),
+    "ours, too": ("#until", "#block", "arrival", "#rank", "k0"),
+    "columns of windows": ("rows", "last", "first", "rank", "until"),
+    "dots and braces": ("a.b", "{0}", "{ticks}", "%s", "*"),
+}
+ROWS = [
+    (at, "ab"[at % 2], float(at % 7), 10.0 ** (at % 3), f"{at * 7 % 11:02}") for at in range(0, 60, 2)
+]  # times without ties
+WINDOWS: dict[str, Any] = {
+    "tumbling": ff.tumbling(10),
+    "sliding": ff.sliding(12, every=5),
+    "with samples": ff.sliding(12, every=5, min_samples=2),
+    "cumulating": ff.cumulating(30, every=10),
+    "sessions": ff.session(3),
+    "landmark": ff.landmark(every=10),
+    "last rows": ff.last_rows(3),
+    "around rows": ff.around(rows=(-1, 1)),
+    "around time": ff.around(time=(-4, 0)),
+    "filled": ff.tumbling(10, empty="emit", fill_from=-20, fill_to=60),
+    "several": (ff.tumbling(10), ff.session(3)),
+}
+
+
+def outputs(x: str, y: str, s: str, names: tuple[str, ...]) -> dict[str, Any]:
+    """Operations that Spark SQL accumulates, and others, under names of their own."""
+    made = [
+        ff.Sum(x),
+        ff.WeightedAverage(x, y),
+        ff.Filtered(ff.Sum(x), lambda column: column > 2),
+        ff.ArgMax(s, x),
+        ff.AllOf(first=ff.Min(s), n=ff.Count()),
+    ]
+    return dict(zip(names, made, strict=False))
+
+
+def asked(data: Any, names: tuple[str, ...], windows: Any, many: bool, **options: str) -> Any:
+    time, key, x, y, s = names
+    wanted = outputs(x, y, s, (f"#samples of {x}", "#rank", f"{x}.", "#first", f"#{s}"))
+    if not many:  # all by Spark SQL
+        wanted = {name: each for at, (name, each) in enumerate(wanted.items()) if at < 2}
+    several = windows if isinstance(windows, tuple) else (windows,)
+    return ff.events(data, time=time, by=key).window(*several).options(**options).aggregate(**wanted)
+
+
+def values(result: pa.Table) -> list[Any]:
+    return [tuple(row) for row in zip(*(column.to_pylist() for column in result.columns), strict=True)]
+
+
+@pytest.fixture(autouse=True)
+def variables(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.setenv(SECRET, "hunter2")
+    spark.conf.set(VARIABLE, "x")
+    yield
+    spark.conf.unset(VARIABLE)
+
+
+@pytest.mark.parametrize("chosen", ["variables", "SQL", "ours"])
+def test_a_sum_is_of_the_column_that_is_named(spark: SparkSession, chosen: str, tmp_path: Path) -> None:
+    names = SETS[chosen]
+    table = pa.table(dict(zip(names, map(list, zip(*ROWS, strict=True)), strict=True)))
+    expected: dict[tuple[str, int], float] = {}
+    for at, key, x, _, _ in ROWS:
+        expected[key, at // 10 * 10] = expected.get((key, at // 10 * 10), 0.0) + x
+    df = spark.createDataFrame(
+        [(*row, -1.0) for row in ROWS], "t long, k string, a double, b double, s string, x double"
+    )
+    df = df.toDF(*names, "x") if "x" not in names else df.drop("x").toDF(*names)
+    parquet.write_table(table, tmp_path / "events.parquet")
+    for data in (table, df, ff.parquet(tmp_path / "events.parquet", spark=spark)):
+        for how in ("auto", "python"):
+            query = ff.events(data, time=names[0], by=names[1]).window(ff.tumbling(10)).options(accumulate=how)
+            result = query.aggregate(**{names[2]: ff.Sum(names[2])})
+            rows = (result if isinstance(result, pa.Table) else result.toArrow()).to_pylist()
+            assert {(row[names[1]], row["window"]["start"]): row[names[2]] for row in rows} == expected
+            if data is table:
+                break
+
+
+@pytest.mark.parametrize("kind", list(WINDOWS))
+def test_odd_names_change_nothing(spark: SparkSession, kind: str) -> None:
+    windows = WINDOWS[kind]
+    given = list(map(list, zip(*ROWS, strict=True)))
+    plain = pa.table(dict(zip(PLAIN, given, strict=True)))
+    sets = list(SETS.values())
+    for many in (True, False):
+        right = values(asked(plain, PLAIN, windows, many))
+        for names in sets:
+            assert values(asked(pa.table(dict(zip(names, given, strict=True))), names, windows, many)) == right
+        names = sets[(list(WINDOWS).index(kind) + many) % len(sets)]
+        df = spark.createDataFrame(pa.table(dict(zip(names, given, strict=True))))
+        assert values(asked(df, names, windows, many).toArrow()) == right
+        if many and kind in ("sliding", "last rows"):
+            assert values(asked(df, names, windows, many, combine="executors").toArrow()) == right
+
+
+def test_columns_that_windows_are_made_by(spark: SparkSession) -> None:
+    policy: Any = lambda name: ff.policy(ff.by_delta(name, 2.0), ff.by_count(2))  # noqa: E731
+    given = list(map(list, zip(*ROWS, strict=True)))
+    right = values(asked(pa.table(dict(zip(PLAIN, given, strict=True))), PLAIN, policy("x"), many=True))
+    for names in SETS.values():
+        table = pa.table(dict(zip(names, given, strict=True)))
+        assert values(asked(table, names, policy(names[2]), many=True)) == right
+    names = SETS["columns of windows"]
+    assert (
+        values(asked(spark.createDataFrame(table.rename_columns(names)), names, policy("first"), True).toArrow())
+        == right
+    )
+
+
+def test_ends_ties_and_conditions(spark: SparkSession) -> None:
+    given = [[0, 2, 4], [3, 9, 5], [1.0, 2.0, 4.0]]
+    for time, until, x in (("t", "u", "x"), ("#until", "#rank", "#first"), ("${spark.framefold.variable}", "`", "'")):
+        table = pa.table(dict(zip((time, until, x), given, strict=True)))
+        for data in (table, spark.createDataFrame(table)):
+            found = ff.events(data, time=time, until=until).window(ff.tumbling(5)).aggregate(**{"#until": ff.Sum(x)})
+            rows = (found if data is table else found.toArrow()).to_pylist()
+            assert [row["#until"] for row in rows] == [7.0, 2.0]
+            found = ff.events(data, time=time, ties=until).window(ff.last_rows(2)).aggregate(l=ff.First(x))
+            assert (found if data is table else found.toArrow())["l"].to_pylist() == [1.0, 1.0, 2.0]
+    # What a user writes as SQL is SQL, and Spark's variables are in it.
+    df = spark.createDataFrame([(0, 1.0), (1, 5.0)], "t long, x double")
+    some = ff.events(df, time="t").where("${spark.framefold.variable} > 2").window(ff.tumbling(5))
+    assert [row.s for row in some.aggregate(s=ff.Sum("x")).collect()] == [5.0]
+
+
+def test_no_variable_of_the_environment_is_shown(spark: SparkSession) -> None:
+    name = f"${{env:{SECRET}}}"
+    df = spark.createDataFrame([(0, "a")], "t long, k string").toDF("t", name)
+    query = ff.events(df, time="t").window(ff.tumbling(10))
+    with pytest.raises(ff.ColumnError) as error:
+        query.aggregate(s=ff.Sum(name))
+    assert name in str(error.value)
+    assert "hunter2" not in str(error.value)
+    assert "hunter2" not in str(query.explain(s=ff.Min(name)))
+    assert query.aggregate(**{name: ff.Min(name)}).columns == ["window", name]
+
+
+@pytest.mark.usefixtures("rocksdb")
+@pytest.mark.parametrize("windows", [ff.tumbling("10 seconds"), ff.last_rows(2)])
+def test_streams(spark: SparkSession, tmp_path: Path, windows: Any) -> None:
+    pytest.importorskip("pyspark", minversion="4.1")
+    start = datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC)
+    times = [start + datetime.timedelta(seconds=at) for at, *_ in ROWS]
+    table = pa.table({"t": pa.array(times, pa.timestamp("us", tz="UTC")), "k": [row[1] for row in ROWS], "x": [
+        row[2] for row in ROWS]})  # fmt: skip
+    parquet.write_table(table, tmp_path / "1.parquet")
+    names = ("`a;--", "${spark.framefold.variable}", "#rank")
+    stream: DataFrame = spark.readStream.schema("t timestamp, k string, x double").parquet(str(tmp_path)).toDF(*names)
+    query = ff.events(stream, time=names[0], by=names[1]).options(watermark="1 second").window(windows)
+    result = query.aggregate(**{"#first": ff.Sum(names[2])})
+    writer = result.writeStream.format("memory").queryName("odd_names").trigger(availableNow=True)
+    running = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()
+    assert running.awaitTermination(120)
+    found = [row["#first"] for row in spark.table("odd_names").collect() if row[names[1]] == "a"]
+    spark.catalog.dropTempView("odd_names")
+    mine = [row[2] for row in ROWS if row[1] == "a"]
+    if isinstance(windows, type(ff.last_rows(2))):
+        assert sorted(found) == sorted(sum(mine[max(at - 1, 0) : at + 1]) for at in range(len(mine) - 1))
+    else:
+        sums = [sum(row[2] for row in ROWS if row[1] == "a" and row[0] // 10 == at) for at in range(5)]
+        assert sorted(found) == sorted(sums)
+
+
+def test_sql_is_written_in_few_places() -> None:
+    # Of names that are our own: scan_bounds has the name of a view, the others have those of under_plain_names.
+    code = {path: path.read_text() for path in (Path(__file__).parents[2] / "spark").rglob("*.py")}
+    found = {path.name for path, text in code.items() if re.search(r"\b(expr|selectExpr|sql)\(", text)}
+    assert found == {"sql_source.py", "ordering.py", "scan_bounds.py"}

@@ -1,0 +1,36 @@
+"""PySpark's advice not to use pandas 3 is not for users of framefold, whatever session it starts."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pyspark.sql import SparkSession
+
+from framefold.spark.session import session as sessions
+
+WAYS: dict[str, Callable[[], Any]] = {
+    "local": lambda: sessions.local_session("a name"),
+    "submitted": lambda: sessions.submitted_session("a name"),
+    "connected": lambda: sessions.connected("sc://localhost:1"),
+    "one that is there": sessions.active_session,
+}
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_it_is_silent(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As PySpark raises it, from wherever it does: at the first value that it hands to the JVM."""
+    monkeypatch.setattr(SparkSession.Builder, "getOrCreate", lambda self: None)
+    monkeypatch.setattr(sessions, "ensure_java", lambda: None)
+    monkeypatch.setattr(sessions, "_set_environment", lambda master: None)
+    monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
+    with warnings.catch_warnings(record=True) as seen:
+        warnings.simplefilter("always")
+        WAYS[way]()
+        warnings.warn("PySpark does not yet fully support pandas >= 3.0.0.", FutureWarning, stacklevel=1)
+    assert seen == []

@@ -1,0 +1,127 @@
+"""Results of streams in company: several in one query, before Spark's own windows, and times before 1970."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+pytest.importorskip("pyspark")
+pytest.importorskip("google.protobuf")
+
+from pyspark.sql import functions as f
+
+import framefold as ff
+
+from .test_streams import MINUTE, Source, batches, every_row, late_events, rocksdb, table  # noqa: F401  # a fixture
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+COUNT: dict[str, Any] = {"n": ff.Count()}
+HALVES = ff.tumbling("30 minutes")
+
+
+def windows_of(found: pa.Table) -> Counter[Any]:
+    return Counter((row["window"]["start"], row["window"]["end"], row["n"]) for row in found.to_pylist())
+
+
+def test_two_results_in_one_query(spark: SparkSession, tmp_path: Path) -> None:
+    """Into one sink: the rows of each; metrics of both together; what is open of each is found in one checkpoint."""
+    source = Source(spark, tmp_path).add(*batches()[:2])
+    long, short = source.query(HALVES), source.query(ff.tumbling("5 minutes"))
+    query = source.start(long.aggregate(**COUNT).union(short.aggregate(**COUNT)))
+    alone = [source.start(each.aggregate(**COUNT), name) for name, each in (("long", long), ("short", short))]
+    assert all(each.awaitTermination(300) for each in (query, *alone))
+    given = every_row(source.found())
+    assert given == every_row(source.found("long")) + every_row(source.found("short"))
+    metrics = [ff.stream_metrics(each) for each in query.recentProgress]
+    assert sum(each["windows"] for each in metrics) == given.total() > 8
+    assert metrics[0]["shards"] == 4, "two of each result"
+    checkpoint = str(tmp_path / "out-checkpoint")
+    for name, each in (("long", long), ("short", short)):
+        mine = each.still_open(checkpoint, **COUNT).toArrow()
+        assert every_row(mine) == every_row(each.still_open(str(tmp_path / f"{name}-checkpoint"), **COUNT).toArrow())
+        assert len(mine)
+
+
+@pytest.mark.slow
+def test_into_windows_of_sparks(spark: SparkSession, tmp_path: Path) -> None:
+    """As Spark's own windows chained with themselves, in the struct of windows or two columns, and into ours again."""
+    source = Source(spark, tmp_path).add(*(table(30 * number, 30 * number + 38, seed=number) for number in range(4)))
+    stream = source.plain.withWatermark("time", "10 minutes")
+    theirs = stream.groupBy("key", f.window("time", "5 minutes")).agg(f.count("*").alias("n"))
+    ours, flat = source.query(ff.tumbling("5 minutes")), source.query(ff.tumbling("5 minutes"), window="flat")
+
+    def summed(first: DataFrame, time: Any) -> DataFrame:
+        return first.groupBy(f.window(time, "30 minutes")).agg(f.sum("n").alias("n"))
+
+    again = ff.events(ours.aggregate(**COUNT).withColumn("t", f.window_time("window")), time="t").window(HALVES)
+    sessions = source.query(ff.session("20 seconds")).aggregate(**COUNT)
+    results = {
+        "theirs": summed(theirs, f.window_time("window")),
+        "ours": summed(ours.aggregate(**COUNT), f.window_time("window")),
+        "of windows": summed(ours.aggregate(**COUNT), "window"),
+        "flat": summed(flat.aggregate(**COUNT), "window_end"),
+        "again": again.aggregate(n=ff.Sum("n")),
+        "sessions": summed(sessions, f.window_time("window")),
+    }
+    running = [source.start(each, name.replace(" ", "-")) for name, each in results.items()]
+    assert all(each.awaitTermination(300) for each in running)
+    found = {name: windows_of(source.found(name.replace(" ", "-"))) for name in results}
+    assert found["theirs"].total() >= 3
+    assert found["ours"] == found["of windows"] == found["again"] == found["theirs"]
+    assert found["flat"].total() >= 3
+    assert found["sessions"].total() >= 3
+
+
+def test_where_a_window_can_be_over_before_its_result_it_is_no_time_for_spark(
+    spark: SparkSession, tmp_path: Path
+) -> None:
+    """Spark would take such results for late: then it says that there is no watermark."""
+    source = Source(spark, tmp_path)
+    for windows, options in (
+        (ff.tumbling("5 minutes", closed="right"), {}),
+        (ff.last_rows(3), {}),
+        (ff.around(time=("-10 minutes", "-5 minutes")), {}),
+        (ff.session("1 minute", merge_touching=True), {}),
+        (ff.tumbling("5 minutes"), {"late": "update", "allowed_lateness": "1 hour"}),
+    ):
+        schema = source.query(windows, **options).aggregate(**COUNT).schema
+        assert "spark.watermarkDelayMs" not in schema["window"].metadata, windows
+    assert source.query(ff.session("1 minute")).aggregate(**COUNT).schema["window"].metadata["spark.watermarkDelayMs"]
+
+
+def test_times_before_1970_are_late_as_sparks_are(spark: SparkSession, tmp_path: Path) -> None:
+    """From the first micro-batch on, but for those in a window that goes on into 1970; in a history they are not."""
+    early, late = table(-120, -1, rows=50, seed=1), table(-40, 30, rows=50, seed=2)
+    source = Source(spark, tmp_path).add(pa.concat_tables([early, table(0, 20, seed=3)]), late, table(200, 201))
+    window = ("60 minutes", "60 minutes", "30 minutes")
+    theirs = source.plain.withWatermark("time", "10 minutes").groupBy("key", f.window("time", *window))
+    ours = source.query(ff.tumbling("60 minutes", offset="30 minutes"))
+    in_order = source.query(ff.last_rows(1))
+    everything = spark.createDataFrame(pa.concat_tables([early, late]))
+    after = source.query(HALVES, history=everything, until="1970-01-01T00:10:00+00:00")
+    queries = {
+        "theirs": theirs.agg(f.count("*").alias("n")),
+        "ours": ours.aggregate(**COUNT),
+        "rows": in_order.aggregate(**COUNT),
+        "after": after.aggregate(**COUNT),
+    }
+    running = {name: source.start(each, name) for name, each in queries.items()}
+    assert all(each.awaitTermination(300) for each in running.values())
+    found = {name: source.found(name) for name in queries}
+    columns = ["key", "window", "n"]
+    assert every_row(found["ours"].select(columns)) == every_row(found["theirs"].select(columns))
+    ticks = early["time"].cast("int64").to_pylist() + late["time"].cast("int64").to_pylist()
+    assert late_events(running["ours"]) == sum(tick < -30 * MINUTE for tick in ticks) > 20
+    assert late_events(running["rows"]) >= sum(tick < 0 for tick in ticks)
+    assert min(row["at"].timestamp() for row in found["rows"].to_pylist()) >= 0
+    first = [row["n"] for row in found["after"].to_pylist() if row["window"]["start"].timestamp() == 0]
+    in_history = sum(0 <= tick < 10 * MINUTE for tick in late["time"].cast("int64").to_pylist())
+    assert sum(first) > in_history
+    with pytest.raises(ff.QueryError, match=r"until is '1969-.*before 1970, where Spark's watermark begins"):
+        source.query(history=everything, until="1969-12-31T00:00:00+00:00").aggregate(**COUNT)

@@ -1,0 +1,182 @@
+"""What may change on a checkpoint, and what may not: each change that the page on streams speaks of, tried."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+pytest.importorskip("pyspark")
+pytest.importorskip("google.protobuf")
+
+from pyspark.errors import StreamingQueryException
+from pyspark.sql import functions as f
+
+import framefold as ff
+
+from .test_streams import MINUTE, PARTITIONS, Source, batches, late_events, rocksdb, table  # noqa: F401  # the fixture
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from pyspark.sql import DataFrame, SparkSession
+
+OUTPUTS: dict[str, Any] = {"n": ff.Count(), "s": ff.Sum("x")}
+TEN = ff.tumbling("10 minutes")
+UPDATE: dict[str, Any] = {"late": "update", "allowed_lateness": "10 minutes"}
+EPOCH = "1970-01-01T00:00:00+00:00"
+OF_ANOTHER = r"the checkpoint is of another query: {} .* became .*; expected the same query, or a new checkpoint"
+
+
+def asked(source: Source, outputs: dict[str, Any] | None = None, stream: Any = None, **more: Any) -> DataFrame:
+    """The query of which a checkpoint is, with some things changed."""
+    options, of_events = more.pop("options", {}), {"time": "time", "by": ["key", "letter"]} | more
+    windows = of_events.pop("windows", TEN)
+    stream = letters(source.plain) if stream is None else stream
+    events = ff.events(stream.withWatermark(of_events["time"], "10 minutes"), **of_events)
+    result: DataFrame = events.window(windows).options(**options).aggregate(**(outputs or OUTPUTS))
+    return result
+
+
+def letters(stream: DataFrame) -> DataFrame:
+    return stream.withColumn("letter", f.upper("key")).withColumn("other", f.col("time"))
+
+
+def forbidden(source: Source) -> dict[str, tuple[str, Callable[[dict[str, Any]], DataFrame]]]:
+    """Changes that are refused, with what is said of them; each is given options."""
+    of = lambda what: OF_ANOTHER.format(what)  # noqa: E731
+    text = letters(source.plain).withColumn("x", f.col("x").cast("float"))
+    added = OUTPUTS | {"m": ff.Max("x")}
+    renamed = {"count": OUTPUTS["n"], "s": OUTPUTS["s"]}
+    return {
+        "the time": (of("time"), lambda o: asked(source, time="other", options=o)),
+        "the keys": (of("by"), lambda o: asked(source, by=["key"], options=o)),
+        "the order of keys": (of("by"), lambda o: asked(source, by=["letter", "key"], options=o)),
+        "the windows": (of("windows"), lambda o: asked(source, windows=ff.tumbling("5 minutes"), options=o)),
+        "an output more": (of("outputs"), lambda o: asked(source, added, options=o)),
+        "an output less": (of("outputs"), lambda o: asked(source, {"n": ff.Count()}, options=o)),
+        "the name of an output": (of("outputs"), lambda o: asked(source, renamed, options=o)),
+        "another operation": (of("outputs"), lambda o: asked(source, OUTPUTS | {"s": ff.Max("x")}, options=o)),
+        "the type of a column": (of("columns"), lambda o: asked(source, stream=text, options=o)),
+        "shards": (of("shards"), lambda o: asked(source, options={"shards": 3, **o})),
+        "a history": (of("until"), lambda o: asked(source, options=o | history(source))),
+    }
+
+
+def history(source: Source) -> dict[str, Any]:
+    return {"history": letters(source.spark.createDataFrame(table(0, 1))), "until": EPOCH}
+
+
+MODES = "the checkpoint .* is of a query in output mode {}, and this one is in {}: early= and late='update' cannot be"
+
+
+@pytest.mark.slow
+def test_what_may_not_change_is_refused_when_it_is_written(spark: SparkSession, tmp_path: Path) -> None:
+    """Where the query says which checkpoint it is for: without a new event, and before there is a query of Spark's."""
+    source = Source(spark, tmp_path)
+    checkpoint = {"checkpoint": str(tmp_path / "out-checkpoint")}
+    for some in ([], batches()[:2]):  # a new one is none of another query, nor is one without a micro-batch
+        source.add(*some)
+        assert source.start(asked(source, options=checkpoint)).awaitTermination(300)
+    for name, (message, changed) in forbidden(source).items():
+        with pytest.raises(ff.EngineError, match=message):
+            changed(checkpoint)
+        assert changed({}).isStreaming, name
+    partitions = spark.conf.get(PARTITIONS)
+    try:
+        spark.conf.set(PARTITIONS, int(partitions) + 1)
+        with pytest.raises(ff.EngineError, match=OF_ANOTHER.format("shards")):
+            asked(source, options=checkpoint)
+    finally:
+        spark.conf.set(PARTITIONS, partitions)
+    for options in ({"early": "1 minute"}, UPDATE):
+        with pytest.raises(ff.EngineError, match=MODES.format("append", "update")):
+            asked(source, options=checkpoint | options)
+    for options in ({}, {"late": "drop_partial"}, {"forget": "1 hour"}, {"window": "flat"}):
+        assert asked(source, options=checkpoint | options).isStreaming
+    others = {"checkpoint": str(tmp_path / "others")}
+    plain = source.plain.writeStream.format("noop").option("checkpointLocation", others["checkpoint"])
+    assert plain.trigger(availableNow=True).start().awaitTermination(300)
+    with pytest.raises(
+        ff.EngineError, match="others' is of another query, which has no state of framefold's; expected"
+    ):
+        asked(source, options=others)
+
+
+@pytest.mark.slow
+def test_what_may_not_change_ends_a_query_with_its_reason_first(spark: SparkSession, tmp_path: Path) -> None:
+    """At the first new event, where the checkpoint is not named: no traceback is in front of the sentence."""
+    source = Source(spark, tmp_path).add(*batches()[:2])
+    assert source.start(asked(source)).awaitTermination(300)
+    source.add(batches()[2])
+    for name in ("the keys", "another operation", "shards"):  # those of each of the others is the same one
+        message, changed = forbidden(source)[name]
+        with pytest.raises(StreamingQueryException, match=message) as caught:
+            source.start(changed({})).awaitTermination(300)
+        assert "Traceback" not in str(caught.value).partition("the checkpoint is of")[0], name
+    writer = asked(source, options={"early": "1 minute"}).writeStream.format("noop").outputMode("update")
+    writer = writer.option("checkpointLocation", str(tmp_path / "out-checkpoint"))
+    query = writer.trigger(availableNow=True).start()
+    with pytest.raises(StreamingQueryException, match=r"(?i)output ?mode"):
+        query.awaitTermination(300)
+    assert source.start(asked(source)).awaitTermination(300), "as it was it goes on"
+
+
+@pytest.mark.slow
+def test_what_may_change(spark: SparkSession, tmp_path: Path) -> None:
+    """Each between two micro-batches of one query: it goes on, and its windows are those of the batch."""
+    tables = [table(30 * number, 30 * number + 8, seed=number) for number in range(6)]
+    source, found = Source(spark, tmp_path), []
+    names = ["key", "letter", "window", *OUTPUTS]
+    checkpoint = str(tmp_path / "out-checkpoint")
+
+    def sink(batch: DataFrame, number: int) -> None:
+        if "window" not in batch.columns:
+            batch = batch.withColumn(
+                "window", f.struct(*(f.col(f"window_{each}").alias(each) for each in ("start", "end")))
+            )
+        found.append(batch.select(names).toArrow())
+
+    changes: list[tuple[Any, Any]] = [
+        ({}, None),
+        ({"late": "drop_partial"}, letters(source.plain)),
+        ({"forget": "1 hour", "window": "flat"}, None),
+        ({"checkpoint": checkpoint}, letters(source.plain).where("x > -100")),
+        ({"trust_checkpoint": True}, None),
+        ({}, None),
+    ]
+    for delay, ((options, stream), some) in enumerate(zip(changes, tables, strict=True)):
+        source.add(some)
+        stream = letters(source.plain) if stream is None else stream
+        events = ff.events(stream.withWatermark("time", f"{10 + delay} minutes"), time="time", by=["key", "letter"])
+        writer = events.window(TEN).options(**options).aggregate(**OUTPUTS).writeStream.foreachBatch(sink)
+        query = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
+        assert query.awaitTermination(300)
+        assert late_events(query) == 0
+    batch = pa.concat_tables(tables)
+    batch = batch.append_column("letter", pa.array([key.upper() for key in batch["key"].to_pylist()]))
+    whole = ff.events(batch, time="time", by=["key", "letter"]).window(TEN).aggregate(**OUTPUTS)
+    passed = [row for row in whole.select(names).to_pylist() if row["window"]["end"].timestamp() <= (150 - 15) * 60]
+    got = [row for each in found for row in each.to_pylist()]
+    assert sorted(map(repr, got)) == sorted(map(repr, passed))
+
+
+@pytest.mark.slow
+def test_early_results_may_change_where_the_mode_stays(spark: SparkSession, tmp_path: Path) -> None:
+    """With closed windows given again they may begin and come more often; and so may how late an event may be."""
+    source = Source(spark, tmp_path)
+    early = ({"early": "1 millisecond"}, {"early": "1 hour"}, {"allowed_lateness": "1 hour"})
+    for number, options in enumerate([UPDATE, *(UPDATE | each for each in early)]):
+        source.add(table(30 * number, 30 * number + 8, seed=number))
+        writer = asked(source, options=options).writeStream.format("noop").outputMode("update")
+        writer = writer.option("checkpointLocation", str(tmp_path / "updates")).trigger(availableNow=True)
+        query = writer.start()
+        assert query.awaitTermination(300)
+        assert sum(ff.stream_metrics(each)["windows"] for each in query.recentProgress) > 0 or number == 0
+    source.add(table(200, 201))
+    writer = asked(source).writeStream.format("noop").option("checkpointLocation", str(tmp_path / "updates"))
+    query = writer.trigger(availableNow=True).start()
+    with pytest.raises(StreamingQueryException, match=r"(?i)output ?mode"):
+        query.awaitTermination(300)

@@ -1,0 +1,117 @@
+"""A checkpoint that somebody else has written runs no code, whatever the operations are wrapped in."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+pytest.importorskip("pyspark", minversion="4.1")  # which streams need
+pytest.importorskip("google.protobuf")
+
+import pyarrow as pa
+import pyarrow.parquet as parquet
+from pyspark.errors import StreamingQueryException
+
+import framefold as ff
+from framefold.spark.streams import engine
+
+from ..pickled import NEVER, PICKLED
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.usefixtures("rocksdb")
+SCHEMA = "time timestamp, g string, x double, l array<double>, m map<string, double>"
+
+
+class Command:
+    """What a pickle of it does where it is read."""
+
+    def __init__(self, marker: str) -> None:
+        self.marker = marker
+
+    def __reduce__(self) -> Any:
+        return os.system, (f"touch '{self.marker}'",)
+
+
+class Counting(ff.PythonOperation):
+    """The query of a victim, and of whoever has written the checkpoint."""
+
+    result = "int64"
+    marker = ""
+
+    def create(self) -> Any:
+        return None
+
+    def accumulate(self, state: Any, value: Any) -> Any:
+        return Command(self.marker) if self.marker else 1
+
+    def combine(self, a: Any, b: Any) -> Any:
+        return b if a is None else a
+
+    def finish(self, state: Any) -> int:
+        return 1
+
+
+def add(folder: Path, number: int, minute: int) -> None:
+    times = pa.array([1_600_000_000_000_000 + minute * 60_000_000], pa.timestamp("us", "UTC"))
+    table = pa.table({"time": times, "g": ["a"], "x": [1.0], "l": [[1.0]], "m": pa.array([[("a", 1.0)]], pa.map_(
+        pa.string(), pa.float64()))})  # fmt: skip
+    parquet.write_table(table, folder / f"{number}.parquet")
+
+
+def stream(spark: SparkSession, folder: Path) -> DataFrame:
+    return spark.readStream.schema(SCHEMA).parquet(str(folder)).withWatermark("time", "1 minute")
+
+
+def query(df: DataFrame, **options: Any) -> Any:
+    return ff.events(df, time="time").window(ff.tumbling("1 hour")).options(**options)
+
+
+@pytest.mark.parametrize("name", list(PICKLED))
+def test_pickles_at_any_depth_are_refused(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    with pytest.raises(ff.QueryError, match=r"the states of 'n' are Python objects, which .*trust_checkpoint=True"):
+        query(stream(spark, tmp_path)).aggregate(c=ff.Count(), n=PICKLED[name])
+    assert query(stream(spark, tmp_path), trust_checkpoint=True).aggregate(n=PICKLED[name]).isStreaming
+
+
+def test_what_is_no_pickle_needs_no_option(spark: SparkSession, tmp_path: Path) -> None:
+    (tmp_path / "in").mkdir()
+    add(tmp_path / "in", 0, 0)
+    result = query(stream(spark, tmp_path / "in")).aggregate(**NEVER)
+    add(tmp_path / "in", 1, 200)
+    writer = result.writeStream.format("memory").queryName("no_pickles").trigger(availableNow=True)
+    assert writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start().awaitTermination(120)
+    (row,) = spark.table("no_pickles").collect()
+    spark.catalog.dropTempView("no_pickles")
+    assert (row["min"], row["last"], row["first_list"], row["text"]) == ("a", "a", [1.0], "a")
+
+
+def test_an_attack_by_a_checkpoint(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    events, checkpoint, marker = tmp_path / "in", str(tmp_path / "checkpoint"), tmp_path / "it ran"
+    events.mkdir()
+
+    def run(operation: Any, **options: Any) -> None:
+        result = query(stream(spark, events), **options).aggregate(n=operation)
+        writer = result.writeStream.format("noop").trigger(availableNow=True)
+        writer.option("checkpointLocation", checkpoint).start().awaitTermination(120)
+
+    theirs, victims = Counting("x"), Counting("x")
+    theirs.marker = str(marker)
+    add(events, 0, 0)
+    run(ff.GroupedBy(theirs, "g"), trust_checkpoint=True)
+    marker.unlink(missing_ok=True)  # theirs may have read what its tasks have made
+    add(events, 1, 1)
+    with pytest.raises(ff.QueryError, match="trust_checkpoint=True"):
+        run(ff.GroupedBy(victims, "g"))
+    # Whoever forgets to ask when the query is written: what reads pickles asks as well.
+    with monkeypatch.context() as patched:
+        patched.setattr(engine, "pickled_outputs", lambda plan: [])
+        with pytest.raises(StreamingQueryException, match="pickles that nobody has said can be trusted"):
+            run(ff.GroupedBy(victims, "g"))
+    assert not marker.exists()
+    run(ff.GroupedBy(victims, "g"), trust_checkpoint=True)
+    assert marker.exists()  # what would have happened
