@@ -141,14 +141,11 @@ class Relation(Generic[Result]):
         >>> ff.relation(scd2, valid_from="from", valid_to="to").select("k", y="x + 1").rows().to_pylist()
         [{'k': 'a', 'y': 2, 'valid_from': 0, 'valid_to': None}]
         """
-        wanted: dict[str, Any] = {}
-        for name in columns:
-            if name not in RESERVED:
-                wanted[self._known(name, "select()")] = f"`{name.replace('`', '``')}`"
+        wanted = [self._known(name, "select()") for name in dict.fromkeys(columns) if name not in RESERVED]
         for name in computed:
             if name in RESERVED or name in wanted:
                 raise QueryError(f"select() computes {name!r}, which is another column; expected a name of its own")
-        found = self.operators.select(self.data, wanted | computed)
+        found = self.operators.select(self.data, wanted, computed)
         words = ", ".join([*wanted, *(f"{name} = {text_of(each)}" for name, each in computed.items())])
         kept = self._then(found, self.updates, f"select {words}", "rows keep their validity")
         return replace(kept, lasts=self.lasts)

@@ -120,23 +120,24 @@ class TableOperators:
         checked(condition, data.schema, "of a relation of this process")
         return Lazy(lambda rows: rows.filter(condition), data)
 
-    def select(self, data: Lazy, columns: Mapping[str, Any]) -> Lazy:
+    def select(self, data: Lazy, names: Sequence[str], computed: Mapping[str, Any]) -> Lazy:
         import pyarrow.dataset as ds  # slow to import
 
         kept = [name for name in data.schema.names if name in (TS, FROM, TO)]
         wanted = {name: pc.field(name) for name in kept if name == TS}
-        for name, each in columns.items():
+        wanted |= {name: pc.field(name) for name in names}
+        for name, each in computed.items():
             found = self.condition(each)
             if not isinstance(found, pc.Expression):
                 raise QueryError(f"select() is given {name}={shown(each)}; expected SQL, or a pyarrow expression")
             wanted[name] = found
         wanted |= {name: pc.field(name) for name in (FROM, TO)}
 
-        def computed(rows: pa.Table) -> pa.Table:
+        def selected(rows: pa.Table) -> pa.Table:
             return ds.dataset(rows).to_table(columns=wanted)
 
         try:
-            return Lazy(computed, data)
+            return Lazy(selected, data)
         except (pa.ArrowException, TypeError) as error:
             raise QueryError(f"a column of select() {reason_of(error, data.schema)}") from error
 

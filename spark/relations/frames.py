@@ -13,7 +13,6 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from ...aggregators.errors import QueryError, shown
-from ...runtime.accumulate.sql_accumulate import quoted
 from ...runtime.columns.ticks import NEVER, TimeColumn
 from ...runtime.plan.bind import type_of
 from ...runtime.relations.names import AT, CHANGE, FROM, INSERT_DELETE, REPEATED, TO, TS, WEIGHT, JoinSpec, values_of
@@ -22,13 +21,13 @@ from ...runtime.windows.spec import RowOrder
 from ..convert.names import check_apart, column, under_plain_names
 from ..convert.types import input_schema
 from ..engine.engine import DataFrameEngine, reason
-from ..input.ordering import ARRIVAL, sortable
+from ..input.ordering import sortable
 from ..session.packaging import stage
 from .instants import instant, kind_of, ticks, validity
 from .overlap_join import gaps, overlap_join
 from .tasks import add_validity, keep
 
-TICK, FIRST, UNTIL = "#tick", "#first", "#until"
+TICK, FIRST, UNTIL, ARRIVAL = "#tick", "#first", "#until", "#arrival"
 
 ASOF_BUCKETS = 256
 """Into how many buckets the time of an as-of join is cut."""
@@ -70,14 +69,12 @@ class DataFrameOperators:
         check_apart(df.sparkSession, [*df.columns, *({TS, FROM, TO} - {time})])
         kind = kind_of(df, time)
         rows = with_ticks(df, time, drops)
-        order = RowOrder(
-            ", ".join(map(quoted, by)),
-            quoted(TICK),
-            ", ".join([quoted(TICK), *map(quoted, ties), quoted(ARRIVAL)]),
-        )
-        steps = windows.validity_sql(order)
+        named = {f"#key{at}": column(name) for at, name in enumerate(by)}
+        tied = {f"#tie{at}": each for at, each in enumerate(sortable(df, ties))}
+        keys, order = (", ".join(f"`{name}`" for name in names) for names in (named, (TICK, *tied, ARRIVAL)))
+        steps = windows.validity_sql(RowOrder(keys, f"`{TICK}`", order))
         if windows.valid_by == "rows":
-            rows = rows.withColumn(ARRIVAL, f.monotonically_increasing_id())
+            rows = rows.withColumns(named | tied | {ARRIVAL: f.monotonically_increasing_id()})
         if steps is None:
             added = [t.StructField(name, t.LongType()) for name in (FROM, TO)]
             schema = t.StructType([*rows.schema.fields, *added])
@@ -110,9 +107,9 @@ class DataFrameOperators:
     def where(self, data: DataFrame, condition: Any) -> DataFrame:
         return DataFrameEngine(data).where(condition).df
 
-    def select(self, data: DataFrame, columns: Mapping[str, Any]) -> DataFrame:
-        found = []
-        for name, each in columns.items():
+    def select(self, data: DataFrame, names: Sequence[str], computed: Mapping[str, Any]) -> DataFrame:
+        found = [column(name) for name in names]
+        for name, each in computed.items():
             if not isinstance(each, (str, Column)):
                 raise QueryError(f"select() is given {name}={shown(each)}; expected SQL, or a Spark column")
             found.append((f.expr(each) if isinstance(each, str) else each).alias(name))
@@ -167,8 +164,8 @@ class DataFrameOperators:
         return found.select([column(name) for name in data.columns])
 
     def repeated(self, data: DataFrame) -> DataFrame:
-        rows = data.where(f.col(quoted(REPEATED)) > 0)
-        rows = rows.withColumn(REPEATED, f.explode(f.sequence(f.lit(1), f.col(quoted(REPEATED)).cast("int"))))
+        rows = data.where(f.col(REPEATED) > 0)
+        rows = rows.withColumn(REPEATED, f.explode(f.sequence(f.lit(1), f.col(REPEATED).cast("int"))))
         return rows.drop(REPEATED)
 
     def kept(self, data: DataFrame) -> DataFrame:
@@ -187,16 +184,14 @@ class DataFrameOperators:
         kind = kind_of(data)
         first, last = validity(data)
         rows = data.withColumns({FIRST: first, UNTIL: last})
-        ends = f.when(f.col(quoted(UNTIL)) < NEVER, f.col(quoted(UNTIL)))
-        bounds = rows.agg(
-            f.min(quoted(FIRST)).alias("#low"), f.greatest(f.max(quoted(FIRST)), f.max(ends)).alias("#high")
-        )
+        ends = f.when(f.col(UNTIL) < NEVER, f.col(UNTIL))
+        bounds = rows.agg(f.min(FIRST).alias("#low"), f.greatest(f.max(FIRST), f.max(ends)).alias("#high"))
         low = f.col("`#low`") if since is None else f.lit(since)
         high = f.col("`#high`") if until is None else f.lit(until)
         rows = rows.crossJoin(f.broadcast(bounds))
         origin = since or 0
-        begin = step_from(f.greatest(f.col(quoted(FIRST)), low) - origin, every)
-        end = step_from(f.least(f.col(quoted(UNTIL)), high + 1) - origin, every) - 1
+        begin = step_from(f.greatest(f.col(FIRST), low) - origin, every)
+        end = step_from(f.least(f.col(UNTIL), high + 1) - origin, every) - 1
         rows = rows.withColumns({"#begin": begin, "#end": end}).where("`#begin` <= `#end`")
         rows = rows.withColumn(AT, f.explode(f.sequence("`#begin`", "`#end`")) * every + origin)
         others = [column(name) for name in data.columns if name not in (FROM, TO)]
@@ -220,7 +215,7 @@ def with_ticks(df: DataFrame, time: str, drops: bool) -> DataFrame:
     """Rows with their time as a tick; where one has none it is left out, or fails as it is read."""
     found = ticks(df, time)
     if drops:
-        return df.withColumn(TICK, found).where(f.col(quoted(TICK)).isNotNull())
+        return df.withColumn(TICK, found).where(f.col(TICK).isNotNull())
     message = f"the time {time!r} is null in some events; expected a time for every event"
     return df.withColumn(TICK, f.coalesce(found, f.raise_error(f.lit(message)).cast("bigint")))
 

@@ -11,9 +11,8 @@ from pyspark.sql import types as t
 from ...aggregators.errors import QueryError
 from ...runtime.relations.names import FROM, TO, TS, JoinSpec, values_of
 from ..convert.names import column
-from ..convert.types import ticks_sql
 from .frames import DataFrameOperators
-from .instants import instant, kind_of
+from .instants import instant, kind_of, ticks
 
 WATERMARK = "spark.watermarkDelayMs"
 
@@ -72,6 +71,6 @@ class StreamOperators(DataFrameOperators):
     def stamped(self, results: DataFrame, every: int) -> DataFrame:
         """Results of windows as rows that are valid from the end of their window for a step."""
         kind = kind_of(results, "window_end")
-        end = f.expr(ticks_sql(results, "window_end"))
+        end = ticks(results, "window_end")
         others = [column(name) for name in results.columns if name not in ("window_start", "window_end")]
         return results.select(*others, instant(kind, end).alias(FROM), instant(kind, end + every).alias(TO))
