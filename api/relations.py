@@ -108,13 +108,13 @@ class Relation(Generic[Result]):
             return replace(parts[0].union(parts[1]), told=((words, "went below the union"), *self.told))
         if (origin := self.origin) is not None and (why := self._pushed(origin, condition)) is not None:
             below = windowed(origin.events.where(condition), origin.spec)
-            return replace(below, told=((words, f"went below the windows: {why}"), *below.told[-1:]))
+            return replace(below, told=((words, f"went below the windows: {why}"), *self.told))
+        why = "rows keep their validity"
         if origin is not None:
-            why = "stays above the windows: " + (
-                "rows that it leaves out push others out" if origin.windows.valid_by == "rows" else "it is of instants"
+            rows = origin.windows.valid_by == "rows"
+            why = (
+                f"stays above the windows: {'rows that it leaves out push others out' if rows else 'it is of instants'}"
             )
-        else:
-            why = "rows keep their validity"
         found = self.operators.where(self.data, condition)
         return replace(self, data=found, told=((words, why), *self.told), origin=None)
 

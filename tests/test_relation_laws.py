@@ -184,6 +184,8 @@ def test_a_filter_goes_below_windows_of_time(kind: str) -> None:
     relation = over(rows, kind)
     assert rewritings(relation.where("x >= 2")) == "went below the windows: they go by time alone"
     assert rewritings(relation.where("ts >= 2")) == "stays above the windows: it is of instants"
+    both = "went below the windows: they go by time alone"
+    assert rewritings(relation.where("x >= 2").where("k = 'a'")) == f"{both}; {both}"
     expected = [row for row in relation.rows().to_pylist() if row["x"] is not None and row["x"] >= 2]
     assert netted(relation.where("x >= 2").rows().to_pylist()) == netted(expected)
     assert rewritings(relation.union(relation).where("x >= 2")).startswith("went below the union")
