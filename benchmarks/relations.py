@@ -285,4 +285,5 @@ def figures(rate: int = 10_000) -> None:
 
 
 if __name__ == "__main__":
-    {"local": local, "spark": on_spark, "figures": figures}[sys.argv[1]](*sys.argv[2:])
+    arguments = [int(each) if each.isdigit() else each for each in sys.argv[2:]]
+    {"local": local, "spark": on_spark, "figures": figures}[sys.argv[1]](*arguments)  # type: ignore[operator]
