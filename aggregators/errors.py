@@ -55,6 +55,10 @@ class OperationError(FramefoldError):
     """An aggregate operation broke its contract: a missing method, a state of the wrong shape or type."""
 
 
+class ImpureError(OperationError):
+    """A function of an aggregate operation changes its arguments in place."""
+
+
 class LawError(FramefoldError, AssertionError):
     """An aggregate operation breaks one of the laws that sliding relies on."""
 

@@ -18,17 +18,20 @@ import numpy as np
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 import framefold as ff
 
 Floats = NDArray[np.float64]
-Rolling = Callable[[Floats, int], dict[str, Floats]]
-"""From values and the length of windows to the results of all full windows, by operation."""
+Rolling = Callable[[pa.Table, int], dict[str, Floats]]
+"""From events and the length of windows to the results of all full windows of key 0, by operation."""
 
 PAGE = Path(__file__).parents[1] / "docs" / "exactness.md"
 BEGIN, END = "<!-- tables: python -m benchmarks.exactness -->", "<!-- end of tables -->"
 OPERATIONS = {"sum": "Sum", "average": "Average", "variance": "Variance (ddof=1)", "deviation": "StdDev (ddof=1)"}
+BESIDE = "1e200 in another key"
+"""The stream with a key beside it."""
 WRONG = 1e-9
 """From this relative error on a window is counted as wrong."""
 
@@ -57,8 +60,19 @@ def streams(rows: int, slides: int) -> dict[str, Floats]:
         "signs that cancel": cancelling,
         "1e-10 to 1e20 mixed": rng.choice([-1.0, 1.0], rows) * 10 ** rng.uniform(-10, 20, rows),
         "near 1e9, 1e-3 apart": 1e9 + 1e-3 * rng.integers(0, 9, rows).astype(np.float64),
+        BESIDE: np.round(rng.normal(50, 10, rows), 2),
         f"{slides:,} slides": np.round(rng.normal(50, 10, slides), 2),
     }
+
+
+def events_of(stream: str, values: Floats) -> pa.Table:
+    """The values of a stream as events ``x`` of key 0 at times ``t``; for one of the streams with another key ``k``."""
+    events = pa.table({"t": np.arange(len(values)), "k": np.zeros(len(values), np.int64), "x": values})
+    if stream != BESIDE:
+        return events
+    middle = len(values) // 3
+    beside = pa.table({"t": [middle], "k": [1], "x": [1e200]})
+    return pa.concat_tables([events[:middle], beside, events[middle:]])
 
 
 def exact(values: Floats, size: int) -> dict[str, Floats]:
@@ -114,72 +128,78 @@ def root(numerator: int, denominator: int) -> float:
     return quotient(2 * down + beyond, 2 << shift)
 
 
-def by_framefold(values: Floats, size: int) -> dict[str, Floats]:
+def by_framefold(events: pa.Table, size: int) -> dict[str, Floats]:
     """framefold's local engine; the partial windows at both ends are left out."""
-    events = pa.table({"t": np.arange(len(values)), "x": values})
-    query = ff.events(events, time="t").window(ff.sliding(size, every=1))
+    query = ff.events(events, time="t", by="k").window(ff.sliding(size, every=1))
     result = query.aggregate(
         sum=ff.Sum("x"), average=ff.Average("x"), variance=ff.Variance("x"), deviation=ff.StdDev("x")
     )
-    return {name: result[name].to_numpy()[size - 1 : len(values)] for name in OPERATIONS}
+    result = of_first_key(result)
+    return {name: result[name].to_numpy()[size - 1 : len(result) - size + 1] for name in OPERATIONS}
 
 
-def by_pandas(values: Floats, size: int) -> dict[str, Floats]:
+def of_first_key(table: pa.Table) -> pa.Table:
+    """The rows of key 0."""
+    return table.filter(pc.equal(table["k"], 0))
+
+
+def by_pandas(events: pa.Table, size: int) -> dict[str, Floats]:
     """pandas ``rolling``."""
-    rolling = pd.Series(values).rolling(size)
+    rolling = events.to_pandas().groupby("k")["x"].rolling(size)
     columns = {
         "sum": rolling.sum(),
         "average": rolling.mean(),
         "variance": rolling.var(),
         "deviation": rolling.std(),
     }
-    return {name: column.to_numpy()[size - 1 :] for name, column in columns.items()}
+    return {name: column.loc[0].to_numpy()[size - 1 :] for name, column in columns.items()}
 
 
-def by_polars(values: Floats, size: int) -> dict[str, Floats]:
+def by_polars(events: pa.Table, size: int) -> dict[str, Floats]:
     """Polars ``rolling_*``."""
-    x = pl.Series(values)
+    x = pl.col("x")
     columns = {
         "sum": x.rolling_sum(size),
         "average": x.rolling_mean(size),
         "variance": x.rolling_var(size),
         "deviation": x.rolling_std(size),
     }
-    return {name: column.to_numpy()[size - 1 :] for name, column in columns.items()}
+    found = pl.DataFrame(events).select("k", **{name: column.over("k") for name, column in columns.items()})
+    found = found.filter(pl.col("k") == 0)
+    return {name: found[name].to_numpy()[size - 1 :] for name in columns}
 
 
 def over(size: int, functions: Mapping[str, str]) -> str:
     """The query of the operations over the table ``events``, in SQL."""
     columns = ", ".join(f"{function}(x) OVER w AS {name}" for name, function in functions.items())
-    window = f"ORDER BY t ROWS BETWEEN {size - 1} PRECEDING AND CURRENT ROW"
-    return f"SELECT t, {columns} FROM events WINDOW w AS ({window}) ORDER BY t"
+    window = f"PARTITION BY k ORDER BY t ROWS BETWEEN {size - 1} PRECEDING AND CURRENT ROW"
+    return f"SELECT k, t, {columns} FROM events WINDOW w AS ({window}) ORDER BY t"
 
 
 SQL = {"sum": "sum", "average": "avg", "variance": "var_samp", "deviation": "stddev_samp"}
 KAHAN = {"sum": "fsum", "average": "favg"}
 
 
-def by_duckdb(values: Floats, size: int, functions: Mapping[str, str] = SQL) -> dict[str, Floats]:
+def by_duckdb(events: pa.Table, size: int, functions: Mapping[str, str] = SQL) -> dict[str, Floats]:
     """DuckDB ``OVER``."""
     connection = duckdb.connect()
-    connection.register("events", pa.table({"t": np.arange(len(values)), "x": values}))
-    table = connection.sql(over(size, functions)).to_arrow_table()
+    connection.register("events", events)
+    table = of_first_key(connection.sql(over(size, functions)).to_arrow_table())
     return {name: table[name].to_numpy()[size - 1 :] for name in functions}
 
 
-def by_duckdb_kahan(values: Floats, size: int) -> dict[str, Floats]:
+def by_duckdb_kahan(events: pa.Table, size: int) -> dict[str, Floats]:
     """DuckDB's sums with compensation."""
-    return by_duckdb(values, size, KAHAN)
+    return by_duckdb(events, size, KAHAN)
 
 
-def by_spark(values: Floats, size: int) -> dict[str, Floats]:
-    """Spark ``OVER``, in one partition, as it must be for one key."""
+def by_spark(events: pa.Table, size: int) -> dict[str, Floats]:
+    """Spark ``OVER``, in one partition for each key, as it must be."""
     from framefold.spark.session.session import local_session
 
     spark = local_session("exactness", "local[2]")
-    events = pa.table({"t": np.arange(len(values)), "x": values})
     spark.createDataFrame(events).createOrReplaceTempView("events")
-    table = spark.sql(over(size, SQL)).toArrow()
+    table = of_first_key(spark.sql(over(size, SQL)).toArrow())
     return {name: table[name].to_numpy()[size - 1 :] for name in OPERATIONS}
 
 
@@ -225,7 +245,7 @@ def measure(contenders: Mapping[str, Rolling], given: Mapping[str, Floats], size
     for stream, values in given.items():
         expected = exact(values, size)
         for name, rolling in contenders.items():
-            for operation, column in rolling(values, size).items():
+            for operation, column in rolling(events_of(stream, values), size).items():
                 found[operation][name][stream] = errors(column, expected[operation])
     return found
 

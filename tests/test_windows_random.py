@@ -98,7 +98,20 @@ def window_of(problem: Problem) -> Any:
 
 
 def events_of(problem: Problem) -> Any:
-    """The events as a user gives them: columns t, end, key, tie, attr, v and their own number."""
+    """The events as a user gives them."""
+    return ff.events(table_of(problem), **said_of(problem))
+
+
+def said_of(problem: Problem) -> dict[str, Any]:
+    """What a user says of the columns of the events."""
+    lifetimes = any(row.end is not None for row in problem.rows) or problem.spec.name == "snapshot"
+    said: dict[str, Any] = {"time": "t", "by": "key" if problem.keyed else None}
+    said |= {"until": "end"} if lifetimes else {}
+    return said | ({"ties": ["tie"]} if problem.tied else {})
+
+
+def table_of(problem: Problem) -> pa.Table:
+    """The events: columns t, end, key, tie, attr, v and their own number."""
     rows, kind = problem.rows, problem.kind
     whole = all(float(row.attr).is_integer() for row in rows)
     columns = {
@@ -109,13 +122,9 @@ def events_of(problem: Problem) -> Any:
         "v": pa.array([row.value for row in rows], pa.int64()),
         "number": pa.array(range(len(rows)), pa.int64()),
     }
-    more: dict[str, Any] = {}
-    if any(row.end is not None for row in rows) or problem.spec.name == "snapshot":
+    if "until" in said_of(problem):
         columns["end"] = pa.array([None if row.end is None else instant(row.end, kind) for row in rows], TYPES[kind])
-        more["until"] = "end"
-    if problem.tied:
-        more["ties"] = ["tie"]
-    return ff.events(pa.table(columns), time="t", by="key" if problem.keyed else None, **more)
+    return pa.table(columns)
 
 
 def in_ticks(problem: Problem) -> list[Row]:

@@ -272,7 +272,7 @@ def test_reasons_are_true() -> None:
         (lambda: output(huge, ff.Sum("i")), "cast the column to a wider type (decimal(38, 0) or double) to go on"),
         (lambda: ff.Quantile("x", True), "q= of Quantile('x') is True; expected a number from 0 to 1"),
         (lambda: ff.Quantile("x", [0.5, False]), "expected a number from 0 to 1, or a list of such"),
-        (lambda: ff.Sum("x", empty=True), "is True; expected a number or None"),
+        (lambda: ff.Sum("x", empty=True), "is True; expected a number, a timedelta or None"),
     ):
         with pytest.raises(ff.FramefoldError) as caught:
             wrong()

@@ -13,9 +13,10 @@ from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, Operation, State, TypedOperation
 from ..errors import OperationError, QueryError
+from ..numeric.grouped import canonical
 from ..ordered.sort_keys import restored
 from ..ordered.sorted_merge import rows_by_frame
-from ..states.fields import Plain, field
+from ..states.fields import IDEMPOTENT, Plain, field
 from ..states.objects import Objects
 
 Function = Callable[[Any, Any], Any]
@@ -121,7 +122,8 @@ class Reduction(TypedOperation):
         return {"value": self._called("combine", self.spec.join, a["value"], b["value"])}
 
     def finish(self, a: State) -> Any:
-        return restored(a["value"], self.result)
+        picks = self.spec.join in IDEMPOTENT
+        return restored(canonical(a["value"]) if picks else a["value"], self.result)
 
     def _called(self, name: str, function: Function, a: Any, b: Any) -> NDArray[Any]:
         """The result of a user's function of two read-only columns."""

@@ -12,7 +12,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..errors import ColumnError, FramefoldError, OperationError, shown
+from ..errors import ColumnError, FramefoldError, ImpureError, OperationError, shown
 from ..states.arrays import Index
 from ..states.categories import Categories, plain_values, values_type
 from ..states.fields import Column, Compensated, CompensatedField, Plain, field, joins_exactly
@@ -77,6 +77,8 @@ class BoundAggregate:
             )
         self.fields = {key: field(declared) for key, declared in self.operation.state.items()}
         self.identity: State = self.created()
+        if self.untrusted and operation.try_laws:
+            trial.check_create(self)
         self.result: pa.DataType = self.operation.result
         self.codes: pa.DataType | None = None  # the type of results that are codes
         if self.untrusted or not isinstance(self.result, pa.DataType):
@@ -303,9 +305,12 @@ class BoundAggregate:
         except FramefoldError:
             raise
         except Exception as error:
-            raise OperationError(
-                f"{method} of {self.name!r} ({self.spec!r}) failed: {type(error).__name__}: {error}"
-            ) from error
+            said = f"{method} of {self.name!r} ({self.spec!r}) failed: {type(error).__name__}: {error}"
+            if isinstance(error, ValueError) and "read-only" in str(error):
+                raise ImpureError(
+                    f"{said}; by the law of purity it leaves its arguments as they are, and gives new columns"
+                ) from error
+            raise OperationError(said) from error
 
     def _locked(self, states: State) -> State:
         return {key: self._locked_values(column) for key, column in states.items()} if self.untrusted else states

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Any, cast
@@ -12,11 +11,11 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..errors import SumOverflowError
-from ..numeric.grouped import add_parts, greatest, least
+from ..numeric.float_sums import largest_of, summed
+from ..numeric.grouped import greatest, least
 from ..numeric.native import loops
 from ..states.arrays import Bools, Floats, Index, Ints
 from ..states.categories import codes_or_values
-from ..states.double_double import two_sum
 from ..states.fields import HUGE, Compensated, numpy_type
 from ..states.limbs import Exact
 
@@ -25,9 +24,6 @@ Values = Any
 
 CHUNK = 1 << 21
 """The number of 32-bit integers that float64 sums without rounding."""
-
-SPAN_PER_FRAME, MIN_SPAN, MAX_SPAN, SPAN_STEP = 16, 1 << 16, 1 << 20, 1 << 15
-"""Rows of a subtotal of floats: per frame, the fewest, the most, the unit. Subtotals lose less of low parts."""
 
 
 def to_values(column: pa.Array) -> Values:
@@ -181,7 +177,7 @@ class Frames:
             return Compensated(placed, np.zeros(self.size))
         if largest == 0.0:
             return Compensated.of(np.zeros(self.size))
-        total, counts = summed(values, self.index, self.size, cut_at(largest, len(values)))
+        total, counts = summed(values, self.index, self.size, largest)
         self.know_count(counts)
         return total
 
@@ -190,7 +186,9 @@ class Frames:
         each = Compensated.of(values)
         assert each.special_values is not None
         total = self.compensated_sum(each.high)
-        columns = [np.bincount(self.index, weights=column, minlength=self.size) for column in each.special_values.T]
+        *kinds, huge = each.special_values.T
+        columns: list[NDArray[Any]] = [np.bincount(self.index, weights=kind, minlength=self.size) for kind in kinds]
+        columns.append(self.compensated_sum(huge).value())
         return Compensated(total.high, total.low, np.column_stack(columns))
 
     def min(self, values: Values) -> Values:
@@ -259,41 +257,6 @@ class Frames:
         ends = np.cumsum(self.count())
         for start, end in zip((ends - self.count()).tolist(), ends.tolist(), strict=True):
             yield values[start:end]
-
-
-def largest_of(values: Floats) -> float:
-    """The greatest magnitude, NaN if any value is; 0 of none."""
-    if loops is None:
-        return float(np.max(np.abs(values), initial=0.0))
-    return float(loops.largest(np.ascontiguousarray(values)))
-
-
-def cut_at(largest: float, rows: int) -> float:
-    """The number that, added to a value and subtracted again, leaves its upper part; sums of all of these fit 53 bits.
-
-    ``largest`` is the greatest magnitude of the values, below 2**960.
-    """
-    bits = max(2 * min(rows.bit_length(), 10), rows.bit_length())
-    return math.ldexp(1.5, max(math.frexp(largest)[1] + bits + 1, -968))
-
-
-def summed(values: Floats, index: Index, size: int, cut: float) -> tuple[Compensated, Ints]:
-    """The sum of each frame and how many rows it has.
-
-    Values are cut at one bit position into upper parts whose sum is exact, and low parts (J. Demmel and H. D. Nguyen,
-    "Fast Reproducible Floating-Point Summation", 2013).
-    """
-    high, low = np.zeros((2, size))
-    counts = np.zeros(size, np.int64)
-    add = add_parts if loops is None else loops.add_parts
-    values, index = np.ascontiguousarray(values), np.ascontiguousarray(index)
-    span = min(MAX_SPAN, max(MIN_SPAN, SPAN_PER_FRAME * size)) // SPAN_STEP * SPAN_STEP
-    for start in range(0, len(values), span):
-        above, below = np.zeros((2, size))
-        add(values[start : start + span], index[start : start + span], cut, above, below, counts)
-        high += above
-        low += below
-    return Compensated(*two_sum(high, low)), counts
 
 
 def _take(values: Values, rows: Index) -> Values:

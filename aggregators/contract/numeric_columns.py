@@ -7,6 +7,9 @@ import pyarrow as pa
 
 from ..errors import ColumnError
 from ..states.arrays import Floats
+from ..states.double_double import two_sum
+from ..states.fields import Compensated
+from ..states.limbs import BITS, MASK
 from .frames import Values
 from .operation import AggregateOperation, State
 
@@ -19,6 +22,15 @@ def is_number(type: pa.DataType) -> bool:
 def is_decimal(type: pa.DataType) -> bool:
     """Whether a type is a decimal that Spark has too: 38 digits at most."""
     return bool(pa.types.is_decimal(type) and type.precision <= 38)
+
+
+def require_summable(operation: AggregateOperation, type: pa.DataType) -> None:
+    """ColumnError unless an operation's column, of this type, has numbers or durations."""
+    if not is_number(type) and not pa.types.is_duration(type):
+        raise ColumnError(
+            f"{operation!r} needs a column of numbers (integers, floats or decimals) or durations; "
+            f"{operation.columns[0]!r} is {type}"
+        )
 
 
 def require_numbers(operation: AggregateOperation, *types: pa.DataType) -> None:
@@ -36,6 +48,14 @@ def floats(values: Values) -> Floats:
     if isinstance(values, pa.Array):
         values = values.cast(pa.float64()).to_numpy(zero_copy_only=False)
     return np.asarray(values, dtype=np.float64)
+
+
+def in_pairs(values: Values) -> Compensated:
+    """A column of numbers with nothing lost of integers; decimals as the nearest floats."""
+    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
+        return Compensated.of(floats(values))
+    high, low = values >> values.dtype.type(BITS), values & values.dtype.type(MASK)
+    return Compensated(*two_sum(np.ldexp(high.astype(np.float64), BITS), low.astype(np.float64)))
 
 
 class OfNumbers(AggregateOperation):

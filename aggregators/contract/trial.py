@@ -3,22 +3,28 @@
 from __future__ import annotations
 
 import decimal
+import pickle
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from contextvars import ContextVar
 from typing import Any, Protocol, cast
 
+import cloudpickle
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..errors import FramefoldError, OperationError, QueryError
+from ..errors import FramefoldError, ImpureError, LawError, OperationError, QueryError
 from ..states.categories import Categories
 from ..states.fields import Column, Compensated, Field
 from ..states.limbs import Exact
 from ..states.ragged import Ragged
 from .frames import Frames
 from .operation import AggregateOperation, Operation, State
+from .python_operation import ObjectColumns, folded_rows
+
+FEW_ROWS = 4
+"""Rows that are accumulated to see whether a state is shared."""
 
 TRIALS = 64
 """Pairs of states on which an undeclared operation is tried for commutativity."""
@@ -219,12 +225,45 @@ def check_ufuncs(bound: TriedAggregate) -> None:
             )
 
 
+def check_create(bound: TriedAggregate) -> None:
+    """OperationError where ``create`` gives one object each time, which ``accumulate`` changes.
+
+    To be called before any other trial: these would leave made-up events in that object.
+    """
+    operation = bound.operation
+    if not isinstance(operation, ObjectColumns):
+        return
+    columns = [sample(type, FEW_ROWS, seed) for seed, type in enumerate(bound.types)]
+    if any(column is None for column in columns):
+        return
+    rows = list(zip(*(cast(pa.Array, column).to_pylist() for column in columns), strict=True))
+    create, accumulate = operation.scalar.create, operation.scalar.accumulate
+    try:
+        # Together by pickle: what they share they still share, and what create gives stays as it is.
+        one, other = pickle.loads(cloudpickle.dumps((create(), create())))
+        before = cloudpickle.dumps(other)
+        folded_rows(accumulate, one, rows)
+        if cloudpickle.dumps(other) == before:
+            return
+    except Exception:  # of a user's functions on made-up events, or of pickling
+        return
+    said = "purity: create gives the same object each time, which accumulate changes; expected a new one"
+    if not _tries_laws.get():
+        raise LawError(said)
+    raise OperationError(f"{bound.spec!r} for {bound.name!r} breaks the law of {said}")
+
+
 def check_laws(bound: TriedAggregate) -> None:
-    """OperationError where ``create`` is no identity or ``combine`` is not associative, as far as trials can tell."""
+    """OperationError where ``create`` is no identity, ``combine`` is not associative, or a function changes states.
+
+    As far as trials can tell.
+    """
     if law_trial is None or not _tries_laws.get():
         return
     try:
         said = law_trial(bound)
+    except ImpureError:
+        raise
     except (FramefoldError, ValueError, OverflowError):
         # What fails on made-up events may work on real ones; if not, it raises there. ValueError and OverflowError: a
         # result that Python has no value for, such as a date beyond the year 9999.

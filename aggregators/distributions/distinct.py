@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames
-from ..contract.numeric_columns import require_numbers
+from ..contract.numeric_columns import require_summable
 from ..contract.operation import AggregateOperation, State
 from ..ordered.multiset import Multiset, items
 from ..sums.sums import Sum
@@ -85,7 +85,7 @@ class Mode(Multiset):
 
 
 class DistinctSum(Multiset):
-    """The sum of the distinct values of a column of numbers; null where a window has none.
+    """The sum of the distinct values of a column of numbers or durations; null where a window has none.
 
     Typed and exact as :class:`~framefold.aggregators.sums.sums.Sum` is: an integer sum that does not fit is an error.
 
@@ -101,7 +101,7 @@ class DistinctSum(Multiset):
     sum: AggregateOperation
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
-        require_numbers(self, types[0])
+        require_summable(self, types[0])
         total = Sum(self.columns[0]).bind(types[0])
         return super().bind(*types).changed(sum=total, result=total.result)
 

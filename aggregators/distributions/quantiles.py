@@ -15,6 +15,7 @@ from ..contract.operation import AggregateOperation, State
 from ..errors import ColumnError, QueryError
 from ..ordered.multiset import Multiset, items
 from ..states.arrays import Ints
+from .interpolation import between
 
 LARGEST = 10**9
 """The largest denominator of ``q`` as a fraction; others are rounded to the nearest such fraction."""
@@ -23,18 +24,20 @@ LARGEST = 10**9
 class Quantile(Multiset):
     """The exact quantile of a column's values; null where a window has none.
 
-    NaN is above every other value. The states hold all distinct values and their counts.
+    NaN is above every other value. Of integers and decimals it is correctly rounded, however many digits they have. The
+    states hold all distinct values and their counts.
 
     Parameters
     ----------
     column
-        Numbers; with ``method="discrete"`` any type that has an order.
+        Numbers or durations; with ``method="discrete"`` any type that has an order.
     q
         The share, from 0 to 1, or a list of shares: the result is then a list.
     method
         ``"linear"`` interpolates at the position ``q * (n - 1)`` of the n sorted values and gives float64, as Spark's
-        ``percentile``; ``"discrete"`` takes the value at the position ``ceil(q * n) - 1``, counted from 0, and gives
-        the column's type (types 7 and 1 of R. Hyndman and Y. Fan, "Sample Quantiles in Statistical Packages", 1996).
+        ``percentile``, and for durations a duration, rounded towards 0; ``"discrete"`` takes the value at the position
+        ``ceil(q * n) - 1``, counted from 0, and gives the column's type (types 7 and 1 of R. Hyndman and Y. Fan,
+        "Sample Quantiles in Statistical Packages", 1996).
 
     Examples
     --------
@@ -64,15 +67,15 @@ class Quantile(Multiset):
         self.q = [Fraction(str(each)).limit_denominator(LARGEST) for each in shares]
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
-        if self.method == "linear" and not is_number(types[0]):
+        if self.method == "linear" and not is_number(types[0]) and not pa.types.is_duration(types[0]):
             raise ColumnError(
-                f"{self!r} needs a column of numbers (integers, floats or decimals); {self.columns[0]!r} is "
-                f"{types[0]}: method='discrete' takes any type that has an order"
+                f"{self!r} needs a column of numbers (integers, floats or decimals) or durations; {self.columns[0]!r} "
+                f"is {types[0]}: method='discrete' takes any type that has an order"
             )
         return super().bind(*types)
 
     def type_of_result(self, type: pa.DataType) -> pa.DataType:
-        each = pa.float64() if self.method == "linear" else type
+        each = pa.float64() if self.method == "linear" and not pa.types.is_duration(type) else type
         return pa.list_(each) if self.several else each
 
     def finish(self, a: State) -> Any:
@@ -83,8 +86,10 @@ class Quantile(Multiset):
         start = past - np.diff(past, prepend=0)
         find = self._interpolated if self.method == "linear" else self._taken
         found = [find(lists.planes["value"], ends, start, past - start, q) for q in self.q]
-        together = np.column_stack(found).ravel() if len(filled) else np.concatenate(found)
-        values = pa.array(together) if self.method == "linear" else self.order.values(together)
+        values = found[0]
+        if self.several:  # those of each window together
+            places = np.arange(len(self.q) * len(filled)).reshape(len(self.q), -1).T.ravel()
+            values = pa.concat_arrays(found).take(pa.array(places))
         if not self.several:
             source = np.zeros(len(lists), np.int64)
             source[filled] = np.arange(len(filled))
@@ -93,20 +98,19 @@ class Quantile(Multiset):
         mask = pa.array(lists.lengths == 0)
         return pa.ListArray.from_arrays(pa.array(offsets).cast(pa.int32()), values, type=self.result, mask=mask)
 
-    def _taken(self, keys: Any, ends: Ints, start: Ints, count: Ints, q: Fraction) -> Any:
+    def _taken(self, keys: Any, ends: Ints, start: Ints, count: Ints, q: Fraction) -> pa.Array:
         rank = np.maximum(-(-q.numerator * count // q.denominator) - 1, 0)
-        return keys[np.searchsorted(ends, start + rank, side="right")]
+        return self.order.values(keys[np.searchsorted(ends, start + rank, side="right")])
 
-    def _interpolated(self, keys: Any, ends: Ints, start: Ints, count: Ints, q: Fraction) -> Any:
+    def _interpolated(self, keys: Any, ends: Ints, start: Ints, count: Ints, q: Fraction) -> pa.Array:
         rank, rest = np.divmod(q.numerator * (count - 1), q.denominator)
-        share = rest / q.denominator
-        low = self.order.floats(keys[np.searchsorted(ends, start + rank, side="right")])
-        high = self.order.floats(keys[np.searchsorted(ends, start + np.minimum(rank + 1, count - 1), side="right")])
-        return np.where((share == 0) | (low == high), low, low * (1 - share) + high * share)
+        ranks = (rank, np.minimum(rank + 1, count - 1))
+        low, high = (self.order.values(keys[np.searchsorted(ends, start + each, side="right")]) for each in ranks)
+        return between(low, high, rest, q.denominator)
 
 
 class Median(Quantile):
-    """The middle value of a column of numbers, the mean of the two middle ones of an even number of values.
+    """The middle value of a column of numbers or durations; of an even number of them, the mean of the two middle ones.
 
     Null where a window has none; NaN is above every other value.
 

@@ -14,6 +14,7 @@ from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, OneColumn, State
 from ..contract.sql_spec import SqlSpec
 from ..errors import ColumnError
+from ..numeric.grouped import canonical
 from ..states.fields import numpy_type
 
 
@@ -21,7 +22,8 @@ class Min(OneColumn):
     """The least value of a column; null where a window has none.
 
     Works on numbers, booleans, dates, times, timestamps, durations, strings (by their bytes, as Spark orders them) and
-    binaries. NaN is above every other value, as in Spark SQL. There is no deduct: it slides by two-stacks.
+    binaries. NaN is above every other value, as in Spark SQL, and of both zeros the result is 0.0. There is no deduct:
+    it slides by two-stacks.
 
     Examples
     --------
@@ -91,7 +93,7 @@ class Min(OneColumn):
 
     def finish(self, a: State) -> Any:
         if self.neutral is None:
-            return pa.array(a["value"], mask=~a["seen"])
+            return pa.array(canonical(a["value"]), mask=~a["seen"])
         return pa.array(a["value"].tolist(), type=self.result, mask=~a["seen"])
 
 

@@ -11,7 +11,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import Sums, floats
+from ..contract.numeric_columns import Sums, in_pairs
 from ..contract.operation import AggregateOperation, State, TypedOperation
 from ..errors import SumOverflowError
 from ..states.arrays import Ints
@@ -60,7 +60,7 @@ class ClippedMean(ClippedTicks):
     state = {"total": "compensated", "ticks": "exact"}
 
     def of(self, frames: Frames, columns: tuple[Values, ...], ticks: Ints) -> State:
-        return {"total": _sum(frames, _product(_exactly(columns[0]), ticks)), **super().of(frames, columns, ticks)}
+        return {"total": _sum(frames, _product(in_pairs(columns[0]), ticks)), **super().of(frames, columns, ticks)}
 
     def held(self, a: State, ticks: Ints) -> State:
         return {"total": _product(a["total"], ticks), **super().held(a, ticks)}
@@ -71,17 +71,9 @@ class ClippedMean(ClippedTicks):
         return pa.array(mean, mask=ticks == 0)
 
 
-def _exactly(values: Values) -> Compensated:
-    """A column of numbers with nothing lost of integers; decimals as the nearest floats."""
-    if not isinstance(values, np.ndarray) or values.dtype.kind not in "iu" or values.dtype.itemsize < 8:
-        return Compensated.of(floats(values))
-    high, low = values >> values.dtype.type(BITS), values & values.dtype.type(MASK)
-    return Compensated(*two_sum(np.ldexp(high.astype(np.float64), BITS), low.astype(np.float64)))
-
-
 def _product(values: Compensated, ticks: Ints) -> Compensated:
     """Sums times ticks, with what rounding loses of it (T. J. Dekker, 1971)."""
-    factor = _exactly(ticks)
+    factor = in_pairs(ticks)
     large = ~(np.abs(values.high) < LARGE)
     high, low = np.where(large, 0.0, values.high), np.where(large, 0.0, values.low)
     rounded, lost = product(high, factor.high)

@@ -1,4 +1,4 @@
-"""Identity and associativity, tried on made-up events when a user's operation is bound."""
+"""Identity, associativity and purity, tried on made-up events when a user's operation is bound."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ import pyarrow as pa
 from ..contract.bound import BoundAggregate
 from ..contract.operation import State
 from ..contract.trial import sample
-from ..errors import LawError
-from .laws import Law, Laws, Rows, parts_of
+from ..errors import ImpureError, LawError
+from .laws import Law, Laws, Rows, parts_of, travelled
 from .tolerance import close, size_of
 
 TRIPLES = 16
@@ -43,7 +43,7 @@ class Outcome(NamedTuple):
 
 
 def broken_law(bound: BoundAggregate) -> str | None:
-    """The broken law, identity or associativity, in words with its example; None where no example breaks one.
+    """The broken law, identity, associativity or purity, in words with its example; None where no example breaks one.
 
     Random operations pass, and so do those with states equal up to rounding, whatever the results: ``finish`` may
     round, or compare.
@@ -54,8 +54,14 @@ def broken_law(bound: BoundAggregate) -> str | None:
     if any(column is None for column in columns.values()):
         return None
     given = cast(dict[str, pa.Array], columns) or {"": pa.nulls(count)}
-    fresh = copy.copy(bound)
-    fresh.identity = bound.created()  # functions that change their arguments must not change what the query uses
+    try:
+        if (said := impurity(_fresh(bound), given)) is not None:
+            return said
+    except ImpureError:
+        raise
+    except Exception:  # of copying a user's objects, or of a function on made-up events
+        pass
+    fresh = _fresh(bound)
     outcomes = _outcomes(Laws(bound.spec, given, fresh))
     if all(each.found.equals(each.expected) for each in outcomes):
         return None
@@ -71,12 +77,68 @@ def broken_law(bound: BoundAggregate) -> str | None:
     return next((said for said in found if said is not None), None)
 
 
-def _outcomes(laws: Laws) -> list[Outcome]:
-    """Identity on the left and on the right of every group of events, and associativity of every three."""
-    bound, index = laws.bound, np.random.default_rng(1).integers(0, 3 * TRIPLES, 3 * TRIPLES)
+def _fresh(bound: BoundAggregate) -> BoundAggregate:
+    """The operation with an identity of its own: functions that change it must not change what the query uses."""
+    fresh = copy.copy(bound)
+    fresh.identity = bound.created()
+    return fresh
+
+
+def impurity(bound: BoundAggregate, given: dict[str, pa.Array]) -> str | None:
+    """The law of purity where a function changes its arguments so that results differ; else None."""
+    laws = Laws(bound.spec, given, bound)
+    states, groups = _states(laws)
+    three = [{key: column[part::3] for key, column in states.items()} for part in range(3)]
+    copies, others = ([travelled(bound, state) for state in three] for _ in range(2))
+
+    def expected(x: State, y: State, z: State) -> list[pa.Array]:
+        joined = bound.combine(*(travelled(bound, state) for state in (x, y)))
+        return [bound.finish(travelled(bound, state)) for state in (x, y, z, joined)]
+
+    wanted = expected(*copies)
+    x, y, z = three
+    joined = bound.combine(x, y)
+    bound.finish(joined)
+    bound.combine(joined, z)
+    if bound.operation.has("deduct"):
+        bound.deduct(joined, x)
+    found = [bound.finish(state) for state in (x, y, z, joined)]
+    differing = _differing(found, wanted)
+    if not differing or _differing(expected(*others), wanted):  # or random
+        return None
+    place = min(differing, key=lambda place: sum(map(len, groups[3 * place : 3 * place + 3])))
+    example = groups[3 * place : 3 * place + 3]
+    try:
+        list(Laws(bound.spec, given, _fresh(bound)).purity(*example))
+    except LawError as error:
+        return str(error)
+    shown = laws.shown(dict(zip("abc", example, strict=True)))
+    return f"purity: a combine, deduct or finish changed a state that it was given; {shown}"
+
+
+def _differing(found: Sequence[pa.Array], wanted: Sequence[pa.Array]) -> set[int]:
+    """The places at which any two columns of results differ by more than rounding."""
+    return {
+        place
+        for ours, theirs in zip(found, wanted, strict=True)
+        if not ours.equals(theirs)
+        for place, pair in enumerate(zip(ours.to_pylist(), theirs.to_pylist(), strict=True))
+        if not close(*pair, None)
+    }
+
+
+def _states(laws: Laws) -> tuple[State, list[Rows]]:
+    """The states of groups of made-up events, and these."""
+    index = np.random.default_rng(1).integers(0, 3 * TRIPLES, 3 * TRIPLES)
     sizes = np.bincount(index, minlength=3 * TRIPLES) + 1
     groups: list[Rows] = [rows.tolist() for rows in np.split(np.arange(sizes.sum()), np.cumsum(sizes)[:-1])]
-    states = laws.states(groups)
+    return laws.states(groups), groups
+
+
+def _outcomes(laws: Laws) -> list[Outcome]:
+    """Identity on the left and on the right of every group of events, and associativity of every three."""
+    bound = laws.bound
+    states, groups = _states(laws)
     create = bound.scatter(len(groups), np.empty(0, np.intp), {key: column[:0] for key, column in states.items()})
     results = bound.finish(states)
     alone: list[tuple[Rows, Rows, Rows]] = [(rows, [], []) for rows in groups]

@@ -149,8 +149,7 @@ class Laws:
 
     def travel(self, a: Rows, b: Rows, c: Rows) -> Iterator[Claim]:
         state = self.states([a, b])
-        fields = {key: kind.of_pickles(lambda: Objects(trusted=True)) for key, kind in self.bound.fields.items()}
-        back = {key: kind.from_arrow(kind.to_arrow(state[key])) for key, kind in fields.items()}
+        back = travelled(self.bound, state)
         yield Claim("travel: states that went over the wire", back, "those sent", state, {"a": a, "b": b})
 
     def require(self, law: Law, a: Rows, b: Rows, c: Rows) -> None:
@@ -227,6 +226,12 @@ class Laws:
 
 
 Law = Callable[[Laws, Rows, Rows, Rows], Iterator[Claim]]
+
+
+def travelled(bound: BoundAggregate, state: State) -> State:
+    """States that went over the wire, and share nothing with those sent."""
+    fields = {key: kind.of_pickles(lambda: Objects(trusted=True)) for key, kind in bound.fields.items()}
+    return {key: kind.from_arrow(kind.to_arrow(state[key])) for key, kind in fields.items()}
 
 
 def _stack(states: Sequence[State]) -> State:

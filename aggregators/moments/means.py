@@ -12,9 +12,11 @@ import pyarrow as pa
 
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import OfNumbers, OfSums, floats
+from ..contract.numeric_columns import OfNumbers, OfSums, floats, in_pairs
 from ..contract.operation import OneColumn, State
+from ..states.arrays import Floats
 from ..states.double_double import product
+from ..states.fields import Compensated
 from .scaled_means import exponent_of
 
 
@@ -165,12 +167,11 @@ class WeightedAverage(OfSums):
         super().__init__(value, weight)
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
-        weight = floats(columns[1])
-        rounded, lost = product(floats(columns[0]), weight)
-        lost[~np.isfinite(lost)] = 0.0
+        value, weight = (_parts(column) for column in columns)
+        total, *others = (_sum_of_products(frames, x, y) for x in value for y in weight)
         return {
-            "total": frames.compensated_sum(rounded) + frames.compensated_sum(lost),
-            "weight": frames.compensated_sum(weight),
+            "total": sum(others, total),
+            "weight": sum(map(frames.compensated_sum, weight[1:]), frames.compensated_sum(weight[0])),
         }
 
     def finish(self, a: State) -> Any:
@@ -178,3 +179,18 @@ class WeightedAverage(OfSums):
         size = np.where(np.isfinite(weight), np.abs(weight), np.nan)  # infinite weights: inf / inf
         mean = a["total"].value(divisor=size) * np.sign(weight)
         return pa.array(np.where(np.isfinite(weight), mean, np.nan), mask=weight == 0)
+
+
+def _parts(values: Values) -> list[Floats]:
+    """A column of numbers as one column of floats, or as two whose sums are integers that one cannot hold."""
+    if isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+        pairs = in_pairs(values)
+        return [pairs.high, pairs.low] if pairs.low.any() else [pairs.high]
+    return [floats(values)]
+
+
+def _sum_of_products(frames: Frames, x: Floats, y: Floats) -> Compensated:
+    """The sums of the products of two columns, each with what rounding loses of it."""
+    rounded, lost = product(x, y)
+    lost[~np.isfinite(lost)] = 0.0
+    return frames.compensated_sum(rounded) + frames.compensated_sum(lost)

@@ -1,6 +1,6 @@
-"""The least and the greatest value and sums of each group, by a compiled loop where there is one, or by numpy.
+"""The least and the greatest value of each group, by a compiled loop where there is one, or by numpy.
 
-NaN is above every other value, as in Spark SQL.
+NaN is above every other value, as in Spark SQL; there is one NaN and one zero, 0.0.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..states.arrays import Floats, Index, Ints
+from ..states.arrays import Index, Ints
 from .native import loops
 
 AnyArray = NDArray[Any]
@@ -30,7 +30,7 @@ def least(values: Any, index: Index, size: int) -> Any:
         return by_numpy(values, index, size, np.minimum if plain else np.fmin)
     found = np.full(size, np.nan if values.dtype.kind == "f" else np.iinfo(values.dtype).max, values.dtype)
     loops.take_least(np.ascontiguousarray(values), np.ascontiguousarray(index), found)
-    return found
+    return canonical(found)
 
 
 def greatest(values: Any, index: Index, size: int) -> Any:
@@ -41,6 +41,19 @@ def greatest(values: Any, index: Index, size: int) -> Any:
         return by_numpy(values, index, size, np.maximum if values.dtype.kind == "f" else np.fmax)
     found = np.full(size, -np.inf if values.dtype.kind == "f" else np.iinfo(values.dtype).min, values.dtype)
     loops.take_greatest(np.ascontiguousarray(values), np.ascontiguousarray(index), found)
+    return canonical(found)
+
+
+def canonical(values: AnyArray) -> AnyArray:
+    """Values, of floats with one zero and one NaN: which of equal ones was picked must not show.
+
+    >>> canonical(np.array([-0.0, 1.5])).tolist()
+    [0.0, 1.5]
+    """
+    if values.dtype.kind != "f":
+        return values
+    found: AnyArray = values + values.dtype.type(0)  # -0.0 + 0.0 is 0.0
+    found[np.isnan(found)] = np.nan
     return found
 
 
@@ -49,7 +62,7 @@ def by_numpy(values: AnyArray, index: Index, size: int, choose: np.ufunc) -> Any
     found = np.zeros(size, values.dtype)
     found[index] = values  # any value of each group to begin with
     choose.at(found, index, values)
-    return found
+    return canonical(found)
 
 
 def by_rank(values: pa.Array, index: Index, size: int, choose: np.ufunc) -> pa.Array:
@@ -65,12 +78,3 @@ def ranked(values: pa.Array) -> tuple[Ints, pa.Array]:
     rank = np.empty(len(order), np.int64)
     rank[order.to_numpy()] = np.arange(len(order))
     return rank[codes.indices.to_numpy()], codes.dictionary.take(order)
-
-
-def add_parts(values: Floats, index: Index, cut: float, above: Floats, below: Floats, counts: Ints) -> None:
-    """As the compiled loop of this name, to the same bits."""
-    part = values + cut
-    part -= cut
-    np.add.at(above, index, part)
-    np.add.at(below, index, values - part)
-    np.add.at(counts, index, 1)

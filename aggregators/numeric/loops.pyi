@@ -10,10 +10,26 @@ def largest(values: NDArray[np.float64]) -> float: ...
 def add_parts(
     values: NDArray[np.float64],
     index: NDArray[np.intp],
-    cut: float,
-    above: NDArray[np.float64],
-    below: NDArray[np.float64],
-    counts: NDArray[np.intp],
+    first: float,
+    second: float,
+    sums: NDArray[np.int64],
+) -> bool: ...
+def left_of_parts(
+    values: NDArray[np.float64],
+    index: NDArray[np.intp],
+    first: float,
+    second: float,
+    rest: NDArray[np.float64],
+    group: NDArray[np.intp],
+) -> int: ...
+def join_parts(
+    sums: NDArray[np.int64],
+    first: float,
+    second: float,
+    step: int,
+    unit: float,
+    high: NDArray[np.float64],
+    low: NDArray[np.float64],
 ) -> None: ...
 def add_pairs(
     high: NDArray[np.float64],

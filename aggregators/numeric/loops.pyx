@@ -43,34 +43,128 @@ def largest(const double[::1] values not None):
     return most
 
 
+cdef union Float:
+    double number
+    int64_t bits
+
+
 def add_parts(
     const double[::1] values not None,
     const Py_ssize_t[::1] index not None,
-    double cut,
-    double[::1] above not None,
-    double[::1] below not None,
-    Py_ssize_t[::1] counts not None,
+    double first,
+    double second,
+    int64_t[:, ::1] sums not None,
 ):
-    """Add the upper and the low part of each value to the sums of its group, and count its row."""
-    cdef Py_ssize_t row, group = 0, size = above.shape[0]
-    cdef double part
-    if index.shape[0] != values.shape[0] or below.shape[0] != size or counts.shape[0] != size:
-        raise ValueError("add_parts: values and index, and above, below and counts, must be of one length")
+    """Cut each value into two parts by numbers added, add their bits to the sums of its group, and count its row.
+
+    Columns of ``sums``: the number of rows, and the bits of parts, each with those of what was added, modulo 2**64.
+    Whether nothing is left of any value.
+    """
+    cdef Py_ssize_t row, group = 0, size = sums.shape[0]
+    cdef int64_t left = 0
+    cdef int64_t* of
+    cdef Float one, two, rest
+    if index.shape[0] != values.shape[0] or sums.shape[1] != 3:
+        raise ValueError("add_parts: values and index must be of one length, and sums have three columns")
     with nogil:
         for row in range(values.shape[0]):
             group = index[row]
             if not 0 <= group < size:
                 break
             if size > IN_CACHE and row + AHEAD < values.shape[0] and 0 <= index[row + AHEAD] < size:
-                soon(&above[index[row + AHEAD]])
-                soon(&below[index[row + AHEAD]])
-                soon(&counts[index[row + AHEAD]])
-            part = (values[row] + cut) - cut
-            above[group] += part
-            below[group] += values[row] - part
-            counts[group] += 1
+                soon(&sums[index[row + AHEAD], 0])
+            of = &sums[group, 0]
+            one.number = values[row] + first
+            rest.number = values[row] - (one.number - first)
+            two.number = rest.number + second
+            rest.number = rest.number - (two.number - second)
+            of[0] += 1
+            of[1] = <int64_t>(<uint64_t>of[1] + <uint64_t>one.bits)
+            of[2] = <int64_t>(<uint64_t>of[2] + <uint64_t>two.bits)
+            left |= rest.bits
     if values.shape[0] and not 0 <= group < size:
         raise IndexError(f"group {group} of a row is not among {size}")
+    return <uint64_t>left << 1 == 0  # whatever the sign of a zero
+
+
+def left_of_parts(
+    const double[::1] values not None,
+    const Py_ssize_t[::1] index not None,
+    double first,
+    double second,
+    double[::1] rest not None,
+    Py_ssize_t[::1] group not None,
+):
+    """Put what ``add_parts`` leaves of values, where it is not 0, into ``rest``, and its groups; how many there are."""
+    cdef Py_ssize_t row, found = 0
+    cdef double left
+    if index.shape[0] != values.shape[0] or rest.shape[0] < values.shape[0] or group.shape[0] < values.shape[0]:
+        raise ValueError("left_of_parts: values and index must be of one length, with room for as many")
+    with nogil:
+        for row in range(values.shape[0]):
+            left = values[row] - ((values[row] + first) - first)
+            left = left - ((left + second) - second)
+            rest[found], group[found] = left, index[row]
+            found += left != 0.0
+    return found
+
+
+cdef inline double add_two(double a, double b, double* lost) noexcept nogil:
+    """The rounded sum of two floats, and what rounding lost, as ``two_sum``."""
+    cdef double total = a + b
+    cdef double virtual = total - a
+    lost[0] = (a - (total - virtual)) + (b - virtual)
+    return total
+
+
+cdef inline double to_odd(double rounded, double lost) noexcept nogil:
+    """A rounded number with an odd last bit where rounding lost anything, as ``double_double.to_odd``."""
+    cdef Float odd
+    odd.number = rounded
+    if lost != 0.0 and not odd.bits & 1:
+        odd.bits += 1 if (lost > 0.0) == (rounded > 0.0) else -1
+    return odd.number
+
+
+def join_parts(
+    const int64_t[:, ::1] sums not None,
+    double first,
+    double second,
+    int step,
+    double unit,
+    double[::1] high not None,
+    double[::1] low not None,
+):
+    """Set the sums that ``add_parts`` has made as pairs of floats, as ``joined`` does it.
+
+    ``unit`` is that of the first part, and ``2**-step`` of it that of the second.
+    """
+    cdef Py_ssize_t group, size = sums.shape[0]
+    cdef Float one, two
+    cdef int64_t mask = (<int64_t>1 << step) - 1, upper, lower
+    cdef double finer = 1.0 / <double>(<int64_t>1 << step)
+    cdef double[3] parts
+    cdef double rest, whole
+    cdef int again, place
+    if high.shape[0] != size or low.shape[0] != size or sums.shape[1] != 3:
+        raise ValueError("join_parts: sums must have three columns, and high and low be as long")
+    one.number, two.number = first, second
+    with nogil:
+        for group in range(size):
+            upper = <int64_t>(<uint64_t>sums[group, 1] - <uint64_t>one.bits * <uint64_t>sums[group, 0])
+            lower = <int64_t>(<uint64_t>sums[group, 2] - <uint64_t>two.bits * <uint64_t>sums[group, 0])
+            upper += lower >> step
+            parts[0] = <double>(upper & ~<int64_t>0xFFFFFFFF)
+            parts[1] = <double>(upper & <int64_t>0xFFFFFFFF)
+            parts[2] = <double>(lower & mask) * finer
+            for again in range(2):
+                for place in range(1, -1, -1):
+                    parts[place] = add_two(parts[place], parts[place + 1], &rest)
+                    parts[place + 1] = rest
+            whole = add_two(parts[1], parts[2], &rest)
+            whole = add_two(parts[0], to_odd(whole, rest), &parts[1])
+            high[group] = whole * unit
+            low[group] = parts[1] * unit
 
 
 def add_pairs(

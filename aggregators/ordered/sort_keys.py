@@ -12,8 +12,8 @@ from ..contract.frames import Values
 from ..contract.operation import Operation
 from ..errors import ColumnError
 from ..extremes.min_max import neutral_value
-from ..numeric.grouped import ranked
-from ..states.arrays import Bools, Floats, Ints
+from ..numeric.grouped import canonical, ranked
+from ..states.arrays import Bools, Ints
 from ..states.categories import codes_or_values
 from ..states.fields import numpy_type
 
@@ -100,13 +100,9 @@ class Order:
             return pa.array(keys.astype(f"int{width}"), mask=mask).view(self.type)
         return restored(keys if self.dtype is None else self._decoded(keys, self.dtype), self.type, mask)
 
-    def floats(self, keys: Keys) -> Floats:
-        """The values of keys of numbers as float64."""
-        return cast("Floats", self.values(keys).cast(pa.float64(), safe=False).to_numpy())
-
     def _decoded(self, keys: Keys, dtype: np.dtype[Any]) -> Keys:
         if dtype.kind == "f":
-            return _turned(keys).view(np.float64).astype(dtype)
+            return canonical(_turned(keys).view(np.float64)).astype(dtype)
         return (keys ^ SIGN).view(np.uint64) if dtype == np.uint64 else keys.astype(dtype)
 
 

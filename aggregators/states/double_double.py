@@ -21,6 +21,24 @@ def two_sum(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     return total, (a - (total - virtual)) + (b - virtual)
 
 
+def to_odd(rounded: Floats, lost: Floats) -> Floats:
+    """Rounded numbers with an odd last bit where rounding lost anything.
+
+    Added to far larger ones they round as the exact numbers would (S. Boldo and G. Melquiond, "Emulation of FMA and
+    Correctly Rounded Sums Using Round-to-Odd", 2008).
+
+    >>> to_odd(np.array([1.0, 1.0]), np.array([0.0, 2.0**-60])).tolist()
+    [1.0, 1.0000000000000002]
+    """
+    inexact = lost != 0.0
+    if not inexact.any():
+        return rounded
+    bits = rounded.view(np.int64)
+    step = np.where((lost > 0.0) == (rounded > 0.0), 1, -1)
+    odd: Floats = np.where(inexact & (bits & 1 == 0), bits + step, bits).view(np.float64)
+    return odd
+
+
 def halves(a: Floats) -> tuple[Floats, Floats]:
     """Floats as sums of two of 26 bits.
 
@@ -62,15 +80,15 @@ def product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     return rounded, lost
 
 
-def quotient(a: Floats, a_low: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """The quotients of pairs of floats and floats, as pairs.
+def quotient(a: Floats, a_low: Floats, b: Floats, b_low: Floats | float = 0.0) -> tuple[Floats, Floats]:
+    """The quotients of pairs of floats, as pairs.
 
     >>> quotient(np.array([1.0]), np.array([2.0**-60]), np.array([4.0]))
     (array([0.25]), array([2.16840434e-19]))
     """
     rounded = a / b
     back, lost = product(rounded, b)
-    return rounded, ((a - back) - lost + a_low) / b
+    return rounded, ((a - back) - lost + a_low - rounded * b_low) / b
 
 
 def root(a: Floats, a_low: Floats) -> Floats:

@@ -16,6 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from .arrays import Bools, Floats, Ints
+from .double_double import quotient, two_sum
 
 BITS = 32
 MASK = np.int64((1 << BITS) - 1)
@@ -111,6 +112,28 @@ class Exact:
             total += limb * 2.0 ** (BITS * i)
         return total
 
+    def pairs(self) -> tuple[Floats, Floats]:
+        """The integers as the nearest float64, and what these lack."""
+        high, low = np.zeros((2, len(self)))
+        for i, limb in reversed(list(enumerate(self.widen(len(self.limbs) + 1).carried().limbs))):
+            high, lost = two_sum(high, np.ldexp(limb.astype(np.float64), BITS * i))
+            low = low + lost
+        return two_sum(high, low)
+
+    def quotients(self, divisor: Ints | int) -> Floats:
+        """The integers divided by positive integers, as the nearest float64.
+
+        >>> Exact.of(np.array([2**54 + 3])).quotients(2).tolist()
+        [9007199254740994.0]
+        """
+        if isinstance(divisor, int):
+            lacks, rounded = float(divisor - int(float(divisor))), np.full(len(self), float(divisor))
+        else:
+            lacks, rounded = 0.0, divisor.astype(np.float64)
+        whole, rest = quotient(*self.pairs(), rounded, lacks)
+        total: Floats = whole + rest
+        return total
+
     def integers(self) -> list[int]:
         """The integers as Python has them, one by one."""
         columns = [limb.tolist() for limb in self.limbs]
@@ -133,8 +156,11 @@ class Exact:
         """The integers times a small positive factor (below 2**20)."""
         return Exact([limb * factor for limb in self.carried().limbs]).carried()
 
-    def divided(self, counts: Ints) -> Exact:
-        """The integers divided by positive counts below 2**31, rounded half away from zero, as SQL rounds."""
+    def divided(self, counts: Ints, *, truncated: bool = False) -> Exact:
+        """The integers divided by positive counts below 2**31, rounded half away from zero, as SQL rounds.
+
+        Towards zero where ``truncated``.
+        """
         negative = self.carried().limbs[-1] < 0
         size = Exact([np.where(negative, -limb, limb) for limb in self.limbs]).carried()
         limbs = list(size.limbs)
@@ -142,7 +168,7 @@ class Exact:
         for i in reversed(range(len(limbs))):
             part = (rest << BITS) | limbs[i]
             limbs[i], rest = part // counts, part % counts
-        limbs[0] = limbs[0] + (2 * rest >= counts)
+        limbs[0] = limbs[0] + (2 * rest >= counts) * (not truncated)
         return Exact([np.where(negative, -limb, limb) for limb in limbs])
 
 

@@ -15,10 +15,9 @@ import pyarrow as pa
 
 from ..contract.operation import State
 from ..contract.sql_spec import ROW_LIMIT, SMALL_ROW_LIMIT, Planes, SqlSpec
-from ..states.arrays import Bools, Floats, Ints
-from ..states.double_double import two_sum
+from ..numeric.float_sums import joined
+from ..states.arrays import Bools
 from ..states.fields import BIG, HUGE, NAN, NEGATIVE, POSITIVE, SHIFT, Compensated
-from ..states.limbs import MASK
 
 TOP = 18
 """Values below 2**TOP are ordinary, ..."""
@@ -108,7 +107,9 @@ def read(planes: Planes) -> tuple[Compensated, Bools]:
     """The sums of a column, of the sums of integers, and where there were any values."""
     known = planes["sum0"].is_valid().to_numpy(zero_copy_only=False)
     integers = [planes[name].fill_null(0).to_numpy() for name in sorted(planes) if name.startswith("sum")]
-    high, low = joined(integers, next(rows for rows, many in INTEGERS.items() if many == len(integers)))
+    rows = next(rows for rows, many in INTEGERS.items() if many == len(integers))
+    unit = 2.0 ** -first_shift(rows)
+    high, low = (part * unit for part in joined(integers, bits(rows)))
     exponent = planes["exponent"].to_numpy().astype(np.int64)
     if not exponent.any():
         return Compensated(high, low), known
@@ -122,23 +123,3 @@ def read(planes: Planes) -> tuple[Compensated, Bools]:
     ordinary = np.where(huge, 0.0, 1.0)
     sums = Compensated(np.ldexp(high * ordinary, exponent), np.ldexp(low * ordinary, exponent))
     return Compensated(sums.high, sums.low, special if special.any() else None), known
-
-
-def joined(integers: list[Ints], rows: int) -> tuple[Floats, Floats]:
-    """Sums of integers as the sum in two floats: the nearest float, and what it lacks."""
-    step = bits(rows)
-    for place in range(len(integers) - 1, 0, -1):  # all but the first have no more bits than a float
-        integers[place - 1] = integers[place - 1] + (integers[place] >> step)
-        integers[place] = integers[place] & ((1 << step) - 1)
-    first, *others = integers
-    parts = [(first & ~MASK).astype(np.float64), (first & MASK).astype(np.float64)]
-    parts += [np.ldexp(each.astype(np.float64), -step * place) for place, each in enumerate(others, 1)]
-    for _ in range(2):
-        for place in reversed(range(len(parts) - 1)):
-            parts[place], parts[place + 1] = two_sum(parts[place], parts[place + 1])
-    low = parts[-1]
-    for part in reversed(parts[1:-1]):
-        low = part + low
-    high, low = two_sum(parts[0], low)
-    unit = 2.0 ** -first_shift(rows)
-    return high * unit, low * unit

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 from typing import Any, ClassVar
 
 import numpy as np
@@ -9,7 +10,7 @@ import pyarrow as pa
 
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
-from ..contract.numeric_columns import Sums, is_decimal, require_numbers
+from ..contract.numeric_columns import Sums, is_decimal, require_summable
 from ..contract.operation import AggregateOperation, State, TypedOperation
 from ..contract.sql_spec import Planes, SqlSpec
 from ..errors import QueryError, SumOverflowError
@@ -51,17 +52,18 @@ class Count(Sums):
 
 
 class Sum(AggregateOperation):
-    """The sum of a column of numbers; null where a window has none.
+    """The sum of a column of numbers or durations; null where a window has none.
 
-    Sums of integers and decimals are exact; one that does not fit its type (int64; 10 digits more than the column's for
-    decimals, as in Spark) is an error, never a wrapped number. Floats are summed with compensation.
+    Sums of integers, decimals and durations are exact; one that does not fit its type (int64; 10 digits more than the
+    column's for decimals, as in Spark; the column's for durations) is an error, never a wrapped number. Floats are
+    summed with compensation.
 
     Parameters
     ----------
     column
-        Integers, floats or decimals.
+        Integers, floats, decimals or durations.
     empty
-        The sum of no values, None (null) unless given, as in SQL.
+        The sum of no values, None (null) unless given, as in SQL; a ``timedelta`` or 0 for durations.
 
     Examples
     --------
@@ -74,23 +76,24 @@ class Sum(AggregateOperation):
     commutative = True
     takes_empty_frames = True
 
-    def __init__(self, column: ColumnLike, *, empty: float | None = None) -> None:
+    def __init__(self, column: ColumnLike, *, empty: float | datetime.timedelta | None = None) -> None:
         super().__init__(column)
-        if empty is not None and (isinstance(empty, bool) or not isinstance(empty, (int, float))):
-            raise QueryError(f"empty= of {self!r} is {empty!r}; expected a number or None")
+        if empty is not None and (isinstance(empty, bool) or not isinstance(empty, (int, float, datetime.timedelta))):
+            raise QueryError(f"empty= of {self!r} is {empty!r}; expected a number, a timedelta or None")
         self.empty = empty
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
-        if pa.types.is_floating(types[0]):
-            return SumOfFloats(self, types[0])
-        require_numbers(self, types[0])
-        return SumOfIntegers(self, types[0])
+        require_summable(self, types[0])
+        if pa.types.is_duration(types[0]):
+            return SumOfDurations(self, types[0])
+        return (SumOfFloats if pa.types.is_floating(types[0]) else SumOfIntegers)(self, types[0])
 
 
 class Average(Sum):
-    """The arithmetic mean of a column of numbers; null where a window has none.
+    """The arithmetic mean of a column of numbers or durations; null where a window has none.
 
-    A float64, or for decimals, as in Spark, a decimal with 4 digits more after the point.
+    A float64, or for decimals, as in Spark, a decimal with 4 digits more after the point. For durations, as in Spark, a
+    duration of the column's unit, rounded to the nearest, halves away from 0.
 
     Examples
     --------
@@ -104,10 +107,10 @@ class Average(Sum):
         super().__init__(column)
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
-        if pa.types.is_floating(types[0]):
-            return AverageOfFloats(self, types[0])
-        require_numbers(self, types[0])
-        return AverageOfIntegers(self, types[0])
+        require_summable(self, types[0])
+        if pa.types.is_duration(types[0]):
+            return AverageOfDurations(self, types[0])
+        return (AverageOfFloats if pa.types.is_floating(types[0]) else AverageOfIntegers)(self, types[0])
 
 
 class TypedSum(TypedOperation, Sums):
@@ -125,8 +128,12 @@ class TypedSum(TypedOperation, Sums):
         column = values if isinstance(values, pa.Array) else pa.array(values)
         if known.all():
             return column
-        filler = pa.scalar(self.spec.empty, pa.float64()).cast(column.type, safe=True)
-        return pa.compute.if_else(pa.array(known), column, filler)
+        return pa.compute.if_else(pa.array(known), column, self.filler())
+
+    def filler(self) -> pa.Scalar:
+        """The result of no values."""
+        assert not isinstance(self.spec.empty, datetime.timedelta)
+        return pa.scalar(self.spec.empty, pa.float64()).cast(self.result, safe=True)
 
 
 class SumOfIntegers(TypedSum):
@@ -141,8 +148,9 @@ class SumOfIntegers(TypedSum):
             self.result = pa.decimal128(min(38, type.precision + 10), type.scale)
             self.state = {"total": "exact128", "count": "int64"}
         if spec.empty is not None:
+            require_number(spec)
             try:
-                pa.scalar(spec.empty, pa.float64()).cast(self.result)
+                self.filler()
             except pa.ArrowInvalid as error:
                 raise QueryError(f"empty= of {spec!r} is {spec.empty!r}, which {self.result} cannot hold") from error
 
@@ -176,6 +184,7 @@ class SumOfFloats(TypedSum):
 
     def __init__(self, spec: Sum, type: pa.DataType) -> None:
         super().__init__(spec)
+        require_number(spec)
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         return {"total": frames.compensated_sum(columns[0]), "frames": np.ones(frames.size, np.int64)}
@@ -225,7 +234,7 @@ class AverageOfIntegers(SumOfIntegers):
         total, count = a["total"], a["count"]
         divisor = np.maximum(count, 1)
         if not isinstance(self.result, pa.Decimal128Type):
-            return total.floats() / divisor, count > 0
+            return total.quotients(divisor), count > 0
         values, fits = total.times(10**self.digits).divided(divisor).decimals(self.result)
         if not fits.all():
             raise SumOverflowError(
@@ -233,6 +242,62 @@ class AverageOfIntegers(SumOfIntegers):
                 f"{len(fits)} windows; cast the column to {wider_than(self.result, self.digits)} to go on"
             )
         return values, count > 0
+
+
+class SumOfDurations(TypedSum):
+    """A sum of durations, exact, of the column's type."""
+
+    state = {"total": "exact", "count": "int64"}
+
+    def __init__(self, spec: Sum, type: pa.DataType) -> None:
+        super().__init__(spec)
+        self.result = type
+        if spec.empty is None:
+            return
+        if not isinstance(spec.empty, datetime.timedelta) and spec.empty != 0:
+            raise QueryError(
+                f"empty= of {spec!r} is {spec.empty!r}, but {spec.columns[0]!r} is {type}; expected a timedelta or 0"
+            )
+        try:
+            self.filler()
+        except pa.ArrowInvalid as error:
+            raise QueryError(f"empty= of {spec!r} is {spec.empty!r}, which {type} cannot hold") from error
+
+    def filler(self) -> pa.Scalar:
+        empty = self.spec.empty
+        if empty is None:
+            return pa.scalar(None, self.result)
+        return pa.scalar(empty or datetime.timedelta(0), pa.duration("us")).cast(self.result, safe=True)
+
+    def accumulate(self, frames: Frames, *columns: Values) -> State:
+        return {"total": frames.exact_sum(columns[0].view(np.int64)), "count": frames.count()}
+
+    def sql_spec(self, *types: pa.DataType) -> SqlSpec | None:
+        return sql_integers.sums(types[0])
+
+    def value(self, a: State) -> tuple[Any, Bools]:
+        ticks, fits = a["total"].int64()
+        if not fits.all():
+            raise SumOverflowError(
+                f"the sum of {self.columns[0]!r} does not fit {self.result} in {np.count_nonzero(~fits)} of "
+                f"{len(fits)} windows; cast the column to a coarser unit (duration[s]) to go on"
+            )
+        return pa.array(ticks).view(self.result), a["count"] > 0
+
+
+class AverageOfDurations(SumOfDurations):
+    """A mean of durations, rounded to the column's unit."""
+
+    def value(self, a: State) -> tuple[Any, Bools]:
+        count = a["count"]
+        ticks, _ = a["total"].divided(np.maximum(count, 1)).int64()
+        return pa.array(ticks).view(self.result), count > 0
+
+
+def require_number(spec: Sum) -> None:
+    """QueryError where a sum of numbers is given a duration as that of no values."""
+    if isinstance(spec.empty, datetime.timedelta):
+        raise QueryError(f"empty= of {spec!r} is {spec.empty!r}, but {spec.columns[0]!r} has numbers; expected one")
 
 
 def wider_than(result: pa.DataType, added: int = 0) -> str:

@@ -220,26 +220,35 @@ cdef struct Adders:
 
 
 cdef inline int64_t split_in_three(double high, double low, const Adders* by, double* parts) noexcept nogil:
-    """Split a pair of floats into three; 0 if nothing is left of it."""
-    cdef double rest, of_low
+    """Split a pair of floats into three; 0 if nothing of it is left or lost."""
+    cdef double rest, of_low, left, virtual
     parts[0] = (high + by.first) - by.first
     rest = high - parts[0]
     parts[1] = (rest + by.second) - by.second
     of_low = (low + by.second) - by.second
-    rest = (rest - parts[1]) + (low - of_low)
+    rest -= parts[1]
+    low -= of_low
+    left = rest + low
+    virtual = left - rest
     parts[1] += of_low
-    parts[2] = (rest + by.third) - by.third
-    return differ(rest, parts[2])
+    parts[2] = (left + by.third) - by.third
+    return differ(left, parts[2]) | differ(low, virtual) | differ(rest, left - virtual)
 
 
 cdef inline double add_up(double upper, double middle, double lower, double* lost) noexcept nogil:
     """The sum of three floats, and what rounding lost of it; as ``_add_up`` of prefix_sums.py."""
     cdef double fine = middle + lower
-    cdef double rest = lower - (fine - middle)
+    cdef double least = lower - (fine - middle)
     cdef double total = upper + fine
-    rest += fine - (total - upper)
-    fine = total + rest
-    lost[0] = rest - (fine - total)
+    cdef double rest = fine - (total - upper)
+    cdef Float odd
+    odd.number = rest + least
+    fine = odd.number - rest
+    least = (rest - (odd.number - fine)) + (least - fine)
+    if least != 0.0 and not odd.bits & 1:
+        odd.bits += 1 if (least > 0.0) == (odd.number > 0.0) else -1
+    fine = total + odd.number
+    lost[0] = odd.number - (fine - total)
     return fine
 
 
@@ -354,7 +363,7 @@ def plane_sums(
 
     Each value is split by the three ``adders`` into three floats whose sums are exact. Where ``begin`` is None, a
     window of ``width`` rows begins at each row; otherwise windows are ranges of rows, and both ends ascend. False, with
-    unspecified sums, where more than three floats are left of a value, or ends do not ascend.
+    unspecified sums, where three floats do not hold a pair, or ends do not ascend.
     """
     cdef bint whole
     cdef Adders by

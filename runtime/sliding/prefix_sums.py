@@ -19,16 +19,17 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...aggregators.states.double_double import to_odd, two_sum
 from ...aggregators.states.fields import BIG, HUGE, Compensated
 from .native import loops
 from .range_blocks import Block, Ints, Workspace, copy_rows
 
 Floats = NDArray[np.float64]
 
-MAX_PLANES = 4
-"""The most planes of a float: two floats cannot hold what more would add."""
+MAX_PLANES = 6
+"""The most planes of a float: beside values so much greater that it needs more, two-stacks is as fast."""
 
-MAX_LEFT_OUT = 2.0**-64
+MAX_LEFT_OUT = 2.0**-100
 """Windows are doubtful where a larger share of their sum may be left after the last plane."""
 
 SUM_BITS = 50
@@ -89,11 +90,22 @@ def _ordinary_sums(values: Compensated, block: Block, work: Workspace, out: Comp
         high, low = np.ascontiguousarray(values.high), np.ascontiguousarray(values.low)
         if loops.plane_sums(high, low, block.widest, *ranges, adders, out.high, lost):
             return None
-    if out.low.flags.writeable:
-        return _by_planes(values, largest, largest_low, block, work, out)
-    pair = Compensated(out.high, work.column("low", block.length))
-    doubtful = _by_planes(values, largest, largest_low, block, work, pair)
-    np.add(pair.high, pair.low, out=out.high)
+    rounds = not out.low.flags.writeable
+    pair = Compensated(out.high, work.column("low", block.length)) if rounds else out
+    left = _by_planes(values, largest, largest_low, block, work, pair)
+    if left is None:
+        left = _by_planes(values, largest, 0.0, block, work, pair)
+        lows = Compensated(*np.empty((2, block.length)))
+        more = _by_planes(Compensated(values.low, values.low), largest_low, 0.0, block, work, lows)
+        assert left is not None
+        assert more is not None
+        left += more
+        total = pair + lows
+        np.copyto(pair.high, total.high)
+        np.copyto(pair.low, total.low)
+    doubtful = np.asarray(left * block.widest > MAX_LEFT_OUT * np.abs(pair.high)) if left else None
+    if rounds:
+        np.add(pair.high, pair.low, out=out.high)
     return doubtful
 
 
@@ -117,20 +129,31 @@ def _three_adders(largest: float, largest_low: float, widest: int) -> tuple[floa
 
 def _by_planes(
     values: Compensated, largest: float, largest_low: float, block: Block, work: Workspace, out: Compensated
-) -> NDArray[np.bool_] | None:
-    """The sums of a block's windows by planes, and which of them may not be exact."""
+) -> float | None:
+    """The sums of a block's windows by planes; low floats are left out where ``largest_low`` is 0.
+
+    Returns
+    -------
+    A bound of what is left of a value, 0 for nothing; None, with unspecified sums, where the rest of a high and of a
+    low float are no float together.
+    """
     if block.widest == 1:
         copy_rows(values.high, block.low, out.high)
-        copy_rows(values.low, block.low, out.low)
-        return None
+        if largest_low:
+            copy_rows(values.low, block.low, out.low)
+        else:
+            out.low[:] = 0.0
+        return 0.0
     sums: list[Floats] = []
     targets = [work.column("first", block.length), out.low]
     left = 0.0
     for plane, unit in _split(values, largest, largest_low, block.widest, work):
+        if plane is None:
+            return None
         left = unit
         sums.append(plane.sums(block, work, targets[len(sums)] if len(sums) < 2 else np.empty(block.length)))
     _add_up(sums, out)
-    return np.asarray(left * block.widest > MAX_LEFT_OUT * np.abs(out.high)) if left else None
+    return left
 
 
 class FixedPoint(NamedTuple):
@@ -161,8 +184,11 @@ def _modulo_64(integer: int) -> np.int64:
 
 def _split(
     values: Compensated, largest: float, largest_low: float, widest: int, work: Workspace
-) -> Iterator[tuple[FixedPoint, float]]:
-    """The planes of floats, each valid until the next; with each, a bound of what is left of a value, 0 for nothing."""
+) -> Iterator[tuple[FixedPoint | None, float]]:
+    """The planes of floats, each valid until the next; with each, a bound of what is left of a value, 0 for nothing.
+
+    None where what is left of a high and of a low float are no float together.
+    """
     bits, whole = work.column("bits", len(values)), work.column("whole", len(values))
     rest, bound = values.high, largest
     for number in range(MAX_PLANES):
@@ -177,7 +203,9 @@ def _split(
             np.add(values.low, adder, out=whole)
             np.add(bits.view(np.int64), whole.view(np.int64), out=bits.view(np.int64))
             np.subtract(whole, adder, out=whole)
-            np.add(rest, np.subtract(values.low, whole, out=whole), out=rest)
+            rest, lost = two_sum(rest, np.subtract(values.low, whole, out=whole))
+            if lost.any():
+                yield None, unit
             bound, copies = unit, 2
         more = (largest_low and number == 0) or rest[:64].any() or rest.any()
         yield FixedPoint(bits.view(np.int64), adder, copies), unit if more else 0.0
@@ -190,7 +218,7 @@ def _add_up(sums: list[Floats], out: Compensated) -> None:
 
     Each is a multiple of the unit in the last place of the next, so two subtractions give what rounding lost of a sum
     (T. J. Dekker, 1971; S. Boldo, S. Graillat and J.-M. Muller, "On the robustness of the 2Sum and Fast2Sum
-    algorithms", 2017).
+    algorithms", 2017). These are added up so that what they lack cannot round the sum the wrong way.
     """
     if len(sums) == 1:
         np.copyto(out.high, sums[0])
@@ -201,7 +229,7 @@ def _add_up(sums: list[Floats], out: Compensated) -> None:
         joined = np.add(coarser, total, out=out.high if coarser is sums[0] else None)
         np.subtract(joined, coarser, out=coarser)
         rest = np.subtract(total, coarser, out=total)
-        lost = rest if lost is None else np.add(rest, lost, out=lost)
+        lost = rest if lost is None else to_odd(*two_sum(rest, lost))
         total = joined
     assert lost is not None
     if len(sums) == 2:

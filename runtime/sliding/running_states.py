@@ -29,6 +29,9 @@ CALL_COST = 1000
 
 ROUNDING = 2.0**-53
 
+MAX_LOST = 2.0**-64
+"""Windows are computed again where a larger share of their sum may be lost: far less than rounding to one float."""
+
 
 def runs(low: Ints, high: Ints, most: int, weight: Ints | None = None) -> tuple[Ints, Ints]:
     """First and past-the-last windows of runs: from one that shares no row with the window before it, on.
@@ -119,7 +122,7 @@ def _doubtful(operation: BoundAggregate, running: Scan, run: Ints, difference: S
         largest = np.zeros(len(running.rank))
         np.maximum.at(largest, rank, sums.magnitude())
         lost = largest[running.rank[run]] * additions
-        doubtful |= ~(lost <= ROUNDING * np.abs(result.high))
+        doubtful |= ~(lost <= MAX_LOST * np.abs(result.high))
     return doubtful
 
 

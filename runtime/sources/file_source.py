@@ -17,8 +17,7 @@ from .files import File, Files, one_line
 from .formats import READERS, conformed, in_microseconds, reason
 from .ipc import with_names
 from .parquet_decoding import decoded
-from .parquet_opening import columns_of as columns_of_parquet
-from .parquet_opening import opened
+from .parquet_opening import opened, with_instants
 from .types_of_files import of_the_first, unified
 
 if TYPE_CHECKING:
@@ -74,8 +73,8 @@ class FileSource(Source):
         parts: list[dict[str, tuple[ds.ParquetFileFragment, list[int]]]] = []
         rows = 0
         for file in self.data.get_fragments(self.condition):
-            read = columns_of_parquet(file.metadata)
-            types = dict(zip(read.names, read.types, strict=True))
+            own = with_instants(file.physical_schema, file.metadata)
+            types = dict(zip(own.names, own.types, strict=True))
             if any(types.get(name) != self.schema.field(name).type for name in needed):
                 return None
             for group in (file if self.condition is None else file.subset(self.condition, self.schema)).row_groups:
@@ -206,12 +205,18 @@ def typed(files: Files, data: ds.Dataset) -> tuple[ds.Dataset, dict[str, str]]:
 
 def own(files: Sequence[ds.FileFragment]) -> dict[str, pa.Schema]:
     """The columns of files that have types of their own, by path."""
+    import pyarrow.dataset as ds
+    from pyarrow.fs import LocalFileSystem
 
     def columns(file: Any) -> pa.Schema:
-        return columns_of_parquet(file.metadata) if hasattr(file, "metadata") else file.physical_schema
+        found: pa.Schema = file.physical_schema
+        return with_instants(found, file.metadata) if isinstance(file.format, ds.ParquetFileFormat) else found
 
+    paths = [file.path for file in files]
+    if isinstance(files[0].filesystem, LocalFileSystem):
+        return dict(zip(paths, map(columns, files), strict=True))
     with ThreadPoolExecutor(min(FOOTER_THREADS, len(files))) as threads:
-        return dict(zip((file.path for file in files), threads.map(columns, files), strict=True))
+        return dict(zip(paths, threads.map(columns, files), strict=True))
 
 
 def guessed(files: Files, system: FileSystem) -> tuple[pa.Schema, dict[str, str]]:

@@ -42,7 +42,7 @@ def reopened(data: ds.Dataset) -> ds.Dataset:
     if (
         not usual
         or data.format.read_options.coerce_int96_timestamp_unit != "ns"
-        or not any(map(_may_wrap, data.schema))
+        or not any(_has_times(field.type) for field in data.schema)
     ):
         return data
     files = list(data.get_fragments())
@@ -64,10 +64,8 @@ def reopened(data: ds.Dataset) -> ds.Dataset:
     return ds.FileSystemDataset(again, schema, format, data.filesystem)
 
 
-def _may_wrap(field: pa.Field) -> bool:
-    type = field.type
-    inside = (type.field(at) for at in range(type.num_fields))
-    return type == pa.timestamp("ns") or any(map(_may_wrap, inside))
+def _has_times(type: pa.DataType) -> bool:
+    return pa.types.is_timestamp(type) or any(_has_times(type.field(at).type) for at in range(type.num_fields))
 
 
 def columns_of(metadata: pq.FileMetaData) -> pa.Schema:
@@ -77,6 +75,8 @@ def columns_of(metadata: pq.FileMetaData) -> pa.Schema:
 
 def with_instants(schema: pa.Schema, metadata: pq.FileMetaData) -> pa.Schema:
     """The columns of a file as pyarrow has them, with a zone for times of 96 bits, nested ones too."""
+    if not any(_has_times(field.type) for field in schema):
+        return schema
     leaves = [metadata.schema.column(at).physical_type for at in range(metadata.num_columns)]
     if INT96 not in leaves:
         return schema

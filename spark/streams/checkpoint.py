@@ -20,7 +20,7 @@ from ..convert.partials_codec import batches
 from ..convert.types import arrow_schema, cast_to
 from ..session.errors import first_cause, is_of_spark
 from ..session.packaging import stage
-from .places import readable
+from .places import require_readable
 from .shards import BOOK, EVENTS, PARTIALS, Shards, book_of, check, restored
 
 OPERATOR = "transformWithStateInPySparkExec"
@@ -44,7 +44,8 @@ def still_open(spark: SparkSession, checkpoint: str, shards: Shards) -> DataFram
     EngineError
         If there is no checkpoint of a query like this one.
     """
-    place = readable(spark, checkpoint)
+    require_readable(checkpoint)
+    place = checkpoint
     with unreadable_named(checkpoint):
         operator = operator_of(spark, place, shards)
         if operator is None:
@@ -66,7 +67,8 @@ def check_fits(spark: SparkSession, checkpoint: str, shards: Shards, mode: str) 
     mode
         The output mode of the query.
     """
-    place = readable(spark, checkpoint)
+    require_readable(checkpoint)
+    place = checkpoint
     with unreadable_named(checkpoint):
         operator = operator_of(spark, place, shards)
         if operator is None and not has_lines(spark, f"{place}/commits"):

@@ -1,39 +1,19 @@
-"""Where Spark's readers of state find a checkpoint, whatever characters its path has."""
+"""Which checkpoints Spark's readers of state find."""
 
 from __future__ import annotations
 
-import hashlib
 import re
 
-from pyspark.errors import AnalysisException
-from pyspark.sql import SparkSession
-
-from ..files.spark_reader import as_no_pattern
+from ...aggregators.errors import EngineError
 
 QUOTED = re.compile(r'[\x00-\x20"#%<>?\[\\\]^`{|}\x7f]')
 """What a path has in another spelling as an address (java.net.URI)."""
 
-SCHEME = "framefold"
-VIEWS = "org.apache.hadoop.fs.viewfs.ViewFileSystemOverloadScheme"
 
-
-def readable(spark: SparkSession, checkpoint: str) -> str:
-    """An address of a checkpoint that Spark's readers of state take.
-
-    They make an address of a path, and take that for a path again: where both differ, they look for a folder that is
-    not there. So such a one gets another name, by one of Hadoop's file systems whose folders are views of others: two
-    settings of the session, of a scheme that nobody else uses. (Under the scheme ``viewfs`` Hadoop takes an address for
-    a path as well.)
-    """
-    if QUOTED.search(checkpoint) is None:
-        return checkpoint
-    try:
-        (file,) = spark.read.text(as_no_pattern(checkpoint) + "/metadata").inputFiles()  # as an address
-    except AnalysisException as error:
-        if error.getCondition() != "PATH_NOT_FOUND":
-            raise
-        return checkpoint  # where nothing is found by any name
-    name = "of-" + hashlib.sha256(file.encode()).hexdigest()[:16]
-    spark.conf.set(f"fs.{SCHEME}.impl", VIEWS)
-    spark.conf.set(f"fs.viewfs.mounttable.{name}.link./checkpoint", file.removesuffix("/metadata"))
-    return f"{SCHEME}://{name}/checkpoint"
+def require_readable(checkpoint: str) -> None:
+    """EngineError where Spark's readers of state would look for another folder: they encode such paths twice."""
+    if (found := QUOTED.search(checkpoint)) is not None:
+        raise EngineError(
+            f"the checkpoint {checkpoint!r} has {found[0]!r} in its path, which Spark's reader of state encodes once "
+            "too often, and so does not find; expected a path without it"
+        )

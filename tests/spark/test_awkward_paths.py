@@ -24,7 +24,7 @@ from framefold.spark.streams.places import QUOTED
 from framefold.spark.submission.command import read
 
 from .submitting import submit
-from .test_streams import Source, every_row, rocksdb, table  # noqa: F401  # the fixture
+from .test_streams import Source, rocksdb, table  # noqa: F401  # the fixture
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -119,13 +119,12 @@ def test_streams_and_their_checkpoints(spark: SparkSession, tmp_path: Path) -> N
     tables = [table(0, 30), table(25, 60, seed=1)]
     source = Source(spark, folder).add(*tables)
     query, checkpoint = source.query(ff.tumbling("10 minutes")), str(folder / "out-checkpoint")
-    assert source.start(query.options(checkpoint=checkpoint).aggregate(**COUNT)).awaitTermination(300)
-    whole = ff.events(pa.concat_tables(tables), time="time", by="key").window(ff.tumbling("10 minutes"))
-    still_open = query.still_open(checkpoint, **COUNT).toArrow()
-    assert every_row(source.found()) + every_row(still_open) == every_row(whole.aggregate(**COUNT))
-    assert len(still_open) > 0
-    with pytest.raises(ff.EngineError, match="the checkpoint is of another query: windows"):
-        source.query(ff.tumbling("5 minutes"), checkpoint=checkpoint).aggregate(**COUNT)
+    assert source.start(query.aggregate(**COUNT)).awaitTermination(300)
+    assert len(source.found())
+    with pytest.raises(ff.EngineError, match="which Spark's reader of state encodes once too often"):
+        query.still_open(checkpoint, **COUNT)
+    with pytest.raises(ff.EngineError, match="which Spark's reader of state encodes once too often"):
+        query.options(checkpoint=checkpoint).aggregate(**COUNT)
     pq.write_table(tables[0], folder / "history.parquet")
     history = spark.read.parquet(str(folder / "history.parquet"))
     gone_on = source.query(ff.tumbling("10 minutes"), history=history, until="1970-01-01T00:20:00+00:00")

@@ -24,6 +24,7 @@ from pyspark.errors import PythonException
 from pyspark.sql import functions as f
 
 import framefold as ff
+from framefold.aggregators.numeric.float_sums import joined
 from framefold.aggregators.sums import sql_floats
 from framefold.runtime.accumulate import sql_accumulate
 from framefold.spark.engine import sql_source
@@ -332,14 +333,16 @@ def test_sums_of_integers_are_joined_without_an_error(most: int) -> None:
     rng = np.random.default_rng(3)
     sums = [rng.integers(-(2**62), 2**62, 500) >> rng.integers(0, 60, 500) for _ in range(sql_floats.INTEGERS[most])]
     sums[0][:100] = rng.integers(-2, 3, 100)
-    high, low = sql_floats.joined(list(sums), most)
+    unit = 2.0 ** -sql_floats.first_shift(most)
+    high, low = (part * unit for part in joined(list(sums), sql_floats.bits(most)))
     for place, parts in enumerate(zip(*(each.tolist() for each in sums), strict=True)):
         total = sum(
             each * Fraction(2) ** -(sql_floats.first_shift(most) + number * sql_floats.bits(most))
             for number, each in enumerate(parts)
         )
         assert high[place] == float(total)
-        assert low[place] == float(total - Fraction(float(high[place])))
+        rest = float(total - Fraction(float(high[place])))
+        assert abs(low[place] - rest) <= math.ulp(rest)  # its last bit says whether it is exact
 
 
 def test_powers_of_two_are_exact_in_spark(spark: SparkSession) -> None:

@@ -1,0 +1,161 @@
+"""Results do not depend on what is beside a window: other keys, windows, batches, the order of rows."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import framefold as ff
+
+BESIDE = [9.97e36, 1e20, 1e30, 1e200, -1e300, 1e16, math.inf, math.nan]
+OPERATIONS: dict[str, Any] = {
+    "sum": ff.Sum("x"),
+    "average": ff.Average("x"),
+    "distinct": ff.DistinctSum("x"),
+    "weighted": ff.WeightedAverage("x", "w"),
+    "variance": ff.Variance("x"),
+    "deviation": ff.StdDev("x"),
+    "skewness": ff.Skewness("x"),
+    "covariance": ff.Covariance("x", "w"),
+    "ewma": ff.Ewma("x", 7),
+    "rms": ff.RootMeanSquare("x"),
+    "product": ff.Product("x"),
+    "xs": ff.CollectList("x"),
+    "ws": ff.CollectList("w"),
+}
+ROUNDED = {"skewness": 1e-12, "covariance": 1e-12, "ewma": 1e-12, "product": 1e-12, "rms": 1e-14}
+"""Operations that round at every combine, and how far they may be off."""
+
+
+def sums(keys: list[int], values: list[float]) -> list[float]:
+    table = pa.table({"t": [0] * len(keys), "k": keys, "x": values})
+    query = ff.events(table, time="t", by="k").window(ff.tumbling(1))
+    found: list[float] = query.aggregate(x=ff.Sum("x"))["x"].to_pylist()
+    return found
+
+
+def test_one_large_value_of_another_key() -> None:
+    values = [1e16, 0.1, 3.5, -1e16]
+    for beside in BESIDE:
+        assert sums([0, 0, 0, 0, 1], [*values, beside])[0] == math.fsum(values) == 3.6
+    assert sums([0] * 64, values + [0.0] * 60) == [3.6]
+
+
+def close(found: float, exact: Fraction, share: float) -> bool:
+    return abs(Fraction(found) - exact) <= abs(exact) * Fraction(share)
+
+
+def random_events(seed: int) -> tuple[pa.Table, list[int]]:
+    """Events of some keys, and the rows with values that are far greater, in keys or at times of their own or not."""
+    of = np.random.default_rng(seed)
+    rows = int(of.integers(5, 400))
+    t, k = of.integers(0, 100, rows), of.integers(0, 4, rows)
+    x = (of.normal(size=rows) + of.choice([0, 5])) * of.choice([1, 1e-3, 1e6])
+    if of.random() < 0.5:
+        x = np.round(x, 1)
+    odd = of.integers(0, rows, 3)
+    if seed % 3 == 0:
+        k[odd] = 4
+    if seed % 3 == 1:
+        t[odd] = 200
+    x[odd] = of.choice(BESIDE)
+    return pa.table({"t": t, "k": k, "x": x, "w": np.abs(of.normal(size=rows)) + 0.1}), odd.tolist()
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_windows_of_ordinary_values_beside_far_greater_ones(seed: int) -> None:
+    table, odd = random_events(seed)
+    of = np.random.default_rng(seed)
+    size = int(of.integers(1, 12))
+    windows: Any = [
+        ff.sliding(size, every=int(of.integers(1, size + 1))),
+        ff.around(time=(-size, 0)),
+        ff.last_rows(size),
+    ]
+    query = ff.events(table, time="t", by="k").window(windows[seed % 3])
+    for row in query.aggregate(**OPERATIONS).to_pylist():
+        xs, ws = row["xs"], [Fraction(w) for w in row["ws"]]
+        if not xs or not all(map(math.isfinite, xs)):
+            continue
+        exact = [Fraction(x) for x in xs]
+        mean = sum(exact) / len(exact)
+        assert row["sum"] == math.fsum(xs)
+        assert row["distinct"] == math.fsum(set(xs))
+        assert close(row["average"], mean, 2.0**-52)
+        total = sum(x * w for x, w in zip(exact, ws, strict=True)) / sum(ws)
+        assert (
+            abs(Fraction(row["weighted"]) - total) <= max(map(abs, exact)) * Fraction(2) ** -90 + abs(total) * 4 / 2**53
+        )
+        if len(xs) > 1 and max(map(abs, xs)) < 1e150:
+            assert close(row["variance"], sum((x - mean) ** 2 for x in exact) / (len(xs) - 1), 2.0**-51)
+    if seed % 3 == 0:  # the others are of keys of their own
+        beside = {(row["k"], str(row["window"])): row for row in query.aggregate(**OPERATIONS).to_pylist()}
+        alone = ff.events(table.take(sorted(set(range(len(table))) - set(odd))), time="t", by="k")
+        for row in alone.window(windows[0]).aggregate(**OPERATIONS).to_pylist():
+            other = beside[row["k"], str(row["window"])]
+            for name in OPERATIONS.keys() - {"xs", "ws"}:
+                if row[name] is not None:
+                    assert other[name] == pytest.approx(row[name], rel=ROUNDED.get(name, 2.0**-52), nan_ok=True), name
+
+
+def far_apart() -> pa.Table:
+    """Keys of which most cancels, and two with values far greater than all others."""
+    of = np.random.default_rng(3)
+    rows = 2000
+    x = np.round(of.normal(5, 3, rows), 1)
+    x[::50], x[25::50] = 1e16, -1e16
+    k = of.integers(0, 20, rows)
+    k[[7, 1007]], x[[7, 1007]] = 99, [1e40, 1e200]
+    t = pa.array(of.integers(0, 50, rows) * 1_000_000, pa.timestamp("us", "UTC"))
+    return pa.table({"t": t, "k": k, "x": x, "place": np.arange(rows)}).take(of.permutation(rows))
+
+
+def sums_of(events: Any, **options: Any) -> list[dict[str, Any]]:
+    query = ff.events(events, time="t", by="k").options(**options).window(ff.sliding("5 seconds", every="1 second"))
+    result = query.aggregate(x=ff.Sum("x"), mean=ff.Average("x"), variance=ff.Variance("x"), n=ff.Count())
+    table: pa.Table = result if isinstance(result, pa.Table) else result.toArrow()
+    return table.to_pylist()
+
+
+def require(rows: list[dict[str, Any]], table: pa.Table) -> None:
+    events = table.to_pylist()
+    assert len(rows) > 900
+    for row in rows:
+        window = row["window"]
+        start, end = (window[side].replace(tzinfo=events[0]["t"].tzinfo) for side in ("start", "end"))
+        xs = [each["x"] for each in events if each["k"] == row["k"] and start <= each["t"] < end]
+        mean = sum(map(Fraction, xs)) / len(xs)
+        exact = float(sum(map(Fraction, xs)))
+        # Frames may be put together of portions, as pairs of floats: the last bit of what is left of 1e16 may differ.
+        assert abs(row["x"] - exact) <= math.ulp(exact)
+        assert abs(row["mean"] - float(mean)) <= 2 * math.ulp(float(mean))
+        if len(xs) > 1 and row["k"] != 99:
+            assert close(row["variance"], sum((Fraction(x) - mean) ** 2 for x in xs) / (len(xs) - 1), 2.0**-51)
+
+
+def test_locally_in_any_order_and_in_many_batches(tmp_path: Path) -> None:
+    table = far_apart()
+    rows = sums_of(table.combine_chunks())
+    require(rows, table)
+    for number in range(4):
+        pq.write_table(table[500 * number : 500 * number + 500], tmp_path / f"{number}.parquet", row_group_size=100)
+    require(sums_of(ff.parquet(str(tmp_path))), table)
+    batches = pa.Table.from_batches(table.sort_by("place").to_batches(max_chunksize=7))
+    assert [row["x"] for row in sums_of(batches)] == [row["x"] for row in rows]
+
+
+def test_on_spark(spark: Any, tmp_path: Path) -> None:
+    table = far_apart()
+    events = spark.createDataFrame(table).repartition(3)
+    for accumulate in ("spark", "python"):
+        require(sums_of(events, accumulate=accumulate), table)
+    for number in range(4):
+        pq.write_table(table[500 * number : 500 * number + 500], tmp_path / f"{number}.parquet")
+    require(sums_of(ff.parquet(str(tmp_path), spark=spark)), table)

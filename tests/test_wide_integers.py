@@ -1,0 +1,114 @@
+"""Results of 64-bit integers and of decimals are rounded once, however many digits they have."""
+
+from __future__ import annotations
+
+from decimal import Decimal
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import framefold as ff
+
+TYPES = [pa.int64(), pa.uint64(), pa.int32(), pa.decimal128(12, 3), pa.decimal128(18, 0), pa.decimal128(38, 5)]
+SHARES = [0, 0.25, 0.5, Fraction(1, 3), 0.99, 0.123456789, 1]
+
+
+def whole(column: pa.Array, **outputs: Any) -> dict[str, Any]:
+    """The results of one window over a column ``x``."""
+    table = pa.table({"t": [0] * len(column), "x": column})
+    return ff.events(table, time="t").window(ff.tumbling(1)).aggregate(**outputs).to_pylist()[0]
+
+
+def quantile(values: list[Any], share: Any) -> float:
+    """By definition, in fractions, rounded at the end."""
+    ordered = sorted(map(Fraction, values))
+    place = Fraction(str(share)) if isinstance(share, float) else Fraction(share)
+    whole_rows, rest = divmod(place.limit_denominator(10**9) * (len(ordered) - 1), 1)
+    low = ordered[int(whole_rows)]
+    found = low + (ordered[min(int(whole_rows) + 1, len(ordered) - 1)] - low) * rest
+    return found.numerator / found.denominator  # Python divides integers with one rounding
+
+
+def test_two_neighbours() -> None:
+    values = [2**53 + 1, 2**53 + 2]
+    found = whole(
+        pa.array(values),
+        median=ff.Median("x"),
+        quarter=ff.Quantile("x", [0, 0.25, 1]),
+        taken=ff.Quantile("x", 0.0, method="discrete"),
+        mean=ff.Average("x"),
+        weighted=ff.WeightedAverage("x", "x"),
+        mode=ff.Mode("x"),
+        distinct=ff.DistinctSum("x"),
+        range=ff.Range("x"),
+        top=ff.TopN("x", 2),
+    )
+    assert found["median"] == float(Fraction(sum(values), 2)) == 9007199254740994.0
+    assert found["quarter"] == [float(2**53), 2.0**53 + 2, 2.0**53 + 2]
+    assert found["taken"] == 2**53 + 1
+    assert found["mean"] == 9007199254740994.0
+    assert found["weighted"] == float(Fraction(sum(x * x for x in values), sum(values)))
+    assert found["mode"] == 2**53 + 1
+    assert found["distinct"] == 2**54 + 3
+    assert found["range"] == 1
+    assert found["top"] == [2**53 + 2, 2**53 + 1]
+
+
+def some(type: pa.DataType, of: np.random.Generator) -> list[Any]:
+    """Values of all sizes that a type can hold."""
+    if pa.types.is_decimal(type):
+        most, scale = 10**type.precision, type.scale
+    else:
+        most, scale = {pa.int64(): 2**63, pa.uint64(): 2**64, pa.int32(): 2**31}[type], 0
+    values = []
+    for _ in range(int(of.integers(1, 14))):
+        size = int(of.integers(1, most.bit_length()))
+        value = int.from_bytes(of.bytes(17), "little") % min(1 << size, most)
+        value = -value if type != pa.uint64() and of.random() < 0.5 else value
+        values.append(Decimal(value).scaleb(-scale) if pa.types.is_decimal(type) else value)
+    return values
+
+
+@pytest.mark.parametrize("type", TYPES, ids=str)
+def test_any_values(type: pa.DataType) -> None:
+    of = np.random.default_rng(4)
+    for _ in range(25):
+        values = some(type, of)
+        means = {} if pa.types.is_decimal(type) else {"mean": ff.Average("x")}
+        found = whole(pa.array(values, type), q=ff.Quantile("x", SHARES), median=ff.Median("x"), **means)
+        assert found["q"] == [quantile(values, share) for share in SHARES]
+        assert found["median"] == quantile(values, 0.5)
+        if means:
+            mean = Fraction(sum(values), len(values))
+            assert found["mean"] == mean.numerator / mean.denominator
+
+
+def test_weighted_means_of_any_integers() -> None:
+    of = np.random.default_rng(5)
+    for _ in range(40):
+        rows = int(of.integers(1, 9))
+        x, w = of.integers(-(2**62), 2**62, rows), of.integers(1, 2**62, rows)
+        table = pa.table({"t": [0] * rows, "x": x, "w": w})
+        query = ff.events(table, time="t").window(ff.tumbling(1)).aggregate(m=ff.WeightedAverage("x", "w"))
+        exact = Fraction(sum(a * b for a, b in zip(x.tolist(), w.tolist(), strict=True)), sum(w.tolist()))
+        assert abs(Fraction(query["m"][0].as_py()) - exact) <= abs(exact) * Fraction(2) ** -51
+
+
+def test_on_spark(spark: Any, tmp_path: Path) -> None:
+    of = np.random.default_rng(6)
+    times = pa.array(of.integers(0, 20, 300) * 1_000_000, pa.timestamp("us", "UTC"))
+    table = pa.table({"t": times, "x": 2**53 + of.integers(0, 9, 300)})
+    pq.write_table(table, tmp_path / "events.parquet")
+    frame = spark.createDataFrame(table).repartition(2)
+    given: list[Any] = [frame, ff.parquet(str(tmp_path), spark=spark)]
+    for events in given:
+        query = ff.events(events, time="t").window(ff.sliding("4 seconds", every="1 second"))
+        result = query.aggregate(median=ff.Median("x"), mean=ff.Average("x"), xs=ff.CollectList("x")).toArrow()
+        for row in result.to_pylist():
+            assert row["median"] == quantile(row["xs"], 0.5)
+            assert row["mean"] == sum(row["xs"]) / len(row["xs"])
