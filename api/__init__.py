@@ -87,6 +87,7 @@ from .aggregators.errors import (
 from .aggregators.laws.check import check_laws
 from .events import Events, Windowed
 from .reading import files, parquet
+from .relations import Relation, relation
 from .runtime.explain import Explanation
 from .runtime.windows import (
     around,
@@ -175,6 +176,7 @@ __all__ = [
     "QueryError",
     "Range",
     "Reducing",
+    "Relation",
     "RootMeanSquare",
     "Skewness",
     "State",
@@ -200,6 +202,7 @@ __all__ = [
     "last_rows",
     "parquet",
     "policy",
+    "relation",
     "session",
     "sliding",
     "snapshot",

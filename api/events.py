@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Generic, Never, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar, Unpack, cast
 
 from .aggregators.contract.column_expressions import ColumnExpression
 from .aggregators.contract.operation import Operation
@@ -18,6 +18,9 @@ from .runtime.plan.bind import A_WINDOW, bind, keys_in, require_output
 from .runtime.plan.plan import Plan
 from .runtime.windows import Spec
 from .spark.options import Choices, Options
+
+if TYPE_CHECKING:
+    from .relations import Relation
 
 Result = TypeVar("Result")
 """What results are: a Spark DataFrame, or a pyarrow Table."""
@@ -132,6 +135,12 @@ class Events(Described, Generic[Result]):
                 raise QueryError(f"options() is given {name!r}; {nearest(name, known)}")
         return replace(self, run_options=replace(self.run_options, **choices))
 
+    def relation(self) -> Relation[Result]:
+        """Interval events as a relation: each is valid from its time up to its end, which may be null for never."""
+        from .relations import lasting
+
+        return lasting(self)
+
     def dropped(self) -> Result:
         """The events that ``null_time="drop"`` leaves out: those without a time, as a DataFrame or a table."""
         return cast(Result, self.engine.without_time(self.time))
@@ -200,6 +209,31 @@ class Windowed(Described, Generic[Result]):
         require_names(unnamed)
         engine, query = self._bound(outputs, explained=True)
         return engine.explain(query, self.events.run_options)
+
+    def relation(self) -> Relation[Result]:
+        """The events as rows with the instants at which they are in the window that ended last.
+
+        The time of an event becomes the column ``ts``; ``valid_from`` and ``valid_to`` come after the others. With
+        :func:`~framefold.last_rows` keys have windows of their own; others are of all events.
+
+        Raises
+        ------
+        QueryError
+            If the windows are several, or of a kind in which nothing says when an event is in them.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> events = ff.events(pa.table({"t": [1, 2, 4], "x": [5, 6, 7]}), time="t")
+        >>> windows = ff.sliding(4, every=2, closed="right")
+        >>> [tuple(row.values()) for row in events.window(windows).relation().rows().to_pylist()]
+        [(1, 5, 2, 6), (2, 6, 2, 6), (4, 7, 4, 8)]
+        """
+        from .relations import windowed
+
+        if len(self.windows) != 1:
+            raise QueryError(f"relation() is of {len(self.windows)} kinds of windows; expected .window(...) with one")
+        return windowed(self.events, self.windows[0])
 
     def late(self, /, **outputs: Operation) -> Result:
         """The events that :meth:`aggregate` of the same outputs drops on a stream, with all their columns.

@@ -8,21 +8,28 @@ from .vector_cases_model import TIMES, Case, Clock, Result, load, plain, table
 
 CASES = [*vector_cases_grid.cases(), *vector_cases_rows.cases(), *vector_cases_given.cases()]
 
-# These are tests of their own in test_vectors.py: they take two queries, or end in an error, or are about cost.
-ON_THEIR_OWN = {"SI-07", "HZ-12", "SPL-19", "PSI-DYN-11", "PS-24", "PS-27", "TR-CLIP"}
+# These are tests of their own in test_vectors.py: they take two queries, or end in an error, or are about cost. The
+# last four are about operators between windows: test_rules_relations.py has them.
+ON_THEIR_OWN = {
+    "SI-07",
+    "HZ-12",
+    "SPL-19",
+    "PSI-DYN-11",
+    "PS-24",
+    "PS-27",
+    "TR-CLIP",
+    "PS-15",
+    "PS-19",
+    "PS-20",
+    "PS-28",
+}
 
 # These are about watermarks and late events: tests of their own in test_vectors_streams.py. Three of them run as
 # batches too, as far as a batch has what they ask for.
 ON_STREAMS = {"HZ06", "SPL-20", "FL02", "FL06", "SI-08"}
 
 # What nothing can run yet, by what it waits for.
-AWAITED: dict[str, list[str]] = {
-    "distinct that keeps what it found until that expires: it depends on the state before, not on the window": [
-        "PS-15"
-    ],
-    "joins of two windows, pair by pair with the expiry of each": ["PS-19", "PS-20"],
-    "classes of operators by when results are taken back: a batch takes none back": ["PS-28"],
-}
+AWAITED: dict[str, list[str]] = {}
 
 
 def all_ids() -> list[str]:

@@ -32,7 +32,7 @@ from ..columns.key_codes import (
 )
 from ..columns.malloc import raise_mmap_threshold
 from ..columns.sorting import groups_by_sorting
-from ..columns.ticks import drop_null_times, ends_of
+from ..columns.ticks import NEVER, drop_null_times, ends_of
 from ..frames.window_ranges import Mask
 from ..partials.merge import Partials, of_states
 from ..plan.plan import Plan
@@ -111,9 +111,9 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *
     numbers = [frames]
     codes = [code_numbers(frames, bounds)]
     if plan.until is not None:
-        ends = ends_of(plan.times, plan.until, ticks, columns[plan.until.name])
+        ends = ends_of(plan.times, plan.until, ticks, columns[plan.until.name], plan.why_all_end)
         if plan.longest is not None:
-            ends = ticks + np.minimum(ends - ticks, plan.longest)
+            ends = ticks + np.where(ends == NEVER, plan.longest, np.minimum(ends - ticks, plan.longest))
         own[UNTIL_TICK] = pa.array(ends - 1)
         numbers.append(plan.axis.frames(ends - 1, ranks)[0])
         codes.append(code_numbers(numbers[1]))

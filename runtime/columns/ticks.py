@@ -30,6 +30,8 @@ OF_SECONDS = "time=F.timestamp_seconds('t') on Spark, else time=pc.field('t').ca
 OF_TEXT = "time=F.to_timestamp('t') on Spark, else time=pc.field('t').cast(pa.timestamp('us'))"
 """How text becomes times."""
 LIMIT = 1 << 63
+NEVER = LIMIT - 1
+"""The tick at which events end that have a null for it: later than all others."""
 
 
 @dataclass(frozen=True)
@@ -167,9 +169,9 @@ class TimeColumn:
             ) from error
         return cast(Ints, whole.to_numpy(zero_copy_only=False))
 
-    def bounds(self, ticks: Ints) -> pa.Array:
-        """Ticks as bounds of windows."""
-        column = pa.array(ticks, pa.int64())
+    def bounds(self, ticks: Ints, never: bool = False) -> pa.Array:
+        """Ticks as bounds of windows; ``never`` says whether some may be :data:`NEVER`, which is null."""
+        column = pa.array(ticks, pa.int64(), mask=ticks == NEVER if never else None)
         if pa.types.is_integer(self.type):
             return column
         if not pa.types.is_date(self.type):
@@ -217,13 +219,25 @@ def drop_null_times(table: pa.Table, name: str) -> pa.Table:
     return table.filter(pc.is_valid(column)) if column.null_count else table
 
 
-def ends_of(time: TimeColumn, until: TimeColumn, ticks: Ints, column: pa.Array) -> Ints:
-    """The ends of interval events; ColumnError where one is null, or not after the start."""
+def ends_of(time: TimeColumn, until: TimeColumn, ticks: Ints, column: pa.Array, why_not: str | None = None) -> Ints:
+    """The ends of interval events, :data:`NEVER` for a null; ColumnError where one is not after the start.
+
+    ``why_not`` says why none may be null, in words; None where they may.
+    """
+    never = None
     if column.null_count:
-        raise ColumnError(
-            f"the end {until.name!r} is null in {column.null_count} of {len(column)} events; expected an end for each"
+        if why_not is not None:
+            raise ColumnError(
+                f"the end {until.name!r} is null in {column.null_count} of {len(column)} events, which never end, and "
+                f"{why_not}; expected an end for each, or longest="
+            )
+        never = column.is_null().to_numpy(zero_copy_only=False)
+        column = column.fill_null(
+            pa.scalar(0, pa.int32() if column.type.bit_width == 32 else pa.int64()).cast(column.type)
         )
     ends = until.ticks(column)
+    if never is not None:
+        ends = np.where(never, NEVER, ends)
     wrong = np.flatnonzero(ends <= ticks)
     if len(wrong):
         row = int(wrong[0])

@@ -253,6 +253,16 @@ class Plan:
         return self.until is not None and any(bound.spec.of_lifetimes for bound in self.outputs.values())
 
     @property
+    def why_all_end(self) -> str | None:
+        """Why interval events must all have an end, in words; None where a null may stand for never."""
+        if self.longest is not None:
+            return None
+        if (without := next((each.named for each in self.axis.windows if not each.endless), None)) is not None:
+            return f"are in {without} for ever"
+        lasting = next((bound for bound in self.outputs.values() if bound.spec.of_lifetimes), None)
+        return None if lasting is None else f"{lasting.spec!r} is of how long they last"
+
+    @property
     def in_rows(self) -> bool:
         """Whether the events must come with their row numbers in :attr:`rank`, sorted by key and row."""
         return self.axis.unit == "rows"

@@ -186,7 +186,7 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Found], results: Iterable[Ite
     several = None if len(kinds) == 1 else lay_out(kinds, chunk.views[0].starts)
     rows = several or kinds[0]
     taken = None if each_row(rows.row, len(chunk.partials)) else pa.array(rows.row)
-    bounds = [plan.times.bounds(ticks) for ticks in (rows.start, rows.end)]
+    bounds = [plan.times.bounds(rows.start), plan.times.bounds(rows.end, never=plan.until is not None)]
     if pa.types.is_struct(kind := plan.result_schema.types[len(plan.by)]):
         bounds = [pa.StructArray.from_arrays(bounds, fields=list(kind))]
     columns = [one_array(column) for column in chunk.partials.table.columns[: len(plan.by)]]

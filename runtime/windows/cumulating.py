@@ -16,7 +16,7 @@ from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds, 
 from .calendar import in_days, moved
 from .grid import Grid, grid
 from .sliding import Offset, above_zero, check_offset
-from .spec import Closed, Emit, Empty, Numbering, Spec, Stamp, TypeOf, Windows, check_words, samples
+from .spec import Closed, Emit, Empty, Numbering, Pattern, RowOrder, Spec, Stamp, TypeOf, Windows, check_words, samples
 
 
 @dataclass(frozen=True)
@@ -130,6 +130,27 @@ class Cycles(Windows):
     every: int
     closed: str
     empty: str
+
+    valid_by = "time"
+
+    def pattern(self, partitioned: bool) -> Pattern:
+        return "weak"
+
+    def validity(self, ticks: Ints, starts: Ints) -> tuple[Ints, Ints]:
+        """From the end of its step on, up to that of the first step of the next cycle."""
+        number = self.frames(ticks)[0]
+        return self._ends(number), self._ends((number // self._a_cycle + 1) * self._a_cycle)
+
+    @property
+    def valid_for(self) -> int | None:
+        return None if self.numberings is None else self.cycles.every + self.every + 1
+
+    def validity_sql(self, rows: RowOrder) -> list[dict[str, str]] | None:
+        if self.numberings is None or self.steps is None:
+            return None
+        at, step, cycle = f"({rows.tick} - {self._shift})", self.steps, self.cycles
+        first, beyond = (f"{at} + {of.every} - pmod({at} - {of.origin % of.every}, {of.every})" for of in (step, cycle))
+        return [{"valid_from": first, "valid_to": f"{beyond} + {step.every}"}]
 
     @cached_property
     def _a_cycle(self) -> int:

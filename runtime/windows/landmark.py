@@ -10,12 +10,12 @@ import numpy as np
 
 from ...aggregators.durations import positive
 from ...aggregators.errors import QueryError
-from ..columns.ticks import Duration, Instant, TimeColumn, overflow_guard
+from ..columns.ticks import NEVER, Duration, Instant, TimeColumn, overflow_guard
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
 from .calendar import moved, zone_of
 from .grid import Grid, grid
 from .sliding import Offset, check_offset
-from .spec import BOUNDS, Bounds, Emit, Spec, Stamp, TypeOf, Windows, check_words, one_of
+from .spec import BOUNDS, Bounds, Emit, Pattern, RowOrder, Spec, Stamp, TypeOf, Windows, check_words, one_of
 
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
@@ -126,6 +126,25 @@ class Bounded(Windows):
     until: int | None
     closed: str
     window_inputs = frozenset({"first"})
+    valid_by = "time"
+
+    def pattern(self, partitioned: bool) -> Pattern:
+        return "monotonic"
+
+    def _kept(self, ticks: Ints, since: Ints) -> tuple[Ints, Ints]:
+        """The validity of events from ``since`` on, for ever; of none for those out of bounds."""
+        outside = np.zeros(len(ticks), bool)
+        if self.least is not None:
+            outside |= ticks < self.least
+        if self.beyond is not None:
+            outside |= ticks >= self.beyond
+        return np.where(outside, NEVER, since), np.full(len(ticks), NEVER)
+
+    def _kept_sql(self, tick: str, since: str) -> list[dict[str, str]]:
+        bounds = [] if self.least is None else [f"{tick} >= {self.least}"]
+        bounds += [] if self.beyond is None else [f"{tick} < {self.beyond}"]
+        inside = " and ".join(bounds) or "true"
+        return [{"valid_from": f"case when {inside} then {since} end", "valid_to": "cast(null as bigint)"}]
 
     @property
     def least(self) -> int | None:
@@ -164,6 +183,16 @@ class LandmarkEvery(Bounded):
     @property
     def _shift(self) -> int:
         return self.closed in ("right", "both")
+
+    def validity(self, ticks: Ints, starts: Ints) -> tuple[Ints, Ints]:
+        """From the end of its step on."""
+        return self._kept(ticks, self.steps.begins(self.steps.numbers(ticks - self._shift) + 1))
+
+    def validity_sql(self, rows: RowOrder) -> list[dict[str, str]] | None:
+        at, every, origin = f"({rows.tick} - {int(self._shift)})", self.steps.every, self.steps.origin
+        if self.steps.calendar is not None:
+            return None
+        return self._kept_sql(rows.tick, f"{at} + {every} - pmod({at} - {origin % every}, {every})")
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
         """The frame of each event, and which events are not before the landmark."""
@@ -221,6 +250,13 @@ class LandmarkEach(Bounded):
 
     unit = "rows"
     stamp: str = "own"
+
+    def validity(self, ticks: Ints, starts: Ints) -> tuple[Ints, Ints]:
+        """From its time on."""
+        return self._kept(ticks, ticks)
+
+    def validity_sql(self, rows: RowOrder) -> list[dict[str, str]]:
+        return self._kept_sql(rows.tick, rows.tick)
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
         """The frame of each event, and which events are not before the landmark."""

@@ -7,10 +7,11 @@ from typing import Literal
 
 import numpy as np
 
-from ..columns.ticks import TimeColumn, overflow_guard
+from ...aggregators.errors import QueryError
+from ..columns.ticks import NEVER, TimeColumn, overflow_guard
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, Steps
 from ..frames.words import describe_gaps, describe_steps, rows_in_words
-from .spec import Emit, Gaps, MinFill, Spec, TypeOf, Windows, check_words, one_of, samples, whole
+from .spec import Emit, Gaps, MinFill, Pattern, RowOrder, Spec, TypeOf, Windows, check_words, one_of, samples, whole
 
 TIES = {
     "arrival": "for rows in their order",
@@ -98,8 +99,38 @@ def last_rows(
     return LastRows(n, every, ties, min_fill, emit, gaps, samples(min_samples, most))
 
 
+def completing(ticks: Ints, starts: Ints, n: int, every: int) -> tuple[Ints, Ints]:
+    """The times of the rows that complete the first window with each row and the first without it; else NEVER."""
+    ends = np.append(starts[1:], len(ticks))[: len(starts)]
+    begin, end = (np.repeat(each, ends - starts) for each in (starts, ends))
+    times, place = np.append(ticks, NEVER), np.arange(len(ticks)) - begin
+    rows = (begin + ((place + ahead) // every + 1) * every - 1 for ahead in (0, n))
+    first, beyond = (times[np.where(row < end, row, len(ticks))] for row in rows)
+    return first, beyond
+
+
+def completing_sql(rows: RowOrder, over: str, n: int, every: int) -> dict[str, str]:
+    """The same in SQL, of rows or times numbered by ``#place`` from 0."""
+    done = f"min(case when pmod(`#place` + 1, {every}) = 0 then {rows.tick} end) over ({over} between"
+    return {
+        "valid_from": f"{done} current row and {every - 1} following)",
+        "valid_to": f"{done} {n} following and {n + every - 1} following)",
+    }
+
+
 @dataclass(frozen=True, kw_only=True)
-class RowSteps(Windows):
+class LastOfKey(Windows):
+    """Windows of the last rows, or times, of each key: more of them push events out."""
+
+    valid_by = "rows"
+
+    def pattern(self, partitioned: bool) -> Pattern:
+        """Keys push their rows out by themselves, so that all together leave in no order."""
+        return "weak" if partitioned else "weakest"
+
+
+@dataclass(frozen=True, kw_only=True)
+class RowSteps(LastOfKey):
     """The last n rows of each key, at a constant step of rows."""
 
     steps: Steps
@@ -121,6 +152,17 @@ class RowSteps(Windows):
     def left_out(self) -> str | None:
         """The share of rows in no window, in words."""
         return describe_gaps(self.steps.size, self.steps.every, rows_in_words)
+
+    def validity(self, ticks: Ints, starts: Ints) -> tuple[Ints, Ints]:
+        """From the row that completes the first window with an event up to the one that does the first without it."""
+        return completing(ticks, starts, self.steps.size, self.steps.every)
+
+    def validity_sql(self, rows: RowOrder) -> list[dict[str, str]]:
+        n, every = self.steps.size, self.steps.every
+        if every == 1:
+            return [{"valid_from": rows.tick, "valid_to": f"lead({rows.tick}, {n}) over ({rows.over})"}]
+        number = {"#place": f"row_number() over ({rows.over}) - 1"}
+        return [number, completing_sql(rows, f"{rows.over} rows", n, every)]
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
         assert ranks is not None
@@ -160,7 +202,7 @@ class RowSteps(Windows):
 
 
 @dataclass(frozen=True, kw_only=True)
-class TimeCounts(Windows):
+class TimeCounts(LastOfKey):
     """The last n times, or the last whole times with at most n rows: a frame a time."""
 
     n: int
@@ -176,6 +218,35 @@ class TimeCounts(Windows):
         """The share of times in no window, in words; a lower bound where windows count rows."""
         times = describe_gaps(self.n, self.every, lambda times: f"{times} time{'' if times == 1 else 's'}")
         return f"at least {times}" if times and self.ties == "strict" else times
+
+    def validity(self, ticks: Ints, starts: Ints) -> tuple[Ints, Ints]:
+        """From the time that completes the first window with an event up to the one that does the first without it.
+
+        QueryError for ``ties="strict"`` and a step above 1, where that depends on how many rows the steps have.
+        """
+        self._check_step()
+        fresh = np.ones(len(ticks), bool)
+        fresh[1:] = ticks[1:] != ticks[:-1]
+        fresh[starts] = True
+        first, own = np.flatnonzero(fresh), np.cumsum(fresh) - 1  # the first row of each time, the time of each row
+        if self.ties == "strict":  # a time is out when the rows from its first one on are more than n
+            _, leave = completing(ticks, starts, self.n, 1)
+            return ticks, leave[first][own]
+        since, until = completing(ticks[first], np.searchsorted(first, starts), self.n, self.every)
+        return since[own], until[own]
+
+    def validity_sql(self, rows: RowOrder) -> list[dict[str, str]]:
+        self._check_step()
+        if self.ties == "strict":
+            same = ", ".join(filter(None, (rows.keys, rows.tick)))
+            place = {"#place": f"lead({rows.tick}, {self.n}) over ({rows.over})"}
+            return [place, {"valid_from": rows.tick, "valid_to": f"min(`#place`) over (partition by {same})"}]
+        place = {"#place": f"dense_rank() over ({rows.by_key} order by {rows.tick}) - 1"}
+        return [place, completing_sql(rows, f"{rows.by_key} order by `#place` range", self.n, self.every)]
+
+    def _check_step(self) -> None:
+        if self.ties == "strict" and self.every > 1:
+            raise QueryError(f"a relation of {self.named} has ties='strict' and every={self.every}; expected every=1")
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
         overflow_guard(ticks, 0, 1, self.time)

@@ -17,7 +17,22 @@ from ..frames.filling import Filling, filling
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, Steps, WindowIds
 from ..frames.words import describe_gaps, describe_steps
 from .calendar import Calendar, calendar, in_weeks, monday, moved
-from .spec import Closed, Emit, Empty, Gaps, MinFill, Numbering, Spec, Stamp, TypeOf, Windows, check_words, samples
+from .spec import (
+    Closed,
+    Emit,
+    Empty,
+    Gaps,
+    MinFill,
+    Numbering,
+    Pattern,
+    RowOrder,
+    Spec,
+    Stamp,
+    TypeOf,
+    Windows,
+    check_words,
+    samples,
+)
 
 Offset = Duration | datetime.datetime
 
@@ -218,6 +233,7 @@ class TickSteps(Windows):
     min_fill: str = "partial"
     calendar: Calendar | None = None
     weeks: bool = False
+    valid_by = "time"
 
     @cached_property
     def _shift(self) -> int:
@@ -247,6 +263,33 @@ class TickSteps(Windows):
     def _frames(self, ticks: Ints) -> tuple[Ints, Mask | None]:
         ticks = ticks - self._shift if self._shift else ticks
         return self.steps.frames(ticks if self.calendar is None else self.calendar.units(ticks))
+
+    def pattern(self, partitioned: bool) -> Pattern:
+        """Tumbling windows are cleared at once, unless each is of one instant."""
+        return "weak" if self.steps.size == self.steps.every > 1 else "weakest"
+
+    def validity(self, ticks: Ints, starts: Ints) -> tuple[Ints, Ints]:
+        """From the end of the first window that an event is in to the end of the first one after it."""
+        self.frames(ticks[:0] if not len(ticks) else np.array([ticks.min(), ticks.max()]))  # checks their range
+        at = ticks - self._shift
+        at = (at if self.calendar is None else self.calendar.units(at)) - self.steps.offset
+        first, beyond = ((at - size) // self.steps.every + 1 for size in (self.steps.size, 0))
+        return self._in_ticks(*self.steps.bounds(first))[1], self._in_ticks(*self.steps.bounds(beyond))[1]
+
+    @property
+    def valid_for(self) -> int | None:
+        return self.steps.size + self.steps.every + 1 if self.calendar is None else None
+
+    def validity_sql(self, rows: RowOrder) -> list[dict[str, str]] | None:
+        size, every, at = self.steps.size, self.steps.every, f"({rows.tick} - {self._shift})"
+        if self.calendar is not None:
+            return None
+        return [
+            {
+                name: f"{at} + {ahead} - pmod({at} - {(self.steps.offset + more) % every}, {every})"
+                for name, ahead, more in (("valid_from", every, size), ("valid_to", every + size, 0))
+            }
+        ]
 
     def frame_bounds(self, frames: Ints) -> tuple[Ints, Ints]:
         start, end = self._in_ticks(*self.steps.frame_bounds(frames))

@@ -54,6 +54,7 @@ class Snapshots(Windows):
     """Snapshot windows: a frame is what lies between two changes, known once all events are; until then, a tick."""
 
     whole_frames = True
+    endless = True
     block = (0, 1)
 
     def live_frames(self, partials: PartialsView, first: Ints, until: Ints) -> LiveFrames:

@@ -23,6 +23,9 @@ MinFill: TypeAlias = Literal["partial", "full"]
 Emit: TypeAlias = Literal["every", "on_change"]
 Stamp: TypeAlias = Literal["interval", "end", "start"]
 Gaps: TypeAlias = Literal["warn", "allow"]
+Pattern: TypeAlias = Literal["monotonic", "weakest", "weak", "strict"]
+"""How a relation is updated: it only grows; rows end in the order in which they came; in another order, but when is
+known as they come; or that is not known."""
 
 WORDS: dict[str, Mapping[str, str] | tuple[str, ...]] = {
     "closed": {"left": "for [start, end)", "right": "for (start, end]"},
@@ -57,6 +60,24 @@ class Numbering(NamedTuple):
     width: int
     first: int = 0
     second: bool = True
+
+
+class RowOrder(NamedTuple):
+    """SQL of a DataFrame's events in the order of their key: its columns, the tick of a row, the order of rows."""
+
+    keys: str
+    tick: str
+    order: str
+
+    @property
+    def by_key(self) -> str:
+        """The rows of a key, for a window function."""
+        return f"partition by {self.keys}" if self.keys else ""
+
+    @property
+    def over(self) -> str:
+        """The rows of a key in their order, for a window function."""
+        return f"{self.by_key} order by {self.order}"
 
 
 class Spec(ABC):
@@ -153,8 +174,12 @@ class Windows(ABC):
     window_inputs: ClassVar[frozenset[str]] = frozenset()
     whole_frames: ClassVar[bool] = False
     """Whether interval events live all through every frame they are in."""
+    endless: ClassVar[bool] = False
+    """Whether windows, few enough, take in interval events that never end."""
     forward: ClassVar[bool] = True
     """Whether both ends of the ranges only move forward."""
+    valid_by: ClassVar[Literal["time", "rows"] | None] = None
+    """What says when an event is in the state of windows: its time, the rows of its key, or None: more than these."""
     runs: ClassVar[bool] = False
     """Whether a window may lack rows between its first and last, so that windows are a Coverage."""
 
@@ -248,6 +273,31 @@ class Windows(ABC):
         if self.stamp in ("start", "end") and found.at is None:
             found = found._replace(at=found.end if self.stamp == "end" else found.start)
         return found
+
+    def pattern(self, partitioned: bool) -> Pattern:
+        """How the state of windows is updated; ``partitioned`` says whether keys have windows of their own."""
+        return "weakest"
+
+    def validity(self, ticks: Ints, starts: Ints) -> tuple[Ints, Ints]:
+        """From which tick on each event is in the state of the windows, and from which on no longer.
+
+        The state at an instant is what is in the window that ended last by then; :data:`NEVER` is an end that never
+        comes. An event for which both are equal is in no state. Events are sorted by key, whose first rows are
+        ``starts``, then time.
+        """
+        raise NotImplementedError
+
+    @property
+    def valid_for(self) -> int | None:
+        """The most ticks from an event's time to the end of its validity; None where it may go on for ever."""
+        return None
+
+    def validity_sql(self, rows: RowOrder) -> list[dict[str, str]] | None:
+        """The same in SQL, step by step: columns added in each, at last ``valid_from`` and ``valid_to``.
+
+        A null ``valid_from`` is of an event that is in no state, a null ``valid_to`` never comes. None: not in SQL.
+        """
+        return None
 
     def frame_bounds(self, frames: Ints) -> tuple[Ints, Ints] | None:
         """The first tick of each frame and the first after it; None where frames have no bounds by themselves."""

@@ -8,6 +8,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
+from ..convert.names import column
 from ..convert.types import ticks_sql
 
 ARRIVAL = "arrival"
@@ -63,7 +64,7 @@ def in_row_order(events: DataFrame, time: str, by: Sequence[str], ties: Sequence
 
 def sortable(events: DataFrame, names: Sequence[str]) -> list[Column]:
     """Columns that compare as in framefold: nulls first, NaN last, and -0.0 equal to 0.0."""
-    return [_sortable(f.col(name), events.schema[name].dataType) for name in names]
+    return [_sortable(column(name), events.schema[name].dataType) for name in names]
 
 
 def _sortable(column: Column, kind: t.DataType) -> Column:

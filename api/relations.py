@@ -1,0 +1,650 @@
+"""Relations of rows that are valid from an instant on up to another, and the operators between them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Generic, Literal, Never, TypeAlias, cast, overload
+
+import pyarrow as pa
+
+from .aggregators.contract.operation import Operation
+from .aggregators.errors import QueryError, nearest, shown
+from .aggregators.extremes.min_max import Max
+from .aggregators.sums.sums import Sum
+from .engines import Engine, engine_for, text_of_column
+from .events import Events, Result, require_names
+from .reading import SparkFiles
+from .runtime.columns.key_codes import require_key
+from .runtime.columns.ticks import Duration, Instant, TimeColumn
+from .runtime.explain import Explanation
+from .runtime.local import LocalEngine
+from .runtime.plan.bind import type_of
+from .runtime.relations.names import FROM, REPEATED, RESERVED, TO, TS, JoinSpec, values_of
+from .runtime.relations.tables import TableOperators
+from .runtime.relations.updates import MEANING, Updates, both, interfering, replacing
+from .runtime.sources.arrow import Source
+from .runtime.sources.files import Files
+from .runtime.windows import Spec, TickSteps, Windows, snapshot
+from .runtime.windows.sliding import above_zero
+from .runtime.windows.snapshot import Snapshots
+from .runtime.windows.spec import one_of
+from .spark.options import Options
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Operators: TypeAlias = Any
+"""The operators on the data of one engine, rows with their validity: those of
+:class:`~framefold.runtime.relations.tables.TableOperators`, on DataFrames and streams the same ones."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The events that a relation is made of by windows, as long as nothing else has been done to them."""
+
+    events: Events[Any]
+    spec: Spec
+    windows: Windows
+
+
+@dataclass(frozen=True, repr=False)
+class Relation(Generic[Result]):
+    """Rows with the instants at which they are valid, ``valid_from <= instant < valid_to``; null is for ever.
+
+    Made by :meth:`Windowed.relation` and :func:`relation`. It is a bag: equal rows count. Rows have a time ``ts`` where
+    they have one of their own. Everything is lazy, and each operator gives a new relation.
+    """
+
+    operators: Operators
+    data: Any
+    updates: Updates
+    told: tuple[tuple[str, str], ...]
+    """For each operator what it is, and what it does to updates."""
+    origin: Origin | None = None
+    sides: tuple[Relation[Result], ...] = ()
+    """The relations that it is the union of."""
+    lasts: int | None = None
+    """The most ticks from the time of a row to its end; None where it may go on for ever."""
+
+    def __repr__(self) -> str:
+        return str(self.explain())
+
+    @property
+    def columns(self) -> list[str]:
+        """The columns of a row beside its times."""
+        return values_of(self.operators.names(self.data))
+
+    @property
+    def timed(self) -> bool:
+        return TS in self.operators.names(self.data)
+
+    @property
+    def pattern(self) -> str:
+        """The pattern of its updates, by row: from ``"monotonic"`` to ``"strictly non-monotonic"``."""
+        return str(Updates.of(self.updates.row))
+
+    def where(self, condition: Any) -> Relation[Result]:
+        """The rows for which a condition is true: SQL, a pyarrow expression, or for a DataFrame a column of Spark's.
+
+        It goes below windows of time, and below those of rows where it is on their partition columns.
+
+        Raises
+        ------
+        QueryError
+            If it does not fit the columns.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> events = ff.events(pa.table({"t": [0, 1], "k": ["a", "b"], "x": [5, 3]}), time="t")
+        >>> calls = events.window(ff.sliding(4, every=1, closed="right")).relation()
+        >>> calls.where("x > 3").rows().to_pylist()
+        [{'ts': 0, 'k': 'a', 'x': 5, 'valid_from': 0, 'valid_to': 4}]
+        """
+        condition, words = self.operators.condition(condition), f"where {text_of(condition)}"
+        if self.sides:
+            parts = [side.where(condition) for side in self.sides]
+            return replace(parts[0].union(parts[1]), told=((words, "went below the union"), *self.told))
+        if (origin := self.origin) is not None and (why := self._pushed(origin, condition)) is not None:
+            below = windowed(origin.events.where(condition), origin.spec)
+            return replace(below, told=((words, f"went below the windows: {why}"), *self.told))
+        why = "rows keep their validity"
+        if origin is not None:
+            rows = origin.windows.valid_by == "rows"
+            why = (
+                f"stays above the windows: {'rows that it leaves out push others out' if rows else 'it is of instants'}"
+            )
+        found = self.operators.where(self.data, condition)
+        return replace(self, data=found, told=((words, why), *self.told), origin=None)
+
+    def _pushed(self, origin: Origin, condition: Any) -> str | None:
+        """Why a condition may be on the events; None where it may not."""
+        events, rows = origin.events, origin.windows.valid_by == "rows"
+        names = events.by if rows else self.columns
+        if not names or not self.operators.fits(events.engine, condition, names):
+            return None
+        return "it is on their partition columns" if rows else "they go by time alone"
+
+    def select(self, *columns: str, **computed: Any) -> Relation[Result]:
+        """Some columns, and computed ones (``y="x + 1"``); the times of rows stay.
+
+        Raises
+        ------
+        QueryError
+            If a column is unknown, or an expression does not fit the columns.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> scd2 = pa.table({"k": ["a"], "x": [1], "from": [0], "to": pa.array([None], pa.int64())})
+        >>> ff.relation(scd2, valid_from="from", valid_to="to").select("k", y="x + 1").rows().to_pylist()
+        [{'k': 'a', 'y': 2, 'valid_from': 0, 'valid_to': None}]
+        """
+        wanted = [self._known(name, "select()") for name in dict.fromkeys(columns) if name not in RESERVED]
+        for name in computed:
+            if name in RESERVED or name in wanted:
+                raise QueryError(f"select() computes {name!r}, which is another column; expected a name of its own")
+        found = self.operators.select(self.data, wanted, computed)
+        words = ", ".join([*wanted, *(f"{name} = {text_of(each)}" for name, each in computed.items())])
+        kept = self._then(found, self.updates, f"select {words}", "rows keep their validity")
+        return replace(kept, lasts=self.lasts)
+
+    def join(
+        self,
+        other: Relation[Result],
+        on: str | Sequence[Any] | Mapping[str, str] = (),
+        *,
+        prefix: str = "right_",
+        stamp: Literal["min", "max", "left", "right"] | None = None,
+        how: Literal["inner", "left", "asof"] = "inner",
+    ) -> Relation[Result]:
+        """Pairs of rows of equal keys, for as long as both are valid: up to the earlier of both ends.
+
+        Parameters
+        ----------
+        other
+            The right side.
+        on
+            The columns that are equal: a name, several, or pairs of a name on the left and one on the right. A null
+            is equal to nothing. None: all rows that are valid together.
+        prefix
+            What the names of all columns of the right begin with in the result.
+        stamp
+            The time ``ts`` of a pair: ``"min"``, the lesser of both, ``"max"``, or that of one side, ``"left"`` or
+            ``"right"``. By default the lesser; with ``how="asof"`` that of the left.
+        how
+            ``"inner"``; ``"left"`` also gives the parts of a validity on the left in which no row of the right matches;
+            ``"asof"`` gives each row on the left once, as long as it is valid, with the last row of the right by key:
+            the one of the greatest ``ts`` (or ``valid_from``, where rows have no time of their own) not after its own.
+
+        Raises
+        ------
+        QueryError, ColumnError
+            If columns are unknown or cannot be equal, or names are taken twice.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> ends = pa.array([3, None], pa.int64())
+        >>> scd2 = pa.table({"k": ["a", "a"], "rate": [1.0, 1.2], "from": [0, 3], "to": ends})
+        >>> rates = ff.relation(scd2, valid_from="from", valid_to="to")
+        >>> calls = ff.events(pa.table({"t": [2], "k": ["a"]}), time="t").window(ff.sliding(4, every=1, closed="right"))
+        >>> found = calls.relation().join(rates, on="k", prefix="rate_").select("rate_rate").rows().to_pylist()
+        >>> sorted(tuple(row.values()) for row in found)
+        [(2, 1.0, 2, 3), (2, 1.2, 3, 6)]
+        """
+        self._alike(other, "join")
+        stamp = stamp or ("left" if how == "asof" else "min")
+        one_of("stamp", stamp, ("min", "max", "left", "right"))
+        one_of("how", how, ("inner", "left", "asof"))
+        if not isinstance(prefix, str):
+            raise QueryError(f"prefix of join() is {prefix!r}; expected text, such as 'right_'")
+        pairs = pairs_of(on)
+        for one, right in pairs:
+            self._known(one, "on= of the left")
+            other._known(right, "on= of the right")
+        taken = {*self.columns, *RESERVED}
+        for name in other.columns:
+            if f"{prefix}{name}" in taken:
+                raise QueryError(
+                    f"the column {prefix + name!r} of the right would hide one of the left; expected another prefix="
+                )
+        if how != "inner":
+            self._no_deletes(f"join(how={how!r})", "a part without a match is taken back when one comes, or is late")
+        spec = JoinSpec(pairs, prefix, stamp, how, (self.lasts, other.lasts))
+        updates = both(self.updates, other.updates)
+        if how == "inner":
+            updates, why = interfering(updates), "a pair ends with the first of its rows to end"
+        elif how == "left":
+            updates, why = Updates.of("strict"), "a part without a match ends when one comes"
+        else:
+            updates, why = self.updates, "a row on the left is given once, for as long as it is valid"
+        keys = ", ".join(one if one == right else f"{one} = {right}" for one, right in pairs) or "nothing"
+        words = f"{'' if how == 'inner' else how + ' '}join on {keys}"
+        return self._then(self.operators.join(self.data, other.data, spec), updates, words, why, other)
+
+    def union(self, other: Relation[Result]) -> Relation[Result]:
+        """The rows of both, which must have the same columns; with times where both have them.
+
+        Raises
+        ------
+        QueryError
+            If columns differ.
+        """
+        left, right = self._same_columns(other, "union")
+        found = self.operators.union(left, right)
+        joint = self._then(found, both(self.updates, other.updates), "union", "rows keep their validity", other)
+        lasts = None if self.lasts is None or other.lasts is None else max(self.lasts, other.lasts)
+        return replace(joint, sides=(self, other) if self.timed == other.timed else (), lasts=lasts)
+
+    def difference(self, other: Relation[Result]) -> Relation[Result]:
+        """Each row as often as it is here more often than in the other, at every instant; without a time.
+
+        Raises
+        ------
+        QueryError
+            If columns differ, or cannot be compared.
+        """
+        self._no_deletes("difference", "a row of the other takes one of these back")
+        left, right = self._same_columns(other, "difference")
+        signed = [
+            self.operators.with_constant(self.operators.untimed(rows), REPEATED, sign)
+            for rows, sign in ((left, 1), (right, -1))
+        ]
+        found = self._snapshots(self.operators.union(*signed), self.columns, {REPEATED: Sum(REPEATED)})
+        found = self.operators.repeated(self.operators.merged(found, self.columns))
+        why = "a row of the other takes one of these back, and brings it back as it ends"
+        return self._then(found, Updates.of("strict"), "difference", why, other)
+
+    def distinct(self, *columns: str, keep: bool = False) -> Relation[Result]:
+        """One row of equal ones at a time: the latest, or with ``keep`` the one found until it ends.
+
+        Parameters
+        ----------
+        *columns
+            The columns that count, which are selected first; all where there are none.
+        keep
+            Whether a row that was found stays until it ends, and the youngest equal one comes then: the paper's policy,
+            which has fewer updates. Of a fresh value the first row is taken.
+
+        Raises
+        ------
+        QueryError
+            If a column is unknown, or its values cannot be compared.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> events = ff.events(pa.table({"t": [0, 1], "k": ["a", "a"]}), time="t")
+        >>> calls = events.window(ff.sliding(4, every=1, closed="right")).relation()
+        >>> [tuple(row.values()) for row in calls.distinct("k").rows().to_pylist()]
+        [('a', 0, 0, 1), ('a', 1, 1, 5)]
+        >>> [tuple(row.values()) for row in calls.distinct("k", keep=True).rows().to_pylist()]
+        [(0, 'a', 0, 4), (1, 'a', 4, 5)]
+        """
+        if columns:
+            return self.select(*columns).distinct(keep=keep)
+        self._no_deletes("distinct", "a row ends when an equal one comes" if not keep else "it waits for rows to end")
+        if keep:
+            updates, why = interfering(self.updates), "a row stays until it ends"
+            return self._then(self.operators.kept(self.data), updates, "distinct, the row found is kept", why)
+        outputs: dict[str, Operation] = {TS: Max(TS)} if self.timed else {REPEATED: Max(REPEATED)}
+        data = self.data if self.timed else self.operators.with_constant(self.data, REPEATED, 1)
+        found = self.operators.merged(self._snapshots(data, self.columns, outputs), self.columns)
+        if not self.timed:
+            found = self.operators.repeated(found)
+        why = "ends as a later one comes"
+        return self._then(found, replacing(self.updates, "strict"), "distinct, the latest row", why)
+
+    def aggregate(
+        self, /, *unnamed: Never, by: str | Sequence[str] | None = None, **outputs: Operation
+    ) -> Relation[Result]:
+        """One row a group, for as long as its aggregates stay the same; none while the group has no rows.
+
+        Parameters
+        ----------
+        by
+            The columns whose values make groups; none for one group.
+        **outputs
+            Any of the aggregate operations, under the names of their columns.
+
+        Raises
+        ------
+        QueryError, OperationError
+            As for :meth:`Windowed.aggregate`.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> events = ff.events(pa.table({"t": [0, 1], "k": ["a", "a"]}), time="t")
+        >>> calls = events.window(ff.sliding(4, every=1, closed="right")).relation()
+        >>> [tuple(row.values()) for row in calls.aggregate(by="k", n=ff.Count()).rows().to_pylist()]
+        [('a', 1, 0, 1), ('a', 2, 1, 4), ('a', 1, 4, 5)]
+        """
+        require_names(unnamed)
+        keys = [by] if isinstance(by, str) else list(by or ())
+        for name in keys:
+            self._known(name, "by= of aggregate()")
+        for name in outputs:
+            if name in RESERVED:
+                raise QueryError(f"the output {name!r} would hide a time of rows; expected another name")
+        words = "aggregate" + (f" by {', '.join(keys)}" if keys else "")
+        updates, why = replacing(self.updates, "weak"), "a group's row is replaced, and gone with its last row"
+        if self.operators.streaming:
+            return self._then(self._stream_aggregate(keys, outputs), updates, words, why)
+        found = self.operators.merged(self._snapshots(self.data, keys, outputs), keys)
+        return self._then(found, updates, words, why)
+
+    def at(self, instant: Instant) -> Result:
+        """The rows valid at an instant, such as ``"2026-05-01"``: what was true then."""
+        self._no_views("at")
+        tick = self._tick(instant, "at()")
+        return cast(Result, self.operators.result(self.operators.at(self.data, tick)))
+
+    def states(self, every: Duration, *, since: Instant | None = None, until: Instant | None = None) -> Result:
+        """The rows valid at each multiple of a step, with the instant as ``at``.
+
+        Steps are counted from ``since``, or from the epoch in UTC; they go from the first change to the last one, or
+        from ``since`` to ``until``, both included.
+        """
+        self._no_views("states")
+        time = self.operators.time(self.data)
+        low, high = (
+            None if value is None else self._tick(value, name) for name, value in (("since", since), ("until", until))
+        )
+        found = self.operators.states(self.data, above_zero(time, every, "every"), low, high)
+        return cast(Result, self.operators.result(found))
+
+    def changes(self) -> Result:
+        """What changes when: ``at``, ``change`` (``"insert"`` or ``"delete"``), ``weight`` (+1 or -1), and the row.
+
+        They are sorted by instant, deletes first; what is deleted and inserted at one instant is no change. Played from
+        the beginning they give every state.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> scd2 = pa.table({"k": ["a", "b"], "from": [0, 3], "to": pa.array([3, None], pa.int64())})
+        >>> ff.relation(scd2, valid_from="from", valid_to="to").changes().to_pydict()["change"]
+        ['insert', 'delete', 'insert']
+        """
+        self._no_views("changes")
+        return cast(Result, self.operators.result(self.operators.changes(self.data)))
+
+    def inserts(self) -> Result:
+        """Those of :meth:`changes` that insert a row: the paper's ISTREAM."""
+        return self._only("inserts", "weight > 0")
+
+    def deletes(self) -> Result:
+        """Those of :meth:`changes` that delete a row: the paper's DSTREAM."""
+        return self._only("deletes", "weight < 0")
+
+    def _only(self, view: str, condition: str) -> Result:
+        self._no_views(view)
+        found = self.operators.changes(self.data)
+        return cast(Result, self.operators.result(self.operators.where(found, self.operators.condition(condition))))
+
+    def rows(self) -> Result:
+        """All rows with their validity: a DataFrame of Spark's, or a pyarrow table."""
+        return cast(Result, self.operators.result(self.data))
+
+    def explain(self) -> Explanation:
+        """How it is updated, which operator makes it so, and which rewriting was done.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> events = ff.events(pa.table({"t": [0, 1], "k": ["a", "a"]}), time="t")
+        >>> print(events.window(ff.sliding(4, every=1)).relation().distinct("k").explain())
+        a relation on the local engine
+          updates                   strictly non-monotonic by row, weak non-monotonic by key
+          by row                    a row may end at any time, which must be told by a delete
+          distinct, the latest row  strictly non-monotonic by row, weak non-monotonic by key: ends as a later one comes
+          select k                  weakest non-monotonic: rows keep their validity
+          windows of 4 every 1      weakest non-monotonic: each row's validity follows from its time
+        """
+        head = (("updates", str(self.updates)), ("by row", MEANING[self.updates.row]))
+        return Explanation(f"a relation on {self.operators.engine_name}", (*head, *self.told))
+
+    def _tick(self, instant: Instant, argument: str) -> int:
+        """The tick of an instant; one without a zone is in that of the times."""
+        time: TimeColumn = self.operators.time(self.data)
+        return time.instant(instant, argument, self.operators.zone(self.data))
+
+    def _then(
+        self, data: Any, updates: Updates, words: str, why: str, other: Relation[Result] | None = None
+    ) -> Relation[Result]:
+        of_other = () if other is None else tuple((f"  {name}", text) for name, text in other.told)
+        indent = "" if other is None else "  "
+        of_self = tuple((f"{indent}{name}", text) for name, text in self.told)
+        return Relation(self.operators, data, updates, ((words, f"{updates}: {why}"), *of_self, *of_other))
+
+    def _known(self, name: Any, argument: str) -> str:
+        if name not in self.columns:
+            raise QueryError(f"{argument} names the unknown column {shown(name)}; {nearest(str(name), self.columns)}")
+        return str(name)
+
+    def _alike(self, other: Any, operator: str) -> None:
+        """QueryError unless another is a relation of the same engine, and of times of the same type."""
+        if not isinstance(other, Relation):
+            raise QueryError(f"{operator}() is given {shown(other)}; expected a relation")
+        if type(self.operators) is not type(other.operators):
+            raise QueryError(
+                f"{operator}() is of a relation on {self.operators.engine_name} and one on "
+                f"{other.operators.engine_name}; expected one engine"
+            )
+        one, two = (each.operators.time(each.data).bound_type for each in (self, other))
+        if one != two:
+            raise QueryError(f"{operator}() is of a relation whose times are {one} and one of {two}; expected one type")
+
+    def _same_columns(self, other: Relation[Result], operator: str) -> tuple[Any, Any]:
+        """The data of both, timed where both are; QueryError unless they have the same columns."""
+        self._alike(other, operator)
+        if sorted(self.columns) != sorted(other.columns):
+            raise QueryError(
+                f"{operator}() is of a relation with the columns {self.columns} and one with {other.columns}; expected "
+                "the same: select() them first"
+            )
+        if self.timed and other.timed:
+            return self.data, other.data
+        return self.operators.untimed(self.data), self.operators.untimed(other.data)
+
+    def _snapshots(self, data: Any, by: Sequence[str], outputs: Mapping[str, Operation]) -> Any:
+        """Outputs by key between any two changes of its rows."""
+
+        def run(engine: Engine) -> Any:
+            options = Options(window="flat", combine="executors")
+            rows: Events[Any] = Events(engine, FROM, tuple(by), TO, None, (), "error", options)
+            return rows.window(snapshot(emit="on_change")).aggregate(**outputs)
+
+        return self.operators.snapshots(data, run, by)
+
+    def _stream_aggregate(self, keys: Sequence[str], outputs: Mapping[str, Operation]) -> Any:
+        """The results of windows of a stream, each valid from the end of its window up to the next end."""
+        if self.origin is None or not isinstance(self.origin.windows, TickSteps) or self.origin.windows.calendar:
+            raise self._refused("aggregate", "is there only right over sliding or tumbling windows of fixed length")
+        events = replace(self.origin.events, by=tuple(keys))
+        found = events.window(self.origin.spec).options(window="flat").aggregate(**outputs)
+        return self.operators.stamped(found, self.origin.windows.steps.every)
+
+    def _refused(self, operator: str, why: str) -> QueryError:
+        return QueryError(
+            f"{operator} of a stream {why}; expected a batch: in foreachBatch every micro-batch is one, and so is a "
+            "table that it is appended to"
+        )
+
+    def _no_deletes(self, operator: str, why: str) -> None:
+        """QueryError on a stream, which can add rows and not take them back."""
+        if self.operators.streaming:
+            raise self._refused(operator, f"needs deletes, which a stream of rows has not: {why}")
+
+    def _no_views(self, view: str) -> None:
+        if self.operators.streaming:
+            raise self._refused(f"{view}()", "needs all rows at hand, and deletes, which a stream of rows has not")
+
+
+def text_of(value: Any) -> str:
+    """A condition or column as explanations have it."""
+    return value if isinstance(value, str) else text_of_column(value)
+
+
+def pairs_of(on: Any) -> tuple[tuple[str, str], ...]:
+    """The pairs of columns that ``on=`` names."""
+    if isinstance(on, str):
+        return ((on, on),)
+    if on is None:
+        return ()
+    if not isinstance(on, (Mapping, list, tuple)):
+        raise QueryError(f"on= of join() is {on!r}; expected a name, a list of names or pairs, or a dict")
+    pairs = on.items() if isinstance(on, Mapping) else ((each, each) if isinstance(each, str) else each for each in on)
+    found = tuple(tuple(pair) for pair in pairs)
+    if not all(len(pair) == 2 and all(isinstance(name, str) for name in pair) for pair in found):
+        raise QueryError(
+            f"on= of join() is {on!r}; expected names, or pairs of a name on the left and one on the right"
+        )
+    return cast(tuple[tuple[str, str], ...], found)
+
+
+def operators_for(engine: Engine) -> Operators:
+    """The operators on the data of an engine."""
+    if isinstance(engine, LocalEngine):
+        return TableOperators()
+    df = cast(Any, engine).df
+    if df.isStreaming:
+        from .spark.relations.streams import StreamOperators
+
+        return StreamOperators()
+    from .spark.relations.frames import DataFrameOperators
+
+    return DataFrameOperators()
+
+
+def as_one_kind(engine: Engine) -> Engine:
+    """The engine of a DataFrame for files that tasks would read: relations are expressions of Spark's own."""
+    if isinstance(engine, LocalEngine) or cast(Any, engine).df.isStreaming:
+        return engine
+    from .spark.engine.engine import DataFrameEngine
+
+    return DataFrameEngine(cast(Any, engine).df)
+
+
+def windowed(events: Events[Result], spec: Spec) -> Relation[Result]:
+    """The relation of :meth:`Windowed.relation`."""
+    engine = as_one_kind(events.engine.with_fields(events.names))
+    events = replace(events, engine=engine)
+    schema = engine.schema(events.names)
+    time = TimeColumn(events.time, type_of(schema, events.time, "time="))
+    windows = spec.bind(time, lambda name, argument: type_of(schema, name, argument))
+    if events.until is not None:
+        if not isinstance(windows, Snapshots):
+            raise QueryError(f"{spec}: interval events have a validity already; expected ff.snapshot(), or no windows")
+        return lasting(events)
+    if windows.valid_by is None:
+        raise QueryError(
+            f"{spec}: in these windows no rule says from when to when an event is in them; expected ff.sliding, "
+            "ff.tumbling, ff.cumulating, ff.landmark or ff.last_rows"
+        )
+    if windows.min_samples or windows.fill or getattr(windows, "min_fill", "partial") == "full":
+        raise QueryError(f"{spec}: min_fill, min_samples and fill_from are of results; expected none for a relation")
+    for name in (*events.by, *events.ties):
+        require_key(name, type_of(schema, name, "by= or ties="))
+    require_free([name for name in schema.names if name != events.time])
+    operators = operators_for(engine)
+    if operators.streaming and windows.valid_by == "rows":
+        raise QueryError(
+            f"{spec}: on a stream a row of the last n ends when later ones come, and needs a delete; expected windows "
+            "of time, or a batch, as in foreachBatch"
+        )
+    by = events.by if windows.valid_by == "rows" else ()
+    data = operators.windowed(engine, events.time, by, events.ties, events.null_time == "drop", windows)
+    updates = Updates.of(windows.pattern(bool(by)))
+    rule = (
+        "later rows say when a row ends" if windows.valid_by == "rows" else "each row's validity follows from its time"
+    )
+    told, origin = ((str(spec), f"{updates}: {rule}"),), Origin(events, spec, windows)
+    return Relation(operators, data, updates, told, origin, lasts=windows.valid_for)
+
+
+def lasting(events: Events[Result]) -> Relation[Result]:
+    """The relation of interval events."""
+    if events.until is None:
+        raise QueryError("relation() of events without until= is given no windows; expected .window(...) before it")
+    if events.longest is not None:
+        raise QueryError("longest= is of interval events in windows; expected none for a relation")
+    return valid(
+        events.engine.with_fields(events.names), events.time, events.until, events.time, events.null_time == "drop"
+    )
+
+
+def valid(engine: Engine, valid_from: str, valid_to: str, ts: str | None, drops: bool = False) -> Relation[Any]:
+    """The relation of rows that have a validity."""
+    engine = as_one_kind(engine)
+    schema = engine.schema([name for name in (valid_from, valid_to, ts) if name is not None])
+    first, until = (
+        TimeColumn(name, type_of(schema, name, f"{argument}="))
+        for argument, name in (("valid_from", valid_from), ("valid_to", valid_to))
+    )
+    if first.bound_type != until.bound_type:
+        raise QueryError(
+            f"valid_from= names {valid_from!r}, which is {first.type}, and valid_to= {valid_to!r}, which is "
+            f"{until.type}; expected one type"
+        )
+    if ts is not None and TimeColumn(ts, type_of(schema, ts, "ts=")).bound_type != first.bound_type:
+        raise QueryError(f"ts= names {ts!r}, which is of another type than {valid_from!r}; expected {first.type}")
+    require_free([name for name in schema.names if name not in (valid_from, valid_to, ts)])
+    operators = operators_for(engine)
+    data = operators.validities(engine, valid_from, valid_to, ts, drops)
+    updates = Updates.of("weak")
+    return Relation(operators, data, updates, (("a table of validities", f"{updates}: rows say when they end"),))
+
+
+def require_free(names: Iterable[str]) -> None:
+    """QueryError where a column has the name of one that relations have."""
+    for name in names:
+        if name in RESERVED:
+            raise QueryError(
+                f"there is a column {name!r}, which relations have of their own; rename it, or name it in ts="
+            )
+
+
+@overload
+def relation(data: Files | Source, *, valid_from: str, valid_to: str, ts: str | None = None) -> Relation[pa.Table]: ...
+@overload
+def relation(
+    data: DataFrame | SparkFiles, *, valid_from: str, valid_to: str, ts: str | None = None
+) -> Relation[DataFrame]: ...
+@overload
+def relation(data: Any, *, valid_from: str, valid_to: str, ts: str | None = None) -> Relation[pa.Table]: ...
+def relation(data: Any, *, valid_from: str, valid_to: str, ts: str | None = None) -> Relation[Any]:
+    """A table of validities as a relation: a slowly changing dimension, bookings, the rows of another relation.
+
+    Parameters
+    ----------
+    data
+        As for :func:`~framefold.events`.
+    valid_from, valid_to
+        The columns that say from when on a row is valid, and up to when: null for ever. A row for which both are equal
+        is left out.
+    ts
+        The column with a time of each row, if it has one; a column ``"ts"`` is that by itself.
+
+    Raises
+    ------
+    QueryError, ColumnError
+        If the data or an argument cannot be used.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> scd2 = pa.table({"k": ["a", "a"], "rate": [1.0, 1.2], "from": [0, 3], "to": pa.array([3, None], pa.int64())})
+    >>> ff.relation(scd2, valid_from="from", valid_to="to").at(4).to_pylist()
+    [{'k': 'a', 'rate': 1.2}]
+    """
+    for argument, name in (("valid_from", valid_from), ("valid_to", valid_to), ("ts", ts)):
+        if not isinstance(name, str) and not (argument == "ts" and name is None):
+            raise QueryError(f"{argument}= is {name!r}; expected the name of a column")
+    engine = engine_for(data).with_fields([name for name in (valid_from, valid_to, ts) if name is not None])
+    if ts is None and TS in engine.schema([]).names and TS not in (valid_from, valid_to):
+        ts = TS
+    return valid(engine, valid_from, valid_to, ts)

@@ -1,0 +1,129 @@
+"""Which rows of two relations are valid together: pairs of equal keys whose validities overlap."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..columns.key_codes import pack, span
+from ..columns.sorting import stable_order
+from ..columns.ticks import LIMIT, NEVER
+from ..windows import Ints
+
+
+class Validities(NamedTuple):
+    """When rows are valid, ``first <= instant < until`` in ticks, and codes of their keys from 0."""
+
+    key: Ints
+    first: Ints
+    until: Ints
+
+    def at(self, rows: Ints) -> Validities:
+        """Those of some rows."""
+        return Validities(*(column[rows] for column in self))
+
+
+class InOrder(NamedTuple):
+    """Two sides of a join in the order of keys, then begins: the order of each, and codes of its begins and ends."""
+
+    orders: tuple[Ints, Ints]
+    begins: tuple[Ints, Ints]
+    ends: tuple[Ints, Ints]
+
+
+def in_order(left: Validities, right: Validities) -> InOrder:
+    """Both sides in order; codes are of key and tick, so that those of both sides compare."""
+    if not len(left.key) or not len(right.key):
+        none = np.empty(0, np.int64), np.empty(0, np.int64)
+        return InOrder((np.arange(len(left.key)), np.arange(len(right.key))), none, none)
+    latest = min(max(int(left.first.max()), int(right.first.max())), NEVER - 1)
+    times = [left.first, right.first, *(np.minimum(each.until, latest + 1) for each in (left, right))]
+    keys = np.concatenate([left.key, right.key, left.key, right.key])
+    count = int(keys.max()) + 1
+    packed, _ = pack([(keys, count), span(np.concatenate(times))], len(keys))
+    begins, ends = (np.split(half, [len(left.key)]) for half in np.split(packed, 2))
+    one, other = (by_key_and_begin(each, count) for each in (left, right))
+    return InOrder((one, other), (begins[0][one], begins[1][other]), (ends[0][one], ends[1][other]))
+
+
+def by_key_and_begin(rows: Validities, keys: int) -> Ints:
+    """The order of rows by key, then begin; rows that come in the order of time are only sorted by key."""
+    if (rows.first[1:] >= rows.first[:-1]).all():
+        return stable_order(rows.key, keys)
+    by_time = np.argsort(rows.first, kind="stable")
+    return by_time[stable_order(rows.key[by_time], keys)]
+
+
+def overlapping(sides: InOrder) -> tuple[Ints, Ints]:
+    """The rows of all pairs of equal keys whose validities overlap, by their places in order, each pair once.
+
+    One of the two begins while the other is valid: so the pairs are runs of the rows in order, and cost as much as
+    there are of them, however skewed keys are and however long validities.
+
+    Examples
+    --------
+    >>> one = Validities(np.array([0, 0]), np.array([0, 5]), np.array([3, NEVER]))
+    >>> other = Validities(np.array([0, 0]), np.array([2, 3]), np.array([6, 5]))
+    >>> [rows.tolist() for rows in overlapping(in_order(one, other))]
+    [[0, 1], [0, 0]]
+    """
+    (left, right), (left_end, right_end) = sides.begins, sides.ends
+    low = np.searchsorted(right, left), np.searchsorted(left, right, "right")  # those that begin at once only once
+    high = np.searchsorted(right, left_end), np.searchsorted(left, right_end)
+    (one, others), (mine, ours) = (runs(*bounds) for bounds in zip(low, high, strict=True))
+    return np.concatenate([one, ours]), np.concatenate([others, mine])
+
+
+def runs(low: Ints, high: Ints) -> tuple[Ints, Ints]:
+    """For each number in ``low[i]`` up to ``high[i]``, all i one after the other: i, and the number."""
+    counts = np.maximum(high - low, 0)
+    rows = np.repeat(np.arange(len(low)), counts)
+    numbers = np.arange(len(rows))
+    numbers += (low - (np.cumsum(counts) - counts))[rows]
+    return rows, numbers
+
+
+def uncovered(left: Validities, right: Validities) -> tuple[Ints, Ints, Ints]:
+    """What is left of validities where no row of equal key is valid: the row, from, until.
+
+    Examples
+    --------
+    >>> one, other = Validities(*np.array([[0], [0], [9]])), Validities(*np.array([[0, 0], [2, 3], [4, 5]]))
+    >>> [column.tolist() for column in uncovered(one, other)]
+    [[0, 0], [0, 5], [2, 9]]
+    """
+    order = np.lexsort((right.first, right.key))
+    key, first, until = right.at(order)
+    (numbers, size), keys = span(until), int(key.max(initial=0)) + 1
+    reached, _ = pack([(key, keys), (numbers, size)], len(key))
+    best = np.maximum.accumulate(reached)
+    reach = until[np.maximum.accumulate(np.where(reached == best, np.arange(len(key)), 0))]  # of the key up to here
+    fresh, last = np.ones(len(key), bool), np.ones(len(key), bool)
+    fresh[1:] = key[1:] != key[:-1]
+    last[:-1] = fresh[1:]
+    within = np.flatnonzero(~fresh & (first > np.roll(reach, 1)))
+    least = int(left.first.min(initial=LIMIT - 1))
+    absent = np.setdiff1d(left.key, key)
+    heads, tails = np.flatnonzero(fresh), np.flatnonzero(last & (reach < NEVER))
+    gaps = Validities(
+        np.concatenate([key[within], key[heads], key[tails], absent]),
+        np.concatenate([reach[within - 1], np.full(len(heads), least), reach[tails], np.full(len(absent), least)]),
+        np.concatenate([first[within], first[heads], np.full(len(tails) + len(absent), NEVER)]),
+    )
+    gaps = gaps.at(np.flatnonzero(gaps.first < gaps.until))
+    sides = in_order(left, gaps)
+    rows, gap = (order[places] for order, places in zip(sides.orders, overlapping(sides), strict=True))
+    return rows, np.maximum(left.first[rows], gaps.first[gap]), np.minimum(left.until[rows], gaps.until[gap])
+
+
+def last_before(key: Ints, at: Ints, of_key: Ints, of_at: Ints) -> Ints:
+    """For each row the last row of the other side with its key, at its time or before; -1 where there is none."""
+    if not len(of_key):
+        return np.full(len(key), -1)
+    keys = np.concatenate([key, of_key])
+    packed, size = pack([(keys, int(keys.max(initial=0)) + 1), span(np.concatenate([at, of_at]))], len(keys))
+    rows, others = np.split(packed, [len(key)])
+    order = stable_order(others, size)
+    found = order[np.maximum(np.searchsorted(others[order], rows, "right") - 1, 0)]
+    return np.where((of_key[found] == key) & (of_at[found] <= at), found, -1)

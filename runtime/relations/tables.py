@@ -1,0 +1,376 @@
+"""The operators of relations on Arrow tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from ...aggregators.errors import ColumnError, QueryError, shown
+from ..columns.key_codes import key_codes, normalised, one_array, plain, plain_type, require_key
+from ..columns.ticks import NEVER, TimeColumn, drop_null_times, ends_of
+from ..local import LocalEngine
+from ..plan.bind import type_of
+from ..sources.arrow import Source
+from ..sources.conditions import checked, reason_of
+from ..windows import Ints, Windows
+from .keeping import kept
+from .names import AT, CHANGE, FROM, INSERT_DELETE, REPEATED, TO, TS, WEIGHT, JoinSpec, values_of
+from .overlaps import Validities, in_order, last_before, overlapping, runs, uncovered
+from .sql_text import expression
+
+
+class Lazy:
+    """A table that is computed when it is asked for, once; its schema is known before.
+
+    Parameters
+    ----------
+    function
+        Makes it of the tables that ``inputs`` are, and of empty ones an empty one, which has its schema.
+    """
+
+    def __init__(self, function: Callable[..., pa.Table], *inputs: Lazy, schema: pa.Schema | None = None) -> None:
+        self.function, self.inputs = function, inputs
+        self.schema: pa.Schema = schema or function(*(each.schema.empty_table() for each in inputs)).schema
+
+    @cached_property
+    def table(self) -> pa.Table:
+        return self.function(*(each.table for each in self.inputs))
+
+
+class TableOperators:
+    """The operators on tables of this process; the methods are those of :class:`framefold.relations.Operators`."""
+
+    engine_name = "the local engine"
+    streaming = False
+
+    def names(self, data: Lazy) -> list[str]:
+        return list(data.schema.names)
+
+    def time(self, data: Lazy, name: str = FROM) -> TimeColumn:
+        return TimeColumn(name, data.schema.field(name).type)
+
+    def zone(self, data: Lazy) -> str | None:
+        kind = data.schema.field(FROM).type
+        return kind.tz if pa.types.is_timestamp(kind) else None
+
+    def result(self, data: Lazy) -> pa.Table:
+        return data.table
+
+    def condition(self, condition: Any) -> Any:
+        return expression(condition) if isinstance(condition, str) else condition
+
+    def fits(self, engine: LocalEngine, condition: Any, names: Sequence[str]) -> bool:
+        """Whether a condition can be computed from some columns alone."""
+        try:
+            checked(condition, pa.schema([engine.source.schema.field(name) for name in names]), "")
+        except QueryError:
+            return False
+        return True
+
+    def windowed(
+        self, engine: LocalEngine, time: str, by: Sequence[str], ties: Sequence[str], drops: bool, windows: Windows
+    ) -> Lazy:
+        """Events with the validity that windows give them."""
+        schema = pa.schema([f.with_type(plain_type(f.type)) for f in engine.source.schema])
+        others = [name for name in schema.names if name != time]
+
+        def valid(events: pa.Table) -> pa.Table:
+            events = drop_null_times(events, time) if drops else events
+            ticks = windows.time.ticks(plain(events.column(time), windows.time.type))
+            if windows.valid_by == "rows":
+                codes, _ = codes_of(events, by)
+                order = np.lexsort((*(codes_of(events, [name])[0] for name in reversed(ties)), ticks, codes))
+                first, until = np.empty((2, len(ticks)), np.int64)
+                starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+                first[order], until[order] = windows.validity(ticks[order], starts)
+            else:
+                first, until = windows.validity(ticks, np.zeros(min(len(ticks), 1), np.int64))
+            some = np.flatnonzero(first < until)
+            return with_validity(plain_columns(events.select(others)), windows.time, ticks, first, until).take(some)
+
+        empty = valid(schema.empty_table())
+        return Lazy(lambda: valid(engine.source.batches(schema.names).read_all()), schema=empty.schema)
+
+    def validities(self, engine: LocalEngine, valid_from: str, valid_to: str, ts: str | None, drops: bool) -> Lazy:
+        """Rows that have a validity already: those for which it is empty are left out."""
+        schema = engine.source.schema
+        times = TimeColumn(valid_from, type_of(schema, valid_from, "valid_from="))
+        ends = TimeColumn(valid_to, type_of(schema, valid_to, "valid_to="))
+        others = [name for name in schema.names if name not in (valid_from, valid_to, ts)]
+
+        def valid(rows: pa.Table) -> pa.Table:
+            rows = drop_null_times(rows, valid_from) if drops else rows
+            first = times.ticks(plain(rows.column(valid_from), times.type))
+            until = plain(rows.column(valid_to), ends.type)
+            some = np.flatnonzero(pc.fill_null(pc.not_equal(until, plain(rows.column(valid_from), times.type)), True))
+            rows, first, until = rows.take(some), first[some], until.take(pa.array(some))
+            last = ends_of(times, ends, first, until)
+            at = None if ts is None else TimeColumn(ts, times.type).ticks(plain(rows.column(ts), times.type))
+            return with_validity(plain_columns(rows.select(others)), times, at, first, last)
+
+        empty = valid(schema.empty_table())
+        return Lazy(lambda: valid(engine.source.batches(schema.names).read_all()), schema=empty.schema)
+
+    def where(self, data: Lazy, condition: Any) -> Lazy:
+        checked(condition, data.schema, "of a relation of this process")
+        return Lazy(lambda rows: rows.filter(condition), data)
+
+    def select(self, data: Lazy, names: Sequence[str], computed: Mapping[str, Any]) -> Lazy:
+        import pyarrow.dataset as ds  # slow to import
+
+        kept = [name for name in data.schema.names if name in (TS, FROM, TO)]
+        wanted = {name: pc.field(name) for name in kept if name == TS}
+        wanted |= {name: pc.field(name) for name in names}
+        for name, each in computed.items():
+            found = self.condition(each)
+            if not isinstance(found, pc.Expression):
+                raise QueryError(f"select() is given {name}={shown(each)}; expected SQL, or a pyarrow expression")
+            wanted[name] = found
+        wanted |= {name: pc.field(name) for name in (FROM, TO)}
+
+        def selected(rows: pa.Table) -> pa.Table:
+            return ds.dataset(rows).to_table(columns=wanted)
+
+        try:
+            return Lazy(selected, data)
+        except (pa.ArrowException, TypeError) as error:
+            raise QueryError(f"a column of select() {reason_of(error, data.schema)}") from error
+
+    def union(self, left: Lazy, right: Lazy) -> Lazy:
+        def both(one: pa.Table, other: pa.Table) -> pa.Table:
+            return pa.concat_tables([one, other.select(one.column_names)], promote_options="permissive")
+
+        try:
+            return Lazy(both, left, right)
+        except pa.ArrowException as error:
+            raise QueryError(f"columns of one name are of types that do not go together: {error}") from error
+
+    def untimed(self, data: Lazy) -> Lazy:
+        return Lazy(lambda rows: rows.drop_columns([TS]), data) if TS in data.schema.names else data
+
+    def with_constant(self, data: Lazy, name: str, value: int) -> Lazy:
+        return Lazy(lambda rows: rows.append_column(name, pa.array(np.full(len(rows), value))), data)
+
+    def join(self, left: Lazy, right: Lazy, how: JoinSpec) -> Lazy:
+        for one, other in how.on:
+            for name, schema in ((one, left.schema), (other, right.schema)):
+                require_key(name, type_of(schema, name, "on="), "on=")
+        return Lazy(partial(joined, how=how), left, right)
+
+    def merged(self, data: Lazy, by: Sequence[str]) -> Lazy:
+        return Lazy(partial(merged, by=by), data)
+
+    def snapshots(self, data: Lazy, run: Callable[[LocalEngine], Any], by: Sequence[str]) -> Lazy:
+        """What ``run`` gives of the rows, in ``window_start`` and ``window_end``, as a relation."""
+
+        def aggregated(rows: pa.Table) -> pa.Table:
+            found = run(LocalEngine(Source(rows)))
+            others = [name for name in found.column_names if name not in ("window_start", "window_end")]
+            ordered = found.select([*others, "window_start", "window_end"])
+            return ordered.rename_columns([*others, FROM, TO])
+
+        return Lazy(aggregated, data)
+
+    def repeated(self, data: Lazy) -> Lazy:
+        """Each row as often as :data:`REPEATED` says, which is dropped; not those for which it is below 1."""
+
+        def repeat(rows: pa.Table) -> pa.Table:
+            times = np.maximum(rows.column(REPEATED).to_numpy(), 0)
+            return rows.drop_columns([REPEATED]).take(pa.array(np.repeat(np.arange(len(rows)), times)))
+
+        return Lazy(repeat, data)
+
+    def kept(self, data: Lazy) -> Lazy:
+        """Of equal rows the one found until it ends, then the youngest one."""
+        for name in values_of(data.schema.names):
+            require_key(name, type_of(data.schema, name, "distinct()"), "distinct()")
+        return Lazy(kept_rows, data)
+
+    def at(self, data: Lazy, tick: int) -> Lazy:
+        def state(rows: pa.Table) -> pa.Table:
+            first, until = validity_of(rows)
+            return rows.drop_columns([FROM, TO]).take(np.flatnonzero((first <= tick) & (tick < until)))
+
+        return Lazy(state, data)
+
+    def states(self, data: Lazy, every: int, since: int | None, until: int | None) -> Lazy:
+        return Lazy(partial(states, every=every, since=since, until=until), data)
+
+    def changes(self, data: Lazy) -> Lazy:
+        return Lazy(changes, data)
+
+
+def codes_of(rows: pa.Table, names: Sequence[str]) -> tuple[Ints, int]:
+    """A code for each row's values of some columns, in their order."""
+    columns = [normalised(plain(rows.column(name), plain_type(rows.schema.field(name).type))) for name in names]
+    return key_codes(columns, len(rows), True)
+
+
+def row_codes(rows: pa.Table) -> tuple[Ints, int]:
+    """A code for each row, equal for equal rows; all differ where a column's values cannot be compared."""
+    try:
+        for field in rows.schema:
+            require_key(field.name, plain_type(field.type))
+    except ColumnError:
+        return np.arange(len(rows)), max(len(rows), 1)
+    return codes_of(rows, rows.column_names)
+
+
+def plain_columns(rows: pa.Table) -> pa.Table:
+    """Rows with columns of one array each, without dictionaries and views."""
+    columns = [plain(column, plain_type(column.type)) for column in rows.columns]
+    return pa.table(columns, names=rows.column_names) if columns else rows
+
+
+def with_validity(values: pa.Table, time: TimeColumn, ts: Ints | None, first: Ints, until: Ints) -> pa.Table:
+    """Rows of a relation, of their columns and times; those that never end have a null."""
+    columns = {} if ts is None else {TS: time.bounds(ts)}
+    columns |= dict(zip(values.column_names, values.columns, strict=True))
+    return pa.table(columns | {FROM: time.bounds(first), TO: time.bounds(until, never=True)})
+
+
+def ticks_of(rows: pa.Table, name: str) -> Ints:
+    """The ticks of a time of a relation; a null is :data:`NEVER`."""
+    column = one_array(rows.column(name))
+    time = TimeColumn(name, column.type)
+    if not column.null_count:
+        return time.ticks(column)
+    null = column.is_null().to_numpy(zero_copy_only=False)
+    filled = column.view(pa.int32() if column.type.bit_width == 32 else pa.int64()).fill_null(0)
+    return np.where(null, NEVER, filled.cast(pa.int64()).to_numpy())
+
+
+def validity_of(rows: pa.Table) -> tuple[Ints, Ints]:
+    """From which tick on rows are valid, and up to which."""
+    return ticks_of(rows, FROM), ticks_of(rows, TO)
+
+
+def joined(left: pa.Table, right: pa.Table, how: JoinSpec) -> pa.Table:
+    """The pairs of two relations."""
+    left, right = plain_columns(left), plain_columns(right)
+    keys, others = ([pair[side] for pair in how.on] for side in (0, 1))
+    named = [each.select(names).rename_columns(keys) for each, names in ((left, keys), (right, others))]
+    try:
+        both = pa.concat_tables(named, promote_options="permissive")
+    except pa.ArrowException as error:
+        raise QueryError(f"on= names columns of types that cannot be equal: {error}") from error
+    codes, size = codes_of(both, keys) if keys else (np.zeros(len(left) + len(right), np.int64), 1)
+    null = np.zeros(len(codes), bool)
+    for column in both.columns if keys else ():
+        null |= column.is_null().to_numpy()
+    codes = np.where(null, size, codes)
+    left_key, right_key = np.split(codes, [len(left)])
+    matched = np.flatnonzero(right_key < size)  # a null is equal to nothing
+    one = Validities(left_key, *validity_of(left))
+    other = Validities(right_key, *validity_of(right)).at(matched)
+    time = TimeColumn(FROM, left.schema.field(FROM).type)
+    if how.how == "asof":
+        at, of = (ticks_of(each, TS if TS in each.column_names else FROM) for each in (left, right))
+        found = last_before(left_key, at, other.key, of[matched])
+        return paired(left, right, np.arange(len(left)), np.append(matched, -1)[found], one.first, one.until, how, time)
+    sides = in_order(one, other)  # both are taken in this order first: pairs then go through memory in order
+    one, other = one.at(sides.orders[0]), other.at(sides.orders[1])
+    left, right = left.take(sides.orders[0]), right.take(matched[sides.orders[1]])
+    rows, pairs = overlapping(sides)
+    first, until = np.maximum(one.first[rows], other.first[pairs]), np.minimum(one.until[rows], other.until[pairs])
+    if how.how == "left":
+        alone, since, to = uncovered(one, other)
+        rows, pairs = np.concatenate([rows, alone]), np.concatenate([pairs, np.full(len(alone), -1)])
+        first, until = np.concatenate([first, since]), np.concatenate([until, to])
+    return paired(left, right, rows, pairs, first, until, how, time)
+
+
+def paired(
+    left: pa.Table, right: pa.Table, rows: Ints, pairs: Ints, first: Ints, until: Ints, how: JoinSpec, time: TimeColumn
+) -> pa.Table:
+    """Rows of both sides next to each other; a pair of -1 is none."""
+    none = pairs < 0
+    at, of = pa.array(rows), pa.array(pairs, mask=none) if none.any() else pa.array(pairs)
+    columns = {name: left.column(name).take(at) for name in values_of(left.column_names)}
+    columns |= {f"{how.prefix}{name}": right.column(name).take(of) for name in values_of(right.column_names)}
+    sides = [(each, some) for each, some in ((left, rows), (right, pairs)) if TS in each.column_names]
+    stamps = [np.append(ticks_of(each, TS), NEVER)[some] for each, some in sides]
+    stamp = {TS: time.bounds(stamp_of(stamps, how.stamp), never=True)} if stamps else {}
+    return pa.table(stamp | columns | {FROM: time.bounds(first), TO: time.bounds(until, never=True)})
+
+
+def stamp_of(stamps: Sequence[Ints], rule: str) -> Ints:
+    """The times of pairs, of those of both sides, or of the one that has some; NEVER is none."""
+    one, other = stamps[0], stamps[-1]
+    if rule == "min":
+        return np.minimum(one, other)
+    first, second = (other, one) if rule == "right" else (one, other)
+    chosen = np.maximum(one, other) if rule == "max" else first
+    return np.where(chosen == NEVER, np.minimum(first, second), chosen)
+
+
+def merged(rows: pa.Table, by: Sequence[str]) -> pa.Table:
+    """Rows sorted by key and begin, at most one of a key at a time: equal neighbours that touch are one."""
+    first, until = validity_of(rows)
+    values = rows.drop_columns([FROM, TO])
+    codes, _ = row_codes(values)
+    fresh = np.ones(len(rows), bool)
+    fresh[1:] = (codes[1:] != codes[:-1]) | (until[:-1] != first[1:])
+    starts = np.flatnonzero(fresh)
+    if len(starts) == len(rows):
+        return rows
+    last = np.append(starts[1:], len(rows)) - 1
+    time = TimeColumn(FROM, rows.schema.field(FROM).type)
+    found = values.take(starts)
+    return found.append_column(FROM, time.bounds(first[starts])).append_column(TO, time.bounds(until[last], never=True))
+
+
+def kept_rows(rows: pa.Table) -> pa.Table:
+    """Of equal rows the one found until it ends, then the youngest one."""
+    first, until = validity_of(rows)
+    codes, _ = codes_of(rows, values_of(rows.column_names))
+    at = ticks_of(rows, TS) if TS in rows.column_names else first
+    found, since = kept(Validities(codes, first, until), at)
+    time = TimeColumn(FROM, rows.schema.field(FROM).type)
+    return rows.take(found).set_column(rows.column_names.index(FROM), rows.schema.field(FROM), time.bounds(since))
+
+
+def states(rows: pa.Table, every: int, since: int | None, until: int | None) -> pa.Table:
+    """The rows at each multiple of a step from ``since`` on, or from 0; of all that has changes without bounds."""
+    first, last = validity_of(rows)
+    time = TimeColumn(FROM, rows.schema.field(FROM).type)
+    known = np.concatenate([first, last[last < NEVER]])
+    low = int(known.min(initial=NEVER)) if since is None else since
+    high = int(known.max(initial=-NEVER)) if until is None else until
+    origin = 0 if since is None else since
+    begin, end = (-((origin - each) // every) for each in (np.maximum(first, low), np.minimum(last, high + 1)))
+    row, number = runs(begin, np.maximum(begin, end))
+    found = rows.drop_columns([FROM, TO]).take(row)
+    at = time.bounds(origin + number * every)
+    order = np.argsort(number, kind="stable")
+    return found.add_column(0, AT, at).take(order)
+
+
+def changes(rows: pa.Table) -> pa.Table:
+    """What is inserted and deleted when, netted by row and instant; sorted by instant, deletes first."""
+    first, until = validity_of(rows)
+    time = TimeColumn(FROM, rows.schema.field(FROM).type)
+    ends = np.flatnonzero(until < NEVER)
+    values = rows.drop_columns([FROM, TO])
+    codes, _ = row_codes(values)
+    row = np.concatenate([np.arange(len(rows)), ends])
+    at, code = np.concatenate([first, until[ends]]), codes[row]
+    weight = np.where(np.arange(len(row)) < len(rows), 1, -1)
+    order = np.lexsort((code, at))
+    at, code, weight, row = at[order], code[order], weight[order], row[order]
+    fresh = np.ones(len(row), bool)
+    fresh[1:] = (at[1:] != at[:-1]) | (code[1:] != code[:-1])
+    starts = np.flatnonzero(fresh)
+    net = np.add.reduceat(weight, starts) if len(starts) else weight
+    copies = np.repeat(starts, np.abs(net))
+    sign = np.repeat(np.sign(net), np.abs(net))
+    copies, sign = (column[np.lexsort((sign, at[copies]))] for column in (copies, sign))
+    found = values.take(row[copies])
+    names = pa.array(INSERT_DELETE).take(pa.array((sign < 0).astype(np.int64)))
+    columns = {AT: time.bounds(at[copies]), CHANGE: names, WEIGHT: pa.array(sign.astype(np.int32))}
+    return pa.table(columns | dict(zip(found.column_names, found.columns, strict=True)))

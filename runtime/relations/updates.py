@@ -1,0 +1,61 @@
+"""How a relation is updated as time goes on: by row, and by key, and which operator makes it so.
+
+The classes of Patroumpas and Sellis' Table 1 and Propositions 1 to 9, as far as they hold.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..windows.spec import Pattern
+
+ORDER: tuple[Pattern, ...] = ("monotonic", "weakest", "weak", "strict")
+WORDS: dict[Pattern, str] = {
+    "monotonic": "monotonic",
+    "weakest": "weakest non-monotonic",
+    "weak": "weak non-monotonic",
+    "strict": "strictly non-monotonic",
+}
+MEANING: dict[Pattern, str] = {
+    "monotonic": "rows are only added",
+    "weakest": "rows end in the order in which they came",
+    "weak": "rows end in any order, each when was known as it came",
+    "strict": "a row may end at any time, which must be told by a delete",
+}
+
+
+class Updates(NamedTuple):
+    """The pattern by row, and by key: of a table that has one row a key, which is overwritten."""
+
+    row: Pattern
+    key: Pattern
+
+    @classmethod
+    def of(cls, pattern: Pattern) -> Updates:
+        """The same one for both."""
+        return cls(pattern, pattern)
+
+    def __str__(self) -> str:
+        if self.row == self.key:
+            return WORDS[self.row]
+        return f"{WORDS[self.row]} by row, {WORDS[self.key]} by key"
+
+
+def strongest(*patterns: Pattern) -> Pattern:
+    """The pattern that is the least monotonic."""
+    return max(patterns, key=ORDER.index)
+
+
+def both(left: Updates, right: Updates) -> Updates:
+    """Those of rows of either of two relations."""
+    return Updates(strongest(left.row, right.row), strongest(left.key, right.key))
+
+
+def interfering(of: Updates) -> Updates:
+    """Those of pairs, or of rows kept: they only grow where their rows do, and else end in any order."""
+    return Updates.of("monotonic" if of.row == "monotonic" else strongest("weak", of.row))
+
+
+def replacing(of: Updates, row: Pattern) -> Updates:
+    """Those of an operator with one row a key, which replaces it; where rows only come, no key is ever gone."""
+    return Updates(strongest(row, of.row), "monotonic" if of.row == "monotonic" else strongest("weak", of.row))

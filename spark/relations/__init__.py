@@ -1,0 +1,1 @@
+"""Relations on Spark: the operators of the window algebra as lazy DataFrames."""

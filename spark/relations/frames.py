@@ -1,0 +1,321 @@
+"""The operators of relations on DataFrames of Spark's: all of them lazy."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import reduce
+from typing import Any
+
+import pyarrow as pa
+from pyspark.errors import AnalysisException, ParseException
+from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import functions as f
+from pyspark.sql import types as t
+
+from ...aggregators.errors import QueryError, shown
+from ...runtime.columns.ticks import NEVER, TimeColumn
+from ...runtime.plan.bind import type_of
+from ...runtime.relations.names import AT, CHANGE, FROM, INSERT_DELETE, REPEATED, TO, TS, WEIGHT, JoinSpec, values_of
+from ...runtime.windows import Windows
+from ...runtime.windows.spec import RowOrder
+from ..convert.names import check_apart, column, under_plain_names
+from ..convert.types import input_schema
+from ..engine.engine import DataFrameEngine, reason
+from ..input.ordering import sortable
+from ..session.packaging import stage
+from .instants import instant, kind_of, ticks, validity
+from .overlap_join import gaps, overlap_join
+from .tasks import add_validity, keep
+
+TICK, FIRST, UNTIL, ARRIVAL = "#tick", "#first", "#until", "#arrival"
+
+ASOF_BUCKETS = 256
+"""Into how many buckets the time of an as-of join is cut."""
+
+
+class DataFrameOperators:
+    """The operators on DataFrames; the methods are those of :class:`framefold.relations.Operators`."""
+
+    engine_name = "Spark"
+    streaming = False
+
+    def names(self, data: DataFrame) -> list[str]:
+        return list(data.columns)
+
+    def time(self, data: DataFrame, name: str = FROM) -> TimeColumn:
+        return TimeColumn(name, input_schema(data, [name]).field(name).type)
+
+    def zone(self, data: DataFrame) -> str | None:
+        zoned = self.time(data).type == pa.timestamp("us", tz="UTC")
+        return data.sparkSession.conf.get("spark.sql.session.timeZone") if zoned else None
+
+    def result(self, data: DataFrame) -> DataFrame:
+        return data
+
+    def condition(self, condition: Any) -> Any:
+        return condition
+
+    def fits(self, engine: DataFrameEngine, condition: Any, names: Sequence[str]) -> bool:
+        try:
+            engine.df.select([column(name) for name in names]).where(condition).schema  # noqa: B018  # analyses it
+        except (AnalysisException, ParseException):
+            return False
+        return True
+
+    def windowed(
+        self, engine: DataFrameEngine, time: str, by: Sequence[str], ties: Sequence[str], drops: bool, windows: Windows
+    ) -> DataFrame:
+        df = engine.df
+        check_apart(df.sparkSession, [*df.columns, *({TS, FROM, TO} - {time})])
+        kind = kind_of(df, time)
+        rows = with_ticks(df, time, drops)
+        named = {f"#key{at}": column(name) for at, name in enumerate(by)}
+        tied = {f"#tie{at}": each for at, each in enumerate(sortable(df, ties))}
+        keys, order = (", ".join(f"`{name}`" for name in names) for names in (named, (TICK, *tied, ARRIVAL)))
+        steps = windows.validity_sql(RowOrder(keys, f"`{TICK}`", order))
+        if windows.valid_by == "rows":
+            rows = rows.withColumns(named | tied | {ARRIVAL: f.monotonically_increasing_id()})
+        if steps is None:
+            added = [t.StructField(name, t.LongType()) for name in (FROM, TO)]
+            schema = t.StructType([*rows.schema.fields, *added])
+            rows = stage(under_plain_names(rows, rows.columns), add_validity, windows, schema, schema=schema)
+        for step in steps or ():
+            rows = rows.withColumns({name: f.expr(sql) for name, sql in step.items()})
+        rows = rows.where(f.col(FROM).isNotNull() & (f.col(FROM) < f.coalesce(f.col(TO), f.lit(NEVER))))
+        others = [column(name) for name in df.columns if name != time]
+        bounds = [instant(kind, f.coalesce(f.col(name), f.lit(NEVER))).alias(name) for name in (FROM, TO)]
+        return rows.select(self.stamp(rows, time, kind).alias(TS), *others, *bounds)
+
+    def stamp(self, rows: DataFrame, time: str, kind: t.DataType) -> Column:
+        """The times of rows."""
+        return instant(kind, f.col(TICK))
+
+    def validities(
+        self, engine: DataFrameEngine, valid_from: str, valid_to: str, ts: str | None, drops: bool
+    ) -> DataFrame:
+        df, kind = engine.df, kind_of(engine.df, valid_from)
+        rows = with_ticks(df, valid_from, drops).withColumn(UNTIL, ticks(df, valid_to, NEVER))
+        wrong = f"a row ends before it starts; expected {valid_to!r} after {valid_from!r}"
+        checked = f.when(f.col(UNTIL) < f.col(TICK), f.raise_error(f.lit(wrong)).cast("boolean"))
+        rows = rows.where(f.coalesce(checked, f.col(TICK) < f.col(UNTIL)))
+        others = [column(name) for name in df.columns if name not in (valid_from, valid_to, ts)]
+        stamp = [] if ts is None else [instant(kind, ticks(df, ts)).alias(TS)]
+        return rows.select(
+            *stamp, *others, instant(kind, f.col(TICK)).alias(FROM), instant(kind, f.col(UNTIL)).alias(TO)
+        )
+
+    def where(self, data: DataFrame, condition: Any) -> DataFrame:
+        return DataFrameEngine(data).where(condition).df
+
+    def select(self, data: DataFrame, names: Sequence[str], computed: Mapping[str, Any]) -> DataFrame:
+        found = [column(name) for name in names]
+        for name, each in computed.items():
+            if not isinstance(each, (str, Column)):
+                raise QueryError(f"select() is given {name}={shown(each)}; expected SQL, or a Spark column")
+            found.append((f.expr(each) if isinstance(each, str) else each).alias(name))
+        stamp = [f.col(TS)] if TS in data.columns else []
+        try:
+            rows = data.select(*stamp, *found, FROM, TO)
+            rows.schema  # noqa: B018  # through Connect, only this analyses the columns
+        except (AnalysisException, ParseException) as error:
+            raise QueryError(f"a column of select() does not fit the DataFrame: {reason(error)}") from error
+        check_apart(data.sparkSession, rows.columns)
+        return rows
+
+    def union(self, left: DataFrame, right: DataFrame) -> DataFrame:
+        try:
+            rows = left.unionByName(right)
+            rows.schema  # noqa: B018  # through Connect, only this analyses it
+        except AnalysisException as error:
+            raise QueryError(f"columns of one name are of types that do not go together: {reason(error)}") from error
+        return rows
+
+    def untimed(self, data: DataFrame) -> DataFrame:
+        return data.drop(TS)
+
+    def with_constant(self, data: DataFrame, name: str, value: int) -> DataFrame:
+        return data.withColumn(name, f.lit(value).cast("bigint"))
+
+    def join(self, left: DataFrame, right: DataFrame, how: JoinSpec) -> DataFrame:
+        for one, other in how.on:
+            type_of(input_schema(left, [one]), one, "on="), type_of(input_schema(right, [other]), other, "on=")
+        check_apart(left.sparkSession, [*left.columns, *(f"{how.prefix}{name}" for name in values_of(right.columns))])
+        sides = Sides(left, right, how)
+        return sides.asof() if how.how == "asof" else sides.overlapping()
+
+    def snapshots(self, data: DataFrame, run: Callable[[DataFrameEngine], DataFrame], by: Sequence[str]) -> DataFrame:
+        found = run(DataFrameEngine(data))
+        return found.withColumnsRenamed({"window_start": FROM, "window_end": TO}).select(
+            *(column(name) for name in found.columns if name not in ("window_start", "window_end")), FROM, TO
+        )
+
+    def merged(self, data: DataFrame, by: Sequence[str]) -> DataFrame:
+        others = [name for name in data.columns if name not in (FROM, TO)]
+        if any(has_map(data.schema[name].dataType) for name in others):
+            return data
+        rows = Window.partitionBy(*(column(name) for name in by)).orderBy(FROM)
+        row = f.struct(*(column(name) for name in others)) if others else f.lit(True)
+        same = f.lag(row).over(rows).eqNullSafe(row) & f.lag(TO).over(rows).eqNullSafe(f.col(FROM))
+        islands = data.withColumn("#new", f.when(same, 0).otherwise(1)).withColumn("#island", f.sum("#new").over(rows))
+        found = islands.groupBy(*(column(name) for name in by), "#island").agg(
+            *(f.first(column(name)).alias(name) for name in others if name not in by),
+            f.min(FROM).alias(FROM), f.max_by(TO, FROM).alias(TO),
+        )  # fmt: skip
+        return found.select([column(name) for name in data.columns])
+
+    def repeated(self, data: DataFrame) -> DataFrame:
+        rows = data.where(f.col(REPEATED) > 0)
+        rows = rows.withColumn(REPEATED, f.explode(f.sequence(f.lit(1), f.col(REPEATED).cast("int"))))
+        return rows.drop(REPEATED)
+
+    def kept(self, data: DataFrame) -> DataFrame:
+        names = values_of(data.columns)
+        input_schema(data, names)
+        rows = data.repartition(*sortable(data, names)) if names else data.repartition(1)
+        order = [name for name in (FROM, TS, TO) if name in data.columns]
+        rows = rows.sortWithinPartitions(*(f.col(name).asc_nulls_last() for name in order))
+        return stage(under_plain_names(rows, data.columns), keep, tuple(data.columns), data.schema, schema=data.schema)
+
+    def at(self, data: DataFrame, tick: int) -> DataFrame:
+        first, until = validity(data)
+        return data.where((first <= tick) & (until > tick)).drop(FROM, TO)
+
+    def states(self, data: DataFrame, every: int, since: int | None, until: int | None) -> DataFrame:
+        kind = kind_of(data)
+        first, last = validity(data)
+        rows = data.withColumns({FIRST: first, UNTIL: last})
+        ends = f.when(f.col(UNTIL) < NEVER, f.col(UNTIL))
+        bounds = rows.agg(f.min(FIRST).alias("#low"), f.greatest(f.max(FIRST), f.max(ends)).alias("#high"))
+        low = f.col("`#low`") if since is None else f.lit(since)
+        high = f.col("`#high`") if until is None else f.lit(until)
+        rows = rows.crossJoin(f.broadcast(bounds))
+        origin = since or 0
+        begin = step_from(f.greatest(f.col(FIRST), low) - origin, every)
+        end = step_from(f.least(f.col(UNTIL), high + 1) - origin, every) - 1
+        rows = rows.withColumns({"#begin": begin, "#end": end}).where("`#begin` <= `#end`")
+        rows = rows.withColumn(AT, f.explode(f.sequence("`#begin`", "`#end`")) * every + origin)
+        others = [column(name) for name in data.columns if name not in (FROM, TO)]
+        return rows.select(instant(kind, f.col(AT)).alias(AT), *others).orderBy(AT)
+
+    def changes(self, data: DataFrame) -> DataFrame:
+        others = [name for name in data.columns if name not in (FROM, TO)]
+        rows = [column(name) for name in others]
+        both = data.select(f.col(FROM).alias(AT), *rows, f.lit(1).alias(WEIGHT)).unionByName(
+            data.where(f.col(TO).isNotNull()).select(f.col(TO).alias(AT), *rows, f.lit(-1).alias(WEIGHT))
+        )
+        if not any(has_map(data.schema[name].dataType) for name in others):
+            both = both.groupBy(AT, *rows).agg(f.sum(WEIGHT).cast("int").alias(WEIGHT)).where(f.col(WEIGHT) != 0)
+            both = both.withColumn(REPEATED, f.explode(f.sequence(f.lit(1), f.abs(WEIGHT))))
+            both = both.withColumn(WEIGHT, f.signum(WEIGHT).cast("int"))
+        change = f.when(f.col(WEIGHT) > 0, INSERT_DELETE[0]).otherwise(INSERT_DELETE[1])
+        return both.orderBy(AT, WEIGHT).select(AT, change.alias(CHANGE), WEIGHT, *rows)
+
+
+def with_ticks(df: DataFrame, time: str, drops: bool) -> DataFrame:
+    """Rows with their time as a tick; where one has none it is left out, or fails as it is read."""
+    found = ticks(df, time)
+    if drops:
+        return df.withColumn(TICK, found).where(f.col(TICK).isNotNull())
+    message = f"the time {time!r} is null in some events; expected a time for every event"
+    return df.withColumn(TICK, f.coalesce(found, f.raise_error(f.lit(message)).cast("bigint")))
+
+
+def step_from(tick: Column, every: int) -> Column:
+    """The number of the first multiple of a step from a tick on."""
+    return f.call_function("div", tick + f.pmod(-tick, f.lit(every)), f.lit(every).cast("bigint"))
+
+
+def has_map(kind: t.DataType) -> bool:
+    """Whether values of a type cannot be compared."""
+    if isinstance(kind, t.StructType):
+        return any(has_map(field.dataType) for field in kind.fields)
+    return isinstance(kind, t.MapType) or (isinstance(kind, t.ArrayType) and has_map(kind.elementType))
+
+
+class Sides:
+    """Both sides of a join, their columns under names of their own."""
+
+    def __init__(self, left: DataFrame, right: DataFrame, how: JoinSpec) -> None:
+        self.how, self.kind = how, kind_of(left)
+        self.names = list(left.columns), list(right.columns)
+        self.left, self.right = (
+            side.select(
+                *(column(name).alias(f"#{mark}{at}") for at, name in enumerate(side.columns)),
+                *(each.alias(f"#{mark}{end}") for each, end in zip(validity(side), "fu", strict=True)),
+                *([ticks(side, TS).alias(f"#{mark}t")] if TS in side.columns else []),
+            )
+            for side, mark in ((left, "l"), (right, "r"))
+        )
+        self.keys = [(self.spelt(0, one), self.spelt(1, other)) for one, other in how.on]
+
+    def spelt(self, side: int, name: str) -> str:
+        """The name of a column here."""
+        return f"#{'lr'[side]}{self.names[side].index(name)}"
+
+    def overlapping(self) -> DataFrame:
+        pairs = overlap_join(self.left, self.right, self.keys)
+        found = pairs.select(*self.columns(f.greatest("#lf", "#rf"), f.least("#lu", "#ru")))
+        if self.how.how == "inner":
+            return found
+        right = [other for _, other in self.keys]
+        some = self.right.dropna(subset=right) if right else self.right
+        free = gaps(some, right)
+        parts = overlap_join(self.left, free, self.keys)
+        parts = parts.select(*self.columns(f.greatest("#lf", "#rf"), f.least("#lu", "#ru"), alone=True))
+        present = some.select(*right).distinct() if right else some.limit(1)
+        matches = [f.col(one) == f.col(other) for one, other in self.keys] or [f.lit(True)]
+        absent = self.left.join(present, reduce(Column.__and__, matches), "left_anti")
+        alone = absent.select(*self.columns(f.col("#lf"), f.col("#lu"), alone=True))
+        return found.unionByName(parts).unionByName(alone)
+
+    def asof(self) -> DataFrame:
+        """Each row of the left with the last of the right, which is found by key and bucket of time.
+
+        The last row of each bucket is handed on to the next ones of its key: so no key is worked on by one task, and no
+        row is missed, however long ago it was.
+        """
+        keys = [f"#k{at}" for at in range(len(self.keys))]
+        left, right = (
+            rows.select(
+                *(f.col(pair[side]).alias(key) for key, pair in zip(keys, self.keys, strict=True)),
+                f.col(f"#{mark}t" if TS in self.names[side] else f"#{mark}f").alias("#at"),
+                f.lit(1 - side).alias("#order"),  # rows of the right of one time come before
+                f.struct(*rows.columns).alias(name),
+            )
+            for side, (rows, mark, name) in enumerate(((self.left, "l", "#left"), (self.right, "r", "#right")))
+        )
+        both = left.unionByName(right.dropna(subset=keys) if keys else right, allowMissingColumns=True)
+        bounds = both.agg(f.min("#at").alias("#low"), (f.max("#at") + 1).alias("#high"))
+        width = f"greatest(1, (`#high` - `#low`) div {ASOF_BUCKETS})"
+        both = both.crossJoin(f.broadcast(bounds)).withColumn("#bucket", f.expr(f"(`#at` - `#low`) div {width}"))
+        within = Window.partitionBy(*keys, "#bucket").orderBy("#at", "#order", "#right.#ru")
+        here = f.last("#right", ignorenulls=True).over(within.rowsBetween(Window.unboundedPreceding, 0))
+        ours = both.withColumn("#here", here).where(f.col("#left").isNotNull())
+        age = f.when(f.col("#right").isNotNull(), f.struct(f.col("#at"), f.col("#right.#ru")))
+        lasts = both.groupBy(*keys, "#bucket").agg(f.max_by("#right", age).alias("#last"))
+        earlier = Window.partitionBy(*keys).orderBy("#bucket").rowsBetween(Window.unboundedPreceding, -1)
+        handed = lasts.withColumn("#before", f.last("#last", ignorenulls=True).over(earlier)).drop("#last")
+        handed = handed.withColumnsRenamed({name: f"{name}'" for name in (*keys, "#bucket")})
+        meet = [f.col(name) == f.col(f"{name}'") for name in (*keys, "#bucket")]
+        found = ours.join(handed, reduce(Column.__and__, meet), "left")
+        found = found.withColumn("#right", f.coalesce("#here", "#before")).select("#left.*", "#right.*")
+        return found.select(*self.columns(f.col("#lf"), f.col("#lu")))
+
+    def columns(self, first: Column, until: Column, alone: bool = False) -> list[Column]:
+        """The columns of pairs; of rows of the left that have none where ``alone``."""
+        found = []
+        stamps = [f.col(f"#{mark}t") for mark, names in zip("lr", self.names, strict=True) if TS in names]
+        if stamps:
+            least = {"min": f.least, "max": f.greatest}.get(self.how.stamp)
+            ordered = stamps if self.how.stamp == "left" else stamps[::-1]
+            if alone:
+                stamp = f.col("#lt") if TS in self.names[0] else f.lit(None).cast("bigint")
+            else:
+                stamp = f.coalesce(*ordered) if least is None or len(stamps) == 1 else least(*stamps)
+            found.append(instant(self.kind, stamp).alias(TS))
+        found += [f.col(self.spelt(0, name)).alias(name) for name in values_of(self.names[0])]
+        for name in values_of(self.names[1]):
+            spelt = self.spelt(1, name)
+            value = f.lit(None).cast(self.right.schema[spelt].dataType) if alone else f.col(spelt)
+            found.append(value.alias(f"{self.how.prefix}{name}"))
+        return [*found, *(instant(self.kind, each).alias(name) for each, name in ((first, FROM), (until, TO)))]

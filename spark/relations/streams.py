@@ -1,0 +1,76 @@
+"""The operators of relations on streams of Spark's: those that only add rows."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+from pyspark.sql import types as t
+
+from ...aggregators.errors import QueryError
+from ...runtime.relations.names import FROM, TO, TS, JoinSpec, values_of
+from ..convert.names import column
+from .frames import DataFrameOperators
+from .instants import instant, kind_of, ticks
+
+WATERMARK = "spark.watermarkDelayMs"
+
+
+class StreamOperators(DataFrameOperators):
+    """The operators on streams; deletes are none of them."""
+
+    engine_name = "Spark, a stream"
+    streaming = True
+
+    def stamp(self, rows: DataFrame, time: str, kind: t.DataType) -> Column:
+        return column(time)  # as it is, for its watermark
+
+    def join(self, left: DataFrame, right: DataFrame, how: JoinSpec) -> DataFrame:
+        """The pairs by Spark's own join of two streams, which forgets rows once their validity is over.
+
+        Raises
+        ------
+        QueryError
+            If a side has no watermark on its time, or a row may be valid for ever: then nothing would be forgotten.
+        """
+        for name, side, lasts in zip(("left", "right"), (left, right), how.lasts, strict=True):
+            if TS not in side.columns or WATERMARK not in side.schema[TS].metadata:
+                raise QueryError(
+                    f"join of streams: the {name} has no watermark on the time of its rows; expected "
+                    "df.withWatermark(...) before ff.events(...)"
+                )
+            if lasts is None:
+                raise QueryError(
+                    f"join of streams: rows of the {name} may be valid for ever, and none could be forgotten; expected "
+                    "ff.sliding, ff.tumbling or ff.cumulating of fixed length, or a batch, as in foreachBatch"
+                )
+        one, other = (
+            side.select(*(column(name).alias(f"{mark}{at}") for at, name in enumerate(side.columns)))
+            for side, mark in ((left, "l"), (right, "r"))
+        )
+        ours, theirs = (
+            {name: f.col(f"{mark}{at}") for at, name in enumerate(side.columns)}
+            for side, mark in ((left, "l"), (right, "r"))
+        )
+        meet = [ours[a] == theirs[b] for a, b in how.on]
+        meet += [ours[FROM] < theirs[TO], theirs[FROM] < ours[TO]]
+        # By these, which follow from the others, Spark knows when a row can meet no other.
+        for this, that, lasts in ((theirs, ours, how.lasts[0]), (ours, theirs, how.lasts[1])):
+            meet.append(this[TS] <= that[TS] + f.expr(f"interval {lasts} microseconds"))
+        found = one.join(other, reduce(Column.__and__, meet))
+        pick = {"min": f.least, "max": f.greatest}.get(how.stamp)
+        stamp = pick(ours[TS], theirs[TS]) if pick else (ours if how.stamp == "left" else theirs)[TS]
+        return found.select(
+            stamp.alias(TS),
+            *(ours[name].alias(name) for name in values_of(left.columns)),
+            *(theirs[name].alias(f"{how.prefix}{name}") for name in values_of(right.columns)),
+            f.greatest(ours[FROM], theirs[FROM]).alias(FROM), f.least(ours[TO], theirs[TO]).alias(TO),
+        )  # fmt: skip
+
+    def stamped(self, results: DataFrame, every: int) -> DataFrame:
+        """Results of windows as rows that are valid from the end of their window for a step."""
+        kind = kind_of(results, "window_end")
+        end = ticks(results, "window_end")
+        others = [column(name) for name in results.columns if name not in ("window_start", "window_end")]
+        return results.select(*others, instant(kind, end).alias(FROM), instant(kind, end + every).alias(TO))

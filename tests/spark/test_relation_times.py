@@ -1,0 +1,155 @@
+"""Relations on Spark over every kind of times and windows, beside the local engine, which has its definition."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+from collections import Counter
+from functools import reduce
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+import framefold as ff
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+START = dt.datetime(2026, 3, 28, 12)
+HOURS = [0, 1, 1, 5, 13, 14, 30, 30, 55, 80]
+KINDS: dict[str, tuple[str, Any, Any]] = {
+    "timestamp": (
+        "timestamp", pa.timestamp("us", tz="UTC"), lambda hour: START.replace(tzinfo=dt.UTC) + dt.timedelta(hours=hour),
+    ),
+    "without a zone": ("timestamp_ntz", pa.timestamp("us"), lambda hour: START + dt.timedelta(hours=hour)),
+    "date": ("date", pa.date32(), lambda hour: START.date() + dt.timedelta(days=hour)),
+    "int": ("int", pa.int32(), lambda hour: hour - 20),
+}  # fmt: skip
+
+
+def windows_of(kind: str) -> list[Any]:
+    if kind == "int":
+        return [ff.sliding(7, every=3, offset=2), ff.cumulating(6, every=2, closed="right"), ff.landmark(every=5)]
+    found: list[Any] = [ff.landmark(), ff.last_rows(3), ff.sliding("2 days", every="1 day", closed="right")]
+    if kind != "date":
+        found += [ff.sliding("7 hours", every="2 hours", offset="1 hour"), ff.cumulating("1 day", every="6 hours")]
+        found += [ff.last_rows(4, every=2), ff.landmark(every="5 hours")]
+    if kind == "timestamp":
+        found.append(ff.sliding("2 days", every="1 day", timezone="Europe/Berlin"))
+    return [*found, ff.sliding("2 months", every="1 month")]
+
+
+def told(value: Any) -> str:
+    if isinstance(value, dt.datetime):
+        return value.replace(tzinfo=None).isoformat(timespec="microseconds")
+    return str(value)
+
+
+def table_of(kind: str) -> pa.Table:
+    _, arrow, at = KINDS[kind]
+    times = pa.array([at(hour) for hour in HOURS], arrow)
+    return pa.table({"t": times, "k": list("aabbaabaab"), "x": [1, 2, None, 4, 5, 6, 7, 8, 9, 10]})
+
+
+def asked(table: Any, windows: Any) -> list[Any]:
+    relation = ff.events(table, time="t", by="k").window(windows).relation()
+    found = [relation.rows(), relation.distinct("k", keep=True).rows(), relation.changes()]
+    return [*found, relation.join(relation, on="k", prefix="p_", how="asof").rows()]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_rows_are_those_of_the_local_engine(spark: SparkSession, kind: str) -> None:
+    from pyspark.sql import DataFrame
+    from pyspark.sql import functions as f
+
+    name, _, _ = KINDS[kind]
+    table, wanted, frames = table_of(kind), [], []
+    events = spark.createDataFrame(table).withColumn("t", f.col("t").cast(name)).coalesce(1)
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "UTC")
+    try:
+        for windows in windows_of(kind):
+            for local, df in zip(asked(table, windows), asked(events, windows), strict=True):
+                assert list(local.column_names) == df.columns
+                wanted.append(Counter(json.dumps([told(value) for value in row.values()]) for row in local.to_pylist()))
+                row = f.array(*(f.col(each).cast("string") for each in df.columns))
+                frames.append(as_text(df).select(f.lit(len(frames)).alias("number"), row.alias("row")))
+        found: list[Counter[str]] = [Counter() for _ in frames]
+        for number, values in reduce(DataFrame.union, frames).collect():
+            found[number][json.dumps(["None" if value is None else value for value in values])] += 1
+        assert found == wanted
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", str(before))
+
+
+def as_text(df: DataFrame) -> DataFrame:
+    """Rows whose times are text as Python has it."""
+    from pyspark.sql import functions as f
+
+    kinds = {field.name: field.dataType.typeName() for field in df.schema.fields}
+    times = {
+        name: f.date_format(name, "yyyy-MM-dd'T'HH:mm:ss.SSSSSS") for name, each in kinds.items() if "timestamp" in each
+    }
+    return df.withColumns(times) if times else df
+
+
+def test_views_and_errors(spark: SparkSession) -> None:
+    """States and instants go by the session's zone where they have none; a null time fails as it is read."""
+    before = spark.conf.get("spark.sql.session.timeZone")
+    spark.conf.set("spark.sql.session.timeZone", "Europe/Berlin")
+    try:
+        scd2 = spark.sql("""
+            select * from values ('a', 1, timestamp'2026-05-01', null),
+                ('b', 2, timestamp'2026-05-02', timestamp'2026-05-04'),
+                ('c', 3, timestamp'2026-05-03', timestamp'2026-05-03') as rows(k, x, since, until)
+        """)
+        rates = ff.relation(scd2, valid_from="since", valid_to="until")
+        assert [row.k for row in rates.at("2026-05-01").collect()] == ["a"]
+        assert [row.k for row in rates.at("2026-05-03").orderBy("k").collect()] == ["a", "b"]
+        states = (
+            rates.states("1 day", since="2026-05-01", until="2026-05-04").groupBy("at").count().orderBy("at").collect()
+        )
+        assert [row["count"] for row in states] == [1, 2, 2, 1]
+        assert [row.x for row in rates.where("x > 1").select(x="x * 10").rows().collect()] == [20]
+        assert rates.rows().count() == 2
+        null = spark.sql("select cast(null as timestamp) as t, 1 as x")
+        with pytest.raises(Exception, match="the time 't' is null in some events"):
+            ff.events(null, time="t").window(ff.landmark()).relation().rows().collect()
+        assert ff.events(null, time="t", null_time="drop").window(ff.landmark()).relation().rows().count() == 0
+        wrong = spark.sql("select 3 as a, 2 as b")
+        with pytest.raises(Exception, match="a row ends before it starts; expected 'b' after 'a'"):
+            ff.relation(wrong, valid_from="a", valid_to="b").rows().collect()
+        for ask, sentence in (
+            (lambda: rates.where("y > 1"), "the condition y > 1 of where"),
+            (lambda: rates.select(y="q + 1"), "a column of select.* does not fit the DataFrame"),
+            (lambda: rates.select(y=3), "expected SQL, or a Spark column"),
+            (
+                lambda: rates.union(rates.select(k="x", x="array(x)")),
+                "columns of one name are of types that do not go together",
+            ),
+            (
+                lambda: rates.join(ff.relation(pa.table({"a": [1], "b": [2]}), valid_from="a", valid_to="b")),
+                "expected one engine",
+            ),
+        ):
+            with pytest.raises(ff.QueryError, match=sentence):
+                ask()
+    finally:
+        spark.conf.set("spark.sql.session.timeZone", str(before))
+
+
+def test_a_filter_goes_below_windows_on_spark(spark: SparkSession) -> None:
+    from pyspark.sql import functions as f
+
+    events = spark.createDataFrame(table_of("int")).coalesce(1)
+    for windows, by, condition, told in (
+        (ff.sliding(7, every=3), None, f.col("x") > 4, "went below the windows: they go by time alone"),
+        (ff.last_rows(2), "k", "k = 'a'", "went below the windows: it is on their partition columns"),
+        (ff.last_rows(2), "k", "x > 4", "stays above the windows: rows that it leaves out push others out"),
+    ):
+        relation = ff.events(events, time="t", by=by).window(windows).relation()
+        filtered = relation.where(condition)
+        assert told in str(filtered.explain())
+        expected = Counter(map(tuple, relation.rows().where(condition).collect()))
+        assert Counter(map(tuple, filtered.rows().collect())) == expected

@@ -1,0 +1,159 @@
+"""Joins of relations against DuckDB's: inner, left, as-of; heavy keys, long validities."""
+
+from __future__ import annotations
+
+import datetime as dt
+import random
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import duckdb
+import pyarrow as pa
+import pytest
+
+import framefold as ff
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+EVER = 1 << 40
+INNER = """
+    select l.k, l.x, r.k as r_k, r.x as r_x, greatest(l."from", r."from") as valid_from,
+        nullif(least(coalesce(l."to", {ever}), coalesce(r."to", {ever})), {ever}) as valid_to
+    from l join r on {on} and l."from" < coalesce(r."to", {ever}) and r."from" < coalesce(l."to", {ever})
+"""
+# Cut wherever anything of the key begins or ends; a piece of the left in which nothing of the right lives is alone.
+ALONE = """
+    with cuts as (
+        select l.id, unnest([l."from", coalesce(l."to", {ever})]) as cut from l
+        union select l.id, r."from" from l join r on {on}
+            where r."from" > l."from" and r."from" < coalesce(l."to", {ever})
+        union select l.id, r."to" from l join r on {on} where r."to" > l."from" and r."to" < coalesce(l."to", {ever})
+    ), pieces as (select id, cut, lead(cut) over (partition by id order by cut) as till from cuts)
+    select l.k, l.x, null, null, p.cut, nullif(p.till, {ever}) from pieces p join l using (id)
+    where p.till is not null and not exists (
+        select 1 from r where {on} and r."from" <= p.cut and coalesce(r."to", {ever}) > p.cut
+    )
+"""
+ASOF = 'select l.k, l.x, r.k, r.x, l."from", l."to" from l asof left join r on {on} and l."from" >= r."from"'
+
+
+def rows(draw: random.Random, count: int, long: float, apart: bool = False) -> pa.Table:
+    """Validities by key, some for ever or much longer than others; with ``apart`` no two of a key begin at once."""
+    found = []
+    for number in range(count):
+        since = draw.randrange(200) if not apart else number
+        length = draw.choice([1, 2, 5]) if draw.random() > long else draw.choice([90, 5000, None])
+        found.append(
+            {"id": number, "k": draw.choice(["a", "a", "a", "b", "c", None]), "x": draw.randrange(3), "from": since,
+             "to": None if length is None else since + length}
+        )  # fmt: skip
+    kinds = pa.schema(
+        [("id", pa.int64()), ("k", pa.string()), ("x", pa.int64()), ("from", pa.int64()), ("to", pa.int64())]
+    )
+    return pa.Table.from_pylist(found, kinds)
+
+
+def by_duckdb(left: pa.Table, right: pa.Table, how: str, on: str) -> Counter[Any]:
+    with duckdb.connect() as con:
+        con.register("l", left)
+        con.register("r", right)
+        queries = {"inner": INNER, "left": f"{INNER} union all ({ALONE})", "asof": ASOF}
+        return merged(con.sql(queries[how].format(ever=EVER, on=on)).fetchall())
+
+
+def merged(found: Any) -> Counter[Any]:
+    """What changes by instant and row: equal rows whose validities touch are one."""
+    changes: Counter[Any] = Counter()
+    for *row, since, until in found:
+        changes[(since, *row)] += 1
+        if until is not None:
+            changes[(until, *row)] -= 1
+    return Counter({change: count for change, count in changes.items() if count})
+
+
+def relation(table: Any) -> Any:
+    return ff.relation(table, valid_from="from", valid_to="to").select("k", "x")
+
+
+def by_us(left: Any, right: Any, how: Any, keys: Any) -> Any:
+    return relation(left).join(relation(right), on=keys, prefix="r_", how=how).rows()
+
+
+KEYS = {"k": "l.k = r.k", ("k", "x"): "l.k = r.k and l.x = r.x", (): "true"}
+
+
+@pytest.mark.parametrize("seed", range(40))
+@pytest.mark.parametrize("how", ["inner", "left", "asof"])
+def test_joins_are_those_of_duckdb(seed: int, how: str) -> None:
+    draw = random.Random(seed)
+    keys = draw.choice(["k", ("k", "x"), ("k", "x")] if how == "asof" else list(KEYS))
+    left = rows(draw, draw.choice([0, 1, 30, 60]), draw.choice([0, 0.2, 1]))
+    right = rows(draw, draw.choice([0, 1, 30, 60]), draw.choice([0, 0.2, 1]), apart=how == "asof")
+    found = by_us(left, right, how, keys).to_pylist()
+    assert merged(row.values() for row in found) == by_duckdb(left, right, how, KEYS[keys])
+
+
+def test_joins_on_spark_are_those_of_duckdb(spark: SparkSession) -> None:
+    from functools import reduce
+
+    from pyspark.sql import DataFrame
+    from pyspark.sql import functions as f
+
+    wanted, frames = {}, []
+    for seed, how in enumerate(["inner", "inner", "left", "left", "asof", "asof"]):
+        draw = random.Random(100 + seed)
+        keys = ["k", ("k", "x"), (), "k", "k", ("k", "x")][seed]
+        left, right = rows(draw, 60, 0.2), rows(draw, 60, [0, 0.2, 1][seed % 3], apart=how == "asof")
+        wanted[seed] = by_duckdb(left, right, how, KEYS[keys])
+        frames.append(
+            by_us(spark.createDataFrame(left), spark.createDataFrame(right), how, keys).select(f.lit(seed), "*")
+        )
+    found: dict[int, list[Any]] = {seed: [] for seed in wanted}
+    for seed, *row in reduce(DataFrame.union, frames).collect():
+        found[seed].append(row)
+    assert {seed: merged(each) for seed, each in found.items()} == wanted
+
+
+def test_the_time_of_a_pair() -> None:
+    table = pa.table({"k": [1], "at": [5], "from": [5], "to": [9]})
+    other = pa.table({"k": [1], "at": [7], "from": [7], "to": pa.array([None], pa.int64())})
+    left, right = (ff.relation(each, valid_from="from", valid_to="to", ts="at") for each in (table, other))
+    untimed = ff.relation(other.drop_columns(["at"]), valid_from="from", valid_to="to")
+    stamps: list[Any] = ["min", "max", "left", "right", None]
+    assert [left.join(right, on="k", stamp=stamp).rows()["ts"].to_pylist() for stamp in stamps] == [
+        [5],
+        [7],
+        [5],
+        [7],
+        [5],
+    ]
+    assert right.join(left, on="k", stamp="left").rows()["ts"].to_pylist() == [7]
+    assert right.join(left, on="k", how="asof").rows().to_pylist() == [
+        {"ts": 7, "k": 1, "right_k": 1, "valid_from": 7, "valid_to": None}
+    ]
+    assert left.join(untimed, on="k", stamp="max").rows()["ts"].to_pylist() == [5]
+    assert untimed.join(left, on="k").rows()["ts"].to_pylist() == [5]
+    assert "ts" not in untimed.join(untimed, on="k").rows().column_names
+    alone = untimed.join(left.where("k > 1"), on="k", how="left").rows()
+    assert alone.to_pylist() == [{"ts": None, "k": 1, "right_k": None, "valid_from": 7, "valid_to": None}]
+
+
+def test_a_heavy_key_costs_what_its_pairs_do() -> None:
+    """300,000 rows of one key on each side: every pair by pair would be 90 milliards."""
+    since = pa.array(range(0, 3_000_000, 10))
+    table = pa.table({"k": pa.array([1] * len(since)), "from": since, "to": pa.array(range(10, 3_000_010, 10))})
+    one = ff.relation(table, valid_from="from", valid_to="to")
+    assert one.join(one, on="k").rows().num_rows == 300_000
+
+
+def test_zones_and_instants() -> None:
+    """A date is its beginning in the zone of the times."""
+    zoned = pa.array([dt.datetime(2026, 5, 1, 22, tzinfo=dt.UTC)], pa.timestamp("us", tz="Europe/Berlin"))
+    table = pa.table({"from": zoned, "to": pa.nulls(1, zoned.type), "x": [1]})
+    rows = ff.relation(table, valid_from="from", valid_to="to")
+    assert rows.at("2026-05-02").num_rows == rows.at(dt.date(2026, 5, 2)).num_rows == 1
+    assert rows.at("2026-05-01").num_rows == 0
+    assert rows.at("2026-05-01T22:00Z").num_rows == 1
+    assert rows.at("2026-05-01T21:59Z").num_rows == 0
+    assert rows.states("1 day", since="2026-05-02", until="2026-05-04")["x"].to_pylist() == [1, 1, 1]
