@@ -101,8 +101,12 @@ def test_the_format_goes_before_the_extension(folder: Path) -> None:
 def test_a_failed_job_writes_nothing_to_standard_output(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def torn(*_: Any) -> None:
-        raise OSError("the disk is full")
+    write = pyarrow.csv.write_csv
+
+    def torn(table: pa.Table, out: Any) -> None:
+        if not isinstance(out, io.BytesIO):  # which is where it is tried whether CSV can hold the columns
+            raise OSError("the disk is full")
+        write(table, out)
 
     monkeypatch.setattr(pyarrow.csv, "write_csv", torn)
     said = ["--engine", "local", "--out", "-", "--out-format", "csv"]

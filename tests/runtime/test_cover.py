@@ -254,6 +254,7 @@ def counted(over: Runs, way: str) -> Counting:
     """The operation after a cover, whose result is checked by differences of cumulated sums."""
     operation = Counting("x")
     bound = BoundAggregate("x", operation, [pa.int64()])
+    operation.combined = operation.deducted = operation.calls = 0  # without those of the trial
     values = np.random.default_rng(1).integers(-9, 9, len(over.first))
     found = cover(bound, {"total": values}, over.first, over.last, over.windows, way)  # type: ignore[arg-type]
     change = np.zeros(over.windows + 1, np.int64)
