@@ -18,7 +18,7 @@ from ...runtime.plan.bind import type_of
 from ...runtime.relations.names import AT, CHANGE, FROM, INSERT_DELETE, REPEATED, TO, TS, WEIGHT, JoinSpec, values_of
 from ...runtime.windows import Windows
 from ...runtime.windows.spec import RowOrder
-from ..convert.names import check_apart, column, under_plain_names
+from ..convert.names import check_apart, column, type_in, under_plain_names
 from ..convert.types import input_schema
 from ..engine.engine import DataFrameEngine, reason
 from ..input.ordering import sortable
@@ -56,8 +56,10 @@ class DataFrameOperators:
         return condition
 
     def fits(self, engine: DataFrameEngine, condition: Any, names: Sequence[str]) -> bool:
+        # Of a DataFrame with these columns only: after a select Spark finds the others, too.
+        kinds = t.StructType([t.StructField(name, type_in(engine.df, name)) for name in names])
         try:
-            engine.df.select([column(name) for name in names]).where(condition).schema  # noqa: B018  # analyses it
+            engine.df.sparkSession.createDataFrame([], kinds).where(condition).schema  # noqa: B018  # analyses it
         except (AnalysisException, ParseException):
             return False
         return True
@@ -193,9 +195,9 @@ class DataFrameOperators:
         begin = step_from(f.greatest(f.col(FIRST), low) - origin, every)
         end = step_from(f.least(f.col(UNTIL), high + 1) - origin, every) - 1
         rows = rows.withColumns({"#begin": begin, "#end": end}).where("`#begin` <= `#end`")
-        rows = rows.withColumn(AT, f.explode(f.sequence("`#begin`", "`#end`")) * every + origin)
+        rows = rows.withColumn("#number", f.explode(f.sequence("`#begin`", "`#end`")))
         others = [column(name) for name in data.columns if name not in (FROM, TO)]
-        return rows.select(instant(kind, f.col(AT)).alias(AT), *others).orderBy(AT)
+        return rows.select(instant(kind, f.col("#number") * every + origin).alias(AT), *others).orderBy(AT)
 
     def changes(self, data: DataFrame) -> DataFrame:
         others = [name for name in data.columns if name not in (FROM, TO)]
