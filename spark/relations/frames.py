@@ -56,10 +56,8 @@ class DataFrameOperators:
         return condition
 
     def fits(self, engine: DataFrameEngine, condition: Any, names: Sequence[str]) -> bool:
-        # Of a DataFrame with these columns only: after a select Spark finds the others, too.
-        kinds = t.StructType([t.StructField(name, type_in(engine.df, name)) for name in names])
         try:
-            engine.df.sparkSession.createDataFrame([], kinds).where(condition).schema  # noqa: B018  # analyses it
+            only(engine.df, names).where(condition).schema  # noqa: B018  # through Connect, only this analyses it
         except (AnalysisException, ParseException):
             return False
         return True
@@ -107,6 +105,8 @@ class DataFrameOperators:
         )
 
     def where(self, data: DataFrame, condition: Any) -> DataFrame:
+        if isinstance(condition, str):
+            DataFrameEngine(only(data, data.columns)).where(condition)
         return DataFrameEngine(data).where(condition).df
 
     def select(self, data: DataFrame, names: Sequence[str], computed: Mapping[str, Any]) -> DataFrame:
@@ -220,6 +220,12 @@ def with_ticks(df: DataFrame, time: str, drops: bool) -> DataFrame:
         return df.withColumn(TICK, found).where(f.col(TICK).isNotNull())
     message = f"the time {time!r} is null in some events; expected a time for every event"
     return df.withColumn(TICK, f.coalesce(found, f.raise_error(f.lit(message)).cast("bigint")))
+
+
+def only(df: DataFrame, names: Sequence[str]) -> DataFrame:
+    """Some columns without rows, and without others behind them, which Spark finds after a select."""
+    kinds = t.StructType([t.StructField(name, type_in(df, name)) for name in names])
+    return df.sparkSession.createDataFrame([], kinds)
 
 
 def step_from(tick: Column, every: int) -> Column:
