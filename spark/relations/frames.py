@@ -18,7 +18,7 @@ from ...runtime.plan.bind import type_of
 from ...runtime.relations.names import AT, CHANGE, FROM, INSERT_DELETE, REPEATED, TO, TS, WEIGHT, JoinSpec, values_of
 from ...runtime.windows import Windows
 from ...runtime.windows.spec import RowOrder
-from ..convert.names import check_apart, column, under_plain_names
+from ..convert.names import check_apart, column, type_in, under_plain_names
 from ..convert.types import input_schema
 from ..engine.engine import DataFrameEngine, reason
 from ..input.ordering import sortable
@@ -57,7 +57,7 @@ class DataFrameOperators:
 
     def fits(self, engine: DataFrameEngine, condition: Any, names: Sequence[str]) -> bool:
         try:
-            engine.df.select([column(name) for name in names]).where(condition).schema  # noqa: B018  # analyses it
+            only(engine.df, names).where(condition).schema  # noqa: B018  # through Connect, only this analyses it
         except (AnalysisException, ParseException):
             return False
         return True
@@ -105,6 +105,8 @@ class DataFrameOperators:
         )
 
     def where(self, data: DataFrame, condition: Any) -> DataFrame:
+        if isinstance(condition, str):
+            DataFrameEngine(only(data, data.columns)).where(condition)
         return DataFrameEngine(data).where(condition).df
 
     def select(self, data: DataFrame, names: Sequence[str], computed: Mapping[str, Any]) -> DataFrame:
@@ -193,9 +195,9 @@ class DataFrameOperators:
         begin = step_from(f.greatest(f.col(FIRST), low) - origin, every)
         end = step_from(f.least(f.col(UNTIL), high + 1) - origin, every) - 1
         rows = rows.withColumns({"#begin": begin, "#end": end}).where("`#begin` <= `#end`")
-        rows = rows.withColumn(AT, f.explode(f.sequence("`#begin`", "`#end`")) * every + origin)
+        rows = rows.withColumn("#number", f.explode(f.sequence("`#begin`", "`#end`")))
         others = [column(name) for name in data.columns if name not in (FROM, TO)]
-        return rows.select(instant(kind, f.col(AT)).alias(AT), *others).orderBy(AT)
+        return rows.select(instant(kind, f.col("#number") * every + origin).alias(AT), *others).orderBy(AT)
 
     def changes(self, data: DataFrame) -> DataFrame:
         others = [name for name in data.columns if name not in (FROM, TO)]
@@ -218,6 +220,12 @@ def with_ticks(df: DataFrame, time: str, drops: bool) -> DataFrame:
         return df.withColumn(TICK, found).where(f.col(TICK).isNotNull())
     message = f"the time {time!r} is null in some events; expected a time for every event"
     return df.withColumn(TICK, f.coalesce(found, f.raise_error(f.lit(message)).cast("bigint")))
+
+
+def only(df: DataFrame, names: Sequence[str]) -> DataFrame:
+    """Some columns without rows, and without others behind them, which Spark finds after a select."""
+    kinds = t.StructType([t.StructField(name, type_in(df, name)) for name in names])
+    return df.sparkSession.createDataFrame([], kinds)
 
 
 def step_from(tick: Column, every: int) -> Column:

@@ -122,6 +122,7 @@ def test_views_and_errors(spark: SparkSession) -> None:
             ff.relation(wrong, valid_from="a", valid_to="b").rows().collect()
         for ask, sentence in (
             (lambda: rates.where("y > 1"), "the condition y > 1 of where"),
+            (lambda: rates.select("k").where("x > 1"), "the condition x > 1 of where"),
             (lambda: rates.select(y="q + 1"), "a column of select.* does not fit the DataFrame"),
             (lambda: rates.select(y=3), "expected SQL, or a Spark column"),
             (
