@@ -22,7 +22,10 @@ ROWS: dict[str, tuple[Callable[[], Any], str]] = {
     "last rows": (lambda: ff.last_rows(HUGE), "n is 1180591620717411303424; expected no more than"),
     "every": (lambda: ff.last_rows(1, every=HUGE), "every is 1180591620717411303424; expected no more than"),
     "by count": (lambda: ff.by_count(1 << 63), "by_count() is 9223372036854775808; expected no more than"),
-    "samples": (lambda: ff.tumbling(1, min_samples=HUGE), "min_samples is 1180591620717411303424; expected no more than"),
+    "samples": (
+        lambda: ff.tumbling(1, min_samples=HUGE),
+        "min_samples is 1180591620717411303424; expected no more than",
+    ),
     "before": (lambda: ff.around(rows=(-HUGE, 0)), "rows is (-1180591620717411303424, 0); expected no more than"),
     "after": (lambda: ff.around(rows=(0, 2**63 - 1)), "rows is (0, 9223372036854775807); expected no more than"),
 }
