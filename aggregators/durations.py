@@ -27,7 +27,8 @@ LENGTHS = MICROSECONDS | {"nanosecond": Fraction(1, 1000)}
 """Of all units of fixed length, in microseconds: what is no whole number of these in all is refused."""
 MONTHS = {"month": 1, "quarter": 3, "year": 12}
 
-SHORT = {"ns": "nanosecond", "us": "microsecond", "µs": "microsecond", "usec": "microsecond", "micro": "microsecond"}
+SHORT = {"ns": "nanosecond", "us": "microsecond", "usec": "microsecond", "micro": "microsecond"}
+SHORT |= dict.fromkeys(["\N{MICRO SIGN}s", "\N{GREEK SMALL LETTER MU}s"], "microsecond")
 SHORT |= {"ms": "millisecond", "msec": "millisecond", "milli": "millisecond", "s": "second", "sec": "second"}
 SHORT |= {"m": "minute", "min": "minute", "h": "hour", "hr": "hour", "d": "day", "w": "week", "wk": "week"}
 SHORT |= {"mo": "month", "mon": "month", "q": "quarter", "qtr": "quarter", "y": "year", "yr": "year"}
@@ -39,7 +40,7 @@ OF_OTHERS |= {"YE": "year", "A": "year"}
 UNITS = "weeks, days, hours, minutes, seconds, milliseconds or microseconds"
 IN_ISO = {"Y": "year", "M": "month", "W": "week", "D": "day"}, {"H": "hour", "M": "minute", "S": "second"}
 
-PART = re.compile(r"\s*([+-]?\s*\d+(?:\.\d+)?)\s*([a-zA-Zµ]+)")
+PART = re.compile(r"\s*([+-]?\s*\d+(?:\.\d+)?)\s*([a-zA-Z\N{MICRO SIGN}\N{GREEK SMALL LETTER MU}]+)")
 """A number and its unit."""
 IN_INTEGERS = re.compile(r"\s*([+-]?\d+)i\s*")
 """As Polars writes steps of an integer."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime as dt
 import math
 import random
 from collections import Counter
@@ -32,6 +33,10 @@ OUTLIERS = [1e200, -1e200, 1e308, 9.97e36, -1e20, 1e16]
 TEXTS = ["", "a", "aa", "b", "é", "\uffff", "😀", "a" * 20]
 INTEGERS = [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint32(), pa.uint64()]
 STRINGS = [pa.string(), pa.large_string(), pa.string_view(), pa.dictionary(pa.int8(), pa.string())]
+LEVELS = ["low", "mid", "high"]
+"""Categories whose order is not that of their text."""
+UNITS = {"s": 1_000_000, "ms": 1_000, "us": 1}
+ZONES = [None, "UTC", "America/New_York"]
 
 
 def bounds(type: pa.DataType) -> tuple[int, int]:
@@ -59,6 +64,11 @@ def columns(chance: random.Random, rows: int, outlying: Sequence[bool]) -> dict[
     def drawn(draw: Callable[[], Any]) -> list[Any]:
         return [None if chance.random() < 0.15 else draw() for _ in range(rows)]
 
+    unit = chance.choice(sorted(UNITS))
+    durations = drawn(lambda: chance.choice([0, 1, -7, 86_400, chance.randint(-(10**6), 10**6)]))
+    times = drawn(lambda: chance.choice([0, -1, 1_583_650_800, chance.randint(-(10**9), 10**9)]))
+    levels = pa.array(drawn(lambda: chance.randrange(len(LEVELS))), chance.choice([pa.int8(), pa.int32()]))
+
     def real() -> list[Any]:
         some = drawn(lambda: chance.gauss(0, 10) if plain else floats(chance))
         if floating == pa.float32():
@@ -76,6 +86,9 @@ def columns(chance: random.Random, rows: int, outlying: Sequence[bool]) -> dict[
         "flag": pa.array(drawn(lambda: chance.random() < 0.5), pa.bool_()),
         "d": pa.array(drawn(lambda: Decimal(chance.randint(-999, 999)).scaleb(-2)), pa.decimal128(10, 2)),
         "l": pa.array(drawn(lambda: [chance.choice([None, 0.5, 2.0]) for _ in range(chance.randrange(4))])),
+        "u": pa.array(durations, pa.duration(unit)),
+        "at": pa.array(times, pa.timestamp("s")).cast(pa.timestamp(unit, chance.choice(ZONES))),
+        "level": pa.DictionaryArray.from_arrays(levels, pa.array(LEVELS), ordered=True),
     }
 
 
@@ -183,6 +196,24 @@ def quantiles(column: str, share: float) -> Right:
         return same(got, right)
 
     return check
+
+
+def ranked(right: Callable[[list[int]], Any]) -> Right:
+    """Of the categories, by their places in the order; a result of places is one of categories."""
+
+    def check(got: Any, rows: Sequence[Values]) -> Verdict:
+        found = right([LEVELS.index(level) for level in known(rows, "level")])
+        wanted = (
+            [LEVELS[place] for place in found] if isinstance(found, list) else None if found is None else LEVELS[found]
+        )
+        return same(got, wanted)
+
+    return check
+
+
+def by_level(rows: Sequence[Values]) -> Any:
+    there = [row for row in rows if row["level"] is not None]
+    return max(there, key=lambda row: LEVELS.index(row["level"]))["i"] if there else None
 
 
 def modes(rows: Sequence[Values], column: str) -> Any:
@@ -419,6 +450,61 @@ CASES: dict[str, Case] = {
                 got, rounded(exact_sum(known(rows, "y"))) / len(known(rows, "y")), rel_tol=1e-14, abs_tol=1e-300
             )
             else f"{got!r}"
+        ),
+    ),
+    "sum of durations": case(
+        "u", ff.Sum, gives(lambda rows: sum(known(rows, "u"), dt.timedelta()) if known(rows, "u") else None)
+    ),
+    "distinct sum of durations": case(
+        "u",
+        ff.DistinctSum,
+        gives(lambda rows: sum(set(known(rows, "u")), dt.timedelta()) if known(rows, "u") else None),
+    ),
+    "longest of": case(
+        "u flag",
+        lambda u, flag: ff.Filtered(ff.Max(u), flag),
+        gives(lambda rows: max((row["u"] for row in rows if row["flag"] and row["u"] is not None), default=None)),
+    ),
+    "range of durations": case(
+        "u", ff.Range, gives(lambda rows: max(known(rows, "u")) - min(known(rows, "u")) if known(rows, "u") else None)
+    ),
+    "discrete of durations": case(
+        "u",
+        lambda u: ff.Quantile(u, 0.5, method="discrete"),
+        gives(
+            lambda rows: (
+                sorted(known(rows, "u"))[max(0, math.ceil(len(known(rows, "u")) / 2) - 1)] if known(rows, "u") else None
+            )
+        ),
+    ),
+    "range of times": case(
+        "at",
+        ff.Range,
+        gives(lambda rows: max(known(rows, "at")) - min(known(rows, "at")) if known(rows, "at") else None),
+    ),
+    "latest": case("at", ff.Max, gives(lambda rows: max(known(rows, "at"), default=None))),
+    "set of times": case("at", ff.CollectSet, gives(lambda rows: distinct(rows, "at"))),
+    "first time": case("at", ff.First, gives(lambda rows: next(iter(known(rows, "at")), None))),
+    "least category": case("level", ff.Min, ranked(lambda places: min(places, default=None))),
+    "greatest category": case("level", ff.Max, ranked(lambda places: max(places, default=None))),
+    "set of categories": case("level", ff.CollectSet, ranked(lambda places: sorted(set(places)))),
+    "top categories": case(
+        "level", lambda level: ff.TopN(level, 2), ranked(lambda places: sorted(places, reverse=True)[:2])
+    ),
+    "mode of categories": case(
+        "level",
+        ff.Mode,
+        ranked(lambda places: min(Counter(places), key=lambda x: (-Counter(places)[x], x), default=None)),
+    ),
+    "by category": case("i level", ff.ArgMax, gives(by_level)),
+    "all of categories": case(
+        "level u",
+        lambda level, u: ff.AllOf(most=ff.Max(level), total=ff.Sum(u)),
+        gives(
+            lambda rows: {
+                "most": max(known(rows, "level"), key=LEVELS.index, default=None),
+                "total": sum(known(rows, "u"), dt.timedelta()) if known(rows, "u") else None,
+            }
         ),
     ),
     "own in Python": case("s", Longest, gives(lambda rows: max(known(rows, "s"), key=len, default=""))),

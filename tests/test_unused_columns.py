@@ -94,7 +94,7 @@ def test_pictures_have_what_they_show() -> None:
 def test_an_index_that_is_the_time() -> None:
     index = pandas.DatetimeIndex([dt.datetime(2026, 1, day) for day in (1, 2, 3)], name="at")
     data = pandas.DataFrame({"x": [1, 2, 3], "bad": ["a", 1, None]}, index=index)
-    found = ff.events(data, time="at").window(ff.tumbling("1 week")).aggregate(x=ff.Sum("x"))
+    found = ff.events(data, time="at").window(ff.tumbling("7 days")).aggregate(x=ff.Sum("x"))
     assert sum(found["x"].to_pylist()) == 6
 
 

@@ -76,8 +76,8 @@ def converted(value: Any, leaf: Callable[[Any], Any], module: Any) -> Any:
     return leaf(value) if isinstance(value, Span | Instant) else value
 
 
-def window_of(problem: Problem) -> Any:
-    """The specification as a user writes it."""
+def window_of(problem: Problem, keys: Callable[[pa.ChunkedArray], Any] = lambda keys: keys) -> Any:
+    """The specification as a user writes it, with the keys of anchors as another column."""
     kind, spec = problem.kind, problem.spec
 
     def leaf(value: Any) -> Any:
@@ -90,6 +90,7 @@ def window_of(problem: Problem) -> Any:
         types = [pa.string(), *[TYPES[kind]] * 3]
         rows = [columns[0], *([instant(units, kind) for units in column] for column in columns[1:])]
         table = pa.table({name: pa.array(row, type) for name, row, type in zip(names, rows, types, strict=True)})
+        table = table.set_column(0, "key", keys(table["key"]))
         by = "key" if anchors.by and problem.keyed else None
         more = {name: value for name, value in spec.arguments.items() if name != "anchors"}
         return ff.windows_from(table, start="start", end="end", by=by, **more)

@@ -82,7 +82,8 @@ def test_what_the_sentence_says_can_be_written() -> None:
 SAME = {
     "1min": "1 minute", "90s": "90 seconds", "1S": "1 second", "2h": "2 hours", "1H": "1 hour", "1d": "1 day",
     "1D": "1 day", "1w": "1 week", "1W": "1 week", "2wks": "2 weeks", "5m": "5 minutes", "5 MIN": "5 minutes",
-    "10 msec": "10 milliseconds", "3us": "3 microseconds", "3µs": "3 microseconds", "2000 ns": "2 microseconds",
+    "10 msec": "10 milliseconds", "3us": "3 microseconds", "3\u00b5s": "3 microseconds", "3\u03bcs": "3 microseconds",
+    "2000 ns": "2 microseconds",
     "PT1H": "1 hour", "PT90S": "90 seconds", "PT1M30.5S": "1 minute 30.5 seconds", "P1DT12H": "1 day 12 hours",
     "P2W": "2 weeks", "-PT1H": "-1 hour", "PT-5M": "-5 minutes",
 }  # fmt: skip

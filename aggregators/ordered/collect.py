@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
@@ -189,4 +190,4 @@ def require_count(operation: AggregateOperation, n: int) -> int:
     """A number of values; QueryError unless it is a positive integer."""
     if isinstance(n, bool) or not isinstance(n, (int, np.integer)) or n < 1:
         raise QueryError(f"n= of {operation!r} is {n!r}; expected an integer of 1 or more")
-    return int(n)
+    return min(int(n), sys.maxsize)  # numpy's integers, and more values than there are

@@ -113,6 +113,8 @@ class TimeColumn:
         if pa.types.is_integer(self.type):
             expected = "an integer"
             if isinstance(found, (int, np.integer)) and not isinstance(found, bool):
+                if abs(int(found)) >= LIMIT:
+                    raise ColumnError(f"{argument} is {value!r}; expected an integer that fits int64")
                 return int(found)
         elif pa.types.is_date(self.type):
             expected = "a date such as '2026-01-31'"

@@ -11,7 +11,16 @@ import pyarrow.compute as pc
 
 from ...aggregators.errors import QueryError, shown
 from .conditions import all_of, checked, columns_of
-from .opening import opened, plain_schema, require_taken, schema_of, stream_of, with_categories
+from .opening import (
+    CATEGORIES,
+    in_one_order,
+    opened,
+    plain_schema,
+    require_taken,
+    schema_of,
+    stream_of,
+    with_categories,
+)
 from .parquet_opening import reopened
 
 BATCH_ROWS = 1 << 20
@@ -136,9 +145,10 @@ class Source:
 
     def _opened(self, columns: Sequence[str], condition: pc.Expression | None) -> pa.RecordBatchReader:
         """The batches of the data, without views."""
-        if hasattr(self.data, "scanner"):
-            return opened(self._scanned(columns, condition))
-        return opened(self._stream(columns))
+        found = opened(self._scanned(columns, condition) if hasattr(self.data, "scanner") else self._stream(columns))
+        if any(CATEGORIES in (field.metadata or {}) for field in self.schema):
+            return pa.RecordBatchReader.from_batches(found.schema, in_one_order(found, self.schema))
+        return found
 
     def _scanned(self, columns: Sequence[str], condition: pc.Expression | None, **options: Any) -> pa.RecordBatchReader:
         # pyarrow's threads decode what is read ahead and hold it until it is read: a batch for each of them.

@@ -16,6 +16,7 @@ from .conditions import columns_of
 from .files import File, Files, one_line
 from .formats import READERS, conformed, in_microseconds, reason
 from .ipc import with_names
+from .opening import in_one_order
 from .parquet_decoding import decoded
 from .parquet_opening import opened, with_instants
 from .types_of_files import of_the_first, unified
@@ -101,7 +102,7 @@ class FileSource(Source):
         The columns needed are these and those that the condition names.
         """
         for file, groups in part:
-            for batch in readable(decoded_in(file, needed, text, groups, threads)):
+            for batch in in_one_order(readable(decoded_in(file, needed, text, groups, threads)), self.schema):
                 if self.condition is None:
                     yield batch
                 else:
@@ -148,8 +149,7 @@ class FileSource(Source):
         """Events of Arrow files. A scanner of pyarrow's would cast and filter them before they can be checked."""
         import pyarrow.dataset as ds
 
-        needed = dict.fromkeys([*columns, *columns_of(condition, self.schema)])
-        schema = pa.schema([self.schema.field(name) for name in needed])
+        schema = pa.schema([self.schema.field(name) for name in self._needed(columns)])
         events = pa.RecordBatchReader.from_batches(schema, self._of_arrow_files(schema))
         if condition is None:
             return events

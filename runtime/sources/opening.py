@@ -172,6 +172,37 @@ def with_categories(data: Any, schema: pa.Schema) -> tuple[Any, pa.Schema]:
     return data, schema
 
 
+def in_one_order(batches: Iterable[pa.RecordBatch], schema: pa.Schema) -> Iterator[pa.RecordBatch]:
+    """The same batches; ColumnError where one has the categories of a column in another order than its schema.
+
+    Files, and batches of a stream, have dictionaries of their own.
+    """
+    known = {field.name: field for field in schema if CATEGORIES in (field.metadata or {})}
+    for batch in batches:
+        for at, name in enumerate(batch.schema.names):
+            if name in known and len(batch) and pa.types.is_dictionary(batch.column(at).type):
+                _require_order(known[name], viewless(batch.column(at).dictionary).drop_null().unique())
+        yield batch
+        del batch  # or it would be held while the next one is read
+
+
+def _require_order(field: pa.Field, categories: pa.Array) -> None:
+    """ColumnError where categories are in another order than those of a field, as far as these have them."""
+    type = type_of_values(field)
+    if isinstance(type, Categories):
+        ranks = pc.index_in(categories.cast(type.values.type), type.values)
+        categories, ranks = categories.filter(ranks.is_valid()), ranks.drop_null()
+    else:
+        ranks = pc.rank(categories)
+    behind = np.flatnonzero(np.diff(ranks.to_numpy().astype(np.int64)) < 0)
+    if behind.size:
+        first, second = categories[int(behind[0])].as_py(), categories[int(behind[0]) + 1].as_py()
+        raise ColumnError(
+            f"the column {field.name!r} has its categories in several orders: {first!r} is before {second!r} in some "
+            "of its dictionaries, and not in the first; expected one order, or values without one"
+        )
+
+
 def _until_filled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """The batches until the first one that has rows."""
     for batch in batches:

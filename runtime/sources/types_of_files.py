@@ -7,6 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from ...aggregators.errors import QueryError
+from .opening import has_order
 
 
 def unified(schemas: Mapping[str, pa.Schema], *, mixed_zones: bool = False) -> pa.Schema:
@@ -43,7 +44,11 @@ def of_the_first(schemas: Mapping[str, pa.Schema]) -> tuple[pa.Schema, dict[str,
     (x: int64, {})
     """
     wider, apart = held_types(schemas, mixed_zones=True)
-    return _with_types(next(iter(schemas.values())), wider), apart
+    first = next(iter(schemas.values()))
+    # Nobody can read them, and nobody looks for their categories.
+    ordered = [name for name in apart if name in first.names and pa.types.is_dictionary(first.field(name).type)]
+    wider |= {name: first.field(name).type.value_type for name in ordered}
+    return _with_types(first, wider), apart
 
 
 def held_types(schemas: Mapping[str, pa.Schema], *, mixed_zones: bool) -> tuple[dict[str, pa.DataType], dict[str, str]]:
@@ -76,11 +81,15 @@ def held_types(schemas: Mapping[str, pa.Schema], *, mixed_zones: bool) -> tuple[
 
 
 def wider_of(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
-    """A type that holds two others, with the zone of the first; None where there is none.
+    """A type that holds two others, with the zone of the first; None where there is none, or an order would be lost.
 
     >>> wider_of(pa.int32(), pa.int64()), wider_of(pa.timestamp("us"), pa.int64())
     (DataType(int64), None)
     """
+    if one == other:
+        return one
+    if has_order(one) or has_order(other):
+        return None
     if pa.types.is_dictionary(one) or pa.types.is_dictionary(other):
         one, other = (each.value_type if pa.types.is_dictionary(each) else each for each in (one, other))
     if one == other:

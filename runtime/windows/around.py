@@ -16,7 +16,7 @@ from ...aggregators.errors import QueryError
 from ...aggregators.numeric.native import loops
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges
-from .spec import BOUNDS, Bounds, MinFill, Spec, TypeOf, Windows, check_words, one_of, samples
+from .spec import BOUNDS, Bounds, MinFill, Spec, TypeOf, Windows, check_words, of_rows, one_of, samples
 
 
 @dataclass(frozen=True)
@@ -112,10 +112,10 @@ def around(
             if len(known) == 2:
                 check_ascending("time", pair, known[0], known[1], partial(in_words, type=kind))
         return Around(None, pair, closed, min_samples=samples(min_samples))
-    first, last = map(int, pair)
+    first, last = (of_rows("rows", int(row), rows) for row in pair)
     least = samples(min_samples, abs(last - first) + 1)
     check_ascending("rows", pair, first, last, str)
-    return Around((int(pair[0]), int(pair[1])), None, closed, min_fill or "full", least)
+    return Around((first, last), None, closed, min_fill or "full", least)
 
 
 def check_ascending(argument: str, given: Any, first: int, last: int, words: Callable[[int], str]) -> None:

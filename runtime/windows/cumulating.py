@@ -89,8 +89,8 @@ def cumulating(
     size
         A duration of whole steps; days and weeks are those of the time's zone, as for :func:`sliding`.
     every
-        The step. One of hours, or of less, counts from the beginning of each day of a zone, whose last step is shorter
-        where it does not divide the day.
+        The step. One of hours, or of less, counts from the beginning of each cycle of days in a zone, in hours that
+        have passed, whatever clocks do there; the last step is shorter where it does not divide the cycle.
     offset, closed, timezone, empty, fill_from, fill_to, fill_keys, min_samples, emit, stamp
         As for :func:`sliding`.
 

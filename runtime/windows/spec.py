@@ -38,6 +38,9 @@ BOUNDS = {
 }  # fmt: skip
 """The words of ``closed`` where windows need not follow one another."""
 
+MOST_ROWS = 1 << 62
+"""How many rows windows can be counted in: sums of two such numbers fit int64."""
+
 TypeOf = Callable[[str, str], pa.DataType]
 """The type of a column by its name, for an argument that messages name."""
 
@@ -351,7 +354,14 @@ def samples(value: object, most: int | None = None) -> int:
 
 
 def whole(argument: str, value: object, least: int) -> int:
-    """An argument; QueryError unless it is an integer of ``least`` or more."""
+    """An argument; QueryError unless it is an integer of ``least`` or more, and a number of rows that can be."""
     if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < least:
         raise QueryError(f"{argument} is {value!r}; expected an integer of {least} or more")
-    return int(value)
+    return of_rows(argument, int(value), value)
+
+
+def of_rows(argument: str, number: int, given: object) -> int:
+    """A number of rows, on either side; QueryError where so many cannot be counted."""
+    if abs(number) > MOST_ROWS:
+        raise QueryError(f"{argument} is {given!r}; expected no more than {MOST_ROWS} rows")
+    return number
