@@ -99,6 +99,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
 
     settings = {
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
+        "spark.python.authenticate.socketTimeout": "120s",  # on a busy machine results are fetched late
     }
     session = local_session("framefold tests", "local[2]", **settings)
     yield session

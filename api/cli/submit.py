@@ -113,11 +113,11 @@ def submit_job(
         in_image = kubernetes.is_in_image(asked)
         name = re.sub(r"[^\w.-]", "_", Path(asked.job).stem)  # the archive is one of a list of paths
         files = None if in_image else archive.build(f"{name}-files", job)
+        if "--dry-run" in given:
+            asked = _shown(asked)
         script = kept_file("framefold_command.py", _SCRIPT) if is_command else asked.job
         if is_command:
             asked = command.Command(asked.options, asked.job, (asked.job, *asked.arguments))
-        if "--dry-run" in given:
-            asked = _shown(asked)
         line, variables = asked.line(script, files, packed), asked.environment()
         if "--dry-run" in given:
             print(command.shown(line, variables))

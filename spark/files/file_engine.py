@@ -10,6 +10,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 
+from ...aggregators.errors import QueryError
 from ...runtime.explain import Explanation, explain
 from ...runtime.plan.plan import Plan
 from ...runtime.reporting import LOGGER
@@ -86,13 +87,20 @@ class FileEngine(DataFrameEngine):
         where = "" if scan.condition is None else f"; where {scan.condition}"
         if by == "tasks":
             return f"on executors, with pyarrow, {why}: {scan.read_plan(plan.columns).found}{where}"
-        how = f"by spark.read.{scan.files.format}" if scan.by_jvm else "by tasks, handed to Spark"
+        by_spark = scan.by_jvm and not handed_over(scan, plan.columns)
+        how = f"by spark.read.{scan.files.format}" if by_spark else "by tasks, handed to Spark"
         return f"{how} as a DataFrame: {why}{where and where + ', in mapInArrow'}"
 
 
 def dataframe(scan: Scan, columns: Sequence[str] | None = None) -> DataFrame:
-    """Files as a DataFrame, with some of their columns at least."""
-    if not scan.by_jvm:
+    """Files as a DataFrame, with some of their columns at least.
+
+    Raises
+    ------
+    QueryError
+        If only Spark can read the files, and would take a column's name for another.
+    """
+    if not scan.by_jvm or handed_over(scan, columns or ()):
         usable = [name for name, kind in scan.kinds.items() if kind is not None]
         names = usable if columns is None else as_spelt(columns, usable)
         fields = [t.StructField(f"c{at}", scan.kinds[name] or t.NullType()) for at, name in enumerate(names)]
@@ -108,6 +116,23 @@ def dataframe(scan: Scan, columns: Sequence[str] | None = None) -> DataFrame:
     read_plan = ReadPlan("", None, pa.schema(map(schema.field, names)), tuple(names), scan.condition, (), "")
     plain = under_plain_names(df, names)
     return stage(plain, task_reader.keep, read_plan, schema=plain.schema).toDF(*names)
+
+
+def handed_over(scan: Scan, columns: Sequence[str]) -> bool:
+    """Whether tasks read files for Spark, whose own readers would take a name for another."""
+    odd = substituted([*columns, *scan.conditioned])
+    reason = None if odd is None else scan.why_not(columns)
+    if reason is not None:
+        raise QueryError(
+            f"only Spark can read the files ({reason}), and its readers put the value of a setting or a variable in "
+            f"place of ${{...}} in the name of the column {odd!r}; expected another name"
+        )
+    return odd is not None
+
+
+def substituted(columns: Sequence[str]) -> str | None:
+    """The first name with ``${...}``, in whose place Spark's readers of Parquet and ORC put the value of a setting."""
+    return next((name for name in columns if "${" in name), None)
 
 
 def as_spelt(columns: Sequence[str], known: Sequence[str]) -> list[str]:

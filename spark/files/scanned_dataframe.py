@@ -14,7 +14,7 @@ from ...runtime.sources.files import files_of
 from ..engine.decision import reader
 from ..engine.engine import DataFrameEngine
 from ..options import Options
-from .file_engine import FileEngine
+from .file_engine import FileEngine, substituted
 from .from_dataframe import is_listed, known_paths_of
 from .scan import Scan
 
@@ -32,10 +32,11 @@ class ScannedDataFrameEngine(DataFrameEngine):
 
     def _files(self, plan: Plan, options: Options) -> FileEngine | None:
         """The engine of the files; None where Spark reads the DataFrame."""
-        why = why_spark(plan, options, None)
+        odd = substituted(plan.columns) is not None  # then tasks read for Spark what it would read
+        why = None if odd else why_spark(plan, options, None)
         if why is None:
             scan = self._scan
-            why = scan if isinstance(scan, str) else why_spark(plan, options, scan)
+            why = scan if isinstance(scan, str) else why_not(plan, scan) if odd else why_spark(plan, options, scan)
         if why is None and isinstance(scan, Scan):
             LOGGER.info("tasks read the %d files that the DataFrame is made of", len(scan.listed))
             return FileEngine(scan)
@@ -57,8 +58,13 @@ def why_spark(plan: Plan, options: Options, scan: Scan | None) -> str | None:
     choice = reader(plan, options, None if scan is None else scan.why_not(plan.columns))
     if choice.by == "spark":
         return choice.why
-    if scan is None:
-        return None
+    return None if scan is None else why_not(plan, scan)
+
+
+def why_not(plan: Plan, scan: Scan) -> str | None:
+    """Why tasks cannot read what a plan needs of a scan; None where they can."""
+    if (reason := scan.why_not(plan.columns)) is not None:
+        return reason
     types = plan.input_schema
     other = [name for name in plan.columns if scan.schema.field(name).type != types.field(name).type]
     return f"the column {other[0]!r} has another type in the files" if other else None

@@ -170,7 +170,7 @@ def read(arguments: Sequence[str]) -> Command:
         if any(each.partition("=")[0] == "--master" for each in rest):
             raise QueryError(f"--master stands behind {job!r}; expected it in front, where spark-submit takes it")
     elif not job.endswith(".py"):
-        raise QueryError(f"the job is {job!r}; expected a Python file, or `run` and its arguments")
+        raise QueryError(f"the job is {without_value(job)!r}; expected a Python file, or `run` and its arguments")
     elif "://" not in job and not Path(job).is_file():
         raise QueryError(f"the job {job!r} does not exist")
     elif "://" not in job and (found := PATTERN.search(job)) is not None:
@@ -182,7 +182,17 @@ def read(arguments: Sequence[str]) -> Command:
 
 
 def _after(arguments: Sequence[str]) -> str:
-    return f" after {shlex.join(arguments[-2:])!r}" if arguments else ""
+    return f" after {shlex.join(map(without_value, arguments[-2:]))!r}" if arguments else ""
+
+
+def without_value(argument: str) -> str:
+    """An argument as errors show it: what it gives a setting may be secret.
+
+    >>> without_value("spark.my.password=abc"), without_value("job.txt")
+    ('spark.my.password=...', 'job.txt')
+    """
+    name, equals, _ = argument.partition("=")
+    return f"{name}=..." if equals else argument
 
 
 def words_of(option: str) -> int:

@@ -18,6 +18,9 @@ ALWAYS = re.compile("(?i)secret|password|token|access[.]?key|credential")
 HIDDEN = "*********(redacted)"
 """What Spark shows in place of a secret."""
 
+JAVA_OPTIONS = "--driver-java-options"
+"""The option of spark-submit whose value is that of a setting, and may have secrets like it."""
+
 SHORT = 5
 """Secrets of fewer letters are left in logs, of which they may be any word."""
 
@@ -39,10 +42,13 @@ def without_secret_settings(command: Command) -> tuple[Command, list[str]]:
         if name in ("--conf", "-c") and (setting, value) in secret:
             names.append(setting)
             options += [name, f"{setting}{equals}{HIDDEN}"]
+        elif name == JAVA_OPTIONS and (name, values[0]) in secret:
+            names.append(name)
+            options += [name, HIDDEN]
         else:
             options += [name, *map(without_secrets, values)]
     arguments = tuple(map(without_secrets, command.arguments))
-    return replace(command, options=tuple(options), arguments=arguments), names
+    return replace(command, options=tuple(options), job=without_secrets(command.job), arguments=arguments), names
 
 
 def hiding(command: Command) -> Callable[[str], str]:
@@ -55,13 +61,14 @@ def hiding(command: Command) -> Callable[[str], str]:
 
 
 def _secrets(command: Command) -> Iterator[tuple[str, str]]:
-    """The settings by ``--conf`` that are secret, and their values."""
+    """The settings by ``--conf`` that are secret, and their values; by :data:`JAVA_OPTIONS`, too."""
     own = _own_pattern(command)
     for name, *values in command.grouped():
-        if name in ("--conf", "-c"):
-            setting, _, value = values[0].partition("=")
-            if setting != SETTING and any(each.search(text) for each in (ALWAYS, own) for text in (setting, value)):
-                yield setting, value
+        if name not in ("--conf", "-c", JAVA_OPTIONS):
+            continue
+        setting, _, value = values[0].partition("=") if name != JAVA_OPTIONS else (name, "", values[0])
+        if setting != SETTING and any(each.search(text) for each in (ALWAYS, own) for text in (setting, value)):
+            yield setting, value
 
 
 def _own_pattern(command: Command) -> re.Pattern[str]:

@@ -13,6 +13,7 @@ pytest.importorskip("pyspark")
 
 import pyarrow as pa
 import pyarrow.parquet as parquet
+from pyarrow import orc
 
 import framefold as ff
 
@@ -117,6 +118,36 @@ def test_odd_names_change_nothing(spark: SparkSession, kind: str) -> None:
         assert values(asked(df, names, windows, many).toArrow()) == right
         if many and kind in ("sliding", "last rows"):
             assert values(asked(df, names, windows, many, combine="executors").toArrow()) == right
+
+
+@pytest.mark.parametrize("format", ["parquet", "orc"])
+def test_files_that_spark_would_read(spark: SparkSession, tmp_path: Path, format: str) -> None:
+    """Its readers take a name for another, and so tasks read for it; where they cannot it is refused."""
+    names = SETS["variables"]
+    table = pa.table({**dict(zip(names, map(list, zip(*ROWS, strict=True)), strict=True)), "x": [-1.0] * len(ROWS)})
+    path = tmp_path / f"events.{format}"
+    parquet.write_table(table, path) if format == "parquet" else orc.write_table(table, str(path))
+    files = ff.files(path, format=format, spark=spark)
+    ways: list[tuple[Any, dict[str, str]]] = [
+        (ff.last_rows(3), {}),
+        (ff.last_rows(3), {"combine": "executors"}),
+        (ff.tumbling(10), {"read": "spark"}),
+        (ff.tumbling(10), {"accumulate": "spark"}),
+    ]
+    for windows, options in ways:
+        right = values(asked(table, names, windows, many=False))
+        assert values(asked(files, names, windows, many=False, **options).toArrow()) == right, (windows, options)
+        if format == "parquet" and "read" not in options:
+            df = spark.read.parquet(str(path))
+            assert values(asked(df, names, windows, many=False, **options).toArrow()) == right, (windows, options)
+    if format == "parquet":
+        setting = "spark.sql.parquet.binaryAsString"
+        spark.conf.set(setting, "true")
+        try:
+            with pytest.raises(ff.QueryError, match=r"only Spark can read the files \(the session has .*\$\{spark.fra"):
+                asked(ff.files(path, format=format, spark=spark), names, ff.tumbling(10), many=False)
+        finally:
+            spark.conf.unset(setting)
 
 
 def test_columns_that_windows_are_made_by(spark: SparkSession) -> None:

@@ -161,6 +161,34 @@ def test_a_manifest_shows_no_secrets(capsys: pytest.CaptureFixture[str]) -> None
     assert "framefold: not shown are the values of spark.my.password, " in said.err
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--conf", "spark.my.password=hunter2"],  # no job
+        ["--dry-run", "--conf", "spark.plain=shown", "spark.my.password=hunter2", "job.py"],  # a --conf is missing
+        ["--dry-run", "--driver-java-options", "-Dstore.password=hunter2", "local:///opt/job.py"],
+        ["--dry-run", "https://user:hunter2@host/job.py"],
+        ["--manifest", "https://user:hunter2@host/job.py"],
+    ],
+)
+def test_neither_errors_nor_options_nor_the_job_show_secrets(
+    capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    assert main(["submit", *arguments]) == (0 if arguments[-1].endswith("/job.py") else 2)
+    said = capsys.readouterr()
+    assert "hunter2" not in said.out + said.err
+    shown = ("spark.my.password=...", "https://***@host/job.py", f"--driver-java-options '{HIDDEN}'")
+    assert any(each in said.out + said.err for each in shown)
+
+
+def test_secret_options_of_java_are_hidden_in_logs() -> None:
+    given = command.Command(("--driver-java-options", "-Dstore.password=hunter2"), "job.py", ())
+    assert redaction.hiding(given)("it has -Dstore.password=hunter2.") == f"it has {HIDDEN}."
+    assert redaction.without_secret_settings(given)[1] == ["--driver-java-options"]
+    plain = command.Command(("--driver-java-options", "-Xmx1g"), "job.py", ())
+    assert redaction.without_secret_settings(plain) == (plain, [])
+
+
 def test_what_is_secret_is_said_by_a_setting(tmp_path: Path) -> None:
     def hidden(*options: str) -> list[str]:
         return redaction.without_secret_settings(command.Command(options, "job.py", ()))[1]

@@ -41,6 +41,7 @@ class Counting(ff.PythonOperation):
     """The query of a victim, and of whoever has written the checkpoint."""
 
     result = "int64"
+    commutative = True  # or trials would say so of one query and not of the other, which then are not the same
     marker = ""
 
     def create(self) -> Any:
