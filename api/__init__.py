@@ -223,7 +223,7 @@ if not TYPE_CHECKING:  # to checkers of types it would give every name that ther
     )  # fmt: skip
 
     class _Package(ModuleType):
-        """This package, in which a module does not take the place of a name that is exported, such as ``events``."""
+        """A package in which no module takes the place of a name that is exported, such as ``events``."""
 
         def __setattr__(self, name: str, value: object) -> None:
             if name not in __all__ or not isinstance(value, ModuleType):

@@ -62,7 +62,7 @@ def _end_quietly() -> None:
     Spark's own (4.3.0) tries to send that as an error through the same socket. Over a Unix domain socket that fails at
     once, and a traceback is on the terminal of a session that has gone well, unless the worker is killed before.
     """
-    daemon = sys.modules["__main__"]
+    daemon: Any = sys.modules["__main__"]
     if getattr(daemon.__spec__, "name", None) != "pyspark.daemon":
         return
     next_task = daemon.worker  # which the daemon looks up by its name for each task

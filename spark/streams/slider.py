@@ -22,7 +22,7 @@ from ..convert import partials_codec
 from ..convert.types import cast_to
 from ..session.errors import sentence_first
 from ..session.packaging import importer, pack
-from ..session.worker import settle, opened
+from ..session.worker import opened, settle
 from .progress import kept_by, packet, said
 from .shards import BOOK, EVENTS, PARTIALS, Shards, book_of, keep, restored
 
