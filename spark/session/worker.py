@@ -13,7 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from .errors import causes_noted, sentence_first
+from .errors import sentence_first
 from .failures import tried_once
 from .packaging import unpack
 
@@ -27,8 +27,7 @@ def run(
     """
 
     def produce(rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        with causes_noted():
-            yield from _named(*function)(*opened(payload), rows)
+        yield from _named(*function)(*opened(payload), rows)
 
     with sentence_first():
         yield from tried_once(produce, batches, failed and _named(*failed))
