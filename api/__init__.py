@@ -1,112 +1,115 @@
 """Sliding-window aggregation for Apache Spark at a cost that does not depend on how far the windows overlap."""
 
+import sys
+from types import ModuleType
 from typing import TYPE_CHECKING
 
-from .aggregators import (
-    AggregateOperation,
-    AllOf,
-    ApproxCountDistinct,
-    ApproxQuantile,
-    ArgMax,
-    ArgMin,
-    Average,
-    BitAnd,
-    BitOr,
-    BitXor,
-    BoolAnd,
-    BoolOr,
-    BottomN,
-    CollectList,
-    CollectSet,
-    Concat,
-    Correlation,
-    Count,
-    CountDistinct,
-    CountIf,
-    Covariance,
-    Covered,
-    DistinctSum,
-    ElementWise,
-    Ewma,
-    Filtered,
-    First,
-    FirstN,
-    FlatMapped,
-    Frames,
-    FrequentItems,
-    GeometricMean,
-    GroupedBy,
-    HarmonicMean,
-    Histogram,
-    Kurtosis,
-    Last,
-    LastN,
-    LinearTrend,
-    Mapped,
-    Max,
-    Mean,
-    Median,
-    Min,
-    Mode,
-    Product,
-    PythonOperation,
-    Quantile,
-    Range,
-    Reducing,
-    RootMeanSquare,
-    Skewness,
-    State,
-    StdDev,
-    Sum,
-    ThetaSketch,
-    TimeWeightedAverage,
-    TopN,
-    Variance,
-    WeightedAverage,
-    theta_difference,
-    theta_estimate,
-    theta_intersection,
-    theta_union,
-)
-from .aggregators.errors import (
-    CalendarWarning,
-    ColumnError,
-    DroppedEventsWarning,
-    DurationError,
-    EngineError,
-    FarTimesWarning,
-    FramefoldError,
-    GapsWarning,
-    JavaError,
-    LawError,
-    NullTimeError,
-    OperationError,
-    QueryError,
-    SumOverflowError,
-)
-from .aggregators.laws.check import check_laws
-from .events import Events, Windowed
-from .reading import files, parquet
-from .relations import Relation, relation
-from .runtime.explain import Explanation
-from .runtime.windows import (
-    around,
-    by_count,
-    by_delta,
-    by_time,
-    cumulating,
-    landmark,
-    last_rows,
-    policy,
-    session,
-    sliding,
-    snapshot,
-    tumbling,
-)
-from .start import events
-from .stream_metrics import stream_metrics
-from .together import together
-from .windows import windows_from
+if TYPE_CHECKING:  # else they are there when the first of them is asked for: the command line's help needs none
+    from .aggregators import (
+        AggregateOperation,
+        AllOf,
+        ApproxCountDistinct,
+        ApproxQuantile,
+        ArgMax,
+        ArgMin,
+        Average,
+        BitAnd,
+        BitOr,
+        BitXor,
+        BoolAnd,
+        BoolOr,
+        BottomN,
+        CollectList,
+        CollectSet,
+        Concat,
+        Correlation,
+        Count,
+        CountDistinct,
+        CountIf,
+        Covariance,
+        Covered,
+        DistinctSum,
+        ElementWise,
+        Ewma,
+        Filtered,
+        First,
+        FirstN,
+        FlatMapped,
+        Frames,
+        FrequentItems,
+        GeometricMean,
+        GroupedBy,
+        HarmonicMean,
+        Histogram,
+        Kurtosis,
+        Last,
+        LastN,
+        LinearTrend,
+        Mapped,
+        Max,
+        Mean,
+        Median,
+        Min,
+        Mode,
+        Product,
+        PythonOperation,
+        Quantile,
+        Range,
+        Reducing,
+        RootMeanSquare,
+        Skewness,
+        State,
+        StdDev,
+        Sum,
+        ThetaSketch,
+        TimeWeightedAverage,
+        TopN,
+        Variance,
+        WeightedAverage,
+        theta_difference,
+        theta_estimate,
+        theta_intersection,
+        theta_union,
+    )
+    from .aggregators.errors import (
+        CalendarWarning,
+        ColumnError,
+        DroppedEventsWarning,
+        DurationError,
+        EngineError,
+        FarTimesWarning,
+        FramefoldError,
+        GapsWarning,
+        JavaError,
+        LawError,
+        NullTimeError,
+        OperationError,
+        QueryError,
+        SumOverflowError,
+    )
+    from .aggregators.laws.check import check_laws
+    from .events import Events, Windowed
+    from .reading import files, parquet
+    from .relations import Relation, relation
+    from .runtime.explain import Explanation
+    from .runtime.windows import (
+        around,
+        by_count,
+        by_delta,
+        by_time,
+        cumulating,
+        landmark,
+        last_rows,
+        policy,
+        session,
+        sliding,
+        snapshot,
+        tumbling,
+    )
+    from .start import events
+    from .stream_metrics import stream_metrics
+    from .together import together
+    from .windows import windows_from
 
 __version__: str
 
@@ -217,15 +220,44 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # to checkers of types it would give every name that there is not
+    _MODULES = (
+        "aggregators", "aggregators.errors", "aggregators.laws.check", "events", "reading", "relations",
+        "runtime.explain", "runtime.windows", "start", "stream_metrics", "together", "windows",
+    )  # fmt: skip
 
-    def __getattr__(name: str) -> str:
-        """The version, which the metadata of the installed package say; looked for when it is asked for."""
-        if name != "__version__":
-            from .aggregators.errors import nearest
+    class _Package(ModuleType):
+        """A package in which no module takes the place of a name that is exported, such as ``events``."""
 
-            near = nearest(name, __all__)
-            hint = f"; {near}" if near.startswith("did you mean") else ""
-            raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}", name=name)
+        def __setattr__(self, name: str, value: object) -> None:
+            if name not in __all__ or not isinstance(value, ModuleType):
+                super().__setattr__(name, value)
+
+    sys.modules[__name__].__class__ = _Package
+
+    def __getattr__(name: str) -> object:
+        """A name that is exported, all of which are imported together; the version; AttributeError for others."""
+        if name == "__version__":
+            return _version()
+        if not name.startswith("__"):
+            from importlib import import_module
+
+            found = {}
+            for module in _MODULES:
+                found |= vars(import_module(f".{module}", __name__))
+            globals().update({each: found[each] for each in __all__ if each in found})
+            if name in globals():
+                return globals()[name]
+        from .aggregators.errors import nearest
+
+        near = nearest(name, __all__)
+        hint = f"; {near}" if near.startswith("did you mean") else ""
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}", name=name)
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), *__all__})
+
+    def _version() -> str:
+        """What the metadata of the installed package say."""
         from importlib.metadata import PackageNotFoundError, version
 
         try:

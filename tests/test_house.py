@@ -115,3 +115,32 @@ def test_no_module_takes_the_place_of_a_name_that_is_exported() -> None:
         if path.stem not in ("__init__", "__main__"):
             importlib.import_module(f"framefold.{path.stem}")
     assert not [name for name in framefold.__all__ if inspect.ismodule(getattr(framefold, name))]
+
+
+LAZY = """
+import sys
+import framefold
+assert not {"numpy", "pyarrow"} & set(sys.modules)
+assert set(framefold.__all__) <= set(dir(framefold)), "names are known before they are imported"
+import framefold.events, framefold.together, framefold.stream_metrics  # modules with the names of functions
+assert not any(map(sys.modules.__contains__, ("framefold.start", "framefold.windows")))
+assert callable(framefold.events) and callable(framefold.together) and callable(framefold.stream_metrics)
+assert framefold.runtime.windows.session is framefold.session
+from framefold import *
+assert Sum is framefold.Sum is framefold.aggregators.sums.sums.Sum
+assert framefold.nothing
+"""
+
+
+def test_names_are_imported_when_the_first_is_asked_for() -> None:
+    done = subprocess.run([sys.executable, "-c", LAZY], capture_output=True, text=True, check=False)
+    assert done.stderr.splitlines()[-1] == "AttributeError: module 'framefold' has no attribute 'nothing'"
+
+
+def test_names_are_those_that_checkers_of_types_see() -> None:
+    tree = ast.parse((ROOT / "api" / "__init__.py").read_text())
+    imported = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level]
+    origins = {name.name: node.module for node in imported for name in node.names if name.name in framefold.__all__}
+    assert {*origins, "__version__"} == set(framefold.__all__)
+    for name, module in origins.items():
+        assert getattr(framefold, name) is getattr(importlib.import_module(f"framefold.{module}"), name), name

@@ -10,10 +10,9 @@ from contextlib import contextmanager
 from typing import Annotated, Any, cast
 
 import typer
+from typer.core import TyperCommand, TyperOption
 
-from .. import FramefoldError, OperationError, QueryError
-from .arguments import ALIASES, OPERATIONS
-from .messages import as_options, essence, from_spark, told_warnings, with_notes
+# Nothing of framefold's: help is there before pyarrow would be.
 
 Engine = enum.StrEnum("Engine", ["spark", "local"])
 AnyEngine = enum.StrEnum("AnyEngine", ["auto", "spark", "local"])
@@ -35,9 +34,13 @@ class _Interrupted(Exception):
 
 
 @contextmanager
-def _interruptible() -> Iterator[None]:
+def _running() -> Iterator[None]:
+    """A command that is run: its warnings are sentences, and it can be interrupted."""
+    from .messages import told_warnings
+
     try:
-        yield
+        with told_warnings():
+            yield
     except KeyboardInterrupt as error:
         interrupted = _Interrupted()
         for note in getattr(error, "__notes__", ()):
@@ -64,7 +67,19 @@ def framefold(
         print(context.get_help())
 
 
-@app.command()
+class _Run(TyperCommand):
+    """``framefold run``, whose help names the operations that there are."""
+
+    def get_help(self, ctx: Any) -> str:
+        from .arguments import OPERATIONS
+
+        for each in self.params:
+            if isinstance(each, TyperOption):
+                each.help = each.help and each.help.replace("OPERATIONS", ", ".join(OPERATIONS))
+        return super().get_help(ctx)
+
+
+@app.command(cls=_Run)
 def run(
     events: Annotated[
         list[str],
@@ -88,7 +103,7 @@ def run(
         typer.Option(
             metavar="NAME=OP:COLUMN",
             help="An output: n=count, speed=average:speed, r=correlation:delay,distance, p=quantile:delay:q=0.5,0.9. "
-            f"OP is one of {', '.join(OPERATIONS)}.",
+            "OP is one of OPERATIONS.",
             autocompletion=lambda incomplete: completed(incomplete),
         ),
     ],
@@ -158,7 +173,7 @@ def run(
         combine=combine.value,
         preview=preview,
     )
-    with _interruptible():
+    with _running():
         job.start(explain=explain)
 
 
@@ -176,12 +191,12 @@ def demo(
     if stream:
         from .live.live import run_live
 
-        with _interruptible():
+        with _running():
             run_live(seconds, seed, master=master)
         return
     from .demo import run_demo
 
-    with _interruptible():
+    with _running():
         run_demo(rows, seed, keep=keep, engine=engine.value, master=master)
 
 
@@ -210,7 +225,7 @@ def submit(
     """
     from .submit import submit_job
 
-    with _interruptible():
+    with _running():
         return submit_job(arguments, dry_run=dry_run, manifest=manifest, environment=environment, log=log)
 
 
@@ -220,6 +235,8 @@ def completed(incomplete: str) -> list[str]:
     >>> completed("r=corr"), completed("r")
     (['r=correlation'], [])
     """
+    from .arguments import ALIASES, OPERATIONS
+
     name, equals, word = incomplete.partition("=")
     return [f"{name}={each}" for each in (*OPERATIONS, *ALIASES) if each.startswith(word)] if equals else []
 
@@ -243,28 +260,35 @@ def main(argv: Sequence[str] | None = None) -> int:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without Unicode shows question marks, not a traceback
     try:
-        with told_warnings():
-            code = app(args=list(sys.argv[1:] if argv is None else argv), prog_name="framefold", standalone_mode=False)
+        code = app(args=list(sys.argv[1:] if argv is None else argv), prog_name="framefold", standalone_mode=False)
         return code if isinstance(code, int) else 0
     except _Usage as error:
         return _say(cast(Any, error).format_message().replace("Value error, ", ""), MISTAKE)
-    except (QueryError, OperationError) as error:
-        return _say(as_options(str(error)), MISTAKE)
-    except FramefoldError as error:
-        return _say(as_options(with_notes(str(error), error)), FAILURE)
-    except MemoryError as error:
-        return _say(with_notes("there is not enough memory for this", error), FAILURE)
-    except _Interrupted as error:
-        return _say(with_notes("interrupted", error), INTERRUPTED)
     except (KeyboardInterrupt, typer.Abort):
         return _say("interrupted", INTERRUPTED)
     except BrokenPipeError:  # the reader of the output has closed it
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 0
     except Exception as error:
-        if not from_spark(error):
-            raise
+        return _failed(error)
+
+
+def _failed(error: Exception) -> int:
+    """Say what has failed, in a sentence; what is neither framefold's nor Spark's is raised again."""
+    from .. import FramefoldError, OperationError, QueryError
+    from .messages import as_options, essence, from_spark, with_notes
+
+    if isinstance(error, QueryError | OperationError):
+        return _say(as_options(str(error)), MISTAKE)
+    if isinstance(error, FramefoldError):
+        return _say(as_options(with_notes(str(error), error)), FAILURE)
+    if isinstance(error, MemoryError):
+        return _say(with_notes("there is not enough memory for this", error), FAILURE)
+    if isinstance(error, _Interrupted):
+        return _say(with_notes("interrupted", error), INTERRUPTED)
+    if from_spark(error):
         return _say(with_notes(f"Spark failed: {essence(str(error))}", error), FAILURE)
+    raise error
 
 
 def process() -> int:

@@ -52,23 +52,16 @@ def reraise(spark: SparkSession, events: Callable[[], DataFrame], plan: Plan) ->
 
 
 @contextmanager
-def causes_noted() -> Iterator[None]:
-    """In a task, note the cause of an error on it: Spark reports errors without their causes."""
+def sentence_first() -> Iterator[None]:
+    """In a task, have Spark report an error of framefold's by its sentence, and below it the traceback of its cause.
+
+    By itself Spark puts a traceback in front, and leaves out the cause.
+    """
     try:
         yield
     except errors.FramefoldError as error:
         if error.__cause__ is not None:
             error.add_note("".join(traceback.format_exception(error.__cause__)))
-        raise
-
-
-@contextmanager
-def sentence_first() -> Iterator[None]:
-    """In a task, have Spark report an error of framefold's without the traceback that it would put in front of it."""
-    try:
-        with causes_noted():
-            yield
-    except errors.FramefoldError:
         os.environ["SPARK_HIDE_TRACEBACK"] = "1"  # the worker ends with this error
         raise
 

@@ -17,6 +17,7 @@ import pyarrow as pa
 from pyspark import TaskContext
 
 from ...aggregators.errors import EngineError
+from .errors import framefolds_own
 
 Batches = Iterator[pa.RecordBatch]
 
@@ -45,7 +46,7 @@ def tried_once(
     given = _Given(rows)
     if (report := _reported()) is not None:
         if failed is None:
-            raise StageFailed(report)
+            raise _again(report)
         yield from failed(report)
         return
     try:
@@ -63,6 +64,14 @@ def tried_once(
 def may_pass(error: BaseException | None) -> bool:
     """Whether an error, or what caused it, is one that may not happen again."""
     return error is not None and (isinstance(error, MAY_PASS) or may_pass(error.__cause__))
+
+
+def _again(report: str) -> Exception:
+    """The error of a report: framefold's own with its sentence, and the report as a note."""
+    if (own := framefolds_own(report)) is None:
+        return StageFailed(report)
+    own.add_note(report)
+    return own
 
 
 class _Given:

@@ -22,7 +22,7 @@ from ..convert import partials_codec
 from ..convert.types import cast_to
 from ..session.errors import sentence_first
 from ..session.packaging import importer, pack
-from ..session.worker import freeze_gc, opened
+from ..session.worker import opened, settle
 from .progress import kept_by, packet, said
 from .shards import BOOK, EVENTS, PARTIALS, Shards, book_of, keep, restored
 
@@ -99,7 +99,7 @@ def slide(payload: bytes, of: Any, key: Any, rows: Iterable[Row], times: Any) ->
     keep(of, book, shard, watermark if rows == () else None)
     yield said(shard, of.said.get(key), watermark)
     of.said[key] = kept_by(shard)
-    freeze_gc()  # else a worker would search all modules for garbage while Spark commits the state
+    settle()  # else a worker would search all modules for garbage while Spark commits the state
 
 
 @sentence_first()

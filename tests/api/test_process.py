@@ -41,6 +41,6 @@ def test_help_imports_no_engine(tmp_path: Path) -> None:
         "pyspark",
         "polars",
         "plotext",
-        "pyarrow.dataset",
-        "pyarrow.parquet",
+        "numpy",
+        "pyarrow",
     }

@@ -150,7 +150,7 @@ def test_a_worker_searches_no_modules_for_garbage_while_state_is_committed(monke
     )
     times = SimpleNamespace(getCurrentWatermarkInMs=lambda: 7)
     calls: list[int] = []
-    monkeypatch.setattr(slider, "freeze_gc", lambda: calls.append(len(book)))
+    monkeypatch.setattr(slider, "settle", lambda: calls.append(len(book)))
     (said,) = slider.slide(pack(shards), of, (0,), [], times)
     assert said["shards"] == 1
     assert calls == [len(book)] == [2], "after the timer and the book are written"
