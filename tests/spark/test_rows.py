@@ -95,7 +95,9 @@ def query(window: Any, by: list[str]) -> Plan:
 fills = st.sampled_from(["partial", "full"])
 last = st.builds(ff.last_rows, st.integers(1, 9), st.integers(1, 6), min_fill=fills)
 around = st.builds(
-    lambda ends, fill: ff.around(rows=ends, min_fill=fill), st.tuples(st.integers(-5, 5), st.integers(-5, 5)), fills
+    lambda ends, fill: ff.around(rows=(min(ends), max(ends)), min_fill=fill),
+    st.tuples(st.integers(-5, 5), st.integers(-5, 5)),
+    fills,
 )
 
 
