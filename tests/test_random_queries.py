@@ -32,7 +32,10 @@ from .random_operations import CASES, LEVELS, columns
 from .test_windows_random import CONSTRUCTORS, got_rows, right_windows, said_of, table_of, window_of
 from .windows_strategies import Problem
 
-pytestmark = pytest.mark.filterwarnings("ignore::framefold.GapsWarning")  # steps and sizes are drawn apart
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::framefold.GapsWarning"),  # steps and sizes are drawn apart
+    pytest.mark.filterwarnings("ignore::framefold.CalendarWarning"),
+]
 
 QUERIES = 100
 """How many queries a seed has."""
