@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar, Unpack, cast
@@ -251,7 +252,7 @@ class Windowed(Described, Generic[Result]):
         engine, query = self._bound(outputs)
         return cast(Result, cast(Any, engine).late(query, self.events.run_options))
 
-    def still_open(self, checkpoint: str, /, **outputs: Operation) -> Result:
+    def still_open(self, checkpoint: str | os.PathLike[str], /, **outputs: Operation) -> Result:
         """The results that windows have by now which are open in the checkpoint of a stream, as a DataFrame of a batch.
 
         ``checkpoint`` is the ``checkpointLocation`` of :meth:`aggregate` of the same outputs, and these results are

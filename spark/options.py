@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypedDict
 
@@ -24,7 +25,7 @@ class Choices(TypedDict, total=False):
     accumulate: Literal["auto", "spark", "python"]
     read: Literal["auto", "spark"]
     shards: int | None
-    checkpoint: str | None
+    checkpoint: str | os.PathLike[str] | None
     trust_checkpoint: bool
     forget: Duration | None
     watermark: str | None
@@ -115,7 +116,7 @@ class Options:
     accumulate: str = "auto"
     read: str = "auto"
     shards: int | None = None
-    checkpoint: str | None = None
+    checkpoint: str | os.PathLike[str] | None = None
     trust_checkpoint: bool = False
     forget: Duration | None = None
     watermark: str | None = None

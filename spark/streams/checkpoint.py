@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from types import SimpleNamespace
@@ -20,14 +21,14 @@ from ..convert.partials_codec import batches
 from ..convert.types import arrow_schema, cast_to
 from ..session.errors import first_cause, is_of_spark
 from ..session.packaging import stage
-from .places import require_readable
+from .places import readable
 from .shards import BOOK, EVENTS, PARTIALS, Shards, book_of, check, restored
 
 OPERATOR = "transformWithStateInPySparkExec"
 """What Spark calls what has the state."""
 
 
-def still_open(spark: SparkSession, checkpoint: str, shards: Shards) -> DataFrame:
+def still_open(spark: SparkSession, checkpoint: str | os.PathLike[str], shards: Shards) -> DataFrame:
     """The results of open windows as of the last micro-batch that is over, lazily; sorted by nothing.
 
     Parameters
@@ -44,20 +45,19 @@ def still_open(spark: SparkSession, checkpoint: str, shards: Shards) -> DataFram
     EngineError
         If there is no checkpoint of a query like this one.
     """
-    require_readable(checkpoint)
-    place = checkpoint
-    with unreadable_named(checkpoint):
+    place = readable(checkpoint)
+    with unreadable_named(place):
         operator = operator_of(spark, place, shards)
         if operator is None:
             raise EngineError(
-                f"the checkpoint {checkpoint!r} has no state that can be read: none of framefold's; expected the "
+                f"the checkpoint {place!r} has no state that can be read: none of framefold's; expected the "
                 "checkpointLocation of this query, of which a micro-batch is over"
             )
         rows = state_of(spark, place, operator, with_events=holds(shards.job.plan))
     return stage(rows, give_open, shards, schema=shards.job.schema)
 
 
-def check_fits(spark: SparkSession, checkpoint: str, shards: Shards, mode: str) -> None:
+def check_fits(spark: SparkSession, checkpoint: str | os.PathLike[str], shards: Shards, mode: str) -> None:
     """EngineError where a checkpoint has the state of another query; none where it has none yet.
 
     Parameters
@@ -67,20 +67,19 @@ def check_fits(spark: SparkSession, checkpoint: str, shards: Shards, mode: str) 
     mode
         The output mode of the query.
     """
-    require_readable(checkpoint)
-    place = checkpoint
-    with unreadable_named(checkpoint):
+    place = readable(checkpoint)
+    with unreadable_named(place):
         operator = operator_of(spark, place, shards)
         if operator is None and not has_lines(spark, f"{place}/commits"):
             return  # no micro-batch is over
     if operator is None:
         raise EngineError(
-            f"the checkpoint {checkpoint!r} is of another query, which has no state of framefold's; expected the same "
+            f"the checkpoint {place!r} is of another query, which has no state of framefold's; expected the same "
             "query, or a new checkpoint"
         )
     if operator.mode != mode:
         raise EngineError(
-            f"the checkpoint {checkpoint!r} is of a query in output mode {operator.mode.lower()}, and this one is in "
+            f"the checkpoint {place!r} is of a query in output mode {operator.mode.lower()}, and this one is in "
             f"{mode.lower()}: early= and late='update' cannot be turned on or off in it; expected the same, or a new "
             "checkpoint"
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import logging
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -88,7 +89,7 @@ class StreamEngine(DataFrameEngine):
         found = packets.groupBy("shard").transformWithState(processor, RESULTS, "Append", "EventTime", first)
         return stage(found, unpack_events, df.schema, schema=df.schema)
 
-    def still_open(self, plan: Plan, options: Options, checkpoint: str) -> DataFrame:
+    def still_open(self, plan: Plan, options: Options, checkpoint: str | os.PathLike[str]) -> DataFrame:
         """The results that open windows have by now in the checkpoint of a query that `run` has made, as a batch."""
         df, plain = self._checked(plan, options), replace(options, early=None, late="drop", allowed_lateness=None)
         job = Job(counted(plan), output_schema(plan.result_schema, [type_in(df, name) for name in plan.by]))

@@ -132,7 +132,6 @@ def test_files_that_spark_would_read(spark: SparkSession, tmp_path: Path, format
         (ff.last_rows(3), {}),
         (ff.last_rows(3), {"combine": "executors"}),
         (ff.tumbling(10), {"read": "spark"}),
-        (ff.tumbling(10), {"accumulate": "spark"}),
     ]
     for windows, options in ways:
         right = values(asked(table, names, windows, many=False))
