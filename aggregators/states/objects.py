@@ -126,7 +126,10 @@ class HeldObjects(Objects):
     """Python values that stay in this process: their plane has the numbers under which they are held."""
 
     store: Store = field(default_factory=Store)
-    pickles = False
+
+    @property
+    def pickles(self) -> bool:
+        return False
 
     @property
     def planes(self) -> dict[str, pa.DataType]:
