@@ -280,7 +280,7 @@ def test_tasks_merge_the_partials_of_many_others(spark: SparkSession, monkeypatc
     outputs = {"x": ff.Sum("x"), "v": ff.Variance("x"), "most": ff.Max("x"), "d": ff.CountDistinct("x")}
     outputs |= {"first": ff.First("x"), "last": ff.Last("x")}  # of events at one time: by the order of the tasks
     expected = rows(events.options(combine="driver", accumulate="python").aggregate(**outputs))
-    for limit in (10, 200, 10_000):  # 40 partials are left of 1,600
+    for limit in (10, 2_000, 100_000):  # 40 partials are left of 1,600, and weigh more, as they have values
         choices = {"max_driver_partials": limit, "accumulate": "python"}
         result = events.options(**choices).aggregate(**outputs)
         assert (result in driver.COMPUTED, rows(result)) == (limit > 10, expected), limit
