@@ -91,18 +91,6 @@ def test_what_the_page_says_a_stream_refuses_is_refused_and_nothing_else_is_list
             assert refusal(query), (phrase, query)
 
 
-def test_what_is_not_there_is_not_there() -> None:
-    """The README names it in one sentence; whoever adds one of these has to mend it."""
-    assert "Not yet" not in README
-    found = re.search(r"Windows cannot be put in relation to one another \(([^)]*)\)\.", README)
-    if found is None:
-        pytest.fail("the README no longer says what is not there: take this test out")
-    for name in [*found[1].split(", "), "select", "selection"]:
-        assert not hasattr(ff, name)
-        assert not hasattr(ff.Windowed, name)
-        assert not hasattr(ff.Events, name)
-
-
 def test_there_are_as_many_aggregates_as_it_says() -> None:
     assert "more than fifty" in README
     named = [getattr(ff, name) for name in ff.__all__ if name not in ("AggregateOperation", "PythonOperation")]

@@ -78,7 +78,7 @@ def test_other_names_are_no_attributes() -> None:
         framefold.version_info
 
 
-@pytest.mark.parametrize(("said", "loops"), [(None, 2), ("", 2), ("0", 2), ("1", 0)])
+@pytest.mark.parametrize(("said", "loops"), [(None, 3), ("", 3), ("0", 3), ("1", 0)])
 def test_loops_are_left_out_where_asked(said: str | None, loops: int, monkeypatch: pytest.MonkeyPatch) -> None:
     import setuptools
 

@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.aggregators.states import ragged
+from framefold.aggregators.states import memory
 from framefold.cli import main
 
 EVENTS = pa.table({"t": range(10), "x": range(10)})
@@ -152,15 +152,13 @@ GROWING: dict[str, Any] = {
     "list": ff.CollectList("x"),
     "set": ff.CollectSet("x"),
     "top": ff.TopN("x", 50_000),
-    "median": ff.Median("x"),
-    "mode": ff.Mode("x"),
 }
 
 
 @pytest.mark.parametrize("name", GROWING)
 def test_lists_of_more_than_the_memory_say_what_they_would_take(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """100,000 events in windows that grow with each of them have five billion values; here of a smaller machine."""
-    monkeypatch.setattr(ragged, "memory", lambda: 1 << 24)
+    monkeypatch.setattr(memory, "memory", lambda: 1 << 24)
     events = pa.table({"t": range(3_000), "x": np.arange(3_000.0)})
     query = ff.events(events, time="t").window(ff.landmark())
     with pytest.raises(

@@ -25,7 +25,10 @@ from .windows_oracle import Row, Window
 from .windows_oracle_grid import parse
 from .windows_strategies import DAY, Anchors, Instant, Problem, Span, Spec
 
-pytestmark = pytest.mark.filterwarnings("ignore::framefold.GapsWarning")  # steps and sizes are drawn apart
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::framefold.GapsWarning"),  # steps and sizes are drawn apart
+    pytest.mark.filterwarnings("ignore::framefold.CalendarWarning"),
+]
 
 NAMES = [name for name in CONSTRUCTORS if name not in OF_LIFETIMES]
 GRID = ("sliding", "tumbling", "cumulating")

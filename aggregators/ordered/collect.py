@@ -70,6 +70,7 @@ class CollectList(OneColumn):
             return None
         begin, lengths = self.places(of_items)
         ends = np.cumsum(lengths)
+        lists.require_memory(int(ends[-1]) if len(ends) else 0)
         rows = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(begin - (ends - lengths), lengths)
         planes = {"time": time[rows], "value": lists.planes["value"][of_items.items][rows]}
         return {"items": lists_of_ranges(of_items, lengths, planes)}

@@ -11,10 +11,14 @@ from typing import NamedTuple
 import numpy as np
 
 from ..states.arrays import Ints
+from ..states.memory import require_memory
 from .codes import Codes, Int32s
 from .item_ranges import ItemRanges
 from .native import loops
 from .order_statistics import count_below
+
+ITEM_BYTES = 24
+"""The bytes of a listed item, at least: its place, its value and its weight."""
 
 
 class Listed(NamedTuple):
@@ -86,6 +90,7 @@ def list_codes(
         return None
     lengths = count_distinct(codes, ranges) if most is None else np.minimum(ranges.end - ranges.begin, most)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
+    require_memory(int(offsets[-1]), ITEM_BYTES)
     code = np.empty(int(offsets[-1]), np.int32)
     weight = np.empty(len(code), np.int64) if counted else None
     loops.list_codes(codes.code, weights, len(codes.first), ranges.begin, ranges.end, offsets, code, weight)

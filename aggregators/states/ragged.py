@@ -16,10 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from ..errors import EngineError, QueryError
+from ..errors import EngineError
 from . import large
 from .arrays import Bools, Index, Ints
-from .memory import memory
+from .memory import require_memory
 
 VECTOR = re.compile(r"(\w+)\[(\w*)\]")
 """A numpy type and a number in brackets: how one may try to declare a vector."""
@@ -84,7 +84,7 @@ class Ragged:
             items: Any = slice(int(self.offsets[start]), int(self.offsets[max(start, stop)]))
         else:
             ends = np.cumsum(lengths)
-            self._check_size(int(ends[-1]) if len(ends) else 0)
+            self.require_memory(int(ends[-1]) if len(ends) else 0)
             items = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(
                 self.offsets[:-1][rows] - (ends - lengths), lengths
             )
@@ -95,7 +95,7 @@ class Ragged:
         if not isinstance(other, Ragged):
             return NotImplemented
         lengths = self.lengths + other.lengths
-        self._check_size(int(lengths.sum()))
+        self.require_memory(int(lengths.sum()))
         start = np.cumsum(lengths) - lengths
         ours = np.repeat(start - self.offsets[:-1], self.lengths) + np.arange(int(self.offsets[-1]))
         theirs = np.repeat(start + self.lengths - other.offsets[:-1], other.lengths) + np.arange(int(other.offsets[-1]))
@@ -106,14 +106,9 @@ class Ragged:
             planes[name] = joined
         return Ragged(lengths, planes)
 
-    def _check_size(self, items: int) -> None:
-        """QueryError where lists of so many items take more than this machine's memory."""
-        size = items * (np.dtype(np.int64).itemsize + sum(plane.itemsize for plane in self.planes.values()))
-        if size > (memory() or size):
-            raise QueryError(
-                f"the lists of all windows would have {items:.2g} items and take {size / (1 << 30):.1f} GiB, more than "
-                "this machine has; expected shorter or fewer windows, or an operation whose state does not grow"
-            )
+    def require_memory(self, items: int) -> None:
+        """QueryError where lists of that many such items take more than this machine's memory."""
+        require_memory(items, np.dtype(np.int64).itemsize + sum(plane.itemsize for plane in self.planes.values()))
 
     def replaced(self, **planes: NDArray[Any]) -> Ragged:
         """The same lists with other values in some planes."""
