@@ -13,7 +13,7 @@ import framefold as ff
 from framefold import aggregators
 
 ROOMS = Path(aggregators.__file__).parent.parent
-MOST_MODULES = 20
+MOST_MODULES = 35
 
 
 def walk(query: Any, **outputs: ff.Operation) -> list[str]:

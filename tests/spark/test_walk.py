@@ -14,7 +14,7 @@ from tests.test_walk import walk
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-MOST_MODULES, MOST_OF_SPARK = 30, 11
+MOST_MODULES, MOST_OF_SPARK = 46, 13
 STAGES = ["spark/engine/decision", "spark/engine/driver", "runtime/partials/merge", "runtime/results/finish"]
 
 
