@@ -191,7 +191,7 @@ def local() -> pa.Table:
     lives.aggregate(covered=ff.Covered(), level=ff.TimeWeightedAverage("x"))
     ff.check_laws(GeometricMean("x"), EVENTS)
     assert not ff.stream_metrics({"observedMetrics": {}})
-    held: ff.Relation = ff.relation(EVENTS, valid_from="t", valid_to="u")
+    held: ff.Relation[pa.Table] = ff.relation(EVENTS, valid_from="t", valid_to="u")
     held.union(held).rows()
     return result
 
