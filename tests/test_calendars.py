@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
+from framefold.runtime.windows.calendar import is_known
 
 from .shards import Cut, as_stream
 
@@ -49,6 +50,10 @@ SHORT = {"1 day": "1d", "1 week": "1w", "1 month": "1mo", "1 quarter": "1q", "1 
 def test_tumbling_as_polars_truncates(size: str, zone: str | None) -> None:
     pl = pytest.importorskip("polars")
     data = table(zone)
+    if zone is not None and not is_known(zone):  # to older versions of pyarrow, where it is refused
+        with pytest.raises(ff.QueryError, match="is not known here"):
+            counts(data, ff.tumbling(size))
+        return
     if zone is not None and zone[0] in "+-":  # which Polars does not know: the same by a clock that never changes
         away = dt.timedelta(hours=5, minutes=30) if zone == "+05:30" else dt.timedelta(hours=-3)
         wall = pl.from_arrow(data["t"].cast(pa.timestamp("us"))) + away

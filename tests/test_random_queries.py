@@ -28,7 +28,7 @@ import framefold as ff
 from framefold.runtime import local
 from framefold.runtime.results import finish
 
-from .random_operations import CASES, LEVELS, columns
+from .random_operations import CASES, HAS_VIEWS, LEVELS, columns
 from .test_windows_random import CONSTRUCTORS, got_rows, right_windows, said_of, table_of, window_of
 from .windows_strategies import Problem
 
@@ -58,7 +58,17 @@ NAMES = [
     "#samples of x",
     "window.start",
 ]
-LAYOUTS = ["table", "batches", "small", "numpy", "views", "file", "decoded file", "arrow file", "polars"]
+LAYOUTS = [
+    "table",
+    "batches",
+    "small",
+    "numpy",
+    *(["views"] if HAS_VIEWS else []),
+    "file",
+    "decoded file",
+    "arrow file",
+    "polars",
+]
 
 
 TWICE = dt.datetime(2024, 11, 3, 5, 30, tzinfo=dt.UTC)

@@ -89,7 +89,8 @@ class Reduction(TypedOperation):
         self.state = {"value": type}
         self.field = cast("Plain | Objects", field(type))
         try:
-            identity = pa.scalar(spec.identity, type)
+            given = np.float16(spec.identity) if pa.types.is_float16(type) else spec.identity
+            identity = pa.scalar(given, type)
             self.identity = self.field.from_arrow([pa.array([identity], type)])[0]
         except (pa.ArrowInvalid, pa.ArrowTypeError, pa.ArrowNotImplementedError, TypeError, OverflowError) as error:
             raise QueryError(f"identity of {spec!r} is {spec.identity!r}; expected a value of {type}") from error

@@ -144,6 +144,12 @@ def with_categories(data: Any, schema: pa.Schema) -> tuple[Any, pa.Schema]:
             for name, type in zip(data.columns, data.types, strict=True)
             if type.id == "enum"
         }
+    elif library_of(data) == "polars":  # whose older versions export an Enum without its order
+        known = {
+            name: pa.array(dtype.categories.to_list(), pa.string())
+            for name, dtype in data.schema.items()
+            if dtype.__class__.__name__ == "Enum"
+        }
     else:
         names = [each.name for each in schema if pa.types.is_dictionary(each.type) and each.type.ordered]
         names = [name for name in names if schema.names.count(name) == 1]
