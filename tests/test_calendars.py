@@ -59,7 +59,10 @@ def test_tumbling_as_polars_truncates(size: str, zone: str | None) -> None:
         wall = pl.from_arrow(data["t"].cast(pa.timestamp("us"))) + away
         starts = wall.dt.truncate(SHORT[size]) - away
     else:
-        starts = pl.from_arrow(data["t"]).dt.truncate(SHORT[size])
+        try:
+            starts = pl.from_arrow(data["t"]).dt.truncate(SHORT[size])
+        except pl.exceptions.ComputeError as error:
+            pytest.skip(f"this Polars has no answer: {error}")
     want = dict(zip(*(column.to_list() for column in starts.dt.timestamp("us").value_counts()), strict=True))
     assert counts(data, ff.tumbling(size)) == want
 

@@ -65,7 +65,7 @@ def bits(value: Any) -> Any:
         return {name: bits(each) for name, each in value.items()}
     if isinstance(value, (list, tuple)):
         return [bits(each) for each in value]
-    return struct.pack("<d", value).hex() if isinstance(value, float) else value
+    return struct.pack("<d", value).hex() if isinstance(value, (float, np.floating)) else value
 
 
 def expected(values: list[float]) -> dict[str, Any]:

@@ -52,6 +52,8 @@ REVERSED = levels(["low", "mid"], LEVELS[::-1])
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize("ordered_first", [True, False])
 def test_files_with_an_order_and_without(tmp_path: Path, format: str, other: str, ordered_first: bool) -> None:
+    if format == "parquet" and other in ("another index", "views") and int(pa.__version__.split(".")[0]) < 20:
+        pytest.skip("before version 20 pyarrow writes no views, and reads all dictionaries of Parquet with one index")
     both = (FIRST, OTHERS[other]) if ordered_first else (OTHERS[other], FIRST)
     files = folder(tmp_path, format, *both)
     for by in (None, "c"):
