@@ -224,7 +224,7 @@ def assert_right(problem: Problem, seed: int, layouts: Sequence[str], folder: Pa
 
 def seeds() -> list[Any]:
     """All seeds, most of them for `make slow`; in CI some of these."""
-    some = SEEDS[: 20 if os.environ.get("CI") else len(SEEDS)]
+    some = SEEDS[: 12 if os.environ.get("CI") else len(SEEDS)]
     return [pytest.param(seed, marks=[pytest.mark.slow] if seed >= FEW else []) for seed in some]
 
 

@@ -58,7 +58,9 @@ def asked(table: Any, windows: Any) -> list[Any]:
     return [*found, relation.join(relation, on="k", prefix="p_", how="asof").rows()]
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind", ["date", *(pytest.param(each, marks=pytest.mark.slow) for each in KINDS if each != "date")]
+)
 def test_rows_are_those_of_the_local_engine(spark: SparkSession, kind: str) -> None:
     from pyspark.sql import DataFrame
     from pyspark.sql import functions as f
