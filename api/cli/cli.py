@@ -287,7 +287,7 @@ def _failed(error: Exception) -> int:
     if isinstance(error, _Interrupted):
         return _say(with_notes("interrupted", error), INTERRUPTED)
     if from_spark(error):
-        return _say(with_notes(f"Spark failed: {essence(str(error))}", error), FAILURE)
+        return _say(with_notes(f"Spark failed: {as_options(essence(str(error)))}", error), FAILURE)
     raise error
 
 

@@ -22,7 +22,13 @@ WAYS: dict[str, Callable[[], Any]] = {
 }
 
 
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "way",
+    [
+        pytest.param(each, marks=pytest.mark.classic("it starts a Spark")) if each != "connected" else each
+        for each in WAYS
+    ],
+)
 def test_it_is_silent(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As PySpark raises it, from wherever it does: at the first value that it hands to the JVM."""
     monkeypatch.setattr(SparkSession.Builder, "getOrCreate", lambda self: None)
