@@ -20,7 +20,19 @@ from .runtime.columns.ticks import Duration, Instant, TimeColumn
 from .runtime.explain import Explanation
 from .runtime.local import LocalEngine
 from .runtime.plan.bind import type_of
-from .runtime.relations.names import FROM, REPEATED, RESERVED, TO, TS, JoinSpec, values_of
+from .runtime.relations.names import (
+    AT,
+    CHANGE,
+    FROM,
+    REPEATED,
+    RESERVED,
+    TO,
+    TS,
+    WEIGHT,
+    JoinSpec,
+    unlike,
+    values_of,
+)
 from .runtime.relations.tables import TableOperators
 from .runtime.relations.updates import MEANING, Updates, both, interfering, replacing
 from .runtime.sources.arrow import Source
@@ -248,12 +260,13 @@ class Relation(Generic[Result]):
         """
         self._no_deletes("difference", "a row of the other takes one of these back")
         left, right = self._same_columns(other, "difference")
+        times = unlike(REPEATED, self.columns)
         signed = [
-            self.operators.with_constant(self.operators.untimed(rows), REPEATED, sign)
+            self.operators.with_constant(self.operators.untimed(rows), times, sign)
             for rows, sign in ((left, 1), (right, -1))
         ]
-        found = self._snapshots(self.operators.union(*signed), self.columns, {REPEATED: Sum(REPEATED)})
-        found = self.operators.repeated(self.operators.merged(found, self.columns))
+        found = self._snapshots(self.operators.union(*signed), self.columns, {times: Sum(times)})
+        found = self.operators.repeated(self.operators.merged(found, self.columns), times)
         why = "a row of the other takes one of these back, and brings it back as it ends"
         return self._then(found, Updates.of("strict"), "difference", why, other)
 
@@ -289,11 +302,11 @@ class Relation(Generic[Result]):
         if keep:
             updates, why = interfering(self.updates), "a row stays until it ends"
             return self._then(self.operators.kept(self.data), updates, "distinct, the row found is kept", why)
-        outputs: dict[str, Operation] = {TS: Max(TS)} if self.timed else {REPEATED: Max(REPEATED)}
-        data = self.data if self.timed else self.operators.with_constant(self.data, REPEATED, 1)
-        found = self.operators.merged(self._snapshots(data, self.columns, outputs), self.columns)
+        latest = TS if self.timed else unlike(REPEATED, self.columns)
+        data = self.data if self.timed else self.operators.with_constant(self.data, latest, 1)
+        found = self.operators.merged(self._snapshots(data, self.columns, {latest: Max(latest)}), self.columns)
         if not self.timed:
-            found = self.operators.repeated(found)
+            found = self.operators.repeated(found, latest)
         why = "ends as a later one comes"
         return self._then(found, replacing(self.updates, "strict"), "distinct, the latest row", why)
 
@@ -348,7 +361,7 @@ class Relation(Generic[Result]):
         Steps are counted from ``since``, or from the epoch in UTC; they go from the first change to the last one, or
         from ``since`` to ``until``, both included.
         """
-        self._no_views("states")
+        self._no_views("states", AT)
         time = self.operators.time(self.data)
         low, high = (
             None if value is None else self._tick(value, name) for name, value in (("since", since), ("until", until))
@@ -369,8 +382,7 @@ class Relation(Generic[Result]):
         >>> ff.relation(scd2, valid_from="from", valid_to="to").changes().to_pydict()["change"]
         ['insert', 'delete', 'insert']
         """
-        self._no_views("changes")
-        return cast(Result, self.operators.result(self.operators.changes(self.data)))
+        return cast(Result, self.operators.result(self._changes("changes")))
 
     def inserts(self) -> Result:
         """Those of :meth:`changes` that insert a row: the paper's ISTREAM."""
@@ -380,9 +392,12 @@ class Relation(Generic[Result]):
         """Those of :meth:`changes` that delete a row: the paper's DSTREAM."""
         return self._only("deletes", "weight < 0")
 
+    def _changes(self, view: str) -> Any:
+        self._no_views(view, AT, CHANGE, WEIGHT)
+        return self.operators.changes(self.data)
+
     def _only(self, view: str, condition: str) -> Result:
-        self._no_views(view)
-        found = self.operators.changes(self.data)
+        found = self._changes(view)
         return cast(Result, self.operators.result(self.operators.where(found, self.operators.condition(condition))))
 
     def rows(self) -> Result:
@@ -434,9 +449,11 @@ class Relation(Generic[Result]):
                 f"{operator}() is of a relation on {self.operators.engine_name} and one on "
                 f"{other.operators.engine_name}; expected one engine"
             )
-        one, two = (each.operators.time(each.data).bound_type for each in (self, other))
-        if one != two:
-            raise QueryError(f"{operator}() is of a relation whose times are {one} and one of {two}; expected one type")
+        one, two = (each.operators.time(each.data) for each in (self, other))
+        if not one.compares_with(two):
+            raise QueryError(
+                f"{operator}() is of a relation whose times are {one.type} and one of {two.type}; expected one type"
+            )
 
     def _same_columns(self, other: Relation[Result], operator: str) -> tuple[Any, Any]:
         """The data of both, timed where both are; QueryError unless they have the same columns."""
@@ -479,9 +496,16 @@ class Relation(Generic[Result]):
         if self.operators.streaming:
             raise self._refused(operator, f"needs deletes, which a stream of rows has not: {why}")
 
-    def _no_views(self, view: str) -> None:
+    def _no_views(self, view: str, *own: str) -> None:
+        """QueryError on a stream, and where a row has a column with a name that the view has of its own."""
         if self.operators.streaming:
             raise self._refused(f"{view}()", "needs all rows at hand, and deletes, which a stream of rows has not")
+        for name in own:
+            if name in self.columns:
+                raise QueryError(
+                    f"{view}() has a column {name!r} of its own, and so have the rows; expected another name for it: "
+                    f"select({name}_of_row={name!r}, ...)"
+                )
 
 
 def text_of(value: Any) -> str:
@@ -498,12 +522,14 @@ def pairs_of(on: Any) -> tuple[tuple[str, str], ...]:
     if not isinstance(on, (Mapping, list, tuple)):
         raise QueryError(f"on= of join() is {on!r}; expected a name, a list of names or pairs, or a dict")
     pairs = on.items() if isinstance(on, Mapping) else ((each, each) if isinstance(each, str) else each for each in on)
-    found = tuple(tuple(pair) for pair in pairs)
-    if not all(len(pair) == 2 and all(isinstance(name, str) for name in pair) for pair in found):
-        raise QueryError(
-            f"on= of join() is {on!r}; expected names, or pairs of a name on the left and one on the right"
-        )
-    return cast(tuple[tuple[str, str], ...], found)
+    found = []
+    for pair in pairs:
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2 or not all(isinstance(name, str) for name in pair):
+            raise QueryError(
+                f"on= of join() is {on!r}; expected names, or pairs of a name on the left and one on the right"
+            )
+        found.append((pair[0], pair[1]))
+    return tuple(found)
 
 
 def operators_for(engine: Engine) -> Operators:
@@ -572,29 +598,40 @@ def lasting(events: Events[Result]) -> Relation[Result]:
         raise QueryError("relation() of events without until= is given no windows; expected .window(...) before it")
     if events.longest is not None:
         raise QueryError("longest= is of interval events in windows; expected none for a relation")
-    return valid(
-        events.engine.with_fields(events.names), events.time, events.until, events.time, events.null_time == "drop"
-    )
+    drops, engine = events.null_time == "drop", events.engine.with_fields(events.names)
+    return valid(engine, events.time, events.until, events.time, drops, ("time=", "until="))
 
 
-def valid(engine: Engine, valid_from: str, valid_to: str, ts: str | None, drops: bool = False) -> Relation[Any]:
-    """The relation of rows that have a validity."""
+def valid(
+    engine: Engine,
+    valid_from: str,
+    valid_to: str,
+    ts: str | None,
+    drops: bool = False,
+    arguments: tuple[str, str] = ("valid_from=", "valid_to="),
+) -> Relation[Any]:
+    """The relation of rows that have a validity; the arguments are those that name its bounds, for messages."""
     engine = as_one_kind(engine)
     schema = engine.schema([name for name in (valid_from, valid_to, ts) if name is not None])
-    first, until = (
-        TimeColumn(name, type_of(schema, name, f"{argument}="))
-        for argument, name in (("valid_from", valid_from), ("valid_to", valid_to))
-    )
-    if first.bound_type != until.bound_type:
-        raise QueryError(
-            f"valid_from= names {valid_from!r}, which is {first.type}, and valid_to= {valid_to!r}, which is "
-            f"{until.type}; expected one type"
-        )
-    if ts is not None and TimeColumn(ts, type_of(schema, ts, "ts=")).bound_type != first.bound_type:
-        raise QueryError(f"ts= names {ts!r}, which is of another type than {valid_from!r}; expected {first.type}")
+    first = TimeColumn(valid_from, type_of(schema, valid_from, arguments[0]), arguments[0])
+    if valid_to == valid_from:
+        raise QueryError(f"{arguments[0]} and {arguments[1]} both name {valid_to!r}; expected two columns")
+
+    def time(name: str, argument: str) -> TimeColumn:
+        """Another time of a row: a column of nulls alone is of the type of the first one."""
+        kind = type_of(schema, name, argument)
+        found = TimeColumn(name, first.type if pa.types.is_null(kind) else kind, argument)
+        if not first.compares_with(found):
+            raise QueryError(
+                f"{arguments[0]} names {valid_from!r}, which is {first.type}, and {argument} {name!r}, which is "
+                f"{found.type}; expected one type"
+            )
+        return found
+
+    until, stamp = time(valid_to, arguments[1]), None if ts is None else time(ts, "ts=")
     require_free([name for name in schema.names if name not in (valid_from, valid_to, ts)])
     operators = operators_for(engine)
-    data = operators.validities(engine, valid_from, valid_to, ts, drops)
+    data = operators.validities(engine, first, until, stamp, drops)
     updates = Updates.of("weak")
     return Relation(operators, data, updates, (("a table of validities", f"{updates}: rows say when they end"),))
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import sys
 import time
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +17,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import framefold as ff
+from framefold.runtime.relations.overlaps import runs
+
+from .report import table
 
 LENGTH = 300_000_000
 """Five minutes, in microseconds."""
@@ -179,109 +181,134 @@ def q6(of: ff.Relation[pa.Table], other: ff.Relation[pa.Table]) -> ff.Relation[p
     )
 
 
-def rescanned_max(events: pa.Table, n: int, refreshes: int) -> float:
-    """The rival of figure 9: MAX of the last n rows, scanned anew at each refresh. Seconds a refresh."""
-    values = events["duration"].to_numpy()
-    ends = np.linspace(n, len(values), refreshes).astype(int)
-    begun = time.perf_counter()
-    for end in ends:
-        values[end - n : end].max()
-    return (time.perf_counter() - begun) / refreshes
+def rescanned_max(events: pa.Table, windows: list[tuple[int, int]]) -> float:
+    """The rival of figures 6, 7 and 9: MAX by host, of the rows of each window anew. Seconds a window."""
+    values, hosts = events["duration"].to_numpy(), events["localIP"].to_numpy()
+    begun = time.process_time()
+    for low, high in windows:
+        found = np.zeros(1600)
+        np.maximum.at(found, hosts[low:high], values[low:high])
+    return (time.process_time() - begun) / len(windows)
 
 
-def negative_tuples(left: np.ndarray, right: np.ndarray, n: int) -> float:
-    """The rival of figure 8: for a row that leaves, a negative tuple scans the results for its pairs. Seconds a row."""
-    held: tuple[deque[int], deque[int]] = (deque(), deque())
+def negative_tuples(left: np.ndarray, right: np.ndarray, n: int, rows: int = 100) -> float:
+    """The rival of figure 8: for a row that leaves, a negative tuple looks for its pairs. Seconds a row of each side."""
     keys = left, right
-    pairs = np.empty((0, 2), np.int64)
-    rows = 2 * n + 200
-    begun = 0.0
-    for at in range(rows):
-        if at == 2 * n:
-            begun = time.perf_counter()
+    order = np.argsort(right[:n], kind="stable")
+    some, places = runs(*(np.searchsorted(right[:n][order], left[:n], side) for side in ("left", "right")))
+    pairs = np.stack([some, order[places]], axis=1)
+    begun = time.process_time()
+    for at in range(n, n + rows):
         for side in (0, 1):
-            if len(held[side]) == n:
-                gone = held[side].popleft()
-                pairs = pairs[pairs[:, side] != gone]
-            held[side].append(at)
-            others = np.fromiter(held[1 - side], np.int64)
-            matched = others[keys[1 - side][others] == keys[side][at]]
+            pairs = pairs[pairs[:, side] != at - n]
+            low = at - n + side  # the left has moved on already when the right does
+            matched = low + np.flatnonzero(keys[1 - side][low : low + n] == keys[side][at])
             new = np.empty((len(matched), 2), np.int64)
             new[:, side], new[:, 1 - side] = at, matched
             pairs = np.concatenate([pairs, new])
-    return (time.perf_counter() - begun) / 200
+    return (time.process_time() - begun) / rows
 
 
 def timed(build: Callable[[], ff.Relation[pa.Table]]) -> tuple[float, pa.Table]:
-    return seconds(lambda: build().rows(), 1)
+    """Seconds of the processor that the rows of a relation take, and the rows."""
+    begun = time.process_time()
+    found = build().rows()
+    return time.process_time() - begun, found
 
 
-def figures(rate: int = 10_000) -> None:
-    """The shapes of figures 6 to 13: for each the axis, then microseconds a row, or what else it says."""
-    units = 40
+def in_time(rate: int, extent: int, step: int, units: int) -> list[float]:
+    """Queries over windows of time: microseconds a row of distinct, SUM, MAX, MAX by scans; a pair of the join."""
     one, other = trace(rate, units), trace(rate, units, seed=2)
-    rows = rate * units
+    windows = ff.sliding(extent, every=step, closed="right")
+    of, rows = relation(one, windows), rate * units
+    refreshes = [(max(end - extent, 0) * rate, end * rate) for end in range(step, units + 1, step)]
+    few = [relation(each.slice(0, rows // 10), windows) for each in (one, other)]
+    took, pairs = timed(lambda: q6(*few))
+    return [
+        1e6 * timed(lambda: q4(of))[0] / rows,
+        1e6 * timed(lambda: q5(of, ff.Sum("duration")))[0] / rows,
+        1e6 * timed(lambda: q5(of, ff.Max("duration")))[0] / rows,
+        1e6 * rescanned_max(one, refreshes) * len(refreshes) / rows,
+        1e6 * took / max(len(pairs), 1),
+    ]
 
-    def line(figure: str, **values: float) -> None:
-        print(f"{figure:<34}", "  ".join(f"{name} {value:10.3f}" for name, value in values.items()), flush=True)
 
-    few = one.slice(0, rows // 10), other.slice(0, rows // 10)
-    for step in (1, 2, 5, 10):
-        of = relation(one, ff.sliding(10, every=step, closed="right"))
-        small = [relation(each, ff.sliding(10, every=step, closed="right")) for each in few]
-        line(
-            f"6: w = 10, b = {step}, ms a refresh",
-            distinct=1e3 * timed(lambda of=of: q4(of))[0] * step / units,
-            sum=1e3 * timed(lambda of=of: q5(of, ff.Sum("duration")))[0] * step / units,
-            max=1e3 * timed(lambda of=of: q5(of, ff.Max("duration")))[0] * step / units,
-            join=1e3 * timed(lambda small=small: q6(*small))[0] * step / 4,
-        )
-    for extent in (2, 5, 10, 20):
-        of = relation(one, ff.sliding(extent, every=1, closed="right"))
-        line(
-            f"7: w = {extent}, b = 1, us a row",
-            distinct=1e6 * timed(lambda of=of: q4(of))[0] / rows,
-            sum=1e6 * timed(lambda of=of: q5(of, ff.Sum("duration")))[0] / rows,
-            max=1e6 * timed(lambda of=of: q5(of, ff.Max("duration")))[0] / rows,
-        )
-    for n in (1_000, 4_000, 16_000):
-        sides = [relation(each.slice(0, 3 * n), ff.last_rows(n)) for each in (one, other)]
-        took, pairs = timed(lambda sides=sides: q6(*sides))
-        left, right = one["localIP"].to_numpy(), other["remoteIP"].to_numpy()
-        line(
-            f"8: join over the last {n:,}, us a row",
-            ours=1e6 * took / (3 * n),
-            negative_tuples=1e6 * negative_tuples(left, right, n),
-            pairs=len(pairs) / (3 * n),
-        )
-    for n in (1_000, 10_000, 100_000):
-        of = relation(one, ff.last_rows(n))
-        line(
-            f"9: the last {n:,}, us a row",
-            max=1e6 * timed(lambda of=of: of.aggregate(value=ff.Max("duration")))[0] / rows,
-            sum=1e6 * timed(lambda of=of: of.aggregate(value=ff.Sum("duration")))[0] / rows,
-            rescanned_max=1e6 * rescanned_max(one, n, 200),
-        )
-    for n in (1_000, 10_000, 100_000):
-        line(
-            f"10: distinct of the last {n:,}",
-            us_a_row=1e6 * timed(lambda n=n: q4(relation(one, ff.last_rows(n))))[0] / rows,
-        )
-    for n in (100, 1_000, 10_000):
-        of = relation(one, ff.last_rows(n), by="protocol")
-        line(
-            f"11: the last {n:,} by protocol, us a row",
-            distinct=1e6 * timed(lambda of=of: q4(of))[0] / rows,
-            max=1e6 * timed(lambda of=of: q5(of, ff.Max("duration")))[0] / rows,
-        )
-    for part in (1, 2, 4):
-        some = [each.slice(0, rows * part // 16) for each in (one, other)]
-        of, to = (relation(each, ff.landmark()) for each in some)
-        took, pairs = timed(lambda of=of, to=to: q6(of, to))
-        distinct, kept = timed(lambda of=of: q4(of))
-        total, sums = timed(lambda of=of: q5(of, ff.Sum("duration")))
-        line(f"12: landmark, {rows * part // 16:,} rows, ms", distinct=1e3 * distinct, sum=1e3 * total, join=1e3 * took)
-        line("13: MiB of results", distinct=kept.nbytes / 2**20, sum=sums.nbytes / 2**20, join=pairs.nbytes / 2**20)
+def one_by_one(rows: int, seed: int = 1) -> pa.Table:
+    """Connections each at a time of its own, for windows counted in rows."""
+    return trace(1, rows, seed)
+
+
+def figures() -> list[str]:
+    """The shapes of figures 6 to 13, as lines of Markdown; a unit has 10,000 rows where nothing else is said."""
+    lines = [
+        "The queries of Patroumpas and Sellis' experiment on a made-up trace with the columns of LBL-CONN-7, in this "
+        "process, in microseconds of the processor a row; the join a pair. All rows of a unit have one time. The rival "
+        "of MAX scans each window anew; that of the join looks for the pairs of a row that leaves in what it holds.",
+    ]
+
+    def add(figure: str, head: list[str], found: Iterable[list[Any]]) -> None:
+        cells = [[f"{each:,.3g}" if isinstance(each, float) else f"{each:,}" for each in row] for row in found]
+        lines.extend(["", f"**{figure}**", "", *table(head, cells)])
+        print("\n".join(lines[-len(cells) - 5 :]), flush=True)
+
+    of_time = ["distinct", "SUM", "MAX", "MAX by scans", "join, a pair"]
+    steps, extents, rates = (1, 2, 5, 10), (2, 5, 10, 20), (10_000, 30_000, 100_000)
+    add("6: an extent of 10, the step", ["step", *of_time], ([b, *in_time(10_000, 10, b, 40)] for b in steps))
+    add("7: a step of 1, the extent", ["extent", *of_time], ([w, *in_time(10_000, w, 1, 40)] for w in extents))
+    add("6, 7: an extent of 10, the rows a unit", ["rows", *of_time], ([r, *in_time(r, 10, 1, 20)] for r in rates))
+    counts = (1_000, 10_000, 100_000)
+
+    def eight(n: int) -> list[Any]:
+        one, other = one_by_one(3 * n), one_by_one(3 * n, seed=2)
+        took, pairs = timed(lambda: q6(relation(one, ff.last_rows(n)), relation(other, ff.last_rows(n))))
+        theirs = negative_tuples(one["localIP"].to_numpy(), other["remoteIP"].to_numpy(), n)
+        ours = 1e6 * took / (3 * n)
+        return [n, ours, 1e6 * theirs, 1e6 * theirs / ours, len(pairs) / (3 * n)]
+
+    head = ["the last", "join", "by negative tuples", "times", "pairs a row"]
+    add("8: the join of the last rows", head, map(eight, counts))
+    events = one_by_one(400_000)
+
+    def nine(n: int) -> list[Any]:
+        of, ends = relation(events, ff.last_rows(n)), np.linspace(n, len(events), 50).astype(int).tolist()
+        found = [timed(lambda each=each: of.aggregate(value=each("duration")))[0] for each in (ff.Max, ff.Sum)]
+        return [
+            n,
+            *(1e6 * each / len(events) for each in found),
+            1e6 * rescanned_max(events, [(e - n, e) for e in ends]),
+        ]
+
+    add("9: MAX and SUM of the last rows", ["the last", "MAX", "SUM", "MAX by scans"], map(nine, counts))
+
+    def ten(n: int) -> list[Any]:
+        parts = [events.slice(0, rows) for rows in (100_000, 200_000, 400_000)]
+        return [
+            n,
+            *(1e6 * timed(lambda each=each: q4(relation(each, ff.last_rows(n))))[0] / len(each) for each in parts),
+        ]
+
+    add("10: distinct of the last rows, of so many", ["the last", "100,000", "200,000", "400,000"], map(ten, counts))
+
+    def eleven(n: int) -> list[Any]:
+        of = relation(events, ff.last_rows(n), by="protocol")
+        took, pairs = timed(lambda: q6(*(relation(each, ff.last_rows(n), by="protocol") for each in sides)))
+        found = [q4(of), q5(of, ff.Max("duration"))]
+        return [n, *(1e6 * timed(lambda each=each: each)[0] / len(events) for each in found), 1e6 * took / len(pairs)]
+
+    sides = events.slice(0, 100_000), one_by_one(100_000, seed=2)
+    head = ["the last of each protocol", "distinct", "MAX", "join, a pair"]
+    add("11: the last rows of each protocol", head, map(eleven, (100, 1_000, 10_000)))
+    one, other = trace(10_000, 20), trace(10_000, 20, seed=2)
+
+    def landmark(rows: int) -> list[Any]:
+        of, to = (relation(each.slice(0, rows), ff.landmark()) for each in (one, other))
+        asked = q4(of), q5(of, ff.Sum("duration")), q5(of, ff.Max("duration")), q6(of, to)
+        found = [timed(lambda each=each: each) for each in asked]
+        return [rows, *(took for took, _ in found), *(rows.nbytes / 2**20 for _, rows in found)]
+
+    head = ["rows", *(f"{name}, {unit}" for unit in ("s", "MiB") for name in ("distinct", "SUM", "MAX", "join"))]
+    add("12, 13: all since a landmark, in all", head, map(landmark, (25_000, 50_000, 100_000, 200_000)))
+    return lines
 
 
 if __name__ == "__main__":

@@ -6,7 +6,7 @@ A tick is a microsecond since the epoch in UTC for timestamps, a day for dates, 
 from __future__ import annotations
 
 import datetime
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, cast
 
 import numpy as np
@@ -36,7 +36,7 @@ NEVER = LIMIT - 1
 
 @dataclass(frozen=True)
 class TimeColumn:
-    """The time column of a query: its name and Arrow type.
+    """The time column of a query: its name and Arrow type, and the argument that names it, for messages.
 
     Raises
     ------
@@ -46,13 +46,14 @@ class TimeColumn:
 
     name: str
     type: pa.DataType
+    argument: str = field(default="time=", compare=False, repr=False)
 
     def __post_init__(self) -> None:
         if not (pa.types.is_timestamp(self.type) or pa.types.is_date(self.type) or pa.types.is_integer(self.type)):
             text = plain_type(self.type) in (pa.string(), pa.large_string())
             hint = f"; parse it into a timestamp first: {with_name(OF_TEXT, self.name)}" if text else ""
             raise ColumnError(
-                f"time= needs a column of timestamps, dates or integers; {self.name!r} is {self.type}{hint}"
+                f"{self.argument} needs a column of timestamps, dates or integers; {self.name!r} is {self.type}{hint}"
             )
 
     @property
@@ -68,6 +69,11 @@ class TimeColumn:
         if pa.types.is_integer(self.type):
             return pa.int64()
         return pa.date32() if pa.types.is_date(self.type) else pa.timestamp("us", tz=self.type.tz)
+
+    def compares_with(self, other: TimeColumn) -> bool:
+        """Whether ticks of both mean the same: those of times in any two zones do."""
+        one, two = self.bound_type, other.bound_type
+        return one == two or all(pa.types.is_timestamp(each) and each.tz is not None for each in (one, two))
 
     def duration(self, value: Duration, argument: str) -> int:
         """The ticks of a duration; DurationError where it does not parse or does not fit the column."""
@@ -100,7 +106,7 @@ class TimeColumn:
     def instant(self, value: Instant, argument: str, zone: str | None = None) -> int:
         """The tick of a point in time; ColumnError where it is not one of this column's.
 
-        A date is its beginning, in a zone, or else in that of the column.
+        A date is its beginning, in a zone, or else in that of the column; a time without a zone is in one that is said.
         """
         found: Any = value
         if isinstance(value, str) and not pa.types.is_integer(self.type):
@@ -123,12 +129,15 @@ class TimeColumn:
         else:
             zoned = self.type.tz is not None
             expected = f"a time with{'' if zoned else 'out'} a zone such as '2026-01-31T09:00{'Z' * zoned}'"
-            if isinstance(found, datetime.date) and not isinstance(found, datetime.datetime):
-                midnight = pa.array([datetime.datetime.combine(found, datetime.time())], pa.timestamp("us"))
+            day = isinstance(found, datetime.date) and not isinstance(found, datetime.datetime)
+            if day or (zone is not None and isinstance(found, datetime.datetime) and found.utcoffset() is None):
+                local = pa.array(
+                    [datetime.datetime.combine(found, datetime.time()) if day else found], pa.timestamp("us")
+                )
                 if zoned:
                     kind = {"ambiguous": "earliest", "nonexistent": "latest"}
-                    midnight = pc.assume_timezone(midnight, zone or self.type.tz, **kind)
-                return int(midnight.view(pa.int64())[0].as_py())
+                    local = pc.assume_timezone(local, zone or self.type.tz, **kind)
+                return int(local.view(pa.int64())[0].as_py())
             if isinstance(found, datetime.datetime) and (found.utcoffset() is not None) == zoned:
                 epoch = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC if zoned else None)
                 return (found - epoch) // datetime.timedelta(microseconds=1)
@@ -149,7 +158,7 @@ class TimeColumn:
             If a time does not fit: beyond int64, or with digits below a microsecond.
         """
         if column.null_count:
-            raise NullTimeError(null_times(self.name, column.null_count, len(column)))
+            raise NullTimeError(null_times(self.name, column.null_count, len(column), self.argument))
         try:
             if pa.types.is_integer(self.type):
                 whole = column.cast(pa.int64())
@@ -170,6 +179,14 @@ class TimeColumn:
                 "round or cast it first"
             ) from error
         return cast(Ints, whole.to_numpy(zero_copy_only=False))
+
+    def ticks_or_never(self, column: pa.Array) -> Ints:
+        """Those of a column in which a null is :data:`NEVER`."""
+        if not column.null_count:
+            return self.ticks(column)
+        zero = pa.scalar(0, pa.int32() if column.type.bit_width == 32 else pa.int64()).cast(column.type)
+        never = column.is_null().to_numpy(zero_copy_only=False)
+        return np.where(never, NEVER, self.ticks(column.fill_null(zero)))
 
     def bounds(self, ticks: Ints, never: bool = False) -> pa.Array:
         """Ticks as bounds of windows; ``never`` says whether some may be :data:`NEVER`, which is null."""
@@ -206,9 +223,11 @@ def ticks_since_epoch(time: TimeColumn, moment: datetime.datetime) -> int:
     return (moment - datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)) // datetime.timedelta(microseconds=1)
 
 
-def null_times(name: str, nulls: int, events: int | None = None) -> str:
+def null_times(name: str, nulls: int, events: int | None = None, argument: str = "time=") -> str:
     """The sentence for events without a time."""
     of = "" if events is None else f" of {events}"
+    if argument != "time=":
+        return f"{argument} names {name!r}, which is null in {nulls}{of} rows; expected an instant for every row"
     return (
         f"the time {name!r} is null in {nulls}{of} events; expected a time for every event: "
         "null_time='drop' leaves them out"
@@ -226,20 +245,12 @@ def ends_of(time: TimeColumn, until: TimeColumn, ticks: Ints, column: pa.Array, 
 
     ``why_not`` says why none may be null, in words; None where they may.
     """
-    never = None
-    if column.null_count:
-        if why_not is not None:
-            raise ColumnError(
-                f"the end {until.name!r} is null in {column.null_count} of {len(column)} events, which never end, and "
-                f"{why_not}; expected an end for each, or longest="
-            )
-        never = column.is_null().to_numpy(zero_copy_only=False)
-        column = column.fill_null(
-            pa.scalar(0, pa.int32() if column.type.bit_width == 32 else pa.int64()).cast(column.type)
+    if column.null_count and why_not is not None:
+        raise ColumnError(
+            f"the end {until.name!r} is null in {column.null_count} of {len(column)} events, which never end, and "
+            f"{why_not}; expected an end for each, or longest="
         )
-    ends = until.ticks(column)
-    if never is not None:
-        ends = np.where(never, NEVER, ends)
+    ends = until.ticks_or_never(column)
     wrong = np.flatnonzero(ends <= ticks)
     if len(wrong):
         row = int(wrong[0])

@@ -61,7 +61,7 @@ def bind(
     specs, over = windows_of([window] if isinstance(window, Spec) else list(window), outputs)
     windows = tuple(spec.bind(times, lambda name, argument: type_of(events, name, argument)) for spec in specs)
     check_intervals(specs, until)
-    ends = None if until is None else TimeColumn(until, type_of(events, until, "until="))
+    ends = None if until is None else TimeColumn(until, type_of(events, until, "until="), "until=")
     if ends is not None and ends.type != times.type:
         raise ColumnError(f"until= names {until!r}, which is {ends.type}; expected the type of {time!r}, {times.type}")
     several, intervals = len(windows) > 1, ends is not None

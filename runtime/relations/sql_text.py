@@ -15,6 +15,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.errors import QueryError
+from ..columns.ticks import LIMIT
 
 TOKEN = re.compile(
     r"\s*(?:(?P<number>\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+)|(?P<text>'(?:[^']|'')*')|(?P<quoted>`(?:[^`]|``)+`)"
@@ -29,7 +30,7 @@ BINARY: dict[str, tuple[int, Callable[[Any, Any], Any]]] = {
     ">": (4, lambda a, b: a > b), ">=": (4, lambda a, b: a >= b),
     "+": (5, lambda a, b: a + b), "-": (5, lambda a, b: a - b),
     "*": (6, lambda a, b: a * b), "/": (6, lambda a, b: a.cast(pa.float64()) / b.cast(pa.float64())),
-    "%": (6, lambda a, b: a - b * pc.divide(a, b)),
+    "%": (6, lambda a, b: a - b * pc.divide(a, b).cast(pa.int64(), safe=False)),
 }  # fmt: skip
 """How strongly each operator binds, and what it does."""
 
@@ -135,6 +136,8 @@ class _Parser:
         kind, text = self.tokens[self.at] if self.at < len(self.tokens) else ("end", "")
         self.at += 1
         if kind == "number":
+            if text.isdigit() and int(text) >= LIMIT:
+                raise self._error(text)
             return pc.scalar(int(text) if text.isdigit() else float(text))
         if kind == "text":
             return pc.scalar(text[1:-1].replace("''", "'"))

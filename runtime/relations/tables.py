@@ -19,7 +19,7 @@ from ..sources.arrow import Source
 from ..sources.conditions import checked, reason_of
 from ..windows import Ints, Windows
 from .keeping import kept
-from .names import AT, CHANGE, FROM, INSERT_DELETE, REPEATED, TO, TS, WEIGHT, JoinSpec, values_of
+from .names import AT, CHANGE, FROM, INSERT_DELETE, RESERVED, TO, TS, WEIGHT, JoinSpec, values_of
 from .overlaps import Validities, in_order, last_before, overlapping, runs, uncovered
 from .sql_text import expression
 
@@ -40,6 +40,18 @@ class Lazy:
     @cached_property
     def table(self) -> pa.Table:
         return self.function(*(each.table for each in self.inputs))
+
+
+def explained(function: Callable[[pa.Table], pa.Table], what: str) -> Callable[[pa.Table], pa.Table]:
+    """A function of rows whose errors are QueryErrors that say what cannot be computed."""
+
+    def compute(rows: pa.Table) -> pa.Table:
+        try:
+            return function(rows)
+        except (pa.ArrowException, TypeError) as error:
+            raise QueryError(f"{what} {reason_of(error, rows.schema)}") from error
+
+    return compute
 
 
 class TableOperators:
@@ -96,21 +108,22 @@ class TableOperators:
         empty = valid(schema.empty_table())
         return Lazy(lambda: valid(engine.source.batches(schema.names).read_all()), schema=empty.schema)
 
-    def validities(self, engine: LocalEngine, valid_from: str, valid_to: str, ts: str | None, drops: bool) -> Lazy:
+    def validities(
+        self, engine: LocalEngine, times: TimeColumn, ends: TimeColumn, stamps: TimeColumn | None, drops: bool
+    ) -> Lazy:
         """Rows that have a validity already: those for which it is empty are left out."""
         schema = engine.source.schema
-        times = TimeColumn(valid_from, type_of(schema, valid_from, "valid_from="))
-        ends = TimeColumn(valid_to, type_of(schema, valid_to, "valid_to="))
-        others = [name for name in schema.names if name not in (valid_from, valid_to, ts)]
+        named = [time.name for time in (times, ends, stamps) if time is not None]
+        others = [name for name in schema.names if name not in named]
 
         def valid(rows: pa.Table) -> pa.Table:
-            rows = drop_null_times(rows, valid_from) if drops else rows
-            first = times.ticks(plain(rows.column(valid_from), times.type))
-            until = plain(rows.column(valid_to), ends.type)
-            some = np.flatnonzero(pc.fill_null(pc.not_equal(until, plain(rows.column(valid_from), times.type)), True))
-            rows, first, until = rows.take(some), first[some], until.take(pa.array(some))
-            last = ends_of(times, ends, first, until)
-            at = None if ts is None else TimeColumn(ts, times.type).ticks(plain(rows.column(ts), times.type))
+            rows = drop_null_times(rows, times.name) if drops else rows
+            first = times.ticks(plain(rows.column(times.name), times.type))
+            until = plain(rows.column(ends.name), ends.type)
+            some = np.flatnonzero(first != ends.ticks_or_never(until))
+            rows, first = rows.take(some), first[some]
+            last = ends_of(times, ends, first, until.take(pa.array(some)))
+            at = None if stamps is None else stamps.ticks_or_never(plain(rows.column(stamps.name), stamps.type))
             return with_validity(plain_columns(rows.select(others)), times, at, first, last)
 
         empty = valid(schema.empty_table())
@@ -118,7 +131,7 @@ class TableOperators:
 
     def where(self, data: Lazy, condition: Any) -> Lazy:
         checked(condition, data.schema, "of a relation of this process")
-        return Lazy(lambda rows: rows.filter(condition), data)
+        return Lazy(explained(lambda rows: rows.filter(condition), f"the condition {condition} of where()"), data)
 
     def select(self, data: Lazy, names: Sequence[str], computed: Mapping[str, Any]) -> Lazy:
         import pyarrow.dataset as ds  # slow to import
@@ -133,16 +146,14 @@ class TableOperators:
             wanted[name] = found
         wanted |= {name: pc.field(name) for name in (FROM, TO)}
 
-        def selected(rows: pa.Table) -> pa.Table:
-            return ds.dataset(rows).to_table(columns=wanted)
-
-        try:
-            return Lazy(selected, data)
-        except (pa.ArrowException, TypeError) as error:
-            raise QueryError(f"a column of select() {reason_of(error, data.schema)}") from error
+        return Lazy(explained(lambda rows: ds.dataset(rows).to_table(columns=wanted), "a column of select()"), data)
 
     def union(self, left: Lazy, right: Lazy) -> Lazy:
         def both(one: pa.Table, other: pa.Table) -> pa.Table:
+            times = [name for name in one.column_names if name in RESERVED]
+            for name in times:  # of another zone, maybe
+                at = other.column_names.index(name)
+                other = other.set_column(at, name, other.column(name).cast(one.schema.field(name).type))
             return pa.concat_tables([one, other.select(one.column_names)], promote_options="permissive")
 
         try:
@@ -176,12 +187,12 @@ class TableOperators:
 
         return Lazy(aggregated, data)
 
-    def repeated(self, data: Lazy) -> Lazy:
-        """Each row as often as :data:`REPEATED` says, which is dropped; not those for which it is below 1."""
+    def repeated(self, data: Lazy, name: str) -> Lazy:
+        """Each row as often as a column says, which is dropped; not those for which it is below 1."""
 
         def repeat(rows: pa.Table) -> pa.Table:
-            times = np.maximum(rows.column(REPEATED).to_numpy(), 0)
-            return rows.drop_columns([REPEATED]).take(pa.array(np.repeat(np.arange(len(rows)), times)))
+            times = np.maximum(rows.column(name).to_numpy(), 0)
+            return rows.drop_columns([name]).take(pa.array(np.repeat(np.arange(len(rows)), times)))
 
         return Lazy(repeat, data)
 
@@ -194,7 +205,7 @@ class TableOperators:
     def at(self, data: Lazy, tick: int) -> Lazy:
         def state(rows: pa.Table) -> pa.Table:
             first, until = validity_of(rows)
-            return rows.drop_columns([FROM, TO]).take(np.flatnonzero((first <= tick) & (tick < until)))
+            return take(rows.drop_columns([FROM, TO]), np.flatnonzero((first <= tick) & (tick < until)))
 
         return Lazy(state, data)
 
@@ -221,6 +232,11 @@ def row_codes(rows: pa.Table) -> tuple[Ints, int]:
     return codes_of(rows, rows.column_names)
 
 
+def take(rows: pa.Table, at: Ints) -> pa.Table:
+    """Some rows, also of a table without columns, which pyarrow does not count by itself."""
+    return rows.append_column("", pa.nulls(len(rows))).take(pa.array(at)).select(range(rows.num_columns))
+
+
 def plain_columns(rows: pa.Table) -> pa.Table:
     """Rows with columns of one array each, without dictionaries and views."""
     columns = [plain(column, plain_type(column.type)) for column in rows.columns]
@@ -229,7 +245,7 @@ def plain_columns(rows: pa.Table) -> pa.Table:
 
 def with_validity(values: pa.Table, time: TimeColumn, ts: Ints | None, first: Ints, until: Ints) -> pa.Table:
     """Rows of a relation, of their columns and times; those that never end have a null."""
-    columns = {} if ts is None else {TS: time.bounds(ts)}
+    columns = {} if ts is None else {TS: time.bounds(ts, never=True)}
     columns |= dict(zip(values.column_names, values.columns, strict=True))
     return pa.table(columns | {FROM: time.bounds(first), TO: time.bounds(until, never=True)})
 
@@ -237,12 +253,7 @@ def with_validity(values: pa.Table, time: TimeColumn, ts: Ints | None, first: In
 def ticks_of(rows: pa.Table, name: str) -> Ints:
     """The ticks of a time of a relation; a null is :data:`NEVER`."""
     column = one_array(rows.column(name))
-    time = TimeColumn(name, column.type)
-    if not column.null_count:
-        return time.ticks(column)
-    null = column.is_null().to_numpy(zero_copy_only=False)
-    filled = column.view(pa.int32() if column.type.bit_width == 32 else pa.int64()).fill_null(0)
-    return np.where(null, NEVER, filled.cast(pa.int64()).to_numpy())
+    return TimeColumn(name, column.type).ticks_or_never(column)
 
 
 def validity_of(rows: pa.Table) -> tuple[Ints, Ints]:
@@ -253,8 +264,10 @@ def validity_of(rows: pa.Table) -> tuple[Ints, Ints]:
 def joined(left: pa.Table, right: pa.Table, how: JoinSpec) -> pa.Table:
     """The pairs of two relations."""
     left, right = plain_columns(left), plain_columns(right)
-    keys, others = ([pair[side] for pair in how.on] for side in (0, 1))
-    named = [each.select(names).rename_columns(keys) for each, names in ((left, keys), (right, others))]
+    keys = [str(number) for number in range(len(how.on))]
+    named = [
+        pa.table([rows.column(pair[side]) for pair in how.on], names=keys) for side, rows in enumerate((left, right))
+    ]
     try:
         both = pa.concat_tables(named, promote_options="permissive")
     except pa.ArrowException as error:
@@ -271,7 +284,7 @@ def joined(left: pa.Table, right: pa.Table, how: JoinSpec) -> pa.Table:
     time = TimeColumn(FROM, left.schema.field(FROM).type)
     if how.how == "asof":
         at, of = (ticks_of(each, TS if TS in each.column_names else FROM) for each in (left, right))
-        found = last_before(left_key, at, other.key, of[matched])
+        found = np.where(at < NEVER, last_before(left_key, at, other.key, of[matched]), -1)
         return paired(left, right, np.arange(len(left)), np.append(matched, -1)[found], one.first, one.until, how, time)
     sides = in_order(one, other)  # both are taken in this order first: pairs then go through memory in order
     one, other = one.at(sides.orders[0]), other.at(sides.orders[1])
@@ -345,10 +358,9 @@ def states(rows: pa.Table, every: int, since: int | None, until: int | None) -> 
     origin = 0 if since is None else since
     begin, end = (-((origin - each) // every) for each in (np.maximum(first, low), np.minimum(last, high + 1)))
     row, number = runs(begin, np.maximum(begin, end))
-    found = rows.drop_columns([FROM, TO]).take(row)
-    at = time.bounds(origin + number * every)
     order = np.argsort(number, kind="stable")
-    return found.add_column(0, AT, at).take(order)
+    at = time.bounds(origin + number[order] * every)
+    return take(rows.drop_columns([FROM, TO]), row[order]).add_column(0, AT, at)
 
 
 def changes(rows: pa.Table) -> pa.Table:

@@ -15,16 +15,29 @@ from pyspark.sql import types as t
 from ...aggregators.errors import QueryError, shown
 from ...runtime.columns.ticks import NEVER, TimeColumn
 from ...runtime.plan.bind import type_of
-from ...runtime.relations.names import AT, CHANGE, FROM, INSERT_DELETE, REPEATED, TO, TS, WEIGHT, JoinSpec, values_of
+from ...runtime.relations.names import (
+    AT,
+    CHANGE,
+    FROM,
+    INSERT_DELETE,
+    REPEATED,
+    RESERVED,
+    TO,
+    TS,
+    WEIGHT,
+    JoinSpec,
+    unlike,
+    values_of,
+)
 from ...runtime.windows import Windows
 from ...runtime.windows.spec import RowOrder
-from ..convert.names import check_apart, column, type_in, under_plain_names
+from ..convert.names import check_apart, column, spelt, type_in, under_plain_names
 from ..convert.types import input_schema
 from ..engine.engine import DataFrameEngine, reason
 from ..input.ordering import sortable
 from ..session.packaging import stage
 from .instants import instant, kind_of, ticks, validity
-from .overlap_join import gaps, overlap_join
+from .overlap_join import gaps, not_null, overlap_join
 from .tasks import add_validity, keep
 
 TICK, FIRST, UNTIL, ARRIVAL = "#tick", "#first", "#until", "#arrival"
@@ -68,13 +81,13 @@ class DataFrameOperators:
         df = engine.df
         check_apart(df.sparkSession, [*df.columns, *({TS, FROM, TO} - {time})])
         kind = kind_of(df, time)
-        rows = with_ticks(df, time, drops)
-        named = {f"#key{at}": column(name) for at, name in enumerate(by)}
-        tied = {f"#tie{at}": each for at, each in enumerate(sortable(df, ties))}
-        keys, order = (", ".join(f"`{name}`" for name in names) for names in (named, (TICK, *tied, ARRIVAL)))
+        rows, inner = renamed(df)
+        rows = with_ticks(rows, inner(time), time, drops)
+        tied = {f"#tie{at}": each for at, each in enumerate(sortable(rows, [inner(name) for name in ties]))}
+        keys, order = (", ".join(f"`{name}`" for name in names) for names in (map(inner, by), (TICK, *tied, ARRIVAL)))
         steps = windows.validity_sql(RowOrder(keys, f"`{TICK}`", order))
         if windows.valid_by == "rows":
-            rows = rows.withColumns(named | tied | {ARRIVAL: f.monotonically_increasing_id()})
+            rows = rows.withColumns(tied | {ARRIVAL: f.monotonically_increasing_id()})
         if steps is None:
             added = [t.StructField(name, t.LongType()) for name in (FROM, TO)]
             schema = t.StructType([*rows.schema.fields, *added])
@@ -82,27 +95,32 @@ class DataFrameOperators:
         for step in steps or ():
             rows = rows.withColumns({name: f.expr(sql) for name, sql in step.items()})
         rows = rows.where(f.col(FROM).isNotNull() & (f.col(FROM) < f.coalesce(f.col(TO), f.lit(NEVER))))
-        others = [column(name) for name in df.columns if name != time]
+        others = [f.col(inner(name)).alias(name) for name in df.columns if name != time]
         bounds = [instant(kind, f.coalesce(f.col(name), f.lit(NEVER))).alias(name) for name in (FROM, TO)]
-        return rows.select(self.stamp(rows, time, kind).alias(TS), *others, *bounds)
+        return rows.select(self.stamp(inner(time), kind).alias(TS), *others, *bounds)
 
-    def stamp(self, rows: DataFrame, time: str, kind: t.DataType) -> Column:
+    def stamp(self, time: str, kind: t.DataType) -> Column:
         """The times of rows."""
         return instant(kind, f.col(TICK))
 
     def validities(
-        self, engine: DataFrameEngine, valid_from: str, valid_to: str, ts: str | None, drops: bool
+        self, engine: DataFrameEngine, times: TimeColumn, ends: TimeColumn, stamps: TimeColumn | None, drops: bool
     ) -> DataFrame:
-        df, kind = engine.df, kind_of(engine.df, valid_from)
-        rows = with_ticks(df, valid_from, drops).withColumn(UNTIL, ticks(df, valid_to, NEVER))
-        wrong = f"a row ends before it starts; expected {valid_to!r} after {valid_from!r}"
+        df, kind = engine.df, kind_of(engine.df, times.name)
+        named = [time.name for time in (times, ends, stamps) if time is not None]
+        others = [name for name in df.columns if name not in named]
+        check_apart(df.sparkSession, [*others, *RESERVED])
+        rows, inner = renamed(df)
+        rows = with_ticks(rows, inner(times.name), times.name, drops)
+        rows = rows.withColumn(UNTIL, ticks(rows, inner(ends.name), NEVER))
+        wrong = f"a row ends before it starts; expected {ends.name!r} after {times.name!r}"
         checked = f.when(f.col(UNTIL) < f.col(TICK), f.raise_error(f.lit(wrong)).cast("boolean"))
         rows = rows.where(f.coalesce(checked, f.col(TICK) < f.col(UNTIL)))
-        others = [column(name) for name in df.columns if name not in (valid_from, valid_to, ts)]
-        stamp = [] if ts is None else [instant(kind, ticks(df, ts)).alias(TS)]
+        stamp = [] if stamps is None else [instant(kind, ticks(rows, inner(stamps.name))).alias(TS)]
         return rows.select(
-            *stamp, *others, instant(kind, f.col(TICK)).alias(FROM), instant(kind, f.col(UNTIL)).alias(TO)
-        )
+            *stamp, *(f.col(inner(name)).alias(name) for name in others),
+            instant(kind, f.col(TICK)).alias(FROM), instant(kind, f.col(UNTIL)).alias(TO),
+        )  # fmt: skip
 
     def where(self, data: DataFrame, condition: Any) -> DataFrame:
         if isinstance(condition, str):
@@ -155,20 +173,20 @@ class DataFrameOperators:
         others = [name for name in data.columns if name not in (FROM, TO)]
         if any(has_map(data.schema[name].dataType) for name in others):
             return data
-        rows = Window.partitionBy(*(column(name) for name in by)).orderBy(FROM)
-        row = f.struct(*(column(name) for name in others)) if others else f.lit(True)
-        same = f.lag(row).over(rows).eqNullSafe(row) & f.lag(TO).over(rows).eqNullSafe(f.col(FROM))
-        islands = data.withColumn("#new", f.when(same, 0).otherwise(1)).withColumn("#island", f.sum("#new").over(rows))
-        found = islands.groupBy(*(column(name) for name in by), "#island").agg(
-            *(f.first(column(name)).alias(name) for name in others if name not in by),
+        rows, inner = renamed(data, RESERVED)
+        keys, values = [inner(name) for name in by], [inner(name) for name in others]
+        of_key = Window.partitionBy(*keys).orderBy(FROM)
+        row = f.struct(*values) if values else f.lit(True)
+        same = f.lag(row).over(of_key).eqNullSafe(row) & f.lag(TO).over(of_key).eqNullSafe(f.col(FROM))
+        rows = rows.withColumn("#new", f.when(same, 0).otherwise(1)).withColumn("#island", f.sum("#new").over(of_key))
+        found = rows.groupBy(*keys, "#island").agg(
+            *(f.first(name).alias(name) for name in values if name not in keys),
             f.min(FROM).alias(FROM), f.max_by(TO, FROM).alias(TO),
         )  # fmt: skip
-        return found.select([column(name) for name in data.columns])
+        return found.select([f.col(inner(name)).alias(name) for name in data.columns])
 
-    def repeated(self, data: DataFrame) -> DataFrame:
-        rows = data.where(f.col(REPEATED) > 0)
-        rows = rows.withColumn(REPEATED, f.explode(f.sequence(f.lit(1), f.col(REPEATED).cast("int"))))
-        return rows.drop(REPEATED)
+    def repeated(self, data: DataFrame, name: str) -> DataFrame:
+        return repeated(data, name, column(name)).drop(name)
 
     def kept(self, data: DataFrame) -> DataFrame:
         names = values_of(data.columns)
@@ -184,8 +202,11 @@ class DataFrameOperators:
 
     def states(self, data: DataFrame, every: int, since: int | None, until: int | None) -> DataFrame:
         kind = kind_of(data)
-        first, last = validity(data)
-        rows = data.withColumns({FIRST: first, UNTIL: last})
+        others = [name for name in data.columns if name not in (FROM, TO)]
+        check_apart(data.sparkSession, [AT, *others])
+        rows, inner = renamed(data, RESERVED)
+        first, last = validity(rows)
+        rows = rows.withColumns({FIRST: first, UNTIL: last})
         ends = f.when(f.col(UNTIL) < NEVER, f.col(UNTIL))
         bounds = rows.agg(f.min(FIRST).alias("#low"), f.greatest(f.max(FIRST), f.max(ends)).alias("#high"))
         low = f.col("`#low`") if since is None else f.lit(since)
@@ -196,29 +217,45 @@ class DataFrameOperators:
         end = step_from(f.least(f.col(UNTIL), high + 1) - origin, every) - 1
         rows = rows.withColumns({"#begin": begin, "#end": end}).where("`#begin` <= `#end`")
         rows = rows.withColumn("#number", f.explode(f.sequence("`#begin`", "`#end`")))
-        others = [column(name) for name in data.columns if name not in (FROM, TO)]
-        return rows.select(instant(kind, f.col("#number") * every + origin).alias(AT), *others).orderBy(AT)
+        found = [f.col(inner(name)).alias(name) for name in others]
+        return rows.select(instant(kind, f.col("#number") * every + origin).alias(AT), *found).orderBy(AT)
 
     def changes(self, data: DataFrame) -> DataFrame:
         others = [name for name in data.columns if name not in (FROM, TO)]
+        check_apart(data.sparkSession, [AT, CHANGE, WEIGHT, *others])
         rows = [column(name) for name in others]
         both = data.select(f.col(FROM).alias(AT), *rows, f.lit(1).alias(WEIGHT)).unionByName(
             data.where(f.col(TO).isNotNull()).select(f.col(TO).alias(AT), *rows, f.lit(-1).alias(WEIGHT))
         )
         if not any(has_map(data.schema[name].dataType) for name in others):
             both = both.groupBy(AT, *rows).agg(f.sum(WEIGHT).cast("int").alias(WEIGHT)).where(f.col(WEIGHT) != 0)
-            both = both.withColumn(REPEATED, f.explode(f.sequence(f.lit(1), f.abs(WEIGHT))))
+            both = repeated(both, unlike(REPEATED, others), f.abs(WEIGHT))
             both = both.withColumn(WEIGHT, f.signum(WEIGHT).cast("int"))
         change = f.when(f.col(WEIGHT) > 0, INSERT_DELETE[0]).otherwise(INSERT_DELETE[1])
         return both.orderBy(AT, WEIGHT).select(AT, change.alias(CHANGE), WEIGHT, *rows)
 
 
-def with_ticks(df: DataFrame, time: str, drops: bool) -> DataFrame:
+def renamed(df: DataFrame, kept: Sequence[str] = ()) -> tuple[DataFrame, Callable[[str], str]]:
+    """Rows whose columns are called ``c0``, ``c1``, ... but for some, and the name that each column has there.
+
+    So no column of a user's has the name of one of our own.
+    """
+    names = list(df.columns)
+    inner = [name if name in kept else f"c{at}" for at, name in enumerate(names)]
+    return df.toDF(*inner), lambda name: inner[names.index(spelt(name, names))]
+
+
+def repeated(df: DataFrame, number: str, times: Column) -> DataFrame:
+    """Each row so many times, not where that is below 1; ``number`` is a column with which of them it is."""
+    return df.where(times > 0).withColumn(number, f.explode(f.sequence(f.lit(1), times.cast("int"))))
+
+
+def with_ticks(df: DataFrame, time: str, named: str, drops: bool) -> DataFrame:
     """Rows with their time as a tick; where one has none it is left out, or fails as it is read."""
     found = ticks(df, time)
     if drops:
         return df.withColumn(TICK, found).where(f.col(TICK).isNotNull())
-    message = f"the time {time!r} is null in some events; expected a time for every event"
+    message = f"the time {named!r} is null in some events; expected a time for every event"
     return df.withColumn(TICK, f.coalesce(found, f.raise_error(f.lit(message)).cast("bigint")))
 
 
@@ -266,7 +303,7 @@ class Sides:
         if self.how.how == "inner":
             return found
         right = [other for _, other in self.keys]
-        some = self.right.dropna(subset=right) if right else self.right
+        some = not_null(self.right, right)
         free = gaps(some, right)
         parts = overlap_join(self.left, free, self.keys)
         parts = parts.select(*self.columns(f.greatest("#lf", "#rf"), f.least("#lu", "#ru"), alone=True))
@@ -292,7 +329,7 @@ class Sides:
             )
             for side, (rows, mark, name) in enumerate(((self.left, "l", "#left"), (self.right, "r", "#right")))
         )
-        both = left.unionByName(right.dropna(subset=keys) if keys else right, allowMissingColumns=True)
+        both = left.unionByName(not_null(right, keys), allowMissingColumns=True)
         bounds = both.agg(f.min("#at").alias("#low"), (f.max("#at") + 1).alias("#high"))
         width = f"greatest(1, (`#high` - `#low`) div {ASOF_BUCKETS})"
         both = both.crossJoin(f.broadcast(bounds)).withColumn("#bucket", f.expr(f"(`#at` - `#low`) div {width}"))
