@@ -329,7 +329,7 @@ class Sides:
             )
             for side, (rows, mark, name) in enumerate(((self.left, "l", "#left"), (self.right, "r", "#right")))
         )
-        both = left.unionByName(not_null(right, keys), allowMissingColumns=True)
+        both = left.unionByName(not_null(right, [*keys, "#at"]), allowMissingColumns=True)
         bounds = both.agg(f.min("#at").alias("#low"), (f.max("#at") + 1).alias("#high"))
         width = f"greatest(1, (`#high` - `#low`) div {ASOF_BUCKETS})"
         both = both.crossJoin(f.broadcast(bounds)).withColumn("#bucket", f.expr(f"(`#at` - `#low`) div {width}"))
