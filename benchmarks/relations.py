@@ -1,20 +1,21 @@
 """What relations cost: joins beside DuckDB, Polars and Spark's own, and the shapes of Patroumpas and Sellis' figures.
 
-``python -m benchmarks.relations local`` joins a million rows with a million in this process, ``spark FOLDER`` ten
-million with ten million, and ``figures`` prints the paper's experiment on a made-up trace.
+``python -m benchmarks.relations joins`` joins a million rows with a million in this process, ``on_spark`` ten million
+with ten million or as many as are said, and ``figures`` gives the paper's experiment on a made-up trace. The report has
+a section of each by ``python -m benchmarks.run --cases relations``.
 """
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Iterable
-from pathlib import Path
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyspark.errors import PySparkException
 
 import framefold as ff
 from framefold.runtime.relations.overlaps import runs
@@ -92,7 +93,7 @@ def seconds(run: Callable[[], Any], times: int = 5) -> tuple[float, Any]:
     return best, found
 
 
-def local(rows: int = 1_000_000) -> None:
+def joins(rows: int = 1_000_000) -> list[str]:
     """A join in this process beside DuckDB's best spelling, an equality on key and bucket, and Polars'."""
     import duckdb
 
@@ -100,47 +101,60 @@ def local(rows: int = 1_000_000) -> None:
     con = duckdb.connect()
     con.register("one", one)
     con.register("other", other)
-    took, found = seconds(lambda: ours(one, other))
-    print(f"framefold: {took:.2f} s, {len(found):,} pairs")
-    for name, run in (
-        ("DuckDB, key and bucket", lambda: con.sql(IN_BUCKETS).to_arrow_table()),
-        ("Polars, key and bucket", lambda: polars_in_buckets(one, other)),
-    ):
-        theirs, pairs = seconds(run)
-        assert len(pairs) == len(found), (len(pairs), len(found))
-        print(f"{name}: {theirs:.2f} s; framefold takes {took / theirs:.2f} of it")
+    contenders: dict[str, Callable[[], Any]] = {
+        "framefold": lambda: ours(one, other),
+        "DuckDB, key and bucket of time": lambda: con.sql(IN_BUCKETS).to_arrow_table(),
+        "Polars, key and bucket of time": lambda: polars_in_buckets(one, other),
+    }
+    found = {name: seconds(run) for name, run in contenders.items()}
+    (took, pairs), *_ = found.values()
+    assert {len(each) for _, each in found.values()} == {len(pairs)}
+    cells = [[name, f"{theirs:.2f}", f"{took / theirs:.2f}"] for name, (theirs, _) in found.items()]
+    return [
+        f"{rows:,} by {rows:,} rows with validities of five minutes over a year, 100,000 keys by Zipf's law, "
+        f"{len(pairs):,} pairs; the least of five runs.",
+        "",
+        *table(["in this process", "s", "framefold takes"], cells),
+    ]
 
 
-def on_spark(folder: str, rows: int = 10_000_000, patience: float = 10.0) -> None:
+def on_spark(rows: int = 10_000_000, patience: float = 10.5) -> list[str]:
     """A join on Spark beside the plain one on key and overlap, which is stopped after so many times ours."""
+    import tempfile
     import threading
+
+    from pyspark.sql import functions as f
 
     from framefold.spark.session.session import local_session
 
-    for number in (1, 2):
-        if not (Path(folder) / f"{number}.parquet").exists():
-            pq.write_table(validities(rows, number), Path(folder) / f"{number}.parquet", row_group_size=1 << 20)
     spark = local_session("relations", "local[2]", **{"spark.driver.memory": "6g", "spark.ui.enabled": "false"})
-    one, other = (spark.read.parquet(f"{folder}/{number}.parquet") for number in (1, 2))
+    with tempfile.TemporaryDirectory() as folder:
+        for name in ("l", "r"):
+            pq.write_table(validities(rows, ord(name)), f"{folder}/{name}.parquet", row_group_size=1 << 20)
+            spark.read.parquet(f"{folder}/{name}.parquet").createOrReplaceTempView(name)
 
-    def to_nowhere(df: Any) -> float:
-        begun = time.perf_counter()
-        df.write.format("noop").mode("overwrite").save()
-        return time.perf_counter() - begun
+        def pairs(df: Any) -> tuple[float, Any]:
+            """The seconds that all pairs take, and what is equal if they are."""
+            begun = time.perf_counter()
+            (found,) = df.select(f.count("*"), f.sum(f.hash("*"))).collect()
+            return time.perf_counter() - begun, tuple(found)
 
-    took = to_nowhere(ours(one, other))
-    print(f"framefold: {took:.0f} s for {rows:,} by {rows:,}", flush=True)
-    print(f"pairs: {ours(one, other).count():,}", flush=True)
-    one.createOrReplaceTempView("l")
-    other.createOrReplaceTempView("r")
-    plain = spark.sql(f"select {PAIR} from l join r on {OVERLAP}")
-    timer = threading.Timer(patience * took, spark.sparkContext.cancelAllJobs)
-    timer.start()
-    try:
-        print(f"the plain join: {to_nowhere(plain):.0f} s", flush=True)
-    except Exception:
-        print(f"the plain join: stopped after {patience * took:.0f} s, {patience:.0f} times ours", flush=True)
-    timer.cancel()
+        took, found = pairs(ours(spark.table("l"), spark.table("r")))
+        said = f"{rows:,} by {rows:,} rows, {found[0]:,} pairs: framefold {took:.0f} s; "
+        print(said, flush=True)
+        timer = threading.Timer(patience * took, spark.sparkContext.cancelAllJobs)
+        timer.start()
+        try:
+            theirs, same = pairs(spark.sql(f"select {PAIR} from l join r on {OVERLAP}"))
+            assert same == found, (same, found)
+            said += f"the plain join on key and overlap {theirs:.0f} s, {theirs / took:.1f} times as long"
+        except PySparkException:
+            said += (
+                f"the plain join on key and overlap had not ended after {patience * took:.0f} s, {patience:.1f} times"
+            )
+        timer.cancel()
+        print(said, flush=True)
+    return [f"Spark with a driver of 6 GiB and two cores, {said}."]
 
 
 def trace(rate: int, units: int, seed: int = 1) -> pa.Table:
@@ -181,13 +195,15 @@ def q6(of: ff.Relation[pa.Table], other: ff.Relation[pa.Table]) -> ff.Relation[p
     )
 
 
-def rescanned_max(events: pa.Table, windows: list[tuple[int, int]]) -> float:
-    """The rival of figures 6, 7 and 9: MAX by host, of the rows of each window anew. Seconds a window."""
+def rescanned_max(events: pa.Table, windows: list[tuple[int, int]], by_host: bool) -> float:
+    """The rival of figures 6, 7 and 9: MAX of the rows of each window anew, maybe by host. Seconds a window."""
     values, hosts = events["duration"].to_numpy(), events["localIP"].to_numpy()
     begun = time.process_time()
     for low, high in windows:
-        found = np.zeros(1600)
-        np.maximum.at(found, hosts[low:high], values[low:high])
+        if by_host:
+            np.maximum.at(np.zeros(1600), hosts[low:high], values[low:high])
+        else:
+            values[low:high].max()
     return (time.process_time() - begun) / len(windows)
 
 
@@ -230,7 +246,7 @@ def in_time(rate: int, extent: int, step: int, units: int) -> list[float]:
         1e6 * timed(lambda: q4(of))[0] / rows,
         1e6 * timed(lambda: q5(of, ff.Sum("duration")))[0] / rows,
         1e6 * timed(lambda: q5(of, ff.Max("duration")))[0] / rows,
-        1e6 * rescanned_max(one, refreshes) * len(refreshes) / rows,
+        1e6 * rescanned_max(one, refreshes, True) * len(refreshes) / rows,
         1e6 * took / max(len(pairs), 1),
     ]
 
@@ -251,12 +267,11 @@ def figures() -> list[str]:
     def add(figure: str, head: list[str], found: Iterable[list[Any]]) -> None:
         cells = [[f"{each:,.3g}" if isinstance(each, float) else f"{each:,}" for each in row] for row in found]
         lines.extend(["", f"**{figure}**", "", *table(head, cells)])
-        print("\n".join(lines[-len(cells) - 5 :]), flush=True)
 
     of_time = ["distinct", "SUM", "MAX", "MAX by scans", "join, a pair"]
-    steps, extents, rates = (1, 2, 5, 10), (2, 5, 10, 20), (10_000, 30_000, 100_000)
+    steps, extents, rates = (1, 2, 5, 10), (2, 10, 50, 250), (10_000, 30_000, 100_000)
     add("6: an extent of 10, the step", ["step", *of_time], ([b, *in_time(10_000, 10, b, 40)] for b in steps))
-    add("7: a step of 1, the extent", ["extent", *of_time], ([w, *in_time(10_000, w, 1, 40)] for w in extents))
+    add("7: a step of 1, the extent", ["extent", *of_time], ([w, *in_time(10_000, w, 1, 300)] for w in extents))
     add("6, 7: an extent of 10, the rows a unit", ["rows", *of_time], ([r, *in_time(r, 10, 1, 20)] for r in rates))
     counts = (1_000, 10_000, 100_000)
 
@@ -277,7 +292,7 @@ def figures() -> list[str]:
         return [
             n,
             *(1e6 * each / len(events) for each in found),
-            1e6 * rescanned_max(events, [(e - n, e) for e in ends]),
+            1e6 * rescanned_max(events, [(end - n, end) for end in ends], False),
         ]
 
     add("9: MAX and SUM of the last rows", ["the last", "MAX", "SUM", "MAX by scans"], map(nine, counts))
@@ -313,6 +328,14 @@ def figures() -> list[str]:
     return lines
 
 
+def measured() -> Iterator[tuple[str, list[str]]]:
+    """All sections of the report, by their titles."""
+    yield "Relations: rows joined by key and validity", joins()
+    yield "Relations: the figures of the paper", figures()
+    yield "Relations: a large join on Spark", [*on_spark(2_000_000), "", *on_spark()]
+
+
 if __name__ == "__main__":
     arguments = [int(each) if each.isdigit() else each for each in sys.argv[2:]]
-    {"local": local, "spark": on_spark, "figures": figures}[sys.argv[1]](*arguments)  # type: ignore[operator]
+    measure: dict[str, Any] = {"joins": joins, "on_spark": on_spark, "figures": figures}
+    print("\n".join(measure[sys.argv[1]](*arguments)))
