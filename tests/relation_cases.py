@@ -63,7 +63,9 @@ def relation(query: Query, tables: Mapping[str, Any], engine: Callable[[Any], An
                 ff.events(engine(tables[query["stream"]]), time="t", by=by).window(windows(query["window"])).relation()
             )
         case "where":
-            return sides[0].where(f"`{query['column']}` {query['is']} {literal(query['value'], query['column'])}")
+            return sides[0].where(
+                f"`{query['column'].replace('`', '``')}` {query['is']} {literal(query['value'], query['column'])}"
+            )
         case "select":
             return sides[0].select(*query["columns"])
         case "distinct":

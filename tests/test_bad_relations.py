@@ -65,13 +65,37 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
         lambda: ff.relation(LASTING, valid_from="k", valid_to="to"),
         "timestamps, dates or integers; 'k' is",
     ),
+    "one column for both": (
+        lambda: ff.relation(LASTING, valid_from="from", valid_to="from"),
+        "valid_from= and valid_to= both name 'from'; expected two columns",
+    ),
+    "floats as ends": (
+        lambda: rates(pa.table({"from": [1], "to": [2.0]})),
+        "valid_to= needs a column of timestamps, dates or integers; 'to' is double",
+    ),
+    "ts of another type": (
+        lambda: ff.relation(TIMES.append_column("at", LASTING["x"]), valid_from="from", valid_to="to", ts="at"),
+        r"valid_from= names 'from', which is timestamp\[us\], and ts= 'at', which is int64; expected one type",
+    ),
     "an end before": (
         lambda: rates(pa.table({"from": [3], "to": [2]})).rows(),
         "events end no later than they start, the first from 3 to 2",
     ),
-    "a null begin": (lambda: rates(pa.table({"from": pa.array([None], pa.int64()), "to": [2]})).rows(), "is null in 1"),
+    "a null begin": (
+        lambda: rates(pa.table({"from": pa.array([None], pa.int64()), "to": [2]})).rows(),
+        "valid_from= names 'from', which is null in 1 of 1 rows; expected an instant for every row$",
+    ),
     "an unknown column in where": (lambda: calls().where("y > 1"), "names the unknown column 'y'; "),
     "SQL": (lambda: calls().where("x >"), "the SQL 'x >' has 'its end' where something else must be"),
+    "a number beyond int64": (lambda: calls().where("x = 99999999999999999999"), "has '99999999999999999999' where"),
+    "a condition that divides by zero": (
+        lambda: calls().where("x / 0 > 1").rows(),
+        r"the condition .* of where\(\) does not fit the columns: divide by zero",
+    ),
+    "a column that divides by zero": (
+        lambda: calls().select(y="x % 0").rows(),
+        r"a column of select\(\) does not fit the columns: divide by zero",
+    ),
     "no condition": (lambda: calls().where(3), r"where\(\) of a relation of this process is given a builtins.int"),
     "an unknown column in select": (lambda: calls().select("y"), r"select\(\) names the unknown column 'y'"),
     "a reserved name": (lambda: calls().select("k", ts="x"), "computes 'ts', which is another column"),
@@ -84,6 +108,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "on": (lambda: calls().join(rates(), on="j"), "on= of the left names the unknown column 'j'"),
     "on of the right": (lambda: calls().join(rates(), on={"k": "j"}), "on= of the right names the unknown column 'j'"),
     "on of nothing": (lambda: calls().join(rates(), on=3), r"on= of join\(\) is 3; expected a name"),
+    "on of numbers": (lambda: calls().join(rates(), on=[1]), r"on= of join\(\) is \[1\]; expected names, or pairs"),
     "on of three": (lambda: calls().join(rates(), on=[("k", "k", "x")]), "expected names, or pairs of a name"),
     "on of lists": (lambda: calls().join(calls(), on="m"), "on= names 'm', which is list"),
     "on of unlike types": (
