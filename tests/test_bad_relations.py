@@ -89,7 +89,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "SQL": (lambda: calls().where("x >"), "the SQL 'x >' has 'its end' where something else must be"),
     "a number beyond int64": (lambda: calls().where("x = 99999999999999999999"), "has '99999999999999999999' where"),
     "a condition that divides by zero": (
-        lambda: calls().where("x / 0 > 1").rows(),
+        lambda: rates().where("x / 0 > 1").rows(),
         r"the condition .* of where\(\) does not fit the columns: divide by zero",
     ),
     "a column that divides by zero": (
