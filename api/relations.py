@@ -20,19 +20,7 @@ from .runtime.columns.ticks import Duration, Instant, TimeColumn
 from .runtime.explain import Explanation
 from .runtime.local import LocalEngine
 from .runtime.plan.bind import type_of
-from .runtime.relations.names import (
-    AT,
-    CHANGE,
-    FROM,
-    REPEATED,
-    RESERVED,
-    TO,
-    TS,
-    WEIGHT,
-    JoinSpec,
-    unlike,
-    values_of,
-)
+from .runtime.relations.names import FROM, REPEATED, RESERVED, TO, TS, VIEWED, JoinSpec, unlike, values_of
 from .runtime.relations.tables import TableOperators
 from .runtime.relations.updates import MEANING, Updates, both, interfering, replacing
 from .runtime.sources.arrow import Source
@@ -361,7 +349,7 @@ class Relation(Generic[Result]):
         Steps are counted from ``since``, or from the epoch in UTC; they go from the first change to the last one, or
         from ``since`` to ``until``, both included.
         """
-        self._no_views("states", AT)
+        self._no_views("states")
         time = self.operators.time(self.data)
         low, high = (
             None if value is None else self._tick(value, name) for name, value in (("since", since), ("until", until))
@@ -393,7 +381,7 @@ class Relation(Generic[Result]):
         return self._only("deletes", "weight < 0")
 
     def _changes(self, view: str) -> Any:
-        self._no_views(view, AT, CHANGE, WEIGHT)
+        self._no_views(view)
         return self.operators.changes(self.data)
 
     def _only(self, view: str, condition: str) -> Result:
@@ -496,11 +484,11 @@ class Relation(Generic[Result]):
         if self.operators.streaming:
             raise self._refused(operator, f"needs deletes, which a stream of rows has not: {why}")
 
-    def _no_views(self, view: str, *own: str) -> None:
+    def _no_views(self, view: str) -> None:
         """QueryError on a stream, and where a row has a column with a name that the view has of its own."""
         if self.operators.streaming:
             raise self._refused(f"{view}()", "needs all rows at hand, and deletes, which a stream of rows has not")
-        for name in own:
+        for name in VIEWED[view]:
             if name in self.columns:
                 raise QueryError(
                     f"{view}() has a column {name!r} of its own, and so have the rows; expected another name for it: "
@@ -522,42 +510,32 @@ def pairs_of(on: Any) -> tuple[tuple[str, str], ...]:
     if not isinstance(on, (Mapping, list, tuple)):
         raise QueryError(f"on= of join() is {on!r}; expected a name, a list of names or pairs, or a dict")
     pairs = on.items() if isinstance(on, Mapping) else ((each, each) if isinstance(each, str) else each for each in on)
-    found = []
-    for pair in pairs:
-        if not isinstance(pair, (list, tuple)) or len(pair) != 2 or not all(isinstance(name, str) for name in pair):
-            raise QueryError(
-                f"on= of join() is {on!r}; expected names, or pairs of a name on the left and one on the right"
-            )
-        found.append((pair[0], pair[1]))
-    return tuple(found)
+    found = tuple(tuple(pair) if isinstance(pair, (list, tuple)) else () for pair in pairs)
+    if not all(len(pair) == 2 and all(isinstance(name, str) for name in pair) for pair in found):
+        raise QueryError(
+            f"on= of join() is {on!r}; expected names, or pairs of a name on the left and one on the right"
+        )
+    return cast(tuple[tuple[str, str], ...], found)
 
 
-def operators_for(engine: Engine) -> Operators:
-    """The operators on the data of an engine."""
+def operators_for(engine: Engine) -> tuple[Engine, Operators]:
+    """The operators on the data of an engine; files that tasks would read are a DataFrame."""
     if isinstance(engine, LocalEngine):
-        return TableOperators()
+        return engine, TableOperators()
     df = cast(Any, engine).df
     if df.isStreaming:
         from .spark.relations.streams import StreamOperators
 
-        return StreamOperators()
+        return engine, StreamOperators()
+    from .spark.engine.engine import DataFrameEngine
     from .spark.relations.frames import DataFrameOperators
 
-    return DataFrameOperators()
-
-
-def as_one_kind(engine: Engine) -> Engine:
-    """The engine of a DataFrame for files that tasks would read: relations are expressions of Spark's own."""
-    if isinstance(engine, LocalEngine) or cast(Any, engine).df.isStreaming:
-        return engine
-    from .spark.engine.engine import DataFrameEngine
-
-    return DataFrameEngine(cast(Any, engine).df)
+    return DataFrameEngine(df), DataFrameOperators()
 
 
 def windowed(events: Events[Result], spec: Spec) -> Relation[Result]:
     """The relation of :meth:`Windowed.relation`."""
-    engine = as_one_kind(events.engine.with_fields(events.names))
+    engine, operators = operators_for(events.engine.with_fields(events.names))
     events = replace(events, engine=engine)
     schema = engine.schema(events.names)
     time = TimeColumn(events.time, type_of(schema, events.time, "time="))
@@ -576,7 +554,6 @@ def windowed(events: Events[Result], spec: Spec) -> Relation[Result]:
     for name in (*events.by, *events.ties):
         require_key(name, type_of(schema, name, "by= or ties="))
     require_free([name for name in schema.names if name != events.time])
-    operators = operators_for(engine)
     if operators.streaming and windows.valid_by == "rows":
         raise QueryError(
             f"{spec}: on a stream a row of the last n ends when later ones come, and needs a delete; expected windows "
@@ -611,7 +588,7 @@ def valid(
     arguments: tuple[str, str] = ("valid_from=", "valid_to="),
 ) -> Relation[Any]:
     """The relation of rows that have a validity; the arguments are those that name its bounds, for messages."""
-    engine = as_one_kind(engine)
+    engine, operators = operators_for(engine)
     schema = engine.schema([name for name in (valid_from, valid_to, ts) if name is not None])
     first = TimeColumn(valid_from, type_of(schema, valid_from, arguments[0]), arguments[0])
     if valid_to == valid_from:
@@ -630,7 +607,6 @@ def valid(
 
     until, stamp = time(valid_to, arguments[1]), None if ts is None else time(ts, "ts=")
     require_free([name for name in schema.names if name not in (valid_from, valid_to, ts)])
-    operators = operators_for(engine)
     data = operators.validities(engine, first, until, stamp, drops)
     updates = Updates.of("weak")
     return Relation(operators, data, updates, (("a table of validities", f"{updates}: rows say when they end"),))

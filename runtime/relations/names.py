@@ -9,6 +9,8 @@ TS, FROM, TO = "ts", "valid_from", "valid_to"
 """The time of a row, where it has one of its own; from when on it is valid, and up to when: null for ever."""
 AT, CHANGE, WEIGHT = "at", "change", "weight"
 """Columns of states and changes: the instant, what is done to a row there, and by how much it is there more often."""
+VIEWED = {"at": (), "states": (AT,)} | dict.fromkeys(("changes", "inserts", "deletes"), (AT, CHANGE, WEIGHT))
+"""Those of each view."""
 INSERT_DELETE = ("insert", "delete")
 REPEATED = "#times"
 """How often a row is there."""

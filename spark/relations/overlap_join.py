@@ -19,7 +19,7 @@ from .instants import ALWAYS
 STEP = 5
 """Bits by which buckets are wider from level to level."""
 
-BITS, OWN, BEGINS, PLACE = "#bits", "#own", "#begins", "#place"
+OWN, BEGINS, PLACE = "#own", "#begins", "#place"
 """Of rows entered in a bucket: whether it is on their own level, whether they begin in it, and the tick in its middle,
 which no other bucket has."""
 
@@ -40,31 +40,27 @@ def level(bits: Column) -> Column:
 def measured(left: DataFrame, right: DataFrame) -> DataFrame:
     """One row: the bits of the narrowest buckets, the bounds of all begins, and where rows of each level go."""
     sides = [
-        side.groupBy(lasts(first, until).alias(BITS)).agg(
-            f.count(f.lit(1)).alias("#rows"),
+        side.agg(
+            f.avg(lasts(first, until)).alias("#mean"),
             f.min(f.when(f.col(first) > ALWAYS, f.col(first))).alias("#low"),
-            f.max(f.col(first)).alias("#high"),
-            f.lit(number).alias("#side"),
+            f.max(first).alias("#high"),
+            f.bit_or(f.call_function("shiftleft", f.lit(1).cast("bigint"), f.coalesce(lasts(first, until), f.lit(0))))
+            .alias(found),
         )
-        for number, (side, first, until) in enumerate(((left, "#lf", "#lu"), (right, "#rf", "#ru")))
-    ]
-    means = [
-        f.sum(f.when(f.col("#side") == side, f.col(BITS) * f.col("#rows")))
-        / f.sum(f.when((f.col("#side") == side) & f.col(BITS).isNotNull(), f.col("#rows")))
-        for side in (0, 1)
-    ]
-    bounds = sides[0].unionByName(sides[1]).agg(
-        f.min("#low").alias("#low"), (f.max("#high") + 1).alias("#high"), f.least(*means).alias("#mean"),
-        f.collect_list(f.struct("#side", BITS)).alias("#found"),
+        for side, first, until, found in ((left, "#lf", "#lu", "#found0"), (right, "#rf", "#ru", "#found1"))
+    ]  # fmt: skip
+    bounds = sides[0].unionByName(sides[1], allowMissingColumns=True).agg(
+        f.min("#low").alias("#low"), (f.max("#high") + 1).alias("#high"), f.min("#mean").alias("#mean"),
+        f.max("#found0").alias("#found0"), f.max("#found1").alias("#found1"),
     )  # fmt: skip
     whole = f.floor(f.log2((f.col("#high") - f.col("#low")).cast("double"))).cast("int") + 1
-    base = f.least(f.coalesce(f.floor(f.col("#mean")).cast("int") + 1, whole), f.lit(62))
-    bounds = bounds.select("#low", "#high", "#found", base.alias("#base"), whole.alias("#whole"))
+    base = f.least(f.coalesce(f.floor("#mean").cast("int") + 1, whole), f.lit(62))
+    bounds = bounds.withColumns({"#base": base, "#whole": whole})
 
-    def shifts(others: int) -> Column:
+    def shifts(others: str) -> Column:
         """For rows of each level the buckets in which they are entered."""
-        found = f.filter("#found", lambda each: each["#side"] == others)
-        found = f.array_distinct(f.transform(found, lambda each: level(each[BITS])))
+        found = f.filter(f.sequence(f.lit(0), f.lit(63)), lambda bits: f.getbit(others, bits) == 1)
+        found = f.array_distinct(f.transform(found, lambda bits: level(f.when(bits > 0, bits))))
         return f.transform(
             f.sequence(f.lit(0), f.lit(64 // STEP)),
             lambda own: f.transform(
@@ -73,7 +69,9 @@ def measured(left: DataFrame, right: DataFrame) -> DataFrame:
             ),
         )
 
-    return bounds.select("#low", "#high", "#base", "#whole", shifts(1).alias("#shifts0"), shifts(0).alias("#shifts1"))
+    return bounds.select(
+        "#low", "#high", "#base", "#whole", shifts("#found1").alias("#shifts0"), shifts("#found0").alias("#shifts1")
+    )
 
 
 def entered(side: DataFrame, measures: DataFrame, first: str, until: str, shifts: str) -> DataFrame:
