@@ -31,7 +31,7 @@ from ...runtime.relations.names import (
 )
 from ...runtime.windows import Windows
 from ...runtime.windows.spec import RowOrder
-from ..convert.names import check_apart, column, spelt, type_in, under_plain_names
+from ..convert.names import check_apart, column, type_in, under_plain_names
 from ..convert.types import input_schema
 from ..engine.engine import DataFrameEngine, reason
 from ..input.ordering import sortable
@@ -81,13 +81,14 @@ class DataFrameOperators:
         df = engine.df
         check_apart(df.sparkSession, [*df.columns, *({TS, FROM, TO} - {time})])
         kind = kind_of(df, time)
-        rows, inner = renamed(df)
-        rows = with_ticks(rows, inner(time), time, drops)
-        tied = {f"#tie{at}": each for at, each in enumerate(sortable(rows, [inner(name) for name in ties]))}
-        keys, order = (", ".join(f"`{name}`" for name in names) for names in (map(inner, by), (TICK, *tied, ARRIVAL)))
+        rows, inner = renamed(df, (FROM, TO))
+        rows = with_ticks(rows, inner.get(time, time), time, drops)
+        named = {f"#key{at}": column(inner.get(name, name)) for at, name in enumerate(by)}
+        tied = {f"#tie{at}": each for at, each in enumerate(sortable(rows, [inner.get(name, name) for name in ties]))}
+        keys, order = (", ".join(f"`{name}`" for name in names) for names in (named, (TICK, *tied, ARRIVAL)))
         steps = windows.validity_sql(RowOrder(keys, f"`{TICK}`", order))
         if windows.valid_by == "rows":
-            rows = rows.withColumns(tied | {ARRIVAL: f.monotonically_increasing_id()})
+            rows = rows.withColumns(named | tied | {ARRIVAL: f.monotonically_increasing_id()})
         if steps is None:
             added = [t.StructField(name, t.LongType()) for name in (FROM, TO)]
             schema = t.StructType([*rows.schema.fields, *added])
@@ -95,9 +96,9 @@ class DataFrameOperators:
         for step in steps or ():
             rows = rows.withColumns({name: f.expr(sql) for name, sql in step.items()})
         rows = rows.where(f.col(FROM).isNotNull() & (f.col(FROM) < f.coalesce(f.col(TO), f.lit(NEVER))))
-        others = [f.col(inner(name)).alias(name) for name in df.columns if name != time]
+        others = [own(name, inner) for name in df.columns if name != time]
         bounds = [instant(kind, f.coalesce(f.col(name), f.lit(NEVER))).alias(name) for name in (FROM, TO)]
-        return rows.select(self.stamp(inner(time), kind).alias(TS), *others, *bounds)
+        return rows.select(self.stamp(inner.get(time, time), kind).alias(TS), *others, *bounds)
 
     def stamp(self, time: str, kind: t.DataType) -> Column:
         """The times of rows."""
@@ -111,14 +112,14 @@ class DataFrameOperators:
         others = [name for name in df.columns if name not in named]
         check_apart(df.sparkSession, [*others, *RESERVED])
         rows, inner = renamed(df)
-        rows = with_ticks(rows, inner(times.name), times.name, drops)
-        rows = rows.withColumn(UNTIL, ticks(rows, inner(ends.name), NEVER))
+        rows = with_ticks(rows, inner.get(times.name, times.name), times.name, drops)
+        rows = rows.withColumn(UNTIL, ticks(rows, inner.get(ends.name, ends.name), NEVER))
         wrong = f"a row ends before it starts; expected {ends.name!r} after {times.name!r}"
         checked = f.when(f.col(UNTIL) < f.col(TICK), f.raise_error(f.lit(wrong)).cast("boolean"))
         rows = rows.where(f.coalesce(checked, f.col(TICK) < f.col(UNTIL)))
-        stamp = [] if stamps is None else [instant(kind, ticks(rows, inner(stamps.name))).alias(TS)]
+        at = [] if stamps is None else [ticks(rows, inner.get(stamps.name, stamps.name))]
         return rows.select(
-            *stamp, *(f.col(inner(name)).alias(name) for name in others),
+            *(instant(kind, each).alias(TS) for each in at), *(own(name, inner) for name in others),
             instant(kind, f.col(TICK)).alias(FROM), instant(kind, f.col(UNTIL)).alias(TO),
         )  # fmt: skip
 
@@ -173,17 +174,16 @@ class DataFrameOperators:
         others = [name for name in data.columns if name not in (FROM, TO)]
         if any(has_map(data.schema[name].dataType) for name in others):
             return data
-        rows, inner = renamed(data, RESERVED)
-        keys, values = [inner(name) for name in by], [inner(name) for name in others]
-        of_key = Window.partitionBy(*keys).orderBy(FROM)
-        row = f.struct(*values) if values else f.lit(True)
-        same = f.lag(row).over(of_key).eqNullSafe(row) & f.lag(TO).over(of_key).eqNullSafe(f.col(FROM))
-        rows = rows.withColumn("#new", f.when(same, 0).otherwise(1)).withColumn("#island", f.sum("#new").over(of_key))
-        found = rows.groupBy(*keys, "#island").agg(
-            *(f.first(name).alias(name) for name in values if name not in keys),
+        keys, (new, island) = [column(name) for name in by], (unlike(name, others) for name in ("#new", "#island"))
+        rows = Window.partitionBy(*keys).orderBy(FROM)
+        row = f.struct(*(column(name) for name in others)) if others else f.lit(True)
+        same = f.lag(row).over(rows).eqNullSafe(row) & f.lag(TO).over(rows).eqNullSafe(f.col(FROM))
+        islands = data.withColumn(new, f.when(same, 0).otherwise(1)).withColumn(island, f.sum(new).over(rows))
+        found = islands.groupBy(*keys, island).agg(
+            *(f.first(column(name)).alias(name) for name in others if name not in by),
             f.min(FROM).alias(FROM), f.max_by(TO, FROM).alias(TO),
         )  # fmt: skip
-        return found.select([f.col(inner(name)).alias(name) for name in data.columns])
+        return found.select([column(name) for name in data.columns])
 
     def repeated(self, data: DataFrame, name: str) -> DataFrame:
         return repeated(data, name, column(name)).drop(name)
@@ -204,7 +204,7 @@ class DataFrameOperators:
         kind = kind_of(data)
         others = [name for name in data.columns if name not in (FROM, TO)]
         check_apart(data.sparkSession, [AT, *others])
-        rows, inner = renamed(data, RESERVED)
+        rows, inner = renamed(data)
         first, last = validity(rows)
         rows = rows.withColumns({FIRST: first, UNTIL: last})
         ends = f.when(f.col(UNTIL) < NEVER, f.col(UNTIL))
@@ -217,7 +217,7 @@ class DataFrameOperators:
         end = step_from(f.least(f.col(UNTIL), high + 1) - origin, every) - 1
         rows = rows.withColumns({"#begin": begin, "#end": end}).where("`#begin` <= `#end`")
         rows = rows.withColumn("#number", f.explode(f.sequence("`#begin`", "`#end`")))
-        found = [f.col(inner(name)).alias(name) for name in others]
+        found = [own(name, inner) for name in others]
         return rows.select(instant(kind, f.col("#number") * every + origin).alias(AT), *found).orderBy(AT)
 
     def changes(self, data: DataFrame) -> DataFrame:
@@ -235,14 +235,20 @@ class DataFrameOperators:
         return both.orderBy(AT, WEIGHT).select(AT, change.alias(CHANGE), WEIGHT, *rows)
 
 
-def renamed(df: DataFrame, kept: Sequence[str] = ()) -> tuple[DataFrame, Callable[[str], str]]:
-    """Rows whose columns are called ``c0``, ``c1``, ... but for some, and the name that each column has there.
+def renamed(df: DataFrame, also: Sequence[str] = ()) -> tuple[DataFrame, dict[str, str]]:
+    """Rows of which no column has the name of one of our own, and the names that such columns have there instead.
 
-    So no column of a user's has the name of one of our own.
+    Others stay as they are, so that conditions may be on columns of the DataFrame that a user has.
     """
     names = list(df.columns)
-    inner = [name if name in kept else f"c{at}" for at, name in enumerate(names)]
-    return df.toDF(*inner), lambda name: inner[names.index(spelt(name, names))]
+    taken = [name for name in names if name.startswith("#") or name in also]
+    inner = {name: unlike(f"c{at}", names) for at, name in enumerate(taken)}
+    return df.withColumnsRenamed(inner), inner
+
+
+def own(name: str, inner: Mapping[str, str]) -> Column:
+    """A column of renamed rows under its own name."""
+    return column(inner[name]).alias(name) if name in inner else column(name)
 
 
 def repeated(df: DataFrame, number: str, times: Column) -> DataFrame:

@@ -8,8 +8,7 @@ from pyspark.sql import types as t
 
 from ...runtime.columns.ticks import LIMIT, NEVER
 from ...runtime.relations.names import FROM, TO
-from ..convert.names import type_in
-from ..convert.types import ticks_sql
+from ..convert.names import column, type_in
 
 EPOCH, MICROSECOND = "timestamp_ntz'1970-01-01 00:00:00'", "interval '0.000001' second"
 """Of times without a zone: a cast to those with one would go through the session's."""
@@ -19,7 +18,13 @@ ALWAYS = -LIMIT
 
 def ticks(df: DataFrame, name: str, null: int | None = None) -> Column:
     """A time as ticks; ``null`` is what a null becomes."""
-    found = f.expr(ticks_sql(df, name))
+    kind, found = type_in(df, name), column(name)
+    if isinstance(kind, t.TimestampType):
+        found = f.unix_micros(found)
+    elif isinstance(kind, t.TimestampNTZType):
+        found = f.call_function("div", found - f.expr(EPOCH), f.expr(MICROSECOND))
+    else:
+        found = (f.unix_date(found) if isinstance(kind, t.DateType) else found).cast("bigint")
     return found if null is None else f.coalesce(found, f.lit(null))
 
 

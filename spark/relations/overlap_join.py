@@ -18,6 +18,8 @@ from .instants import ALWAYS
 
 STEP = 5
 """Bits by which buckets are wider from level to level."""
+ALL = 63
+"""Bits of the longest validity."""
 
 OWN, BEGINS, PLACE = "#own", "#begins", "#place"
 """Of rows entered in a bucket: whether it is on their own level, whether they begin in it, and the tick in its middle,
@@ -25,63 +27,56 @@ which no other bucket has."""
 
 
 def lasts(first: str, until: str) -> Column:
-    """The bits of how long a row is valid; null where that has no end, or no beginning."""
-    length = f.col(until) - f.col(first)
-    ends = (f.col(until) < NEVER) & (f.col(first) > ALWAYS)
-    return f.when(ends, f.floor(f.log2(length.cast("double"))).cast("int") + 1)
+    """The bits of how long a row is valid; null where that has no end, or is beyond int64."""
+    length = f.try_subtract(f.col(until), f.col(first)).cast("double")
+    return f.when(f.col(until) < NEVER, f.floor(f.log2(length)).cast("int") + 1)
 
 
 def level(bits: Column) -> Column:
-    """The level of rows that last ``2**bits`` ticks or less; without an end, of those that last as long as all."""
-    above = f.coalesce(bits, f.col("#whole")) - f.col("#base")
+    """The level of rows that last ``2**bits`` ticks or less."""
+    above = f.coalesce(bits, f.lit(ALL)) - f.col("#base")
     return f.greatest(f.lit(0), f.floor((above + (STEP - 1)) / STEP).cast("int") - 1)
 
 
 def measured(left: DataFrame, right: DataFrame) -> DataFrame:
-    """One row: the bits of the narrowest buckets, the bounds of all begins, and where rows of each level go."""
+    """One row: the bits of the narrowest buckets, the end of all begins, and where rows of each level are entered."""
     sides = [
         side.agg(
             f.avg(lasts(first, until)).alias("#mean"),
-            f.min(f.when(f.col(first) > ALWAYS, f.col(first))).alias("#low"),
             f.max(first).alias("#high"),
-            f.bit_or(f.call_function("shiftleft", f.lit(1).cast("bigint"), f.coalesce(lasts(first, until), f.lit(0))))
-            .alias(found),
+            f.bit_or(f.call_function("shiftleft", f.expr("1L"), f.coalesce(lasts(first, until), f.lit(0)))).alias(
+                found
+            ),
         )
         for side, first, until, found in ((left, "#lf", "#lu", "#found0"), (right, "#rf", "#ru", "#found1"))
-    ]  # fmt: skip
-    bounds = sides[0].unionByName(sides[1], allowMissingColumns=True).agg(
-        f.min("#low").alias("#low"), (f.max("#high") + 1).alias("#high"), f.min("#mean").alias("#mean"),
-        f.max("#found0").alias("#found0"), f.max("#found1").alias("#found1"),
+    ]
+    both = sides[0].unionByName(sides[1], allowMissingColumns=True).agg(
+        f.least(f.coalesce(f.floor(f.min("#mean")) + 1, f.lit(ALL)), f.lit(ALL - 1)).cast("int").alias("#base"),
+        (f.max("#high") + 1).alias("#high"), f.max("#found0").alias("#found0"), f.max("#found1").alias("#found1"),
     )  # fmt: skip
-    whole = f.floor(f.log2((f.col("#high") - f.col("#low")).cast("double"))).cast("int") + 1
-    base = f.least(f.coalesce(f.floor("#mean").cast("int") + 1, whole), f.lit(62))
-    bounds = bounds.withColumns({"#base": base, "#whole": whole})
 
     def shifts(others: str) -> Column:
         """For rows of each level the buckets in which they are entered."""
-        found = f.filter(f.sequence(f.lit(0), f.lit(63)), lambda bits: f.getbit(others, bits) == 1)
-        found = f.array_distinct(f.transform(found, lambda bits: level(f.when(bits > 0, bits))))
+        found = f.filter(f.sequence(f.lit(0), f.lit(ALL)), lambda bits: f.getbit(others, bits) == 1)
+        found = f.transform(found, lambda bits: level(f.when(bits > 0, bits)))
         return f.transform(
-            f.sequence(f.lit(0), f.lit(64 // STEP)),
+            f.sequence(f.lit(0), f.lit(ALL // STEP)),
             lambda own: f.transform(
                 f.array_union(f.array(own), f.filter(found, lambda each: each > own)),
-                lambda each: f.least(f.col("#base") + STEP * each, f.lit(63)),
+                lambda each: f.col("#base") + STEP * each,
             ),
         )
 
-    return bounds.select(
-        "#low", "#high", "#base", "#whole", shifts("#found1").alias("#shifts0"), shifts("#found0").alias("#shifts1")
-    )
+    return both.select("#base", "#high", shifts("#found1").alias("#shifts0"), shifts("#found0").alias("#shifts1"))
 
 
 def entered(side: DataFrame, measures: DataFrame, first: str, until: str, shifts: str) -> DataFrame:
     """Rows once for each bucket that they are in, on their own level and those above on which the other side is."""
-    begin, end = f.greatest(f.col(first), f.col("#low")), f.least(f.col(until), f.col("#high"))
-    rows = side.crossJoin(f.broadcast(measures)).withColumns({"#begin": begin, "#end": end})
-    rows = rows.where(f.col("#begin") < f.col("#end"))
+    rows = side.crossJoin(f.broadcast(measures))
     rows = rows.withColumn("#shifts", f.col(shifts)[level(lasts(first, until))])
     rows = rows.withColumn("#shift", f.explode("#shifts"))
-    bucket = [f.call_function("shiftright", each, f.col("#shift")) for each in (f.col("#begin"), f.col("#end") - 1)]
+    ends = f.col(first), f.least(f.col(until), f.col("#high")) - 1
+    bucket = [f.call_function("shiftright", each, f.col("#shift")) for each in ends]
     rows = rows.withColumn("#bucket", f.explode(f.sequence(*bucket)))
     place = f.expr("shiftleft(2 * `#bucket` + 1, `#shift` - 1)")
     return rows.select(

@@ -24,7 +24,7 @@ class StreamOperators(DataFrameOperators):
     streaming = True
 
     def stamp(self, time: str, kind: t.DataType) -> Column:
-        return f.col(time)  # as it is, for its watermark
+        return column(time)  # as it is, for its watermark
 
     def join(self, left: DataFrame, right: DataFrame, how: JoinSpec) -> DataFrame:
         """The pairs by Spark's own join of two streams, which forgets rows once their validity is over.
