@@ -31,27 +31,27 @@ class Lazy:
     ----------
     function
         Makes it of the tables that ``inputs`` are, and of empty ones an empty one, which has its schema.
+    what
+        What a user wrote that it computes, for a QueryError where that cannot be done.
     """
 
-    def __init__(self, function: Callable[..., pa.Table], *inputs: Lazy, schema: pa.Schema | None = None) -> None:
-        self.function, self.inputs = function, inputs
-        self.schema: pa.Schema = schema or function(*(each.schema.empty_table() for each in inputs)).schema
+    def __init__(
+        self, function: Callable[..., pa.Table], *inputs: Lazy, schema: pa.Schema | None = None, what: str = ""
+    ) -> None:
+        self.function, self.inputs, self.what = function, inputs, what
+        self.schema: pa.Schema = schema or self.made(*(each.schema.empty_table() for each in inputs)).schema
 
     @cached_property
     def table(self) -> pa.Table:
-        return self.function(*(each.table for each in self.inputs))
+        return self.made(*(each.table for each in self.inputs))
 
-
-def explained(function: Callable[[pa.Table], pa.Table], what: str) -> Callable[[pa.Table], pa.Table]:
-    """A function of rows whose errors are QueryErrors that say what cannot be computed."""
-
-    def compute(rows: pa.Table) -> pa.Table:
+    def made(self, *tables: pa.Table) -> pa.Table:
         try:
-            return function(rows)
+            return self.function(*tables)
         except (pa.ArrowException, TypeError) as error:
-            raise QueryError(f"{what} {reason_of(error, rows.schema)}") from error
-
-    return compute
+            if not self.what:
+                raise
+            raise QueryError(f"{self.what} {reason_of(error, tables[0].schema)}") from error
 
 
 class TableOperators:
@@ -131,7 +131,7 @@ class TableOperators:
 
     def where(self, data: Lazy, condition: Any) -> Lazy:
         checked(condition, data.schema, "of a relation of this process")
-        return Lazy(explained(lambda rows: rows.filter(condition), f"the condition {condition} of where()"), data)
+        return Lazy(lambda rows: rows.filter(condition), data, what=f"the condition {condition} of where()")
 
     def select(self, data: Lazy, names: Sequence[str], computed: Mapping[str, Any]) -> Lazy:
         import pyarrow.dataset as ds  # slow to import
@@ -146,7 +146,7 @@ class TableOperators:
             wanted[name] = found
         wanted |= {name: pc.field(name) for name in (FROM, TO)}
 
-        return Lazy(explained(lambda rows: ds.dataset(rows).to_table(columns=wanted), "a column of select()"), data)
+        return Lazy(lambda rows: ds.dataset(rows).to_table(columns=wanted), data, what="a column of select()")
 
     def union(self, left: Lazy, right: Lazy) -> Lazy:
         def both(one: pa.Table, other: pa.Table) -> pa.Table:

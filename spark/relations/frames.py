@@ -304,20 +304,21 @@ class Sides:
         return f"#{'lr'[side]}{self.names[side].index(name)}"
 
     def overlapping(self) -> DataFrame:
-        pairs = overlap_join(self.left, self.right, self.keys)
-        found = pairs.select(*self.columns(f.greatest("#lf", "#rf"), f.least("#lu", "#ru")))
+        found = self.pairs(overlap_join(self.left, self.right, self.keys))
         if self.how.how == "inner":
             return found
         right = [other for _, other in self.keys]
         some = not_null(self.right, right)
-        free = gaps(some, right)
-        parts = overlap_join(self.left, free, self.keys)
-        parts = parts.select(*self.columns(f.greatest("#lf", "#rf"), f.least("#lu", "#ru"), alone=True))
+        parts = self.pairs(overlap_join(self.left, gaps(some, right), self.keys), alone=True)
         present = some.select(*right).distinct() if right else some.limit(1)
         matches = [f.col(one) == f.col(other) for one, other in self.keys] or [f.lit(True)]
         absent = self.left.join(present, reduce(Column.__and__, matches), "left_anti")
         alone = absent.select(*self.columns(f.col("#lf"), f.col("#lu"), alone=True))
         return found.unionByName(parts).unionByName(alone)
+
+    def pairs(self, found: DataFrame, alone: bool = False) -> DataFrame:
+        """Rows of both sides as pairs that are valid while both are."""
+        return found.select(*self.columns(f.greatest("#lf", "#rf"), f.least("#lu", "#ru"), alone))
 
     def asof(self) -> DataFrame:
         """Each row of the left with the last of the right, which is found by key and bucket of time.

@@ -9,9 +9,9 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from ...aggregators.errors import QueryError
-from ...runtime.relations.names import FROM, TO, TS, JoinSpec, values_of
+from ...runtime.relations.names import FROM, TO, TS, JoinSpec
 from ..convert.names import column
-from .frames import DataFrameOperators
+from .frames import DataFrameOperators, Sides
 from .instants import instant, kind_of, ticks
 
 WATERMARK = "spark.watermarkDelayMs"
@@ -45,28 +45,14 @@ class StreamOperators(DataFrameOperators):
                     f"join of streams: rows of the {name} may be valid for ever, and none could be forgotten; expected "
                     "ff.sliding, ff.tumbling or ff.cumulating of fixed length, or a batch, as in foreachBatch"
                 )
-        one, other = (
-            side.select(*(column(name).alias(f"{mark}{at}") for at, name in enumerate(side.columns)))
-            for side, mark in ((left, "l"), (right, "r"))
-        )
-        ours, theirs = (
-            {name: f.col(f"{mark}{at}") for at, name in enumerate(side.columns)}
-            for side, mark in ((left, "l"), (right, "r"))
-        )
-        meet = [ours[a] == theirs[b] for a, b in how.on]
-        meet += [ours[FROM] < theirs[TO], theirs[FROM] < ours[TO]]
+        sides = Sides(left, right, how)
+        one, other = (f.col(sides.spelt(side, TS)) for side in (0, 1))
+        meet = [f.col(a) == f.col(b) for a, b in sides.keys]
+        meet += [f.col("#lf") < f.col("#ru"), f.col("#rf") < f.col("#lu")]
         # By these, which follow from the others, Spark knows when a row can meet no other.
-        for this, that, lasts in ((theirs, ours, how.lasts[0]), (ours, theirs, how.lasts[1])):
-            meet.append(this[TS] <= that[TS] + f.expr(f"interval {lasts} microseconds"))
-        found = one.join(other, reduce(Column.__and__, meet))
-        pick = {"min": f.least, "max": f.greatest}.get(how.stamp)
-        stamp = pick(ours[TS], theirs[TS]) if pick else (ours if how.stamp == "left" else theirs)[TS]
-        return found.select(
-            stamp.alias(TS),
-            *(ours[name].alias(name) for name in values_of(left.columns)),
-            *(theirs[name].alias(f"{how.prefix}{name}") for name in values_of(right.columns)),
-            f.greatest(ours[FROM], theirs[FROM]).alias(FROM), f.least(ours[TO], theirs[TO]).alias(TO),
-        )  # fmt: skip
+        for this, that, lasts in ((other, one, how.lasts[0]), (one, other, how.lasts[1])):
+            meet.append(this <= that + f.expr(f"interval {lasts} microseconds"))
+        return sides.pairs(sides.left.join(sides.right, reduce(Column.__and__, meet)))
 
     def stamped(self, results: DataFrame, every: int) -> DataFrame:
         """Results of windows as rows that are valid from the end of their window for a step."""
