@@ -6,7 +6,8 @@ import datetime as dt
 import json
 import os
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -58,6 +59,18 @@ def test_case(case: dict[str, Any]) -> None:
     assert str(found.updates) in str(found.explain())
 
 
+@contextmanager
+def interpreted(spark: SparkSession, part: int) -> Iterator[None]:
+    """Without code of Spark's own for each query, which takes most of the time of small ones; the first part has it."""
+    settings = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"} if part else {}
+    before = {name: spark.conf.get(name) for name in settings}
+    for name, value in settings.items():
+        spark.conf.set(name, value)
+    yield
+    for name, value in before.items():
+        spark.conf.set(name, str(value))
+
+
 def on_spark(spark: SparkSession, asking: Iterable[tuple[Any, Any]]) -> list[tuple[Counter[Any], Counter[Any]]]:
     """For each query and its events what changes by its rows, and by its changes, in one job."""
     from pyspark.sql import functions as f
@@ -83,7 +96,8 @@ def on_spark(spark: SparkSession, asking: Iterable[tuple[Any, Any]]) -> list[tup
 @pytest.mark.parametrize("part", [0, *(pytest.param(part, marks=pytest.mark.slow) for part in range(1, 9))])
 def test_cases_on_spark(spark: SparkSession, part: int) -> None:
     cases = CASES[part::9]
-    found = on_spark(spark, [(case["query"], case["events"]) for case in cases])
+    with interpreted(spark, part):
+        found = on_spark(spark, [(case["query"], case["events"]) for case in cases])
     for case, (rows, changes) in zip(cases, found, strict=True):
         expected = netted(case["expected"]["rows"])
         assert (rows, changes) == (expected, expected), case["id"]
@@ -126,7 +140,8 @@ PARTS = 7 if os.environ.get("CI") else 32
 def test_random_queries_on_spark(spark: SparkSession, part: int) -> None:
     """Five at a time, 160 in all, and fewer in CI; seeds 23 apart go through kinds of windows and shapes."""
     queries = [asked(5000 + 23 * (5 * part + number)) for number in range(5)]
-    found = on_spark(spark, [(each.query, each.events) for each in queries])
+    with interpreted(spark, part):
+        found = on_spark(spark, [(each.query, each.events) for each in queries])
     for number, (query, (rows, changes)) in enumerate(zip(queries, found, strict=True)):
         expected = Definition(query.events, query.horizon).changes(query.query)
         assert (rows, changes) == (expected, expected), number

@@ -8,6 +8,7 @@ from typing import Any
 
 import pyarrow as pa
 from pyspark.errors import AnalysisException, ParseException
+from pyspark.logger import PySparkLogger
 from pyspark.sql import Column, DataFrame, Window
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
@@ -69,10 +70,16 @@ class DataFrameOperators:
         return condition
 
     def fits(self, engine: DataFrameEngine, condition: Any, names: Sequence[str]) -> bool:
+        loggers = [PySparkLogger.getLogger(f"{kind}QueryContextLogger") for kind in ("SQL", "DataFrame")]
+        for logger in loggers:
+            logger.disabled = True  # of errors that nobody made
         try:
             only(engine.df, names).where(condition).schema  # noqa: B018  # through Connect, only this analyses it
         except (AnalysisException, ParseException):
             return False
+        finally:
+            for logger in loggers:
+                logger.disabled = False
         return True
 
     def windowed(

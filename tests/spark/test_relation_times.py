@@ -114,6 +114,7 @@ def test_views_and_errors(spark: SparkSession) -> None:
         )
         assert [row["count"] for row in states] == [1, 2, 2, 1]
         assert [row.x for row in rates.where("x > 1").select(x="x * 10").rows().collect()] == [20]
+        assert [row.x for row in rates.where(scd2.x > 1).rows().collect()] == [2]  # a column of the DataFrame itself
         assert rates.rows().count() == 2
         null = spark.sql("select cast(null as timestamp) as t, 1 as x")
         with pytest.raises(Exception, match="the time 't' is null in some events"):
@@ -142,11 +143,12 @@ def test_views_and_errors(spark: SparkSession) -> None:
         spark.conf.set("spark.sql.session.timeZone", str(before))
 
 
-def test_a_filter_goes_below_windows_on_spark(spark: SparkSession) -> None:
+def test_a_filter_goes_below_windows_on_spark(spark: SparkSession, capfd: pytest.CaptureFixture[str]) -> None:
     from pyspark.sql import functions as f
 
     events = spark.createDataFrame(table_of("int")).coalesce(1)
     for windows, by, condition, told in (
+        (ff.last_rows(2), None, events.x > 4, "stays above the windows"),
         (ff.sliding(7, every=3), None, f.col("x") > 4, "went below the windows: they go by time alone"),
         (ff.last_rows(2), "k", "k = 'a'", "went below the windows: it is on their partition columns"),
         (ff.last_rows(2), "k", "x > 4", "stays above the windows: rows that it leaves out push others out"),
@@ -154,5 +156,6 @@ def test_a_filter_goes_below_windows_on_spark(spark: SparkSession) -> None:
         relation = ff.events(events, time="t", by=by).window(windows).relation()
         filtered = relation.where(condition)
         assert told in str(filtered.explain())
+        assert "ERROR" not in capfd.readouterr().err  # PySpark logs what cannot be analysed, as it is only asked here
         expected = Counter(map(tuple, relation.rows().where(condition).collect()))
         assert Counter(map(tuple, filtered.rows().collect())) == expected
