@@ -338,7 +338,10 @@ class Relation(Generic[Result]):
         return self._then(found, updates, words, why)
 
     def at(self, instant: Instant) -> Result:
-        """The rows valid at an instant, such as ``"2026-05-01"``: what was true then."""
+        """The rows valid at an instant, such as ``"2026-05-01"``: what was true then.
+
+        One without a zone is in that of the times, on Spark in the session's.
+        """
         self._no_views("at")
         tick = self._tick(instant, "at()")
         return cast(Result, self.operators.result(self.operators.at(self.data, tick)))
@@ -347,7 +350,7 @@ class Relation(Generic[Result]):
         """The rows valid at each multiple of a step, with the instant as ``at``.
 
         Steps are counted from ``since``, or from the epoch in UTC; they go from the first change to the last one, or
-        from ``since`` to ``until``, both included.
+        from ``since`` to ``until``, both included. A day has 24 hours, whatever clocks do.
         """
         self._no_views("states")
         time = self.operators.time(self.data)
@@ -640,7 +643,8 @@ def relation(data: Any, *, valid_from: str, valid_to: str, ts: str | None = None
         The columns that say from when on a row is valid, and up to when: null for ever. A row for which both are equal
         is left out.
     ts
-        The column with a time of each row, if it has one; a column ``"ts"`` is that by itself.
+        The column with a time of each row, if it has one; a column ``"ts"`` is that by itself. As-of joins give a row
+        in which it is null no match, and give it to none.
 
     Raises
     ------

@@ -332,7 +332,7 @@ def measured() -> Iterator[tuple[str, list[str]]]:
     """All sections of the report, by their titles."""
     yield "Relations: rows joined by key and validity", joins()
     yield "Relations: the figures of the paper", figures()
-    yield "Relations: a large join on Spark", [*on_spark(2_000_000), "", *on_spark()]
+    yield "Relations: a large join on Spark", [*on_spark(1_000_000), "", *on_spark()]
 
 
 if __name__ == "__main__":

@@ -74,10 +74,15 @@ def interpreted(spark: SparkSession, part: int) -> Iterator[None]:
 def on_spark(spark: SparkSession, asking: Iterable[tuple[Any, Any]]) -> list[tuple[Counter[Any], Counter[Any]]]:
     """For each query and its events what changes by its rows, and by its changes, in one job."""
     from pyspark.sql import functions as f
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    def frame(table: pa.Table) -> Any:  # Connect's client knows no schema of an empty table
+        schema = None if len(table) else from_arrow_schema(table.schema)
+        return spark.createDataFrame(table if schema is None else [], schema).coalesce(1)  # type: ignore[call-overload]
 
     wanted = []
     for number, (query, events) in enumerate(asking):
-        found = relation(query, tables(events), lambda table: spark.createDataFrame(table).coalesce(1))
+        found = relation(query, tables(events), frame)
         for view, rows in enumerate((found.rows(), found.changes())):
             row = f.to_json(f.struct("*"), {"ignoreNullFields": "false"}).alias("row")
             wanted.append(rows.select(f.lit(2 * number + view).alias("view"), row))

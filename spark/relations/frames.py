@@ -38,7 +38,7 @@ from ..engine.engine import DataFrameEngine, reason
 from ..input.ordering import sortable
 from ..session.packaging import stage
 from .instants import instant, kind_of, ticks, validity
-from .overlap_join import gaps, not_null, overlap_join
+from .overlap_join import by_key, gaps, not_null, overlap_join
 from .tasks import add_validity, keep
 
 TICK, FIRST, UNTIL, ARRIVAL = "#tick", "#first", "#until", "#arrival"
@@ -182,7 +182,7 @@ class DataFrameOperators:
         if any(has_map(data.schema[name].dataType) for name in others):
             return data
         keys, (new, island) = [column(name) for name in by], (unlike(name, others) for name in ("#new", "#island"))
-        rows = Window.partitionBy(*keys).orderBy(FROM)
+        rows = by_key(keys).orderBy(FROM)
         row = f.struct(*(column(name) for name in others)) if others else f.lit(True)
         same = f.lag(row).over(rows).eqNullSafe(row) & f.lag(TO).over(rows).eqNullSafe(f.col(FROM))
         islands = data.withColumn(new, f.when(same, 0).otherwise(1)).withColumn(island, f.sum(new).over(rows))
@@ -352,7 +352,7 @@ class Sides:
         ours = both.withColumn("#here", here).where(f.col("#left").isNotNull())
         age = f.when(f.col("#right").isNotNull(), f.struct(f.col("#at"), f.col("#right.#ru")))
         lasts = both.groupBy(*keys, "#bucket").agg(f.max_by("#right", age).alias("#last"))
-        earlier = Window.partitionBy(*keys).orderBy("#bucket").rowsBetween(Window.unboundedPreceding, -1)
+        earlier = by_key(keys).orderBy("#bucket").rowsBetween(Window.unboundedPreceding, -1)
         handed = lasts.withColumn("#before", f.last("#last", ignorenulls=True).over(earlier)).drop("#last")
         handed = handed.withColumnsRenamed({name: f"{name}'" for name in (*keys, "#bucket")})
         meet = [f.col(name) == f.col(f"{name}'") for name in (*keys, "#bucket")]

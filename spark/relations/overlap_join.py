@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import reduce
 
-from pyspark.sql import Column, DataFrame, Window
+from pyspark.sql import Column, DataFrame, Window, WindowSpec
 from pyspark.sql import functions as f
 
 from ...runtime.columns.ticks import NEVER
@@ -110,6 +110,11 @@ def overlap_join(left: DataFrame, right: DataFrame, keys: Sequence[tuple[str, st
     return one.join(other, reduce(Column.__and__, meet)).select(*left.columns, *right.columns)
 
 
+def by_key(keys: Sequence[Column] | Sequence[str]) -> WindowSpec:
+    """The rows of each key; of no keys all of them, of which PySpark warns where nothing is named."""
+    return Window.partitionBy(*(keys or [f.lit(0)]))
+
+
 def not_null(side: DataFrame, keys: Sequence[str]) -> DataFrame:
     """Rows without those that have a null in a key, which is equal to nothing; a NaN is not one."""
     return side.where(reduce(Column.__and__, (f.col(name).isNotNull() for name in keys), f.lit(True)))
@@ -117,7 +122,7 @@ def not_null(side: DataFrame, keys: Sequence[str]) -> DataFrame:
 
 def gaps(right: DataFrame, keys: Sequence[str]) -> DataFrame:
     """When no row of a key is valid, for keys that have rows: from ``#rf`` up to ``#ru``."""
-    before = Window.partitionBy(*keys).orderBy("#rf").rowsBetween(Window.unboundedPreceding, -1)
+    before = by_key(keys).orderBy("#rf").rowsBetween(Window.unboundedPreceding, -1)
     reached = right.select(*keys, "#rf", "#ru", f.coalesce(f.max("#ru").over(before), f.lit(ALWAYS)).alias("#to"))
     within = reached.where(f.col("#to") < f.col("#rf")).select(
         *keys, f.col("#to").alias("#rf"), f.col("#rf").alias("#ru")
