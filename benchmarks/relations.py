@@ -265,7 +265,7 @@ def figures() -> list[str]:
     ]
 
     def add(figure: str, head: list[str], found: Iterable[list[Any]]) -> None:
-        cells = [[f"{each:,.3g}" if isinstance(each, float) else f"{each:,}" for each in row] for row in found]
+        cells = [[f"{each:,.0f}" if each >= 1000 else f"{each:.3g}" for each in row] for row in found]
         lines.extend(["", f"**{figure}**", "", *table(head, cells)])
 
     of_time = ["distinct", "SUM", "MAX", "MAX by scans", "join, a pair"]
