@@ -286,10 +286,14 @@ def joined(left: pa.Table, right: pa.Table, how: JoinSpec) -> pa.Table:
         at, of = (ticks_of(each, TS if TS in each.column_names else FROM) for each in (left, right))
         found = np.where(at < NEVER, last_before(left_key, at, other.key, of[matched]), -1)
         return paired(left, right, np.arange(len(left)), np.append(matched, -1)[found], one.first, one.until, how, time)
-    sides = in_order(one, other)  # both are taken in this order first: pairs then go through memory in order
-    one, other = one.at(sides.orders[0]), other.at(sides.orders[1])
-    left, right = left.take(sides.orders[0]), right.take(matched[sides.orders[1]])
+    sides = in_order(one, other)
     rows, pairs = overlapping(sides)
+    right = right if len(matched) == len(right) else right.take(matched)
+    if len(rows) < len(left) + len(right):
+        rows, pairs = sides.orders[0][rows], sides.orders[1][pairs]
+    else:  # both are taken in this order first: pairs then go through memory in order
+        one, other = one.at(sides.orders[0]), other.at(sides.orders[1])
+        left, right = left.take(sides.orders[0]), right.take(sides.orders[1])
     first, until = np.maximum(one.first[rows], other.first[pairs]), np.minimum(one.until[rows], other.until[pairs])
     if how.how == "left":
         alone, since, to = uncovered(one, other)
