@@ -69,10 +69,20 @@ def overlapping(sides: InOrder) -> tuple[Ints, Ints]:
     [[0, 1], [0, 0]]
     """
     (left, right), (left_end, right_end) = sides.begins, sides.ends
-    low = np.searchsorted(right, left), np.searchsorted(left, right, "right")  # those that begin at once only once
-    high = np.searchsorted(right, left_end), np.searchsorted(left, right_end)
-    (one, others), (mine, ours) = (runs(*bounds) for bounds in zip(low, high, strict=True))
+    low = np.searchsorted(right, left)
+    # How many of the left begin by each of the right: so those that begin at once are there only once.
+    behind = np.cumsum(np.bincount(low, minlength=len(right) + 1))[:-1]
+    one, others = runs_up_to(right, low, left_end)
+    mine, ours = runs_up_to(left, behind, right_end)
     return np.concatenate([one, ours]), np.concatenate([others, mine])
+
+
+def runs_up_to(begins: Ints, low: Ints, ends: Ints) -> tuple[Ints, Ints]:
+    """The :func:`runs` of begins in order, each from a number on, that are before an end."""
+    some = np.flatnonzero(low < len(begins))
+    some = some[begins[low[some]] < ends[some]]
+    rows, numbers = runs(low[some], np.searchsorted(begins, ends[some]))
+    return some[rows], numbers
 
 
 def runs(low: Ints, high: Ints) -> tuple[Ints, Ints]:
