@@ -12,7 +12,7 @@ import framefold as ff
 
 from .relation_cases import Definition, netted, relation, tables
 from .relation_queries import Asked, asked
-from .test_relations import on_spark, replayed
+from .test_relations import interpreted, on_spark, replayed
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -57,7 +57,8 @@ def test_any_names(number: int) -> None:
 def test_any_names_on_spark(spark: SparkSession, number: int) -> None:
     seeds = [20_000 + 11 * shape + number for shape in (2, 4, 5, 7)]  # join, distinct, difference, groups of a join
     queries = [under(seed, number) for seed in seeds]
-    found = on_spark(spark, [(each.query, each.events) for each in queries])
+    with interpreted(spark, 1):
+        found = on_spark(spark, [(each.query, each.events) for each in queries])
     for seed, query, (rows, changes) in zip(seeds, queries, found, strict=True):
         expected = Definition(query.events, query.horizon).changes(query.query)
         assert (rows, changes) == (expected, expected), seed
