@@ -66,9 +66,11 @@ def interpreted(spark: SparkSession, part: int) -> Iterator[None]:
     before = {name: spark.conf.get(name) for name in settings}
     for name, value in settings.items():
         spark.conf.set(name, value)
-    yield
-    for name, value in before.items():
-        spark.conf.set(name, str(value))
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, str(value))
 
 
 def on_spark(spark: SparkSession, asking: Iterable[tuple[Any, Any]]) -> list[tuple[Counter[Any], Counter[Any]]]:
