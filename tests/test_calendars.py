@@ -275,3 +275,14 @@ def test_a_date_is_of_the_zone_that_is_said() -> None:
         found = ff.events(data, time="t").window(ff.landmark(since=day, every="1 day", timezone=zone))
         starts = {start for start, _ in bounds(found.aggregate(n=ff.Count()))}
         assert starts == {midnight(day, zone)}
+
+
+@pytest.mark.parametrize("since", [dt.datetime(2026, 5, 1, 9), "2026-05-01T09:00"])
+def test_a_time_without_a_zone_is_of_the_zone_that_is_said(since: Any) -> None:
+    hours = [dt.datetime(2026, 5, 1, hour, tzinfo=dt.UTC) for hour in (6, 7, 8)]
+    table = pa.table({"t": pa.array(hours, pa.timestamp("us", tz="UTC")), "x": [1, 2, 4]})
+    day = ff.landmark(every="1 day", since=since, timezone="Europe/Berlin")
+    (found,) = ff.events(table, time="t").window(day).aggregate(s=ff.Sum("x")).to_pylist()
+    assert (found["window"]["start"], found["s"]) == (dt.datetime(2026, 5, 1, 7, tzinfo=dt.UTC), 6)
+    with pytest.raises(ff.ColumnError, match="expected a time with a zone"):
+        ff.events(table, time="t").window(ff.landmark(since=since)).aggregate(s=ff.Sum("x"))
