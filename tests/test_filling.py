@@ -47,6 +47,8 @@ def expected(
     """By definition: those from the first to the last that an event, or a time to be filled, is in."""
     rows: list[Row] = []
     shift = int(closed == "right")
+    if start is not None and end is not None:  # each key then has windows, wherever its events are
+        keys = keys | {k for _, k, _ in events}
     events = [(t - shift, k, x) for t, k, x in events if any(low <= t - shift < high for low, high in windows)]
     for key in sorted({k for _, k, _ in events} | keys):
         times = [(t, x) for t, k, x in events if k == key]

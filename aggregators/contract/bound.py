@@ -59,12 +59,10 @@ class BoundAggregate:
         self.of_nulls = any(map(pa.types.is_null, types))
         self.untrusted = not type(operation).__module__.startswith(PACKAGE)
         types = self._without_categories(types)
+        times = [at for at, type in enumerate(types) if type == pa.time64("ns")]
+        self.times = {at: self.columns[at] for at in times}  # Python's times of day, of which states are, have no more
+        types = [pa.time64("us") if at in self.times else type for at, type in enumerate(types)]
         self.types = trial.with_known_types(operation, types) if self.of_nulls else tuple(types)
-        for column, given in zip(self.columns, types, strict=True):
-            if given == pa.time64("ns"):
-                raise ColumnError(
-                    f"{operation!r} names {column!r}, which is {given}; expected time64[us]: cast it first"
-                )
         self.operation: AggregateOperation = self._call("bind", operation.bind, *self.types)
         for method in ("accumulate", "combine", "finish"):
             if not self.operation.has(method):
@@ -175,6 +173,8 @@ class BoundAggregate:
 
     def accumulate(self, frames: Frames, inputs: Sequence[pa.Array]) -> State:
         """The states of all frames of a batch; rows with a null in an input column are left out."""
+        for at, column in self.times.items():
+            inputs = [*inputs[:at], in_microseconds(inputs[at], column), *inputs[at + 1 :]]
         inputs = [
             each if each.type == type or self.spec.compares is None else plain_values(each)
             for each, type in zip(inputs, self.types, strict=True)
@@ -352,6 +352,17 @@ class BoundAggregate:
 def length(states: State) -> int:
     """The number of states."""
     return len(next(iter(states.values())))
+
+
+def in_microseconds(times: pa.Array, column: str) -> pa.Array:
+    """Times of day in microseconds; ColumnError where they have more digits."""
+    try:
+        return times.cast(pa.time64("us"))
+    except pa.ArrowInvalid as error:
+        raise ColumnError(
+            f"the column {column!r} ({times.type}) has times of day with digits below a microsecond; expected none: "
+            "round it first"
+        ) from error
 
 
 def to_column(values: Any) -> pa.Array:

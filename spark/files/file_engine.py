@@ -47,6 +47,7 @@ class FileEngine(DataFrameEngine):
         return dataframe(self.scan)
 
     def schema(self, used: Sequence[str]) -> pa.Schema:
+        self.scan.require_types(used)
         by_spark = self.scan.why_not(used) is not None  # Spark reads them, and so says what they are
         found = input_schema(self.df, used) if by_spark else self.scan.schema
         for name in used:

@@ -16,7 +16,7 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
-from ...aggregators.errors import QueryError
+from ...aggregators.errors import ColumnError, QueryError
 from ...runtime.sources.conditions import all_of, checked, columns_of, equal, possible
 from ...runtime.sources.file_source import FOOTER_THREADS
 from ...runtime.sources.files import File, Files, FileSystemError, one_line
@@ -29,6 +29,10 @@ from ..session.errors import first_cause
 from ..session.parallelism import parallelism, runs
 from . import orc_types, parquet_types
 from .spark_reader import loaded, spark_path
+
+
+JVM_FORMATS = ("parquet", "orc")
+"""The formats for which Spark has a reader of its own."""
 
 
 @dataclass(frozen=True)
@@ -101,14 +105,12 @@ class Scan:
         self.spark = spark
         self.files = files
         self.condition: pc.Expression | None = None
-        self.by_jvm = files.format in ("parquet", "orc")
-        """Whether Spark has a reader of its own for the format; the others only tasks read."""
         self.unopened: FileSystemError | None = None
         """Why pyarrow cannot open the file system."""
         try:
             self.listed = files.listed()
         except FileSystemError as error:
-            if not self.by_jvm:
+            if files.format not in JVM_FORMATS:
                 raise
             self.listed, self.unopened = [], error
             _ = self.by_spark  # one error for both
@@ -131,6 +133,20 @@ class Scan:
         reader, (system, _) = READERS[self.files.format], self.files.places
         with ThreadPoolExecutor(min(FOOTER_THREADS, len(self.listed))) as threads:
             return list(threads.map(lambda file: reader.layout(system, file), self.listed))
+
+    @cached_property
+    def by_jvm(self) -> bool:
+        """Whether Spark has a reader of its own that reads the files; others only tasks read."""
+        if self.files.format != "parquet" or self.unusual is not None:
+            return self.files.format in JVM_FORMATS
+        return self._refused() is None
+
+    def _refused(self) -> str | None:
+        """A column of Parquet files for whose type Spark reads none of them, with the file; None where there is none."""
+        for file, layout in zip(self.listed, self.layouts, strict=True):
+            if (found := parquet_types.refused(layout.metadata)) is not None:
+                return f"{found} in {file.path!r}"
+        return None
 
     @cached_property
     def kinds(self) -> Mapping[str, t.DataType | None]:
@@ -158,6 +174,11 @@ class Scan:
         except Exception as error:
             if self.unopened is not None:
                 raise QueryError(f"{self.unopened}; Spark cannot read it either: {first_cause(error)}") from error
+            if self.files.format == "parquet" and (found := self._refused()) is not None:
+                raise QueryError(
+                    f"{found}, for which Spark reads none of the files, and tasks do not read them as {self.unusual}; "
+                    "expected Spark's own default of that setting, or another type"
+                ) from error
             if not isinstance(error, AnalysisException):
                 raise
             for layout in self.layouts:
@@ -207,6 +228,16 @@ class Scan:
             if reason is not None:
                 return reason
         return None
+
+    def require_types(self, columns: Sequence[str]) -> None:
+        """ColumnError where Spark has no type for a column of files that only tasks read."""
+        for name in columns:
+            if not self.by_jvm and name in self.kinds and self.kinds[name] is None:
+                found = next(each.schema.field(name).type for each in self.layouts if name in each.schema.names)
+                raise ColumnError(
+                    f"the column {name!r} is {found}, for which Spark has no type; expected another: cast it in the "
+                    "files, or read them without spark="
+                )
 
     def _misfit(self, name: str) -> str | None:
         kind = self.kinds[name]
