@@ -17,7 +17,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
 from ...aggregators.errors import ColumnError, QueryError
-from ...runtime.sources.conditions import all_of, checked, columns_of, equal, possible
+from ...runtime.sources.conditions import all_of, checked, columns_of, equal, possible, require_no_order
 from ...runtime.sources.file_source import FOOTER_THREADS
 from ...runtime.sources.files import File, Files, FileSystemError, one_line
 from ...runtime.sources.formats import READERS, Layout, in_microseconds
@@ -121,6 +121,7 @@ class Scan:
         if any(pa.types.is_null(field.type) for field in schema) and self.by_jvm:
             schema = input_schema(self.by_spark, [])
         added = checked(condition, schema, "of files")
+        require_no_order(added, self.with_orders(schema, columns_of(added, schema)), f"the condition {added} of where()")
         kept = Scan.__new__(Scan)
         kept.__dict__.update(self.__dict__)  # the layouts that were read serve again
         kept.__dict__.pop("conditioned", None)
@@ -198,6 +199,14 @@ class Scan:
         return any(
             has_order(layout.schema.field(name).type) for layout in self.layouts if layout.schema.names.count(name) == 1
         )
+
+    def with_orders(self, columns: pa.Schema, names: Sequence[str]) -> pa.Schema:
+        """Columns, those of some names as ordered dictionaries where a file has them as such."""
+        for name in names:
+            if name in columns.names and self.is_ordered(name):
+                at = columns.get_field_index(name)
+                columns = columns.set(at, pa.field(name, pa.dictionary(pa.int32(), columns.field(at).type, ordered=True)))
+        return columns
 
     def with_zones(self, columns: pa.Schema) -> pa.Schema:
         """Columns whose instants have the zone that they have in the first file, as the local engine reads them."""
