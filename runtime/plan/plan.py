@@ -95,10 +95,11 @@ class Axis:
             found.append(None if tick is None else int(frames[0]) + (0 if within else beside))
         return found[0], found[1]
 
-    @property
+    @cached_property
     def keeps_gaps(self) -> bool:
         """Whether events in no window count for their keys, which have windows wherever their events are."""
-        return any(None not in (each.fill.first, each.fill.last) for each in self.windows if each.fill is not None)
+        fills = [each.fill for each in self.windows if each.fill is not None and each.left_out is not None]
+        return any(None not in (fill.first, fill.last) for fill in fills)
 
     @property
     def stamped(self) -> bool:

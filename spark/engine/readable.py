@@ -20,10 +20,10 @@ KINDS: dict[str, tuple[str, ...]] = {
 KINDS |= dict.fromkeys(("INT64", "INT96", "FLOAT", "DOUBLE"), KINDS["INT32"])
 
 SCAN = re.compile(
-    r"== Optimized Logical Plan ==\n((\+- | )*(Project \[(?![^\n]* AS )[^\n]*\]|Filter [^\n]*)\n)*"
+    r"== Optimized Logical Plan ==\n((\+- | )*(Project \[((?! AS (?!framefold_))[^\n])*\]|Filter [^\n]*)\n)*"
     r"(\+- | )*Relation \[[^\n]*\] parquet\n"
 )
-"""A plan that passes on columns of Parquet files as they are."""
+"""A plan that passes on columns of Parquet files as they are, beside the column that :func:`explained` adds."""
 
 
 def require_readable(df: DataFrame, columns: Sequence[str]) -> None:
