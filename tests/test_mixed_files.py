@@ -118,7 +118,9 @@ def test_types_that_spark_does_not_read_are_one_sentence(tmp_path: Path, spark: 
             query.aggregate(n=ff.Count()).collect()
         for accumulate in ("spark", "python"):  # before anything is computed
             lazy = query.options(combine="executors", accumulate=accumulate)
-            with pytest.raises(ff.EngineError, match=r"^the column 't' is bigint for Spark and BINARY in '.*b.parquet'; exp"):
+            with pytest.raises(
+                ff.EngineError, match=r"^the column 't' is bigint for Spark and BINARY in '.*b.parquet'; exp"
+            ):
                 lazy.aggregate(n=ff.Count())
     filtered = ff.events(spark.read.parquet(str(files)).where("t > 0"), time="t").window(ff.tumbling(10))
     with pytest.raises(ff.EngineError, match="the column 't' is bigint for Spark"):

@@ -1,4 +1,4 @@
-"""Values of other libraries with more digits than are taken: a sentence where they have such digits, else their results."""
+"""Types of other libraries with more digits than are taken: a sentence where values have them, else results."""
 
 from __future__ import annotations
 
@@ -33,7 +33,10 @@ def day(times: list[Any] | pl.Series = TIMES) -> pl.DataFrame:
         (ff.CountDistinct("at"), pl.col("at").drop_nulls().n_unique()),
         (ff.CollectList("at"), pl.col("at").drop_nulls().implode()),
         (ff.ArgMax("at", "x"), pl.col("at").sort_by("x").last()),
-        (ff.ArgMin("x", "at"), pl.col("x").filter(pl.col("at").is_not_null()).sort_by(pl.col("at").drop_nulls()).first()),
+        (
+            ff.ArgMin("x", "at"),
+            pl.col("x").filter(pl.col("at").is_not_null()).sort_by(pl.col("at").drop_nulls()).first(),
+        ),
         (ff.Filtered(ff.Max("at"), pc.field("x") < 4), pl.col("at").filter(pl.col("x") < 4).max()),
         (ff.Mode("at"), pl.col("at").drop_nulls().mode().first()),
     ],
@@ -55,7 +58,10 @@ def test_times_of_day_over_windows_of_rows_and_from_pyarrow() -> None:
 
 def test_times_of_day_with_digits_below_a_microsecond() -> None:
     some = day(pl.Series([1, 2, 3, 4, 5]).cast(pl.Time))
-    with pytest.raises(ff.ColumnError, match=r"the column 'at' \(time64\[ns\]\) has times of day with digits below a micro"):
+    with pytest.raises(
+        ff.ColumnError,
+        match=r"^Last\('at'\) names 'at', which is time64\[ns\]; expected time64\[us\], or no digits below",
+    ):
         ff.events(some, time="t").window(TEN).aggregate(v=ff.Last("at"))
 
 
@@ -69,7 +75,9 @@ def integers() -> Any:
 
 @pytest.mark.parametrize("column", ["huge", "several", "inner"])
 def test_integers_of_more_than_38_digits_are_named(column: str) -> None:
-    sentence = f"the column '{column}' has an integer of more than 38 digits, the most of a decimal, as which DuckDB gives"
+    sentence = (
+        f"the column '{column}' has an integer of more than 38 digits, the most of a decimal, as which DuckDB gives"
+    )
     for windows, output in ((TEN, ff.Last(column)), (ff.last_rows(2), ff.CollectList(column))):
         with pytest.raises(ff.ColumnError, match=sentence):
             ff.events(integers(), time="t").window(windows).aggregate(v=output)

@@ -1,4 +1,4 @@
-"""A duration that does not fit the time is refused where it is written: by ``.window``, and ``longest=`` by ``ff.events``."""
+"""A duration that does not fit the time is refused where it is written: by ``.window``, or ``ff.events``."""
 
 from __future__ import annotations
 
@@ -42,23 +42,25 @@ TIMES: dict[str, tuple[Any, Any, str]] = {
 def test_by_window(kind: str, time: str) -> None:
     (argument, make), (wrong, right, expected) = WINDOWS[kind], TIMES[time]
     events = ff.events(EVENTS, time=time)
-    with pytest.raises(ff.DurationError, match=f"^{re.escape(argument)} is {wrong!r}, but the time '{time}' is .*{expected}"):
+    with pytest.raises(
+        ff.DurationError, match=f"^{re.escape(argument)} is {wrong!r}, but the time '{time}' is .*{expected}"
+    ):
         events.window(ff.last_rows(2), make(wrong))
     events.window(make(right))
 
 
 def test_offsets_and_lengths_of_events() -> None:
-    with pytest.raises(ff.DurationError, match="^offset is 60, but the time 'stamp' is a timestamp column"):
+    with pytest.raises(ff.DurationError, match=r"^offset is 60, but the time 'stamp' is a timestamp column"):
         ff.events(EVENTS, time="stamp").window(ff.tumbling("1 hour", offset=60))
-    with pytest.raises(ff.DurationError, match="^longest is 60, but the time 'stamp' is a timestamp column"):
+    with pytest.raises(ff.DurationError, match=r"^longest is 60, but the time 'stamp' is a timestamp column"):
         ff.events(EVENTS, time="stamp", until="until", longest=60)
-    with pytest.raises(ff.DurationError, match="^size is '1 hour', but the time 'day' is a date column"):
+    with pytest.raises(ff.DurationError, match=r"^size is '1 hour', but the time 'day' is a date column"):
         ff.events(EVENTS, time="day").window(ff.tumbling("1 hour"))
 
 
 def test_of_a_time_that_an_expression_gives() -> None:
     seconds = pa.compute.field("tick").cast(pa.timestamp("s"))
-    with pytest.raises(ff.DurationError, match="^size is 60, but the time "):
+    with pytest.raises(ff.DurationError, match=r"^size is 60, but the time "):
         ff.events(EVENTS, time=seconds).window(ff.tumbling(60))
 
 
@@ -71,5 +73,5 @@ def test_what_else_is_wrong_is_said_of_the_whole_query() -> None:
 @pytest.mark.spark
 def test_on_spark_before_any_job(spark: Any) -> None:
     df = spark.createDataFrame(EVENTS)
-    with pytest.raises(ff.DurationError, match="^size is 60, but the time 'stamp' is a timestamp column"):
+    with pytest.raises(ff.DurationError, match=r"^size is 60, but the time 'stamp' is a timestamp column"):
         ff.events(df, time="stamp").window(ff.tumbling(60))

@@ -174,7 +174,7 @@ class BoundAggregate:
     def accumulate(self, frames: Frames, inputs: Sequence[pa.Array]) -> State:
         """The states of all frames of a batch; rows with a null in an input column are left out."""
         for at, column in self.times.items():
-            inputs = [*inputs[:at], in_microseconds(inputs[at], column), *inputs[at + 1 :]]
+            inputs = [*inputs[:at], self._in_microseconds(inputs[at], column), *inputs[at + 1 :]]
         inputs = [
             each if each.type == type or self.spec.compares is None else plain_values(each)
             for each, type in zip(inputs, self.types, strict=True)
@@ -193,6 +193,16 @@ class BoundAggregate:
             lambda some: self._accumulate(some, [to_values(each.take(rows)) for each in inputs]),
             self.identity,
         )
+
+    def _in_microseconds(self, times: pa.Array, column: str) -> pa.Array:
+        """Times of day in microseconds; ColumnError where they have more digits."""
+        try:
+            return times.cast(pa.time64("us"))
+        except pa.ArrowInvalid as error:
+            raise ColumnError(
+                f"{self.spec!r} names {column!r}, which is {times.type}; expected time64[us], or no digits below a "
+                "microsecond: round it first"
+            ) from error
 
     def _accumulate(self, frames: Frames, inputs: Sequence[Values]) -> State:
         with np.errstate(all="ignore"):
@@ -352,17 +362,6 @@ class BoundAggregate:
 def length(states: State) -> int:
     """The number of states."""
     return len(next(iter(states.values())))
-
-
-def in_microseconds(times: pa.Array, column: str) -> pa.Array:
-    """Times of day in microseconds; ColumnError where they have more digits."""
-    try:
-        return times.cast(pa.time64("us"))
-    except pa.ArrowInvalid as error:
-        raise ColumnError(
-            f"the column {column!r} ({times.type}) has times of day with digits below a microsecond; expected none: "
-            "round it first"
-        ) from error
 
 
 def to_column(values: Any) -> pa.Array:

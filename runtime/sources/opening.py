@@ -138,7 +138,7 @@ def plain_schema(schema: pa.Schema) -> pa.Schema:
 
 
 def of_few_digits(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """The same batches of DuckDB's; ColumnError where an integer has more digits than the decimals it gives for them."""
+    """The same batches of DuckDB's; ColumnError where an integer has more digits than the decimals given for it."""
     for batch in batches:
         for name, column in zip(batch.schema.names, batch.columns, strict=True):
             if has_hugeints(column.type):

@@ -57,7 +57,7 @@ def unusual_setting(spark: SparkSession) -> str | None:
 
 
 def refused(metadata: Any) -> str | None:
-    """A column for whose type Spark reads no file with this footer, whatever is asked of it; None where there is none."""
+    """A column for whose type Spark reads no file with this footer, whatever is asked of it; None without one."""
     for each in map(metadata.schema.column, range(metadata.num_columns)):
         if REFUSED.search(type := str(each.logical_type)):
             unit = " in nanoseconds" if "nanoseconds" in type else ""

@@ -30,7 +30,6 @@ from ..session.parallelism import parallelism, runs
 from . import orc_types, parquet_types
 from .spark_reader import loaded, spark_path
 
-
 JVM_FORMATS = ("parquet", "orc")
 """The formats for which Spark has a reader of its own."""
 
@@ -121,7 +120,9 @@ class Scan:
         if any(pa.types.is_null(field.type) for field in schema) and self.by_jvm:
             schema = input_schema(self.by_spark, [])
         added = checked(condition, schema, "of files")
-        require_no_order(added, self.with_orders(schema, columns_of(added, schema)), f"the condition {added} of where()")
+        require_no_order(
+            added, self.with_orders(schema, columns_of(added, schema)), f"the condition {added} of where()"
+        )
         kept = Scan.__new__(Scan)
         kept.__dict__.update(self.__dict__)  # the layouts that were read serve again
         kept.__dict__.pop("conditioned", None)
@@ -143,7 +144,7 @@ class Scan:
         return self._refused() is None
 
     def _refused(self) -> str | None:
-        """A column of Parquet files for whose type Spark reads none of them, with the file; None where there is none."""
+        """A column of Parquet files for whose type Spark reads none of them, with the file; None without one."""
         for file, layout in zip(self.listed, self.layouts, strict=True):
             if (found := parquet_types.refused(layout.metadata)) is not None:
                 return f"{found} in {file.path!r}"
@@ -205,7 +206,9 @@ class Scan:
         for name in names:
             if name in columns.names and self.is_ordered(name):
                 at = columns.get_field_index(name)
-                columns = columns.set(at, pa.field(name, pa.dictionary(pa.int32(), columns.field(at).type, ordered=True)))
+                columns = columns.set(
+                    at, pa.field(name, pa.dictionary(pa.int32(), columns.field(at).type, ordered=True))
+                )
         return columns
 
     def with_zones(self, columns: pa.Schema) -> pa.Schema:

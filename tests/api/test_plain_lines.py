@@ -19,12 +19,30 @@ LEAST = ["a.parquet", "--time", "t", "--window", "1 hour", "--agg", "n=count"]
 PLAIN: dict[str, list[str]] = {
     "least": LEAST,
     "several": [*LEAST, "--agg", "s=sum:x", "b.parquet", "--by", "k", "--by=l,m", "-"],
-    "equals": ["a", "--time=t", "--window=session:30 minutes", "--agg=p=quantile:x:q=0.5", "--offset=-1 hour", "--out=-"],
+    "equals": [
+        "a",
+        "--time=t",
+        "--window=session:30 minutes",
+        "--agg=p=quantile:x:q=0.5",
+        "--offset=-1 hour",
+        "--out=-",
+    ],
     "flags": [*LEAST, "--explain", "--no-replace", "--preview", "007", "--engine", "local", "--gaps", "allow"],
     "enums": [*LEAST, "--closed", "right", "--empty", "emit", "--null-time", "drop", "--combine", "driver"],
     "twice": [*LEAST, "--window", "2 hours", "--format=csv", "--out-format", "json", "--preview=1", "--preview", "2"],
     "empty": ["", "--time", "", "--window", "", "--agg", "", "--timezone", "", "--every="],
-    "unicode": ["ä b.csv", "--time", "zeit é", "--window", "1 hour", "--agg", "n=count", "--until", "bis", "--master=x"],
+    "unicode": [
+        "ä b.csv",
+        "--time",
+        "zeit é",
+        "--window",
+        "1 hour",
+        "--agg",
+        "n=count",
+        "--until",
+        "bis",
+        "--master=x",
+    ],
 }
 OTHERS: dict[str, list[str]] = {
     "nothing": [],
@@ -74,7 +92,18 @@ def test_completion_is_typers(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_small_job_imports_little(tmp_path: Path) -> None:
     """Neither what typer validates values with, nor pandas or pyspark, which take longer than the job."""
     pq.write_table(pa.table({"t": [1, 2], "x": [1, 2]}), tmp_path / "e.parquet")
-    line = ["run", str(tmp_path / "e.parquet"), "--time", "t", "--window", "10", "--agg", "n=count", "--engine", "local"]
-    code = f"import sys; from framefold.cli import process; sys.argv[1:] = {line!r}; assert process() == 0; print(*sys.modules)"
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    line = [
+        "run",
+        str(tmp_path / "e.parquet"),
+        "--time",
+        "t",
+        "--window",
+        "10",
+        "--agg",
+        "n=count",
+        "--engine",
+        "local",
+    ]
+    code = "import sys; from framefold.cli import process; assert process() == 0; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code, *line], check=True, capture_output=True, text=True)
     assert not {"pydantic", "pandas", "pyspark", "hypothesis", "duckdb", "polars"} & set(done.stdout.split())

@@ -48,10 +48,13 @@ def rows(result: Any) -> list[Any]:
 
 @pytest.mark.parametrize("zone", ["UTC", None])
 def test_times_in_nanoseconds(spark: SparkSession, tmp_path: Path, zone: str | None) -> None:
-    path = written(tmp_path, pa.array(SECONDS, pa.timestamp("ns", zone)), u=pa.array(SECONDS, pa.timestamp("ns", "UTC")))
+    path = written(
+        tmp_path, pa.array(SECONDS, pa.timestamp("ns", zone)), u=pa.array(SECONDS, pa.timestamp("ns", "UTC"))
+    )
     ten, of_spark = ff.tumbling("5 seconds"), ff.parquet(path, spark=spark)
     expected = duckdb.sql(
-        f"SELECT k, time_bucket(INTERVAL '5 seconds', t::TIMESTAMP) AS w, sum(x) FROM '{path}' GROUP BY ALL ORDER BY ALL"
+        f"SELECT k, time_bucket(INTERVAL '5 seconds', t::TIMESTAMP) AS w, sum(x) FROM '{path}' GROUP BY ALL "
+        "ORDER BY ALL"
     ).fetchall()
     for options in ({}, {"read": "spark"}, {"accumulate": "spark"}, {"combine": "executors"}):
         assert rows(query(of_spark, ten, **options).aggregate(v=ff.Sum("x"))) == list(map(list, expected))
@@ -86,7 +89,9 @@ def test_a_column_of_a_type_that_spark_refuses_blocks_no_other(spark: SparkSessi
             assert rows(query(source, windows).aggregate(v=output)) == expected
     for name in ("a time of day", "a UUID"):
         if OTHERS[name] is not None:
-            with pytest.raises(ff.ColumnError, match=f"the column '{name}' is .*, for which Spark has no type; expected"):
+            with pytest.raises(
+                ff.ColumnError, match=f"the column '{name}' is .*, for which Spark has no type; expected"
+            ):
                 query(ff.parquet(path, spark=spark), ff.tumbling("1 minute")).aggregate(v=ff.Max(name))
 
 
@@ -94,7 +99,9 @@ def test_where_a_setting_leaves_them_to_spark_it_is_said(spark: SparkSession, tm
     path = written(tmp_path, pa.array(SECONDS, pa.timestamp("ns", "UTC")))
     spark.conf.set("spark.sql.parquet.mergeSchema", "true")
     try:
-        sentence = "the column 't' is Timestamp in nanoseconds in '.*', for which Spark reads none of the files, and tasks"
+        sentence = (
+            "the column 't' is Timestamp in nanoseconds in '.*', for which Spark reads none of the files, and tasks"
+        )
         with pytest.raises(ff.QueryError, match=sentence):
             query(ff.parquet(path, spark=spark), ff.tumbling("1 minute")).aggregate(v=ff.Sum("x"))
     finally:
