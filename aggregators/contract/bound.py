@@ -20,6 +20,7 @@ from ..states.large import fitting, has_room, one_array
 from ..states.limbs import Exact
 from ..states.ragged import RaggedField
 from ..states.rows import place
+from ..states.views import is_made
 from . import trial
 from .frames import Frames, Values, to_values, valid_rows
 from .operation import AggregateOperation, Operation, State, accumulate_where, check_arity
@@ -77,6 +78,11 @@ class BoundAggregate:
                 f"{operation!r} for {name!r} {found}; expected a dict of fields and types: {{'total': 'float64'}}"
             )
         self.fields = {key: field(declared) for key, declared in self.operation.state.items()}
+        for kept in (type for each in self.fields.values() for type in each.planes.values()):
+            if not is_made(kept):
+                raise ColumnError(
+                    f"{operation!r} keeps values of {kept}, which Arrow does not make; expected plain ones"
+                )
         self.identity: State = self.created()
         if self.untrusted and operation.try_laws:
             trial.check_create(self)

@@ -28,7 +28,8 @@ def plain_arguments(command: Callable[..., Any], words: Sequence[str]) -> dict[s
     if any(name.endswith("_COMPLETE") for name in os.environ):
         return None
     parameters, hints = signature(command).parameters, get_type_hints(command, include_extras=True)
-    places, options = [], {}
+    places: list[str] = []
+    options: dict[str, tuple[str, Any, Any]] = {}
     for name in parameters:
         kind, about = get_args(hints[name])
         if isinstance(about, ArgumentInfo):

@@ -15,7 +15,7 @@ from ..columns.key_codes import plain, plain_type
 from .arrow import Reader, Readers, Source
 from .conditions import columns_of, reason_of, require_no_order
 from .files import one_line
-from .opening import require_taken
+from .opening import no_rows, require_taken
 
 
 def with_columns(source: Source, expressions: Mapping[str, Any]) -> Source:
@@ -84,7 +84,7 @@ class ComputedSource(Source):
     def __init__(self, source: Source, expressions: Mapping[str, pc.Expression]) -> None:
         self.source = source
         self.expressions = dict(expressions)
-        nothing = source.schema.empty_table()
+        nothing = no_rows(source.schema)
         fields = []
         for name in expressions:
             try:

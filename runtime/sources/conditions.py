@@ -13,7 +13,7 @@ import pyarrow.compute as pc
 
 from ...aggregators.errors import ColumnError, QueryError, nearest
 from ...aggregators.states.categories import Categories, UnknownCategories
-from .opening import type_of_values
+from .opening import no_rows, type_of_values
 
 
 def checked(condition: Any, schema: pa.Schema, events: str) -> pc.Expression:
@@ -84,7 +84,7 @@ def columns_of(condition: pc.Expression | None, schema: pa.Schema) -> list[str]:
 def _error_of(condition: pc.Expression, schema: pa.Schema) -> Exception | None:
     """Why a condition cannot be computed from the columns of a schema."""
     try:
-        schema.empty_table().filter(condition)
+        no_rows(schema).filter(condition)
     except (pa.ArrowException, TypeError) as error:
         return error
     return None

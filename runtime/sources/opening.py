@@ -18,7 +18,7 @@ import pyarrow.compute as pc
 
 from ...aggregators.errors import ColumnError, QueryError, shown
 from ...aggregators.states.categories import Categories, UnknownCategories
-from ...aggregators.states.views import viewless, without_views
+from ...aggregators.states.views import is_made, viewless, without_views
 from ..columns.key_codes import plain_type
 from .files import one_line
 from .large_integers import WIDE
@@ -158,6 +158,12 @@ def has_hugeints(type: pa.DataType) -> bool:
     if pa.types.is_dictionary(type):
         return False
     return type == WIDE or any(has_hugeints(type.field(at).type) for at in range(type.num_fields))
+
+
+def no_rows(schema: pa.Schema) -> pa.Table:
+    """A table without rows of a schema, to compute expressions of; null where Arrow makes no values of a type."""
+    fields = [field if is_made(field.type) else field.with_type(pa.null()) for field in schema]
+    return pa.schema(fields).empty_table()
 
 
 def with_categories(data: Any, schema: pa.Schema) -> tuple[Any, pa.Schema]:
