@@ -60,9 +60,8 @@ class BoundAggregate:
         self.of_nulls = any(map(pa.types.is_null, types))
         self.untrusted = not type(operation).__module__.startswith(PACKAGE)
         types = self._without_categories(types)
-        times = [at for at, type in enumerate(types) if type == pa.time64("ns")]
-        self.times = {at: self.columns[at] for at in times}  # Python's times of day, of which states are, have no more
-        types = [pa.time64("us") if at in self.times else type for at, type in enumerate(types)]
+        self.finer = [type == pa.time64("ns") for type in types]  # than Python's times of day, of which states are
+        types = [pa.time64("us") if finer else type for type, finer in zip(types, self.finer, strict=True)]
         self.types = trial.with_known_types(operation, types) if self.of_nulls else tuple(types)
         self.operation: AggregateOperation = self._call("bind", operation.bind, *self.types)
         for method in ("accumulate", "combine", "finish"):
@@ -179,8 +178,9 @@ class BoundAggregate:
 
     def accumulate(self, frames: Frames, inputs: Sequence[pa.Array]) -> State:
         """The states of all frames of a batch; rows with a null in an input column are left out."""
-        for at, column in self.times.items():
-            inputs = [*inputs[:at], self._in_microseconds(inputs[at], column), *inputs[at + 1 :]]
+        if any(self.finer):
+            given = zip(inputs, self.columns, self.finer, strict=True)
+            inputs = [self._in_microseconds(each, column) if finer else each for each, column, finer in given]
         inputs = [
             each if each.type == type or self.spec.compares is None else plain_values(each)
             for each, type in zip(inputs, self.types, strict=True)
