@@ -17,7 +17,8 @@ import pyarrow as pa
 from ...aggregators.contract.operation import State
 from ...aggregators.contract.sql_spec import PLACEHOLDER, ROW_LIMIT, SMALL_ROW_LIMIT, SqlSpec, put
 from ...aggregators.errors import EngineError, NullTimeError
-from ..columns.key_codes import Ints, normalised, one_array, plain
+from ...aggregators.states.arrays import Ints
+from ..columns.key_codes import normalised, one_array, plain
 from ..columns.ticks import LIMIT, null_times
 from ..partials.merge import Partials, of_states
 from ..plan.plan import Plan

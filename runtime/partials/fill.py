@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from ..columns.key_codes import Ints, one_array
+from ...aggregators.states.arrays import Ints
+from ..columns.key_codes import one_array
 from ..plan.plan import Plan
 from .merge import Partials, merge, without_events
 

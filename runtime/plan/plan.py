@@ -17,13 +17,14 @@ import pyarrow as pa
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import Operation
 from ...aggregators.errors import ColumnError
+from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.categories import Categories
 from ...aggregators.states.large import take
 from ...aggregators.states.objects import HeldObjects, Objects
 from ..columns.key_codes import edges
 from ..columns.ticks import TimeColumn
-from ..frames.window_ranges import Mask, is_column
-from ..windows import Coverage, Ints, PartialsView, Ranges, Windows
+from ..frames.window_ranges import is_column
+from ..windows import Coverage, PartialsView, Ranges, Windows
 from ..windows.from_table import Anchored
 from .window_inputs import Earliest, own_name
 
@@ -106,7 +107,7 @@ class Axis:
         """Whether results of any of the windows have a time ``at``."""
         return any(each.stamp != "interval" for each in self.windows)
 
-    def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
+    def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Bools | None]:
         """The frame of each event, and which events count: those in any window (None: all)."""
         if self.each_row:
             assert ranks is not None

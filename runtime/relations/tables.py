@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.errors import ColumnError, QueryError, shown
+from ...aggregators.states.arrays import Ints
 from ...aggregators.states.views import is_made
 from ..columns.key_codes import key_codes, normalised, one_array, plain, plain_type, require_key
 from ..columns.ticks import NEVER, TimeColumn, drop_null_times, ends_of
@@ -18,7 +19,7 @@ from ..local import LocalEngine
 from ..plan.bind import type_of
 from ..sources.arrow import Source
 from ..sources.conditions import checked, reason_of
-from ..windows import Ints, Windows
+from ..windows import Windows
 from .keeping import kept
 from .names import AT, CHANGE, FROM, INSERT_DELETE, REPEATED, TO, TS, WEIGHT, JoinSpec, values_of
 from .overlaps import Validities, in_order, last_before, overlapping, runs, uncovered
