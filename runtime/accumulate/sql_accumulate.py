@@ -170,8 +170,10 @@ class SqlAccumulate:
 
     @cached_property
     def inside(self) -> str | None:
-        """Whether a tick is in any window; None where all are."""
+        """Whether a tick is in any window; None where all are, or those in none count for their keys."""
         found = numberings(self.plan)
+        if self.plan.axis.keeps_gaps:
+            return None
         return None if any(by.second for by in found) else " or ".join(f"not ({second(by)})" for by in found)
 
     def partials(self, groups: pa.Table) -> Partials:

@@ -89,7 +89,7 @@ class TimeColumn:
                 return 0
             raise DurationError(
                 f"{argument} is {value!r}, but the time {self.name!r} is {self.kind}; expected a duration such "
-                "as '1 hour'"
+                f"as {'7 days' if pa.types.is_date(self.type) else '1 hour'!r}"
             )
         micros = found.microseconds
         if not pa.types.is_date(self.type):

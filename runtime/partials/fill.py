@@ -21,7 +21,8 @@ def filled_up(plan: Plan, merged: Partials) -> Partials:
     ends = np.append(starts[1:], len(merged)) - 1
     for frame, at, short in ((first, starts, np.greater), (last, ends, np.less)):
         if frame is not None:
-            missing: Ints = at[short(found[at], frame)]
+            # A partial of events in a gap is in no window, and so leads to none.
+            missing: Ints = at if plan.axis.keeps_gaps else at[short(found[at], frame)]
             rows.append(missing)
             numbers.append(np.full(len(missing), frame))
     if not sum(map(len, rows)):

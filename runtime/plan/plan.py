@@ -91,10 +91,16 @@ class Axis:
             return None
         found: list[int | None] = []
         for tick, beside in ((fill.first, 1), (fill.last, -1)):
-            frames, inside = self.frames(np.array([tick or 0]), None)
+            frames, inside = self.windows[0].frames(np.array([tick or 0]), None)
             within = inside is None or bool(inside[0])
             found.append(None if tick is None else int(frames[0]) + (0 if within else beside))
         return found[0], found[1]
+
+    @cached_property
+    def keeps_gaps(self) -> bool:
+        """Whether events in no window count for their keys, which have windows wherever their events are."""
+        fills = [each.fill for each in self.windows if each.fill is not None and each.left_out is not None]
+        return any(None not in (fill.first, fill.last) for fill in fills)
 
     @property
     def stamped(self) -> bool:
@@ -102,7 +108,7 @@ class Axis:
         return any(each.stamp != "interval" for each in self.windows)
 
     def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Bools | None]:
-        """The frame of each event, and which events are in any window (None: all)."""
+        """The frame of each event, and which events count: those in any window (None: all)."""
         if self.each_row:
             assert ranks is not None
             return ranks, None
@@ -116,7 +122,7 @@ class Axis:
                 )
             frames = frames + more
             inside = None if inside is None or also is None else inside | also
-        return frames, inside
+        return frames, None if self.keeps_gaps else inside
 
     def frames_unchecked(self, ticks: Ints) -> Ints:
         """The frames of times between two that :meth:`frames` has checked."""

@@ -12,6 +12,7 @@ import pyarrow.compute as pc
 
 from ...aggregators.errors import ColumnError, QueryError, shown
 from ...aggregators.states.arrays import Ints
+from ...aggregators.states.views import is_made
 from ..columns.key_codes import key_codes, normalised, one_array, plain, plain_type, require_key
 from ..columns.ticks import NEVER, TimeColumn, drop_null_times, ends_of
 from ..local import LocalEngine
@@ -89,6 +90,7 @@ class TableOperators:
         self, engine: LocalEngine, time: str, by: Sequence[str], ties: Sequence[str], drops: bool, windows: Windows
     ) -> Lazy:
         """Events with the validity that windows give them."""
+        require_columns(engine.source.schema)
         schema = pa.schema([f.with_type(plain_type(f.type)) for f in engine.source.schema])
         others = [name for name in schema.names if name != time]
 
@@ -114,6 +116,7 @@ class TableOperators:
     ) -> Lazy:
         """Rows that have a validity already: those for which it is empty are left out."""
         schema = engine.source.schema
+        require_columns(schema)
         named = [time.name for time in (times, ends, stamps) if time is not None]
         others = [name for name in schema.names if name not in named]
 
@@ -215,6 +218,18 @@ class TableOperators:
 
     def changes(self, data: Lazy) -> Lazy:
         return Lazy(changes, data)
+
+
+def require_columns(schema: pa.Schema) -> None:
+    """ColumnError unless all columns, which a relation has, have names of their own, and values that Arrow makes."""
+    for field in schema:
+        if (count := schema.names.count(field.name)) > 1:
+            raise ColumnError(f"a relation has all columns, and {count} are called {field.name!r}; expected one")
+        if not is_made(field.type):
+            raise ColumnError(
+                f"a relation has all columns, and {field.name!r} is {field.type}, of which Arrow makes no values; "
+                "expected plain ones, or the other columns only"
+            )
 
 
 def codes_of(rows: pa.Table, names: Sequence[str]) -> tuple[Ints, int]:

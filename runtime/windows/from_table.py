@@ -21,6 +21,7 @@ from .spec import BOUNDS, Bounds, Empty, Spec, TypeOf, Windows, check_words, one
 class FromAnchors(Spec):
     """One window for each row of another data set; made by :func:`windows_from`."""
 
+    of_durations = False
     anchors: pa.Table
     start: str
     end: str

@@ -115,7 +115,7 @@ def policy(
                 raise QueryError(
                     f"{argument} is {given!r} with the trigger {trigger}; expected it only with ff.by_time(t)"
                 )
-    columns = tuple(dict.fromkeys(rule.column for rule in (evict, trigger) if rule.column))
+    columns = tuple(dict.fromkeys(rule.column for rule in (evict, trigger) if rule.column is not None))
     least = samples(min_samples)
     return Policy(evict, trigger, min_fill, until, empty, emit, gaps, columns, least)
 

@@ -89,6 +89,8 @@ class Spec(ABC):
 
     intervals: ClassVar[Literal["never", "also", "only"]] = "never"
     """Whether windows are for events with an end."""
+    of_durations: ClassVar[bool] = True
+    """Whether durations say what the windows are, so that these must fit the time."""
     drawer: ClassVar[Callable[[Spec, Any], Any]]
     """What :meth:`draw` calls; set by the package of engines, which imports this one."""
 
