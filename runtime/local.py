@@ -30,6 +30,7 @@ from .reporting import LOGGER, report_partials, report_way
 from .results.extensions import with_extensions
 from .results.finish import CHUNK_WINDOWS, chunks, results_of
 from .sources.arrow import BATCH_ROWS, PORTION_ROWS, Reader, Readers, Source, in_portions
+from .sources.text_codes import with_text_codes
 
 PENDING_PARTIALS = 1 << 19
 """Partials are merged when there are more new ones than this, and than merged ones."""
@@ -54,7 +55,7 @@ class LocalEngine:
         return self.source.schema
 
     def run(self, query: Plan, options: object) -> pa.Table:
-        return with_extensions(run(self.source, query), query, self.source.schema)
+        return with_extensions(run(*with_text_codes(self.source, query)), query, self.source.schema)
 
     def explain(self, query: Plan, options: object) -> Explanation:
         return explain(query, "the local engine", STAGES)

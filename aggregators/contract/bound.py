@@ -28,7 +28,7 @@ from .sql_spec import Planes, SqlSpec, overrides_accumulate
 if TYPE_CHECKING:
     from .state_ranges import StateRanges
 
-PACKAGE = __name__.removesuffix("contract.bound")
+PACKAGE = __name__.removesuffix("aggregators.contract.bound")
 """Where built-in operations are defined: their functions are trusted."""
 
 
@@ -110,7 +110,18 @@ class BoundAggregate:
                     f"{self.spec!r} compares {column!r}, an ordered dictionary, whose order it cannot go by; expected "
                     f"a column of {found[at]}: cast it"
                 )
+        for at, (name, type) in enumerate(zip(self.columns, types, strict=True)):
+            if isinstance(type, Categories) and name in self.coded_columns:
+                found[at] = type
         return found
+
+    @property
+    def coded_columns(self) -> set[str]:
+        """The columns that it can take as codes in the order of their values, and in no other way."""
+        if self.untrusted or self.spec.compares is None:
+            return set()
+        coded = set(self.columns[self.spec.compares]) | set(self.columns[self.spec.keeps])
+        return {name for name in coded if self.columns.count(name) == 1}
 
     @property
     def deducts(self) -> tuple[bool, str]:

@@ -44,6 +44,7 @@ class CountDistinct(Multiset):
     """
 
     compares = slice(0)
+    keeps = slice(None)
     range_cost = "constant"
     orders: tuple[Order, ...] = ()
     """Those of the columns, where there are several: a value is then the bytes of all of theirs."""
