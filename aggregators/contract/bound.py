@@ -234,7 +234,11 @@ class BoundAggregate:
 
     def finish(self, a: State) -> pa.Array:
         """The results of states, of the type ``result``."""
-        found = self.to_result(self.finished(a), self.codes or self.result)
+        return self._results(self.finished(a))
+
+    def _results(self, values: Any) -> pa.Array:
+        """What ``finish`` returned, or ``finish_ranges``, as a column of the type ``result``."""
+        found = self.to_result(values, self.codes or self.result)
         return found if self.codes is None else plain_values(found)
 
     def finish_ranges(self, a: State, ranges: StateRanges) -> pa.Array | State | None:
@@ -248,7 +252,7 @@ class BoundAggregate:
             return None
         if isinstance(values, Mapping):
             return self._checked("finish_ranges", values, len(ranges.low))
-        return self.to_result(self._one_each("finish_ranges", values, len(ranges.low), "ranges"), self.result)
+        return self._results(self._one_each("finish_ranges", values, len(ranges.low), "ranges"))
 
     def created(self) -> State:
         """The identity, made anew: columns of one state."""
