@@ -35,7 +35,9 @@ def kept_bytes(operation: object, rows: int, distinct: int) -> tuple[int, int]:
     return sum(table.nbytes for table in store.tables.values()), ITEM_BYTES * items + PARTIAL_BYTES * partials
 
 
-@pytest.mark.parametrize("operation", [ff.Median("x"), ff.Quantile("x", [0.1, 0.9]), ff.CountDistinct("x"), ff.Mode("x")])
+@pytest.mark.parametrize(
+    "operation", [ff.Median("x"), ff.Quantile("x", [0.1, 0.9]), ff.CountDistinct("x"), ff.Mode("x")]
+)
 @pytest.mark.parametrize("distinct", [10, 100_000])
 def test_a_shard_keeps_each_value_of_a_frame_once(operation: object, distinct: int) -> None:
     kept, most = kept_bytes(operation, 20_000, distinct)
