@@ -12,7 +12,7 @@ import pytest
 
 import framefold as ff
 from framefold.runtime.local import LocalEngine
-from framefold.runtime.sources.text_codes import coded_columns, with_text_codes
+from framefold.runtime.plan.text_codes import coded_columns, with_text_codes
 
 ROWS = 400
 

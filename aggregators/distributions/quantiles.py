@@ -95,7 +95,7 @@ class Quantile(Multiset):
             ranks = [rank] if self.method == "discrete" else [rank, np.minimum(rank + 1, past - start - 1)]
             keys = [lists.planes["value"][np.searchsorted(ends, start + each, side="right")] for each in ranks]
             low, *high = map(self.order.values, keys)
-            found.append(between(low, *high, rest, q.denominator) if high else low)
+            found.append(between(low, high[0], rest, q.denominator) if high else low)
         places = np.full(len(lists), -1)
         places[filled] = np.arange(len(filled))
         return self._column(found, places)

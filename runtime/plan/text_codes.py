@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.states.categories import Categories
 from ...aggregators.states.large import ARRAY_BYTES, is_text, one_array
-from ..plan.plan import Plan, named_states, partials_schema
-from .arrow import Source
+from ..sources.arrow import Source
+from .plan import Plan, named_states, partials_schema
 
 
 def with_text_codes(source: Source, plan: Plan) -> tuple[Source, Plan]:
