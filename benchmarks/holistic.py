@@ -233,6 +233,16 @@ def measured(contest: Contest, rounds: int) -> Measured:
     )
 
 
+def growth(runs: Sequence[Run], rounds: int) -> list[float]:
+    """How much more of the processor's time each run takes for a window than the first one: medians of pairs."""
+    found: list[list[float]] = []
+    counts = [len(run()) for run in runs]
+    for _ in range(rounds):
+        each = [took(run).cpu / count for run, count in zip(runs, counts, strict=True)]
+        found.append([one / each[0] for one in each])
+    return [median(shares) for shares in zip(*found, strict=True)]
+
+
 HEAD = [
     "operation",
     "overlap",
@@ -248,29 +258,22 @@ def local(rows: int, keys: int, rounds: int, kinds: Sequence[str], text: bool) -
     data, tables = events(rows, keys), {}
     for kind in kinds:
         lines: list[list[str]] = []
-        first: dict[str, Took] = {}
-        for overlap in OVERLAPS if kind != "last_rows" else (100, 1_000):
-            for contest in contests(data, kind, overlap, text):
+        overlaps = OVERLAPS if kind != "last_rows" else (100, 1_000)
+        every = [list(contests(data, kind, overlap, text)) for overlap in overlaps]
+        for of_one in zip(*every, strict=True):  # the contests of an operation
+            grown = growth([contest.ours for contest in of_one], rounds)
+            for overlap, contest, most in zip(overlaps, of_one, grown, strict=True):
                 require_equal(contest)
-                found = measured(contest, rounds)
-                growth = found.ours.of(first.setdefault(contest.name, found.ours)).cpu
+                ours, peers = measured(contest, rounds)
                 said = "; ".join(
                     f"{peer} {theirs.wall:.3f} (x{share.wall:.2f}; x{share.cpu:.2f}{'' if pairs > 1 else ', once'})"
-                    for peer, (theirs, share, pairs) in found.peers.items()
+                    for peer, (theirs, share, pairs) in peers.items()
                 )
-                missed = [peer for peer, (_, share, _) in found.peers.items() if share.wall > 1]
-                missed += ["growth"] if growth > MOST_GROWTH else []
+                missed = [peer for peer, (_, share, _) in peers.items() if share.wall > 1]
+                missed += ["growth"] if most > MOST_GROWTH else []
                 verdict = f"**missed: {', '.join(missed)}**" if missed else ""
-                line = [
-                    contest.name,
-                    f"{overlap:,}",
-                    f"{found.ours.wall:.3f}",
-                    f"{growth:.2f}",
-                    said or "none",
-                    verdict,
-                ]
-                lines.append(line)
-                print(f"{kind} {' '.join(line)}", file=sys.stderr, flush=True)
+                lines.append([contest.name, f"{overlap:,}", f"{ours.wall:.3f}", f"{most:.2f}", said or "none", verdict])
+                print(f"{kind} {' '.join(lines[-1])}", file=sys.stderr, flush=True)
         of = f"{rows:,} events of {keys:,} key{'s' * (keys > 1)}{', strings' if text else ''}"
         tables[f"Holistic, {kind.replace('_', ' ')}: {of}"] = table(HEAD, lines)
     return tables
