@@ -11,10 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.contract.bound import BoundAggregate
+from ...aggregators.states import large
 from ...aggregators.states.categories import Categories
-from ...aggregators.states.large import ARRAY_BYTES, is_text, one_array
+from ...aggregators.states.large import is_text, one_array
 from ..sources.arrow import Source
+from ..windows.from_table import Anchored
 from .plan import Plan, named_states, partials_schema
+
+MIN_ROWS, SPARE = 1 << 18, 4
+"""Windows of a chunk where there are few events; how many times as many there may be."""
 
 
 def with_text_codes(source: Source, plan: Plan) -> tuple[Source, Plan]:
@@ -51,24 +56,34 @@ def retyped(bound: BoundAggregate, types: Mapping[str, pa.DataType]) -> BoundAgg
 
 
 def coded_columns(source: Source, plan: Plan) -> list[str]:
-    """The columns of text that are better taken as codes."""
+    """The columns of text that are better taken as codes: of others the results might need more than one array."""
     if type(source) is not Source or not isinstance(source.data, pa.Table) or source.condition is not None:
         return []
+    if any(isinstance(windows, Anchored) for windows in plan.axis.windows):  # which may be more than the events
+        return []
     outputs = plan.outputs.values()
-    takers = {column for bound in outputs for column in bound.coded_columns}
     others = {plan.time, *plan.by, *plan.ties, *plan.axis.columns}
-    others |= {each for bound in outputs for each in bound.columns if each not in bound.coded_columns}
+    others |= {each for bound in outputs for each in bound.columns if each not in takers(bound)}
     others |= {each for bound in plan.window_inputs.values() for each in bound.columns}
+    most = max(getattr(bound.spec, "n", 1) for bound in outputs)
     return [
         name
-        for name in sorted(takers - others)
-        if is_text(plan.input_schema.field(name).type) and fits(source.data.column(name))
+        for name in sorted({column for bound in outputs for column in takers(bound)} - others)
+        if is_text(plan.input_schema.field(name).type) and fits(source.data.column(name), most)
     ]
 
 
-def fits(column: pa.ChunkedArray) -> bool:
-    """Whether a column is plain text that one array has room for."""
-    return is_text(column.type) and column.nbytes <= ARRAY_BYTES
+def takers(bound: BoundAggregate) -> set[str]:
+    """The columns of an operation that may be codes; none where the length of its results is not known."""
+    known = not pa.types.is_nested(bound.result) or hasattr(bound.spec, "n")
+    return bound.coded_columns if known else set()
+
+
+def fits(column: pa.ChunkedArray, most: int) -> bool:
+    """Whether a column is plain text, and an array has room for it, and for results of at most some values each."""
+    if not is_text(column.type) or column.nbytes > large.ARRAY_BYTES:
+        return False
+    return large.longest_text(column) * most * max(len(column), MIN_ROWS) * SPARE <= large.ARRAY_BYTES
 
 
 def coded(column: pa.ChunkedArray, type: pa.DataType) -> tuple[Categories, pa.DictionaryArray]:
