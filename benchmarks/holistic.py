@@ -286,6 +286,7 @@ def tables(rows: int = REPORTED, rounds: int = 5) -> dict[str, list[str]]:
         local(rows, 1, rounds, ("grid", "around", "last_rows"), False)
         | local(rows, 1, rounds, ("grid", "around", "last_rows"), True)
         | local(rows, many, rounds, ("around", "last_rows"), False)
+        | on_spark(rows, 20, rounds)
     )
 
 
