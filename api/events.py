@@ -15,7 +15,7 @@ from .gaps import warn_of
 from .notebook import Described, of_events, picture_of
 from .runtime.columns.ticks import Duration
 from .runtime.explain import Explanation
-from .runtime.plan.bind import A_WINDOW, bind, keys_in, require_output
+from .runtime.plan.bind import A_WINDOW, bind, check_durations, keys_in, require_output
 from .runtime.plan.plan import Plan
 from .runtime.windows import Spec
 from .spark.options import Choices, Options
@@ -53,6 +53,12 @@ class Events(Described, Generic[Result]):
         if self.by or self.ties:
             keys_in(self.engine.with_fields(names).schema(names), self.by, self.ties)
 
+    def check_durations(self, windows: Sequence[Spec]) -> None:
+        """DurationError where a duration of windows, or ``longest=``, does not fit the time of the events."""
+        if windows or self.longest is not None:
+            columns = [self.time, *(name for each in windows for name in each.columns)]
+            check_durations(self.engine.with_fields(columns).schema(columns), self.time, windows, self.longest)
+
     def where(self, condition: Any) -> Events[Result]:
         """The events for which a condition is true, as in SQL's ``WHERE``.
 
@@ -82,6 +88,7 @@ class Events(Described, Generic[Result]):
         for window in windows:
             if not isinstance(window, Spec):
                 raise QueryError(f"window is {window!r}; expected {A_WINDOW}")
+        self.check_durations([window for window in windows if window.of_durations])
         return Windowed(self, windows)
 
     def aggregate(self, /, *unnamed: Never, **outputs: Operation) -> Result:

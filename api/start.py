@@ -128,4 +128,5 @@ def events(
     named = tuple(tuple(map(unquoted, names)) for names in (keys, order))
     made: Events[Any] = Events(engine, of, named[0], unquoted(until), longest, named[1], null_time, Options())
     made.check_keys()
+    made.check_durations([])
     return made

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..aggregators.errors import EngineError, QueryError
+from ..aggregators.states.arrays import Ints
 from ..aggregators.sums.sums import Count
 from .columns.key_codes import key_codes, normalised, plain
 from .columns.ticks import Duration, TimeColumn
@@ -16,7 +17,7 @@ from .local import run
 from .plan.bind import bind
 from .plan.plan import Plan
 from .sources.arrow import Source
-from .windows import Ints, Spec
+from .windows import Spec
 
 if TYPE_CHECKING:
     import drawsvg

@@ -47,6 +47,8 @@ def expected(
     """By definition: those from the first to the last that an event, or a time to be filled, is in."""
     rows: list[Row] = []
     shift = int(closed == "right")
+    if start is not None and end is not None:  # each key then has windows, wherever its events are
+        keys = keys | {k for _, k, _ in events}
     events = [(t - shift, k, x) for t, k, x in events if any(low <= t - shift < high for low, high in windows)]
     for key in sorted({k for _, k, _ in events} | keys):
         times = [(t, x) for t, k, x in events if k == key]
@@ -107,6 +109,18 @@ def test_from_a_time_in_a_gap_the_next_window_is_the_first() -> None:
     assert [row[1:4] for row in found([(16, "a", 1)], windows)] == [(5, 7, 0), (10, 12, 0), (15, 17, 1)]
     windows = ff.sliding(2, every=5, empty="emit", gaps="allow", fill_to=14)
     assert [row[1:4] for row in found([(1, "a", 1)], windows)] == [(0, 2, 1), (5, 7, 0), (10, 12, 0)]
+
+
+def test_events_in_gaps_ask_for_no_windows_but_for_those_of_their_keys() -> None:
+    """Of a key that is in gaps only there are none; between two times each key has all, wherever its events are."""
+    between: dict[str, Any] = {"gaps": "allow", "empty": "emit"}
+    events = [(1, "a", 1), (13, "a", 1), (3, "b", 1), (29, "b", 1)]
+    assert found(events, ff.sliding(2, every=5, **between)) == [("a", 0, 2, 1, 1)]
+    assert found(events, ff.sliding(2, every=5, **between, fill_from=0)) == [("a", 0, 2, 1, 1)]
+    filled = found(events, ff.sliding(2, every=5, **between, fill_from=5, fill_to=11))
+    assert [row[:4] for row in filled] == [
+        ("a", 0, 2, 1), ("a", 5, 7, 0), ("a", 10, 12, 0), ("b", 5, 7, 0), ("b", 10, 12, 0)
+    ]  # fmt: skip
 
 
 def test_days_as_pandas_and_polars_fill_them() -> None:

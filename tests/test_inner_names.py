@@ -70,3 +70,9 @@ def test_a_time_of_several_inputs_with_the_name_of_a_column_of_one() -> None:
         ff.together(a=ff.events(first, time="a.x"), b=ff.events(second, time="u"))
     both = ff.together(c=ff.events(first, time="a.x"), b=ff.events(second, time="u")).window(ff.tumbling(2))
     assert both.aggregate(s=ff.Sum("c.x"))["s"].to_pylist() == [11]
+
+
+def test_a_column_without_a_name_is_one_to_windows_by_delta() -> None:
+    table = pa.table({"t": [1, 2, 3, 4], "": [0, 1, 9, 10], "x": [1, 2, 3, 4]})
+    windows = ff.policy(evict=ff.by_delta("", 3), trigger=ff.by_count(1))
+    assert ff.events(table, time="t").window(windows).aggregate(s=ff.Sum("x"))["s"].to_pylist() == [1, 3, 3, 7]

@@ -116,6 +116,18 @@ def test_types_that_spark_does_not_read_are_one_sentence(tmp_path: Path, spark: 
             ff.EngineError, match=r"^the column 't' is bigint for Spark and BINARY in '.*b.parquet'; exp"
         ):
             query.aggregate(n=ff.Count()).collect()
+        for accumulate in ("spark", "python"):  # before anything is computed
+            lazy = query.options(combine="executors", accumulate=accumulate)
+            with pytest.raises(
+                ff.EngineError, match=r"^the column 't' is bigint for Spark and BINARY in '.*b.parquet'; exp"
+            ):
+                lazy.aggregate(n=ff.Count())
+    filtered = ff.events(spark.read.parquet(str(files)).where("t > 0"), time="t").window(ff.tumbling(10))
+    with pytest.raises(ff.EngineError, match="the column 't' is bigint for Spark"):
+        filtered.options(combine="executors").aggregate(n=ff.Count())
+    renamed = spark.read.parquet(str(files)).selectExpr("x as t")  # the file's own t is not read
+    result = ff.events(renamed, time="t").window(ff.tumbling(10)).options(combine="executors").aggregate(n=ff.Count())
+    assert sum(row.n for row in result.collect()) == 4
 
 
 def test_bounds_of_several_kinds_are_not_compared() -> None:

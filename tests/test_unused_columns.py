@@ -131,3 +131,34 @@ def test_types_of_duckdb() -> None:
     assert [(float(row["x"]), row["last"]) for row in found.to_pylist()] == [(1.5, "a"), (4.0, "a"), (2.0, "b")]
     with pytest.raises(ff.ColumnError, match="by= names 'un', which is sparse_union"):
         ff.events(data, time="t", by="un").window(ff.tumbling(5)).aggregate(n=ff.Count())
+
+
+UNMADE = {
+    "a union": pa.UnionArray.from_dense(
+        pa.array([0] * 3, pa.int8()), pa.array(range(3), pa.int32()), [pa.array([1, 2, 3])]
+    ),
+    "UUIDs in lists": pa.array([[b"a" * 16], None, []], pa.list_(pa.binary(16))).cast(pa.list_(pa.uuid())),
+}
+
+
+@pytest.mark.parametrize("kind", UNMADE)
+def test_values_that_arrow_does_not_make_block_no_condition_and_no_expression(kind: str) -> None:
+    events = ff.events(pa.table({**GOOD, "bad": UNMADE[kind]}), time="t", by="k")
+    assert ask(events.where(pc.field("x") > 0)) == EXPECTED
+    doubled = events.window(ff.tumbling(5)).aggregate(x=ff.Sum(pc.field("x") * 2))
+    assert doubled["x"].to_pylist() == [2 * row["x"] for row in EXPECTED]
+    with pytest.raises(ff.ColumnError, match=r"^Last\('bad'\) keeps values of .*, which Arrow does not make; expected"):
+        events.window(ff.tumbling(5)).aggregate(x=ff.Last("bad"))
+    with pytest.raises(
+        ff.ColumnError, match=r"^a relation has all columns, and 'bad' is .*, of which Arrow makes no value"
+    ):
+        events.window(ff.tumbling(5)).relation()
+
+
+def test_two_columns_of_one_name_in_company() -> None:
+    data = pandas.DataFrame([[1, "a", 1.5, 0, 0]], columns=[*GOOD, "no", "no"])
+    events = ff.events(data, time="t", by="k")
+    both = ff.together(a=events, b=events).window(ff.tumbling(5)).aggregate(x=ff.Sum("a.x"), n=ff.Count("b.x"))
+    assert both.select(["x", "n"]).to_pylist() == [{"x": 1.5, "n": 1}]
+    with pytest.raises(ff.ColumnError, match=r"^a relation has all columns, and 2 are called 'no'; expected one$"):
+        events.window(ff.tumbling(5)).relation()

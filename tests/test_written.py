@@ -290,6 +290,9 @@ def test_the_range_of_decimals_with_a_negative_scale() -> None:
     data = pa.table({"t": [0, 1, 2, 3], "x": column})
     assert output(data, ff.Range("x")) == [Decimal(800)]
     assert output(data.slice(2, 1), ff.Range("x")) == [None]
+    for q in (0.25, 0.5):
+        expected = float(np.quantile([float(each) for each in column.to_pylist() if each is not None], q))
+        assert output(data, ff.Quantile("x", q)) == [expected]
 
 
 def test_uuids_stay_uuids() -> None:
@@ -303,6 +306,14 @@ def test_uuids_stay_uuids() -> None:
         {"m": one, "l": one, "all": [two, one], "top": one, "n": 2},
         {"m": None, "l": None, "all": [], "top": None, "n": 1},
     ]
+    inside = {
+        "by": (ff.GroupedBy(ff.Count(), "u"), [(one, 1), (two, 1)]),
+        "of": (ff.GroupedBy(ff.Max("u"), "k"), [("a", two), ("b", None)]),
+        "all": (ff.AllOf(m=ff.Max("u"), n=ff.Count()), {"m": two, "n": 3}),
+    }
+    whole = ff.events(data, time="t").window(ff.tumbling(10))
+    for name, (output, expected) in inside.items():
+        assert whole.aggregate(**{name: output})[name].to_pylist() == [expected]
     keyed = ff.events(data, time="t", by="u").window(ff.tumbling(10)).aggregate(n=ff.Count())
     assert keyed["u"].to_pylist() == [None, one, two]
     again = ff.events(keyed, time="window.start", by="u").window(ff.tumbling(10)).aggregate(n=ff.Sum("n"))

@@ -20,6 +20,7 @@ from ..states.large import fitting, has_room, one_array
 from ..states.limbs import Exact
 from ..states.ragged import RaggedField
 from ..states.rows import place
+from ..states.views import is_made
 from . import trial
 from .frames import Frames, Values, to_values, valid_rows
 from .operation import AggregateOperation, Operation, State, accumulate_where, check_arity
@@ -59,12 +60,9 @@ class BoundAggregate:
         self.of_nulls = any(map(pa.types.is_null, types))
         self.untrusted = not type(operation).__module__.startswith(PACKAGE)
         types = self._without_categories(types)
+        self.finer = [type == pa.time64("ns") for type in types]  # than Python's times of day, of which states are
+        types = [pa.time64("us") if finer else type for type, finer in zip(types, self.finer, strict=True)]
         self.types = trial.with_known_types(operation, types) if self.of_nulls else tuple(types)
-        for column, given in zip(self.columns, types, strict=True):
-            if given == pa.time64("ns"):
-                raise ColumnError(
-                    f"{operation!r} names {column!r}, which is {given}; expected time64[us]: cast it first"
-                )
         self.operation: AggregateOperation = self._call("bind", operation.bind, *self.types)
         for method in ("accumulate", "combine", "finish"):
             if not self.operation.has(method):
@@ -79,6 +77,11 @@ class BoundAggregate:
                 f"{operation!r} for {name!r} {found}; expected a dict of fields and types: {{'total': 'float64'}}"
             )
         self.fields = {key: field(declared) for key, declared in self.operation.state.items()}
+        for kept in (type for each in self.fields.values() for type in each.planes.values()):
+            if not is_made(kept):
+                raise ColumnError(
+                    f"{operation!r} keeps values of {kept}, which Arrow does not make; expected plain ones"
+                )
         self.identity: State = self.created()
         if self.untrusted and operation.try_laws:
             trial.check_create(self)
@@ -186,6 +189,9 @@ class BoundAggregate:
 
     def accumulate(self, frames: Frames, inputs: Sequence[pa.Array]) -> State:
         """The states of all frames of a batch; rows with a null in an input column are left out."""
+        if any(self.finer):
+            given = zip(inputs, self.columns, self.finer, strict=True)
+            inputs = [self._in_microseconds(each, column) if finer else each for each, column, finer in given]
         inputs = [
             each if each.type == type or self.spec.compares is None else plain_values(each)
             for each, type in zip(inputs, self.types, strict=True)
@@ -204,6 +210,16 @@ class BoundAggregate:
             lambda some: self._accumulate(some, [to_values(each.take(rows)) for each in inputs]),
             self.identity,
         )
+
+    def _in_microseconds(self, times: pa.Array, column: str) -> pa.Array:
+        """Times of day in microseconds; ColumnError where they have more digits."""
+        try:
+            return times.cast(pa.time64("us"))
+        except pa.ArrowInvalid as error:
+            raise ColumnError(
+                f"{self.spec!r} names {column!r}, which is {times.type}; expected time64[us], or no digits below a "
+                "microsecond: round it first"
+            ) from error
 
     def _accumulate(self, frames: Frames, inputs: Sequence[Values]) -> State:
         with np.errstate(all="ignore"):

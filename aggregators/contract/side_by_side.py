@@ -23,7 +23,7 @@ Number = int | float | decimal.Decimal
 
 
 def each_ones(parts: Mapping[str, Operation | BoundAggregate], of_columns: Sequence[Any]) -> dict[str, Sequence[Any]]:
-    """The values of each operation's columns, given one value for each column of all operations."""
+    """Split a flat list, one item a column, into one list an operation."""
     rest = iter(of_columns)
     return {name: list(itertools.islice(rest, len(part.columns))) for name, part in parts.items()}
 

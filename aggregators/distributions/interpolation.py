@@ -37,7 +37,8 @@ def between(low: pa.Array, high: pa.Array, rest: Ints, denominator: int) -> pa.A
     weighted = Exact([a * (denominator - rest) + b * rest for a, b in zip(x.limbs, y.limbs, strict=True)])
     if pa.types.is_duration(low.type):
         return pa.array(weighted.divided(np.full(len(low), denominator), truncated=True).int64()[0]).view(low.type)
-    return pa.array(weighted.quotients(denominator * 10 ** (low.type.scale if is_decimal(low.type) else 0)))
+    scale = low.type.scale if is_decimal(low.type) else 0
+    return pa.array(weighted.quotients(denominator * 10 ** max(scale, 0)) * 10.0 ** max(-scale, 0))
 
 
 def _exact(values: pa.Array) -> Exact:

@@ -10,12 +10,10 @@ import pyarrow as pa
 
 from ..contract.frames import Frames, Values
 from ..contract.operation import Operation, State, TypedOperation, accumulate_where
-from ..states.arrays import Bools
 from ..states.fields import field
 from .sort_keys import Order, restored, stored
 from .sorted_merge import rows_by_frame
 
-Mask = Bools
 TIME = None
 """Stands for the time of an event where it is a key of the order."""
 

@@ -40,6 +40,19 @@ def without_views(type: pa.DataType) -> pa.DataType:
     return type
 
 
+def is_made(type: pa.DataType) -> bool:
+    """Whether Arrow makes values of a type; not of unions, nor of extension types in lists and structs.
+
+    >>> is_made(pa.list_(pa.string())), is_made(pa.dense_union([pa.field("x", pa.int64())]))
+    (True, False)
+    """
+    try:
+        pa.array([], type)
+    except pa.ArrowNotImplementedError:
+        return False
+    return True
+
+
 def _field(field: pa.Field) -> pa.Field:
     return field.with_type(without_views(field.type))
 

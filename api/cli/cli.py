@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import gc
 import os
 import sys
 from collections.abc import Iterator, Sequence
@@ -11,6 +12,8 @@ from typing import Annotated, Any, cast
 
 import typer
 from typer.core import TyperCommand, TyperOption
+
+from .plain import plain_arguments
 
 # Nothing of framefold's: help is there before pyarrow would be.
 
@@ -259,8 +262,10 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="replace")  # a terminal without Unicode shows question marks, not a traceback
+    words = list(sys.argv[1:] if argv is None else argv)
     try:
-        code = app(args=list(sys.argv[1:] if argv is None else argv), prog_name="framefold", standalone_mode=False)
+        given = plain_arguments(run, words[1:]) if words[:1] == ["run"] else None
+        code = app(args=words, prog_name="framefold", standalone_mode=False) if given is None else run(**given)
         return code if isinstance(code, int) else 0
     except _Usage as error:
         return _say(cast(Any, error).format_message().replace("Value error, ", ""), MISTAKE)
@@ -297,6 +302,7 @@ def process() -> int:
     At the first array that it makes, pyarrow imports pandas to ask whether it was given one of its own; that takes as
     long as a small job does. Only Spark needs it here.
     """
+    gc.set_threshold(50_000)  # nearly all that is imported stays, and is not looked through again and again
     arguments = sys.argv[1:]
     engine = " ".join(arguments).replace("--engine=", "--engine ")
     if arguments[:1] == ["run"] and "--engine local" in engine and "pandas" not in sys.modules:

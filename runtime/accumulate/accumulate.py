@@ -12,15 +12,14 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from ...aggregators.contract.frames import Frames
 from ...aggregators.intervals.time_weighted import Lifetimes
+from ...aggregators.states.arrays import Bools, Index, Ints
 from ..columns.key_codes import (
     BLOCK,
     MAX_SPARSE,
     Coded,
-    Ints,
     code_key,
     code_numbers,
     codes_of_block,
@@ -33,7 +32,6 @@ from ..columns.key_codes import (
 from ..columns.malloc import raise_mmap_threshold
 from ..columns.sorting import groups_by_sorting
 from ..columns.ticks import NEVER, drop_null_times, ends_of
-from ..frames.window_ranges import Mask
 from ..partials.merge import Partials, of_states
 from ..plan.plan import Plan
 from ..plan.window_inputs import RANK, UNTIL_TICK, Earliest
@@ -62,7 +60,7 @@ class Groups:
         The groups' values of each column.
     """
 
-    index: NDArray[np.intp]
+    index: Index
     size: int
     counts: Ints | None
     values: list[Any]
@@ -145,7 +143,7 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *
     return made if with_empty and np.count_nonzero(counts) > len(counts) - len(counts) // MOSTLY else made.filled()
 
 
-def frames_of(plan: Plan, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Ints | None, Mask | None]:
+def frames_of(plan: Plan, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Ints | None, Bools | None]:
     """The frames of events; the least and the greatest, where known; which events are in any window (None: all)."""
     if plan.axis.unit == "time":  # frames never fall with ticks, so the least and greatest tick bound them
         bounds, inside = plan.axis.frames(np.array(edges(ticks)), None)
@@ -203,7 +201,7 @@ def assign(
     return by_counting(index, columns, size, counting or size > rows // ROWS_PER_GROUP)
 
 
-def by_counting(index: NDArray[np.intp], columns: Sequence[Coded], size: int, counting: bool) -> Groups:
+def by_counting(index: Index, columns: Sequence[Coded], size: int, counting: bool) -> Groups:
     """The groups of :func:`assign` by counting, where ``size``, the number possible, is small; fills ``index``."""
     counts = np.zeros(size, np.int64) if counting else None
     for start in range(0, len(index), BLOCK):

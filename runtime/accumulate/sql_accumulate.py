@@ -17,7 +17,8 @@ import pyarrow as pa
 from ...aggregators.contract.operation import State
 from ...aggregators.contract.sql_spec import PLACEHOLDER, ROW_LIMIT, SMALL_ROW_LIMIT, SqlSpec, put
 from ...aggregators.errors import EngineError, NullTimeError
-from ..columns.key_codes import Ints, normalised, one_array, plain
+from ...aggregators.states.arrays import Ints
+from ..columns.key_codes import normalised, one_array, plain
 from ..columns.ticks import LIMIT, null_times
 from ..partials.merge import Partials, of_states
 from ..plan.plan import Plan
@@ -169,8 +170,10 @@ class SqlAccumulate:
 
     @cached_property
     def inside(self) -> str | None:
-        """Whether a tick is in any window; None where all are."""
+        """Whether a tick is in any window; None where all are, or those in none count for their keys."""
         found = numberings(self.plan)
+        if self.plan.axis.keeps_gaps:
+            return None
         return None if any(by.second for by in found) else " or ".join(f"not ({second(by)})" for by in found)
 
     def partials(self, groups: pa.Table) -> Partials:

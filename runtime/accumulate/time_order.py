@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
+from ...aggregators.states.arrays import Index, Ints
 from ...aggregators.states.large import take
-from ..columns.key_codes import Ints, encode, key_codes, key_column, normalised, pack, plain, span
+from ..columns.key_codes import encode, key_codes, key_column, normalised, pack, plain, span
 from ..columns.sorting import stable_order
 from ..plan.plan import Plan
 
@@ -62,7 +62,7 @@ def with_dictionary(events: pa.Table, name: str, type: pa.DataType) -> pa.Array:
     return pa.DictionaryArray.from_arrays(codes, found.dictionary.take(pa.array(first)))
 
 
-def ordered(keys: Ints, key_size: int, times: Ints, time_size: int) -> NDArray[np.intp] | None:
+def ordered(keys: Ints, key_size: int, times: Ints, time_size: int) -> Index | None:
     """The stable order of rows by two columns of codes from 0 to below their sizes; None: as they are."""
     if (times[1:] >= times[:-1]).all():
         return None if (keys[1:] >= keys[:-1]).all() else stable_order(keys, key_size)

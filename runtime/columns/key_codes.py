@@ -17,11 +17,11 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ...aggregators.errors import ColumnError
+from ...aggregators.states.arrays import Index, Ints
 from ...aggregators.states.categories import Categories, UnknownCategories
 from ...aggregators.states.large import has_room, large
 from ...aggregators.states.large import one_array as one_array
 from . import sorting
-from .sorting import Ints as Ints
 from .sorting import dense, few_runs
 
 MAX_PACKED = 1 << 62
@@ -334,7 +334,7 @@ def code_ordered(column: pa.Array) -> Coded:
     return Coded(codes, 0, max(count, 1), lambda own: own)
 
 
-def codes_of_block(index: NDArray[np.intp], columns: Sequence[Coded], block: slice) -> NDArray[np.intp]:
+def codes_of_block(index: Index, columns: Sequence[Coded], block: slice) -> Index:
     """The codes of all columns in one, for a block of rows."""
     part = index[block]
     least = 0

@@ -32,10 +32,12 @@ def wider(one: pa.DataType, other: pa.DataType) -> pa.DataType | None:
     """
     if one == other:
         return one
+    if isinstance(one, Categories) and isinstance(other, Categories):
+        held = wider(one.values.type, other.values.type)
+        return one if held is not None and one.values.cast(held).equals(other.values.cast(held)) else None
     for mine, theirs in ((one, other), (other, one)):
         if isinstance(mine, Categories):
-            fits = not isinstance(theirs, Categories) and wider(mine.values.type, theirs) is not None
-            return mine if fits else None
+            return mine if wider(mine.values.type, theirs) is not None else None
         if pa.types.is_null(mine):
             return theirs
         if pa.types.is_date(mine) and pa.types.is_timestamp(theirs):

@@ -8,11 +8,9 @@ from collections.abc import Sequence
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from ...aggregators.numeric.native import loops
-
-Ints = NDArray[np.int64]
+from ...aggregators.states.arrays import Index, Ints
 
 MAX_COUNTED = 1 << 18
 """Possible codes at most that are counted to be sorted: the counts stay in the processor's cache."""
@@ -27,7 +25,7 @@ MIN_RUN = 1 << 12
 """Sorted runs of at least this many rows, such as the partials of a few tasks, are merged and not sorted again."""
 
 
-def stable_order(codes: Ints, size: int) -> NDArray[np.intp]:
+def stable_order(codes: Ints, size: int) -> Index:
     """The stable order of codes from 0 to below ``size``.
 
     Few possible codes are counted. Else, where both fit 63 bits, codes and row numbers are packed and sorted as

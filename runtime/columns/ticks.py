@@ -12,15 +12,14 @@ from typing import Any, cast
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from ...aggregators.durations import MICROSECONDS, Length, fixed
 from ...aggregators.durations import Duration as Duration
 from ...aggregators.durations import microseconds as microseconds
 from ...aggregators.errors import ColumnError, DurationError, NullTimeError, QueryError
+from ...aggregators.states.arrays import Ints
 from .key_codes import plain_type
 
-Ints = NDArray[np.int64]
 Instant = datetime.datetime | datetime.date | int | str
 """A point in time as a user writes it: as the time column has it, or as an ISO string."""
 
@@ -84,7 +83,7 @@ class TimeColumn:
                 return 0
             raise DurationError(
                 f"{argument} is {value!r}, but the time {self.name!r} is {self.kind}; expected a duration such "
-                "as '1 hour'"
+                f"as {'7 days' if pa.types.is_date(self.type) else '1 hour'!r}"
             )
         micros = found.microseconds
         if not pa.types.is_date(self.type):

@@ -7,8 +7,9 @@ from typing import NamedTuple
 import numpy as np
 
 from ...aggregators.errors import QueryError
+from ...aggregators.states.arrays import Ints
 from ..columns.key_codes import pack, span
-from .window_ranges import MAX_WINDOWS, Ints, PartialsView
+from .window_ranges import MAX_WINDOWS, PartialsView
 
 
 class LiveFrames(NamedTuple):

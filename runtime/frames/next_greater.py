@@ -9,10 +9,10 @@ from math import floor, isinf
 from typing import cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-Ints = NDArray[np.int64]
-Values = NDArray[np.int64] | NDArray[np.float64]
+from ...aggregators.states.arrays import Bools, Floats, Ints
+
+Values = Ints | Floats
 
 
 def first_above(values: Values, starts: Ints, margin: float) -> Ints:
@@ -75,11 +75,11 @@ def ends_of(starts: Ints, rows: int) -> Ints:
     return np.repeat(bounds[1:], np.diff(bounds))
 
 
-def above(later: Values, earlier: Values, margin: float) -> NDArray[np.bool_]:
+def above(later: Values, earlier: Values, margin: float) -> Bools:
     """Whether values are above others by more than a margin."""
     if later.dtype.kind == "f":
         with np.errstate(all="ignore"):
-            higher: NDArray[np.bool_] = later - earlier > margin
+            higher: Bools = later - earlier > margin
         return higher | (np.isnan(later) & ~np.isnan(earlier))
     if isinf(margin) or floor(margin) >= 2**64 - 1:
         return np.zeros(len(later), bool)
@@ -88,7 +88,7 @@ def above(later: Values, earlier: Values, margin: float) -> NDArray[np.bool_]:
     return (later > earlier) & (by > np.uint64(floor(margin)))
 
 
-def chain(following: Ints, starts: Ints, begin: Ints | None = None) -> NDArray[np.bool_]:
+def chain(following: Ints, starts: Ints, begin: Ints | None = None) -> Bools:
     """The rows reached from some rows by going on to the following row, and on from there.
 
     By pointer doubling (J. C. Wyllie, "The complexity of parallel computations", 1979): O(n log n) work in O(log n)

@@ -13,10 +13,8 @@ from numpy.typing import NDArray
 
 from ...aggregators.errors import QueryError
 from ...aggregators.numeric.native import loops
+from ...aggregators.states.arrays import Bools, Ints
 from ..columns.key_codes import pack, span
-
-Ints = NDArray[np.int64]
-Mask = NDArray[np.bool_]
 
 MAX_WINDOWS = 1 << 29
 """More windows than this do not fit one process's memory; the query is refused instead."""
@@ -119,7 +117,7 @@ class PartialsView:
     window_inputs: Mapping[str, NDArray[Any]] = field(default_factory=dict)
     keys: tuple[pa.Array, ...] = ()
     within: tuple[int, int] | None = None
-    inside: Mask | None = None
+    inside: Bools | None = None
     ids: WindowIds | None = None
 
     def part(self, keys: slice, rows: slice, within: tuple[int, int] | None = None) -> PartialsView:
@@ -233,7 +231,7 @@ def _among(low: Ints, high: Ints, rows: Ints, count: int) -> tuple[Ints, Ints]:
 
 
 def entering(of: WindowIds, starts: Ints, empty: str) -> Ints:
-    """The first window that takes in each row's frame and no earlier one; above the row's last where there is none.
+    """First window with this row's frame but not the previous row's; beyond the row's last window if none starts here.
 
     With ``empty="emit"`` the windows between two frames, which take in neither, go with the later one.
     """
@@ -271,7 +269,7 @@ class Steps:
         """The number of frames in a window."""
         return self.steps if not self.rest else 2 * self.steps + 1
 
-    def frames(self, positions: Ints) -> tuple[Ints, Mask | None]:
+    def frames(self, positions: Ints) -> tuple[Ints, Bools | None]:
         """The frame of each position, and which positions are in any window (None: all)."""
         shifted = positions - self.offset if self.offset else positions
         step = shifted // self.every

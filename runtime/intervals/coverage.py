@@ -14,10 +14,10 @@ import numpy as np
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
 from ...aggregators.intervals.time_weighted import OverLifetimes
+from ...aggregators.states.arrays import Ints
 from ...aggregators.states.rows import join, take
 from ..plan.plan import Plan
 from ..sliding.slide import Choice
-from ..windows import Ints
 from .segment_tree import by_tree, reduced
 from .sweep import by_deduct
 

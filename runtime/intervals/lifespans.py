@@ -10,9 +10,10 @@ import numpy as np
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
 from ...aggregators.intervals.time_weighted import lifetimes_of
+from ...aggregators.states.arrays import Ints
 from ..frames.live_frames import LiveFrames, changed
 from ..sliding.slide import slide
-from ..windows import Ints, PartialsView, Ranges, Windows
+from ..windows import PartialsView, Ranges, Windows
 from .coverage import Way, cover, over_frames
 
 

@@ -7,15 +7,14 @@ nodes, and a window gets the states of all nodes above it.
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
+from ...aggregators.states.arrays import Index, Ints
 from ...aggregators.states.rows import join, take
 from ..sliding.range_tree import fold
-from ..windows import Ints
 
-Rows = NDArray[np.intp]
+Rows = Index
 
 
 def reduced(operation: BoundAggregate, states: State, rows: Rows, at: Ints) -> tuple[State, Rows]:

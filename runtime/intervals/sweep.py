@@ -10,18 +10,17 @@ from typing import NamedTuple, cast
 
 import numpy as np
 import pyarrow as pa
-from numpy.typing import NDArray
 
 from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
+from ...aggregators.states.arrays import Bools, Floats, Ints
 from ...aggregators.states.fields import Column, Compensated
 from ...aggregators.states.rows import join, replace, take
 from ...aggregators.sums.sums import Sum
 from ..sliding.running_states import ROUNDING
-from ..windows import Ints
 from .segment_tree import Rows, by_tree, reduced
 
-Lost = dict[str, NDArray[np.float64]]
+Lost = dict[str, Floats]
 """An upper bound of the rounding error of each state's compensated sums, by field."""
 
 RESTART_STEPS = 1 << 9
@@ -85,7 +84,7 @@ class _Parts(NamedTuple):
 
     begins: Ints
     lengths: Ints
-    anew: NDArray[np.bool_]
+    anew: Bools
 
 
 class _Moves(NamedTuple):
@@ -177,7 +176,7 @@ def _lost(
     return lost
 
 
-def _lost_by_tree(sums: Column, first: Ints, last: Ints, windows: int) -> NDArray[np.float64]:
+def _lost_by_tree(sums: Column, first: Ints, last: Ints, windows: int) -> Floats:
     """Bounds of the rounding errors of windows computed by the tree: a share of the magnitudes in them."""
     operation = BoundAggregate("sizes", Sum("size"), [pa.float64()])
     sizes: State = {"total": Compensated.of(_sizes(sums)), "frames": np.ones(len(first), np.int64)}
@@ -186,5 +185,5 @@ def _lost_by_tree(sums: Column, first: Ints, last: Ints, windows: int) -> NDArra
     return ADDITION_LOSS * (1 + additions) * total
 
 
-def _sizes(sums: Column) -> NDArray[np.float64]:
+def _sizes(sums: Column) -> Floats:
     return cast(Compensated, sums).magnitude()

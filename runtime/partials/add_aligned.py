@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...aggregators.numeric.native import loops
+from ...aggregators.states.arrays import Ints
 from ...aggregators.states.fields import Column, Compensated
 from ...aggregators.states.limbs import Exact
-from ..columns.key_codes import Ints, one_array
+from ..columns.key_codes import one_array
 from ..plan.plan import BATCH_RANK, FRAME, Plan
 from .merge import Partials, of_states, states_of
 

@@ -11,10 +11,11 @@ from numpy.typing import NDArray
 from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
 from ...aggregators.numeric.native import loops
+from ...aggregators.states.arrays import Ints
 from ...aggregators.states.fields import IDEMPOTENT, Column, Compensated
 from ...aggregators.states.limbs import Exact
 from ...aggregators.states.rows import concatenate, join, replace_in_place, take
-from ..columns.sorting import Ints, stable_order
+from ..columns.sorting import stable_order
 
 AS_BYTES = {
     np.logical_and: np.minimum, np.minimum: np.minimum, np.fmin: np.minimum, np.bitwise_and: np.minimum,

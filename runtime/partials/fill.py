@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
-from ..columns.key_codes import Ints, one_array
+from ...aggregators.states.arrays import Ints
+from ..columns.key_codes import one_array
 from ..plan.plan import Plan
 from .merge import Partials, merge, without_events
 
@@ -20,7 +21,8 @@ def filled_up(plan: Plan, merged: Partials) -> Partials:
     ends = np.append(starts[1:], len(merged)) - 1
     for frame, at, short in ((first, starts, np.greater), (last, ends, np.less)):
         if frame is not None:
-            missing: Ints = at[short(found[at], frame)]
+            # A partial of events in a gap is in no window, and so leads to none.
+            missing: Ints = at if plan.axis.keeps_gaps else at[short(found[at], frame)]
             rows.append(missing)
             numbers.append(np.full(len(missing), frame))
     if not sum(map(len, rows)):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...aggregators.contract.operation import State
 from ...aggregators.numeric.native import loops
+from ...aggregators.states.arrays import Index, Ints
 from ...aggregators.states.fields import CompensatedField, Field
 from ...aggregators.states.large import fitting
 from ...aggregators.states.large import take as take_fitting
@@ -23,7 +24,6 @@ from ...aggregators.states.rows import take
 from ..columns.key_codes import (
     MAX_PACKED,
     Coded,
-    Ints,
     code_numbers,
     code_ordered,
     key_codes,
@@ -62,7 +62,7 @@ class Partials:
     """
 
     table: pa.Table
-    starts: NDArray[np.intp] | None = None
+    starts: Index | None = None
     events: Ints | None = None
 
     def __len__(self) -> int:
@@ -201,7 +201,7 @@ def in_places(codes: Ints, size: int) -> tuple[Ints, Ints]:
     return group, first
 
 
-def starts_of(keys: Sequence[Coded], rows: Ints) -> NDArray[np.intp]:
+def starts_of(keys: Sequence[Coded], rows: Ints) -> Index:
     """Where keys begin, in rows that are sorted by them."""
     new = np.arange(len(rows)) == 0
     for each in keys:

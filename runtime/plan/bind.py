@@ -13,7 +13,7 @@ from ...aggregators.combinators.samples import Samples, samples_of
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.column_expressions import ColumnExpression, kind_of
 from ...aggregators.contract.operation import Operation
-from ...aggregators.errors import ColumnError, QueryError, nearest, shown
+from ...aggregators.errors import ColumnError, DurationError, QueryError, nearest, shown
 from ...aggregators.intervals.time_weighted import lifetimes_of
 from ...aggregators.states.categories import Categories, values_type
 from ..columns.key_codes import key_type, require_key
@@ -30,6 +30,20 @@ WINDOW, AT = "window", "at"
 BOUNDS = ("window_start", "window_end")
 UNNAMED_INDEX = "__index_level_0__"
 A_WINDOW = "a window such as ff.sliding('1 hour', every='1 minute')"
+
+
+def check_durations(events: pa.Schema, time: str, windows: Sequence[Spec], longest: Duration | None = None) -> None:
+    """DurationError where a duration does not fit the time; what else is wrong :func:`bind` says, of a whole query."""
+    try:
+        times = TimeColumn(time, type_of(events, time, "time="))
+        if longest is not None:
+            above_zero(times, longest, "longest")
+        for window in windows:
+            window.bind(times, lambda name, argument: type_of(events, name, argument))
+    except DurationError:
+        raise
+    except QueryError:
+        return
 
 
 def bind(

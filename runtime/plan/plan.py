@@ -17,13 +17,14 @@ import pyarrow as pa
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import Operation
 from ...aggregators.errors import ColumnError
+from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.categories import Categories
 from ...aggregators.states.large import take
 from ...aggregators.states.objects import HeldObjects, Objects
 from ..columns.key_codes import edges
 from ..columns.ticks import TimeColumn
-from ..frames.window_ranges import Mask, is_column
-from ..windows import Coverage, Ints, PartialsView, Ranges, Windows
+from ..frames.window_ranges import is_column
+from ..windows import Coverage, PartialsView, Ranges, Windows
 from ..windows.from_table import Anchored
 from .window_inputs import Earliest, own_name
 
@@ -90,18 +91,24 @@ class Axis:
             return None
         found: list[int | None] = []
         for tick, beside in ((fill.first, 1), (fill.last, -1)):
-            frames, inside = self.frames(np.array([tick or 0]), None)
+            frames, inside = self.windows[0].frames(np.array([tick or 0]), None)
             within = inside is None or bool(inside[0])
             found.append(None if tick is None else int(frames[0]) + (0 if within else beside))
         return found[0], found[1]
+
+    @cached_property
+    def keeps_gaps(self) -> bool:
+        """Whether events in no window count for their keys, which have windows wherever their events are."""
+        fills = [each.fill for each in self.windows if each.fill is not None and each.left_out is not None]
+        return any(None not in (fill.first, fill.last) for fill in fills)
 
     @property
     def stamped(self) -> bool:
         """Whether results of any of the windows have a time ``at``."""
         return any(each.stamp != "interval" for each in self.windows)
 
-    def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Mask | None]:
-        """The frame of each event, and which events are in any window (None: all)."""
+    def frames(self, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Bools | None]:
+        """The frame of each event, and which events count: those in any window (None: all)."""
         if self.each_row:
             assert ranks is not None
             return ranks, None
@@ -115,7 +122,7 @@ class Axis:
                 )
             frames = frames + more
             inside = None if inside is None or also is None else inside | also
-        return frames, inside
+        return frames, None if self.keeps_gaps else inside
 
     def frames_unchecked(self, ticks: Ints) -> Ints:
         """The frames of times between two that :meth:`frames` has checked."""

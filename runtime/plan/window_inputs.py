@@ -14,9 +14,9 @@ from ...aggregators.contract.frames import Frames, Values
 from ...aggregators.contract.numeric_columns import floats, is_number
 from ...aggregators.contract.operation import AggregateOperation, State
 from ...aggregators.errors import ColumnError
+from ...aggregators.states.arrays import Ints
 from ...aggregators.sums.sums import Count
 
-Ints = NDArray[np.int64]
 RANK, UNTIL_TICK = "#rank", "#until"
 """What :class:`Earliest` may be of: row numbers, and the last ticks of interval events. They are no columns of events,
 which may have such names."""

@@ -6,12 +6,13 @@ import numpy as np
 import pyarrow as pa
 
 from ...aggregators.extremes.min_max import Max
+from ...aggregators.states.arrays import Ints
 from ..columns.key_codes import pack, span
 from ..columns.ticks import NEVER
 from ..local import run
 from ..plan.bind import bind
 from ..sources.arrow import Source
-from ..windows import Ints, snapshot
+from ..windows import snapshot
 from .overlaps import Validities
 
 

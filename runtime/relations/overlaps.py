@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ...aggregators.states.arrays import Ints
 from ..columns.key_codes import pack, span
 from ..columns.sorting import stable_order
 from ..columns.ticks import LIMIT, NEVER
-from ..windows import Ints
 
 
 class Validities(NamedTuple):

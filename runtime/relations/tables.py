@@ -11,13 +11,15 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.errors import ColumnError, QueryError, shown
+from ...aggregators.states.arrays import Ints
+from ...aggregators.states.views import is_made
 from ..columns.key_codes import key_codes, normalised, one_array, plain, plain_type, require_key
 from ..columns.ticks import NEVER, TimeColumn, drop_null_times, ends_of
 from ..local import LocalEngine
 from ..plan.bind import type_of
 from ..sources.arrow import Source
 from ..sources.conditions import checked, reason_of
-from ..windows import Ints, Windows
+from ..windows import Windows
 from .keeping import kept
 from .names import AT, CHANGE, FROM, INSERT_DELETE, REPEATED, TO, TS, WEIGHT, JoinSpec, values_of
 from .overlaps import Validities, in_order, last_before, overlapping, runs, uncovered
@@ -76,6 +78,7 @@ class TableOperators:
         self, engine: LocalEngine, time: str, by: Sequence[str], ties: Sequence[str], drops: bool, windows: Windows
     ) -> Lazy:
         """Events with the validity that windows give them."""
+        require_columns(engine.source.schema)
         schema = pa.schema([f.with_type(plain_type(f.type)) for f in engine.source.schema])
         others = [name for name in schema.names if name != time]
 
@@ -99,6 +102,7 @@ class TableOperators:
     def validities(self, engine: LocalEngine, valid_from: str, valid_to: str, ts: str | None, drops: bool) -> Lazy:
         """Rows that have a validity already: those for which it is empty are left out."""
         schema = engine.source.schema
+        require_columns(schema)
         times = TimeColumn(valid_from, type_of(schema, valid_from, "valid_from="))
         ends = TimeColumn(valid_to, type_of(schema, valid_to, "valid_to="))
         others = [name for name in schema.names if name not in (valid_from, valid_to, ts)]
@@ -203,6 +207,18 @@ class TableOperators:
 
     def changes(self, data: Lazy) -> Lazy:
         return Lazy(changes, data)
+
+
+def require_columns(schema: pa.Schema) -> None:
+    """ColumnError unless all columns, which a relation has, have names of their own, and values that Arrow makes."""
+    for field in schema:
+        if (count := schema.names.count(field.name)) > 1:
+            raise ColumnError(f"a relation has all columns, and {count} are called {field.name!r}; expected one")
+        if not is_made(field.type):
+            raise ColumnError(
+                f"a relation has all columns, and {field.name!r} is {field.type}, of which Arrow makes no values; "
+                "expected plain ones, or the other columns only"
+            )
 
 
 def codes_of(rows: pa.Table, names: Sequence[str]) -> tuple[Ints, int]:

@@ -12,11 +12,11 @@ from typing import NamedTuple, Protocol
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from ...aggregators.contract.operation import State
 from ...aggregators.errors import OperationError
 from ...aggregators.states import large
+from ...aggregators.states.arrays import Bools, Floats, Ints
 from ...aggregators.states.large import fitting, is_limited, joined, runs, take
 from ...aggregators.states.objects import HeldObjects, Objects
 from ...aggregators.states.ragged import RaggedField, leaves
@@ -31,7 +31,7 @@ from ..partials.merge import Partials, states_of, window_inputs_of
 from ..plan.plan import Plan
 from ..sliding.range_blocks import RangeFacts
 from ..sliding.slide import choose
-from ..windows import MAX_WINDOWS, Coverage, Ints, PartialsView, Ranges, Windows
+from ..windows import MAX_WINDOWS, Coverage, PartialsView, Ranges, Windows
 from .layout import lay_out, spread
 from .over_ranges import Column, results_over
 
@@ -156,8 +156,8 @@ def finished_over(
     return finish(states_of_lifespans(bound, states, found, whole, way))
 
 
-def too_few(plan: Plan, partials: Partials, name: str, windows: list[Found]) -> Iterator[NDArray[np.bool_] | None]:
-    """For each kind of windows that an output is over, which have fewer samples than they must; None: none has."""
+def too_few(plan: Plan, partials: Partials, name: str, windows: list[Found]) -> Iterator[Bools | None]:
+    """For each kind of windows of an output: a mask of the windows below min_samples, or None."""
     for number in plan.over[name]:
         least = plan.axis.windows[number].min_samples
         if not least or name not in plan.samples:
@@ -165,7 +165,7 @@ def too_few(plan: Plan, partials: Partials, name: str, windows: list[Found]) -> 
             continue
         samples = plan.input_state(plan.samples[name])
         states, count = states_of(plan, partials, samples), plan.states[samples].finish
-        few: NDArray[np.bool_] = finished_over(plan, samples, states, number, windows[number], count).to_numpy() < least
+        few: Bools = finished_over(plan, samples, states, number, windows[number], count).to_numpy() < least
         yield few if few.any() else None
 
 
@@ -253,7 +253,7 @@ def each_row(rows: Ints, count: int) -> bool:
     return len(rows) == count and bool((rows == np.arange(count)).all())
 
 
-def without(column: pa.Array | pa.ChunkedArray, some: NDArray[np.bool_]) -> pa.Array | pa.ChunkedArray:
+def without(column: pa.Array | pa.ChunkedArray, some: Bools) -> pa.Array | pa.ChunkedArray:
     """A column with nulls at some places."""
     return fitting(take(column, pa.array(np.arange(len(column)), mask=some)), column.type)
 
@@ -331,7 +331,7 @@ def chunks_of_key(
 
 
 def cuts_of_key(
-    own: PartialsView, ids: WindowIds, begin: Ints, counts: NDArray[np.float64], windows: int
+    own: PartialsView, ids: WindowIds, begin: Ints, counts: Floats, windows: int
 ) -> list[tuple[int, int, int, int]]:
     """The chunks of a key with about some windows each: the first row, the one past the last, the windows' numbers."""
     reached = np.cumsum(counts)
@@ -345,14 +345,14 @@ def cuts_of_key(
     return list(zip(first.tolist(), last.tolist(), low.tolist(), high.tolist(), strict=True))
 
 
-def windows_of_rows(view: PartialsView, ids: WindowIds, windows: Windows) -> tuple[Ints, NDArray[np.float64]]:
+def windows_of_rows(view: PartialsView, ids: WindowIds, windows: Windows) -> tuple[Ints, Floats]:
     """The first window that each row brings, and how many it brings."""
     begin = entering(ids, view.starts, getattr(windows, "empty", "skip"))
     counts = ids.last + 1.0 - begin
     return begin, np.maximum(counts, 0.0, out=counts)
 
 
-def windows_of_keys(plan: Plan, views: list[PartialsView]) -> NDArray[np.float64]:
+def windows_of_keys(plan: Plan, views: list[PartialsView]) -> Floats:
     """About how many windows each key has; as many as partials where their kind does not say."""
     starts = views[0].starts
     total = np.zeros(len(starts))

@@ -9,8 +9,9 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from ...aggregators.states.arrays import Bools, Index, Ints
 from ...aggregators.states.large import fitting, joined, take
-from ..windows import Coverage, Ints, Ranges
+from ..windows import Coverage, Ranges
 
 
 class Rows(NamedTuple):
@@ -24,8 +25,8 @@ class Rows(NamedTuple):
     start: Ints
     end: Ints
     at: Ints
-    stamped: NDArray[np.bool_]
-    places: list[NDArray[np.intp]]
+    stamped: Bools
+    places: list[Index]
 
 
 def lay_out(kinds: list[Ranges | Coverage], starts: Ints) -> Rows:
@@ -55,9 +56,7 @@ def repetitions(columns: list[NDArray[Any]]) -> Ints:
     return np.arange(len(columns[0])) - np.repeat(fresh, np.diff(np.append(fresh, len(columns[0]))))
 
 
-def spread(
-    columns: list[pa.Array | pa.ChunkedArray], places: list[NDArray[np.intp]], length: int
-) -> pa.Array | pa.ChunkedArray:
+def spread(columns: list[pa.Array | pa.ChunkedArray], places: list[Index], length: int) -> pa.Array | pa.ChunkedArray:
     """The results of an output over some kinds of windows, at their places in a column; null where none has one."""
     source = np.full(length, -1, np.int64)
     before = 0

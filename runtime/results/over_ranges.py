@@ -12,11 +12,12 @@ import pyarrow as pa
 from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
 from ...aggregators.states import large
+from ...aggregators.states.arrays import Ints
 from ...aggregators.states.large import has_room, is_limited, joined, one_array
 from ...aggregators.states.objects import Objects
 from ...aggregators.states.ragged import Ragged, RaggedField
 from ...aggregators.states.rows import take
-from ..sliding.range_blocks import Ints, RangeFacts
+from ..sliding.range_blocks import RangeFacts
 from ..sliding.slide import Way, slide, way_of
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray

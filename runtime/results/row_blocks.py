@@ -8,10 +8,11 @@ from dataclasses import dataclass, fields, replace
 import numpy as np
 import pyarrow as pa
 
+from ...aggregators.states.arrays import Ints
 from ..columns.ticks import describe
 from ..partials.merge import Partials, window_inputs_of
 from ..plan.plan import Axis, Plan, with_key
-from ..windows import Coverage, Ints, PartialsView, Ranges
+from ..windows import Coverage, PartialsView, Ranges
 
 BLOCK = "#block"
 """The column of partials with the number of their block, which is a key like the others."""

@@ -6,11 +6,12 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from ...aggregators.states.arrays import Ints
 from ...aggregators.states.ragged import RaggedField
 from ..frames.window_ranges import WindowIds
 from ..partials.merge import Partials
 from ..plan.plan import Plan
-from ..windows import Ints, PartialsView
+from ..windows import PartialsView
 from .row_blocks import Blocked, Blocks, with_block
 
 OVERLAPS = 4

@@ -15,9 +15,10 @@ from numpy.typing import NDArray
 
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
+from ...aggregators.states.arrays import Ints
 from ...aggregators.states.fields import Plain
 from .native import loops
-from .range_blocks import Ints, Workspace
+from .range_blocks import Workspace
 
 Columns = dict[str, NDArray[Any]]
 

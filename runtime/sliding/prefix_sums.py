@@ -19,12 +19,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...aggregators.states.arrays import Bools, Floats, Ints
 from ...aggregators.states.double_double import to_odd, two_sum
 from ...aggregators.states.fields import BIG, HUGE, Compensated
 from .native import loops
-from .range_blocks import Block, Ints, Workspace, copy_rows
-
-Floats = NDArray[np.float64]
+from .range_blocks import Block, Workspace, copy_rows
 
 MAX_PLANES = 6
 """The most planes of a float: beside values so much greater that it needs more, two-stacks is as fast."""
@@ -63,7 +62,7 @@ def int_sums(values: NDArray[np.integer], block: Block, work: Workspace, out: ND
     np.subtract(out, before, out=out)
 
 
-def float_sums(values: Compensated, block: Block, work: Workspace, out: Compensated) -> NDArray[np.bool_] | None:
+def float_sums(values: Compensated, block: Block, work: Workspace, out: Compensated) -> Bools | None:
     """The sums of a block's windows over pairs of floats (rows,), into ``out`` (windows,).
 
     Returns
@@ -79,7 +78,7 @@ def float_sums(values: Compensated, block: Block, work: Workspace, out: Compensa
     return doubtful if huge is None else huge if doubtful is None else doubtful | huge
 
 
-def _ordinary_sums(values: Compensated, block: Block, work: Workspace, out: Compensated) -> NDArray[np.bool_] | None:
+def _ordinary_sums(values: Compensated, block: Block, work: Workspace, out: Compensated) -> Bools | None:
     largest, largest_low = _magnitude(values.high), _magnitude(values.low)
     if not (largest < HUGE and largest_low < HUGE):
         return np.ones(block.length, bool)
@@ -240,7 +239,7 @@ def _add_up(sums: list[Floats], out: Compensated) -> None:
     np.copyto(out.high, sums[0])
 
 
-def _special_sums(special: Floats, block: Block, work: Workspace, out: Floats) -> NDArray[np.bool_] | None:
+def _special_sums(special: Floats, block: Block, work: Workspace, out: Floats) -> Bools | None:
     """The numbers of NaN and infinities in windows; and which windows have huge values, None where none has."""
     out[:] = 0.0
     if not special.any():

@@ -12,9 +12,8 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ...aggregators.states.arrays import Ints
 from .native import loops
-
-Ints = NDArray[np.int64]
 
 BLOCK_WINDOWS, BLOCK_ROWS = 3 << 14, 3 << 15
 """The most windows and rows of a block, unless its windows are wide."""

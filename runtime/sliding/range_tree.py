@@ -11,8 +11,8 @@ import numpy as np
 
 from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
+from ...aggregators.states.arrays import Ints
 from ...aggregators.states.rows import join, take
-from .range_blocks import Ints
 
 LEVELS_A_PART = 4
 """Ranges are combined in one part for each LEVELS_A_PART levels, so that a part has at most 2 * LEVELS_A_PART nodes a

@@ -6,13 +6,12 @@ A run is windows from one on that shares no row with the window before it. Runs,
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
+from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.fields import Compensated
 from ...aggregators.states.rows import replace, take
-from .range_blocks import Ints
 from .scan import Scan, beginnings, in_parts, piece_size
 
 RESTART_ROWS = 1 << 14
@@ -51,7 +50,7 @@ def runs(low: Ints, high: Ints, most: int, weight: Ints | None = None) -> tuple[
     return first, last
 
 
-def growing_windows(low: Ints, high: Ints) -> NDArray[np.bool_]:
+def growing_windows(low: Ints, high: Ints) -> Bools:
     """The windows of runs with one beginning, which need neither deduct nor a second stack.
 
     Such runs among others slide separately only where they are long.
@@ -105,7 +104,7 @@ def _deduct_in_runs(operation: BoundAggregate, states: State, low: Ints, high: I
     return replace(slid, trailing, difference)
 
 
-def _doubtful(operation: BoundAggregate, running: Scan, run: Ints, difference: State) -> NDArray[np.bool_]:
+def _doubtful(operation: BoundAggregate, running: Scan, run: Ints, difference: State) -> Bools:
     """Which differences of compensated sums may lack digits of the result.
 
     Each addition loses at most a few 2**-106 of the largest running sum; where all of them together could change the

@@ -16,8 +16,8 @@ import numpy as np
 
 from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
+from ...aggregators.states.arrays import Ints
 from ...aggregators.states.rows import join, take
-from .range_blocks import Ints
 
 SHORT_BLOCK, MANY_BLOCKS = 64, 256
 """Blocks of more rows than the first are scanned in pieces where fewer than the second would go side by side.

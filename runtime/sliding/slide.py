@@ -23,13 +23,14 @@ from numpy.typing import NDArray
 
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
+from ...aggregators.states.arrays import Bools, Index, Ints
 from ...aggregators.states.fields import Column, Compensated
 from ...aggregators.states.limbs import Exact
 from ...aggregators.states.rows import join, replace, take
 from ..plan.plan import Plan
 from .block_scan import MIN_WINDOWS, SideBySide, by_stacks_side_by_side, has_columns, side_by_side
 from .prefix_sums import float_sums, int_sums
-from .range_blocks import Block, Ints, RangeFacts, Workspace, ascending
+from .range_blocks import Block, RangeFacts, Workspace, ascending
 from .range_tree import by_range_tree
 from .running_states import MANY_RANGES, by_deduct, by_growing, by_two_stacks, growing_windows, too_long
 from .sparse_table import extremes
@@ -158,7 +159,7 @@ def slide(
     return take(join([grown, slid]), np.where(growing, np.cumsum(growing), np.cumsum(~growing) + growing.sum()) - 1)
 
 
-def by_kernels(operation: BoundAggregate, states: State, facts: RangeFacts) -> tuple[State, NDArray[np.intp]]:
+def by_kernels(operation: BoundAggregate, states: State, facts: RangeFacts) -> tuple[State, Index]:
     """The states of windows, and the windows whose floats must be summed in another way.
 
     Parameters
@@ -201,7 +202,7 @@ def empty_like(column: Column, length: int, rounded: bool = False) -> Column:
     return np.empty(length, cast(NDArray[Any], column).dtype)
 
 
-def _slide(function: np.ufunc, column: Column, block: Block, work: Workspace, out: Column) -> NDArray[np.bool_] | None:
+def _slide(function: np.ufunc, column: Column, block: Block, work: Workspace, out: Column) -> Bools | None:
     """One field of one block; which of its windows are doubtful, None where none is."""
     if isinstance(column, Compensated):
         return float_sums(column, block, work, cast(Compensated, out))
@@ -216,7 +217,7 @@ def _slide(function: np.ufunc, column: Column, block: Block, work: Workspace, ou
 
 
 def by_runs(operation: BoundAggregate, states: State, low: Ints, high: Ints, runs: SideBySide) -> State:
-    """The blocks of long runs side by side; the other windows by two-stacks."""
+    """Slide long regular runs as a matrix of blocks, and the remaining windows by two-stacks."""
     slid = {key: empty_like(column, len(low)) for key, column in states.items()}
     by_stacks_side_by_side(operation, states, runs, slid)
     if len(runs.others):

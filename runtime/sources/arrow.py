@@ -13,7 +13,10 @@ from ...aggregators.errors import QueryError, shown
 from .conditions import all_of, checked, columns_of
 from .opening import (
     CATEGORIES,
+    has_hugeints,
     in_one_order,
+    library_of,
+    of_few_digits,
     opened,
     plain_schema,
     require_taken,
@@ -146,6 +149,8 @@ class Source:
     def _opened(self, columns: Sequence[str], condition: pc.Expression | None) -> pa.RecordBatchReader:
         """The batches of the data, without views."""
         found = opened(self._scanned(columns, condition) if hasattr(self.data, "scanner") else self._stream(columns))
+        if library_of(self.data) == "duckdb" and any(has_hugeints(field.type) for field in found.schema):
+            return pa.RecordBatchReader.from_batches(found.schema, of_few_digits(found))
         if any(CATEGORIES in (field.metadata or {}) for field in self.schema):
             return pa.RecordBatchReader.from_batches(found.schema, in_one_order(found, self.schema))
         return found

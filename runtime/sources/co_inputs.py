@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -106,9 +107,14 @@ class Together(Source):
         fields: dict[str, pa.Field] = {}
         shared: dict[str, list[tuple[pa.DataType, Unfit]]] = {name: [] for name in common.shared}
         for name, source in sources.items():
+            counts = Counter(source.schema.names)
             for new, old in self.names[name].items():
-                if old not in source.schema.names:
+                if old not in counts:
                     raise QueryError(f"the input {name!r} has no column {old!r}, which is its time or a key")
+                if counts[old] > 1:
+                    if new in shared:
+                        raise QueryError(f"the input {name!r} has {counts[old]} columns called {old!r}; expected one")
+                    continue
                 field = source.schema.field(old)
                 fields.setdefault(new, plain_field(field).with_name(new))
                 if new in shared:

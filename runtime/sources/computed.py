@@ -13,9 +13,9 @@ from ...aggregators.contract.column_expressions import POLARS, PYARROW, kind_of
 from ...aggregators.errors import QueryError
 from ..columns.key_codes import plain, plain_type
 from .arrow import Reader, Readers, Source
-from .conditions import columns_of, reason_of
+from .conditions import columns_of, reason_of, require_no_order
 from .files import one_line
-from .opening import require_taken
+from .opening import no_rows, require_taken
 
 
 def with_columns(source: Source, expressions: Mapping[str, Any]) -> Source:
@@ -84,13 +84,14 @@ class ComputedSource(Source):
     def __init__(self, source: Source, expressions: Mapping[str, pc.Expression]) -> None:
         self.source = source
         self.expressions = dict(expressions)
-        nothing = source.schema.empty_table()
+        nothing = no_rows(source.schema)
         fields = []
         for name in expressions:
             try:
                 fields.append(self._computed(nothing, name).schema.field(0))
             except (pa.ArrowException, TypeError) as error:
                 raise QueryError(f"the input {name} {reason_of(error, source.schema)}") from error
+            require_no_order(expressions[name], source.schema, f"the input {name}")
         self.schema = pa.schema([*source.schema, *fields])
         self.inputs = {name: columns_of(each.is_valid(), source.schema) for name, each in expressions.items()}
         for name, inputs in self.inputs.items():

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import functools
 import operator
+import re
 from collections.abc import Sequence
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...aggregators.errors import QueryError, nearest
+from ...aggregators.errors import ColumnError, QueryError, nearest
+from ...aggregators.states.categories import Categories, UnknownCategories
+from .opening import no_rows, type_of_values
 
 
 def checked(condition: Any, schema: pa.Schema, events: str) -> pc.Expression:
@@ -38,7 +41,26 @@ def checked(condition: Any, schema: pa.Schema, events: str) -> pc.Expression:
         )
     if (error := _error_of(condition, schema)) is not None:
         raise QueryError(f"the condition {condition} of where() {reason_of(error, schema)}")
+    require_no_order(condition, schema, f"the condition {condition} of where()")
     return condition
+
+
+LITERAL, ORDERING = re.compile(r'"(\\.|[^"\\])*"'), re.compile(r"[<>]=?")
+
+
+def require_no_order(expression: pc.Expression, schema: pa.Schema, user: str) -> None:
+    """ColumnError where an expression asks which value of an ordered dictionary is above another.
+
+    pyarrow compares the texts of the categories, whatever their order.
+    """
+    text = LITERAL.sub("", str(expression))
+    for name in (each.name for each in schema if isinstance(type_of_values(each), (Categories, UnknownCategories))):
+        column = rf"(?<!\w){re.escape(name)}(?!\w)"
+        if re.search(rf"\({column} {ORDERING.pattern} | {ORDERING.pattern} {column}\)", text):
+            raise ColumnError(
+                f"{user} compares {name!r}, an ordered dictionary, and pyarrow would compare its texts; expected "
+                f"pyarrow.compute.is_in or == of some categories, or {name!r} cast to a string"
+            )
 
 
 def reason_of(error: Exception, schema: pa.Schema) -> str:
@@ -62,7 +84,7 @@ def columns_of(condition: pc.Expression | None, schema: pa.Schema) -> list[str]:
 def _error_of(condition: pc.Expression, schema: pa.Schema) -> Exception | None:
     """Why a condition cannot be computed from the columns of a schema."""
     try:
-        schema.empty_table().filter(condition)
+        no_rows(schema).filter(condition)
     except (pa.ArrowException, TypeError) as error:
         return error
     return None

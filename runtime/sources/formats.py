@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...aggregators.errors import EngineError, QueryError
+from ...aggregators.errors import ColumnError, EngineError, QueryError
 from .arrow import BATCH_ROWS
 from .conditions import all_of, bounds
 from .files import CSV, TITLES, File, one_line
@@ -266,6 +266,8 @@ def conformed(batch: pa.RecordBatch, schema: pa.Schema, partition: Mapping[str, 
 
     Raises
     ------
+    ColumnError
+        If a column has times in finer units than those of the schema.
     EngineError
         If a column is not of a type that can be read as that of the schema.
     """
@@ -280,9 +282,13 @@ def conformed(batch: pa.RecordBatch, schema: pa.Schema, partition: Mapping[str, 
             try:
                 columns.append(as_type(column, field.type))
             except pa.ArrowException as error:
+                if (why := one_line(error)).partition(":")[0].endswith("would lose data"):
+                    raise ColumnError(
+                        f"the column {field.name!r} of {file!r} ({column.type}) has digits below a microsecond; "
+                        "expected whole microseconds: round it first"
+                    ) from error
                 raise EngineError(
-                    f"the column {field.name!r} of {file!r} is {column.type} and cannot be read as {field.type}: "
-                    f"{one_line(error)}"
+                    f"the column {field.name!r} of {file!r} is {column.type} and cannot be read as {field.type}: {why}"
                 ) from error
     return pa.RecordBatch.from_arrays(columns, schema=schema)
 

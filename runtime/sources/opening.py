@@ -18,9 +18,10 @@ import pyarrow.compute as pc
 
 from ...aggregators.errors import ColumnError, QueryError, shown
 from ...aggregators.states.categories import Categories, UnknownCategories
-from ...aggregators.states.views import viewless, without_views
+from ...aggregators.states.views import is_made, viewless, without_views
 from ..columns.key_codes import plain_type
 from .files import one_line
+from .large_integers import WIDE
 
 NOT_TAKEN, CATEGORIES = b"framefold.not_taken", b"framefold.categories"
 """Keys of the metadata of fields: why Arrow does not take a column, and its categories in their order."""
@@ -134,6 +135,35 @@ def without_views_in(batch: pa.RecordBatch) -> pa.RecordBatch:
 def plain_schema(schema: pa.Schema) -> pa.Schema:
     """A schema without views."""
     return pa.schema([field.with_type(without_views(field.type)) for field in schema])
+
+
+def of_few_digits(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """The same batches of DuckDB's; ColumnError where an integer has more digits than the decimals given for it."""
+    for batch in batches:
+        for name, column in zip(batch.schema.names, batch.columns, strict=True):
+            if has_hugeints(column.type):
+                try:
+                    column.validate(full=True)
+                except pa.ArrowInvalid as error:
+                    raise ColumnError(
+                        f"the column {name!r} has an integer of more than 38 digits, the most of a decimal, as which "
+                        "DuckDB gives its HUGEINT; expected fewer: cast it to DOUBLE or VARCHAR first"
+                    ) from error
+        yield batch
+        del batch  # or it would be held while the next one is read
+
+
+def has_hugeints(type: pa.DataType) -> bool:
+    """Whether values of a type are what DuckDB makes of HUGEINT, or have such in them."""
+    if pa.types.is_dictionary(type):
+        return False
+    return type == WIDE or any(has_hugeints(type.field(at).type) for at in range(type.num_fields))
+
+
+def no_rows(schema: pa.Schema) -> pa.Table:
+    """A table without rows of a schema, to compute expressions of; null where Arrow makes no values of a type."""
+    fields = [field if is_made(field.type) else field.with_type(pa.null()) for field in schema]
+    return pa.schema(fields).empty_table()
 
 
 def with_categories(data: Any, schema: pa.Schema) -> tuple[Any, pa.Schema]:

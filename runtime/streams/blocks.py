@@ -6,9 +6,9 @@ from collections.abc import Iterable
 
 import numpy as np
 
+from ...aggregators.states.arrays import Ints
 from ..columns.key_codes import code_numbers, subtract
 from ..partials.merge import grouped
-from ..windows import Ints
 
 FRAMES = 16
 """Frames that share a number, ``frame // FRAMES``: a block begins with one, and is called by it."""

@@ -6,7 +6,8 @@ from functools import singledispatch
 
 import numpy as np
 
-from ..frames.window_ranges import Coverage, Ints, PartialsView, Ranges
+from ...aggregators.states.arrays import Ints
+from ..frames.window_ranges import Coverage, PartialsView, Ranges
 from ..windows import Windows
 from ..windows.around import AroundRows, AroundTime
 from ..windows.cumulating import Cycles

@@ -7,11 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
+from ...aggregators.states.arrays import Ints
 from ..accumulate.time_order import sorted_events
 from ..columns.key_codes import key_codes, normalised, one_array, plain
 from ..partials.merge import Partials, window_inputs_of
 from ..plan.plan import Plan
-from ..windows import Ints
 from .store import Store
 
 SERIES = 1 << 24

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from ...aggregators.states.arrays import Ints
 from ..columns.key_codes import fields_of
-from ..windows import Ints
 
 Hashes = NDArray[np.uint64]
 

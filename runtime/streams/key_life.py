@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from ...aggregators.states.arrays import Bools, Ints
 from ..columns.key_codes import one_array
-from ..frames.window_ranges import Mask, PartialsView, Ranges
+from ..frames.window_ranges import PartialsView, Ranges
 from ..partials.merge import Partials, merge, window_inputs_of, without_events
 from ..plan.plan import Plan
-from ..windows import Ints
 from ..windows.cumulating import Cycles
 from ..windows.sliding import TickSteps
 from .closing import NEVER, closed_after
@@ -50,11 +50,11 @@ def living_on(plan: Plan, stored: Partials, watermark: int, forget: int | None) 
     return merge(plan, [replace(stored, starts=None), empty])
 
 
-def known(windows: TickSteps | Cycles, found: Ranges, view: PartialsView, forget: int) -> Mask:
+def known(windows: TickSteps | Cycles, found: Ranges, view: PartialsView, forget: int) -> Bools:
     """Which windows have an event, or begin while their key is known after the last event before them."""
     before = np.maximum(found.low - 1, 0)
     begin = found.start + (windows.closed == "right")
-    kept: Mask = (found.high > found.low) | (begin <= view.window_inputs["last"][before] + forget)
+    kept: Bools = (found.high > found.low) | (begin <= view.window_inputs["last"][before] + forget)
     return kept
 
 
@@ -70,11 +70,11 @@ def over(plan: Plan, last: Ints, forget: int) -> Ints:
     return found
 
 
-def forgotten(plan: Plan, view: PartialsView, watermark: int, forget: int | None) -> Mask:
+def forgotten(plan: Plan, view: PartialsView, watermark: int, forget: int | None) -> Bools:
     """The partials of keys that are forgotten by a watermark."""
     if forget is None or "last" not in view.window_inputs or not len(view.frames):
         return np.zeros(len(view.frames), bool)
-    mask: Mask = (over(plan, last_ticks(view), forget) <= watermark)[view.key]
+    mask: Bools = (over(plan, last_ticks(view), forget) <= watermark)[view.key]
     return mask
 
 

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 
+from ...aggregators.states.arrays import Bools, Ints
 from ..columns.key_codes import key_codes, normalised, one_array, plain
-from ..frames.window_ranges import Mask, PartialsView
+from ..frames.window_ranges import PartialsView
 from ..partials.merge import Partials, window_inputs_of
 from ..plan.plan import Plan, with_key
-from ..windows import Ints
 from .held_events import of_their_keys, ticks_of
 from .key_life import last_ticks, over
 
@@ -56,7 +56,7 @@ def in_lives(plan: Plan, events: pa.Table, before: Partials, forget: int) -> tup
     return found, events
 
 
-def beginnings(plan: Plan, events: pa.Table, first: Mask, before: Partials, forget: int) -> Mask:
+def beginnings(plan: Plan, events: pa.Table, first: Bools, before: Partials, forget: int) -> Bools:
     """Which events are the first of a life, but for the first life of a key; ``first`` says which are of their key."""
     ticks, begins = ticks_of(plan, events), np.zeros(len(events), bool)
     earlier = np.full(len(events), NONE_BEFORE)
@@ -79,7 +79,7 @@ def beginnings(plan: Plan, events: pa.Table, first: Mask, before: Partials, forg
     return begins
 
 
-def firsts(plan: Plan, events: pa.Table) -> Mask:
+def firsts(plan: Plan, events: pa.Table) -> Bools:
     """Which events are the first ones of their key, of events by key."""
     columns = [normalised(plain(events.column(name), plan.input_schema.field(name).type)) for name in plan.by]
     codes, _ = key_codes(columns, len(events), ordered=False)

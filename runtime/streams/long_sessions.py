@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..frames.window_ranges import Ints, Mask, PartialsView
+from ...aggregators.states.arrays import Bools, Ints
+from ..frames.window_ranges import PartialsView
 from ..windows.session import Sessions
 from .closing import closing_ticks
 
 
-def open_or_last(windows: Sessions, view: PartialsView, watermark: int) -> Mask:
+def open_or_last(windows: Sessions, view: PartialsView, watermark: int) -> Bools:
     """Which partials are in a session that a watermark has not closed, or the last ones of those before it."""
     found = windows.ranges(view)
     closed = closing_ticks(windows, found, view) <= watermark
     next_is_open = np.append(~closed[1:] | (view.key[found.low[1:]] != view.key[found.low[:-1]]), True)
-    kept: Mask = np.repeat(~closed, found.high - found.low)
+    kept: Bools = np.repeat(~closed, found.high - found.low)
     kept[found.high[closed & next_is_open] - 1] = True
     return kept
 

@@ -7,8 +7,9 @@ from functools import singledispatch
 
 import numpy as np
 
+from ...aggregators.states.arrays import Bools, Ints
 from ..frames.next_greater import chain, first_above
-from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds
+from ..frames.window_ranges import PartialsView, Ranges, WindowIds
 from ..intervals.lifespans import lifespans
 from ..plan.plan import FRAME, Plan
 from ..windows import Windows
@@ -26,15 +27,15 @@ from .long_sessions import open_or_last, standing_for
 
 
 @singledispatch
-def open_rows(windows: Windows, view: PartialsView, watermark: int) -> Mask:
+def open_rows(windows: Windows, view: PartialsView, watermark: int) -> Bools:
     """Which partials are in a window that a watermark has not closed: new ones that are in none are late."""
     raise NotImplementedError(windows.describe())
 
 
 @open_rows.register
-def _(windows: TickSteps | Cycles, view: PartialsView, watermark: int) -> Mask:
+def _(windows: TickSteps | Cycles, view: PartialsView, watermark: int) -> Bools:
     # A step with no window of its own has the number of the window before: no event there is in any.
-    found: Mask = last_windows(windows, view) > windows.closed_by(watermark)
+    found: Bools = last_windows(windows, view) > windows.closed_by(watermark)
     return found
 
 
@@ -51,13 +52,13 @@ def windows_at(windows: TickSteps | Cycles, view: PartialsView, ticks: Ints) -> 
 
 
 @open_rows.register
-def _(windows: Snapshots, view: PartialsView, watermark: int) -> Mask:
-    lives: Mask = view.window_inputs["until"] + 1 >= watermark  # that one ends is a change, too
+def _(windows: Snapshots, view: PartialsView, watermark: int) -> Bools:
+    lives: Bools = view.window_inputs["until"] + 1 >= watermark  # that one ends is a change, too
     return lives
 
 
 @open_rows.register
-def _(windows: Sessions, view: PartialsView, watermark: int) -> Mask:
+def _(windows: Sessions, view: PartialsView, watermark: int) -> Bools:
     # Those that longest= ends follow one another: what one begins with depends on where the one before it ended.
     found = replace(windows, longest=None).ranges(view)
     closed = closing_ticks(windows, found, view) <= watermark
@@ -65,35 +66,35 @@ def _(windows: Sessions, view: PartialsView, watermark: int) -> Mask:
 
 
 @open_rows.register
-def _(windows: Bounded, view: PartialsView, watermark: int) -> Mask:
+def _(windows: Bounded, view: PartialsView, watermark: int) -> Bools:
     return np.ones(len(view.frames), bool)
 
 
 @open_rows.register
-def _(windows: Anchored, view: PartialsView, watermark: int) -> Mask:
+def _(windows: Anchored, view: PartialsView, watermark: int) -> Bools:
     found = windows.ranges(view)
     still = closing_ticks(windows, found, view) > watermark
     rows = len(view.frames)
     return covered(found.where(still), rows) | ~covered(found.where(~still), rows)  # what is in no window is not late
 
 
-def covered(found: Ranges, rows: int) -> Mask:
+def covered(found: Ranges, rows: int) -> Bools:
     """Which of some rows are in any window."""
     edges = np.zeros(rows + 1, np.int64)
     np.add.at(edges, found.low, 1)
     np.add.at(edges, found.high, -1)
-    inside: Mask = np.cumsum(edges)[:-1] > 0
+    inside: Bools = np.cumsum(edges)[:-1] > 0
     return inside
 
 
 @singledispatch
-def needed_rows(windows: Windows, view: PartialsView, watermark: int) -> Mask:
+def needed_rows(windows: Windows, view: PartialsView, watermark: int) -> Bools:
     """Which partials have to be kept once the windows that a watermark closes are given."""
     return open_rows(windows, view, watermark)
 
 
 @needed_rows.register
-def _(windows: TickSteps | Cycles, view: PartialsView, watermark: int) -> Mask:
+def _(windows: TickSteps | Cycles, view: PartialsView, watermark: int) -> Bools:
     kept = open_rows(windows, view, watermark).copy()
     if windows.emit == "on_change":  # the window before the next one, which is compared with it
         closed = windows.closed_by(watermark)
@@ -108,7 +109,7 @@ def _(windows: TickSteps | Cycles, view: PartialsView, watermark: int) -> Mask:
 
 
 @needed_rows.register
-def _(windows: Snapshots, view: PartialsView, watermark: int) -> Mask:
+def _(windows: Snapshots, view: PartialsView, watermark: int) -> Bools:
     """Those that live, and those that ended where the last window of their key that has not closed begins."""
     first, until = view.window_inputs["first"], view.window_inputs["until"]
     change = np.full(len(view.starts), np.iinfo(np.int64).min)
@@ -122,7 +123,7 @@ def _(windows: Snapshots, view: PartialsView, watermark: int) -> Mask:
 
 
 @needed_rows.register
-def _(windows: Anchored, view: PartialsView, watermark: int) -> Mask:
+def _(windows: Anchored, view: PartialsView, watermark: int) -> Bools:
     kept = open_rows(windows, view, watermark)
     if not windows.keys:
         kept[view.starts] = True  # all windows are those of this key, too, and it has had those that have closed
@@ -130,33 +131,33 @@ def _(windows: Anchored, view: PartialsView, watermark: int) -> Mask:
 
 
 @needed_rows.register
-def _(windows: Sessions, view: PartialsView, watermark: int) -> Mask:
+def _(windows: Sessions, view: PartialsView, watermark: int) -> Bools:
     kept = open_rows(windows, view, watermark)
     return kept if windows.longest is None else kept & open_or_last(windows, view, watermark)
 
 
 @needed_rows.register
-def _(windows: RowSteps, view: PartialsView, watermark: int) -> Mask:
+def _(windows: RowSteps, view: PartialsView, watermark: int) -> Bools:
     rank, rows = view.window_inputs["rank"], view.window_inputs["rows"]
     total = (rank + rows)[view.ends - 1][view.key]
-    kept: Mask = rank + rows > total - windows.steps.size - windows.steps.every
+    kept: Bools = rank + rows > total - windows.steps.size - windows.steps.every
     return kept
 
 
 @needed_rows.register
-def _(windows: TimeCounts, view: PartialsView, watermark: int) -> Mask:
+def _(windows: TimeCounts, view: PartialsView, watermark: int) -> Bools:
     times = view.ends - view.starts
     gone = (times - windows.n - 1).clip(0)
     return from_place(view, gone // windows.every * windows.every)
 
 
 @needed_rows.register
-def _(windows: AroundRows, view: PartialsView, watermark: int) -> Mask:
+def _(windows: AroundRows, view: PartialsView, watermark: int) -> Bools:
     return from_place(view, view.ends - view.starts - max(windows.last, 0) + min(windows.first, 0))
 
 
 @needed_rows.register
-def _(windows: AroundTime, view: PartialsView, watermark: int) -> Mask:
+def _(windows: AroundTime, view: PartialsView, watermark: int) -> Bools:
     """Those in reach of events to come, and of events whose windows have not closed."""
     found = windows.ranges(view)
     wanted = np.flatnonzero(closing_ticks(windows, found, view) > watermark)
@@ -167,7 +168,7 @@ def _(windows: AroundTime, view: PartialsView, watermark: int) -> Mask:
 
 
 @needed_rows.register
-def _(windows: Triggered, view: PartialsView, watermark: int) -> Mask:
+def _(windows: Triggered, view: PartialsView, watermark: int) -> Bools:
     """Those that could be in a window to come, the last of each key, and what triggered by delta from there on."""
     keys, ticks = np.arange(len(view.starts)), view.window_inputs["first"]
     until = None
@@ -198,7 +199,7 @@ def _(windows: Triggered, view: PartialsView, watermark: int) -> Mask:
     return kept
 
 
-def last_window(windows: Triggered, view: PartialsView, watermark: int) -> Mask:
+def last_window(windows: Triggered, view: PartialsView, watermark: int) -> Bools:
     """Of each key the rows from its last window on that a trigger by time has closed, and one before that trigger."""
     keys, ticks = np.arange(len(view.starts)), view.window_inputs["first"]
     end = ticks[view.ends - 1] if windows.until is None else np.full(len(keys), min(watermark - 1, windows.until))
@@ -210,20 +211,20 @@ def last_window(windows: Triggered, view: PartialsView, watermark: int) -> Mask:
     return from_place(view, np.minimum(low, view.locate(keys, at, ticks) - 1) - view.starts)
 
 
-def first_of_keys(kept: Mask, view: PartialsView) -> Ints:
+def first_of_keys(kept: Bools, view: PartialsView) -> Ints:
     """The first row of each key that is kept; the row after its last one where none is."""
     rows = np.where(kept, np.arange(len(kept)), np.iinfo(np.int64).max)
     return np.minimum(np.minimum.reduceat(rows, view.starts), view.ends)
 
 
-def from_place(view: PartialsView, place: Ints) -> Mask:
+def from_place(view: PartialsView, place: Ints) -> Bools:
     """The partials of each key from one of its places on; always its last one, after which rows are numbered on."""
     first = np.minimum(view.starts + place.clip(0), view.ends - 1)
-    found: Mask = np.arange(len(view.frames)) >= first[view.key]
+    found: Bools = np.arange(len(view.frames)) >= first[view.key]
     return found
 
 
-def needed(plan: Plan, views: list[PartialsView], watermark: int, *, opened: bool = False) -> Mask:
+def needed(plan: Plan, views: list[PartialsView], watermark: int, *, opened: bool = False) -> Bools:
     """Which partials any kind of windows needs; with ``opened`` those that are in a window that has not closed."""
     rows = len(views[0].frames)
     found = np.zeros(rows, bool)
@@ -237,7 +238,7 @@ def needed(plan: Plan, views: list[PartialsView], watermark: int, *, opened: boo
     return found
 
 
-def in_gaps(plan: Plan, views: list[PartialsView]) -> Mask:
+def in_gaps(plan: Plan, views: list[PartialsView]) -> Bools:
     """Which partials are of interval events that live between two windows, and so are in none."""
     found = np.ones(len(views[0].frames), bool)
     for windows, view in zip(plan.axis.windows, views, strict=True):
@@ -247,7 +248,7 @@ def in_gaps(plan: Plan, views: list[PartialsView]) -> Mask:
     return found
 
 
-def untouched(plan: Plan, views: list[PartialsView], watermark: int) -> Mask:
+def untouched(plan: Plan, views: list[PartialsView], watermark: int) -> Bools:
     """Which partials are in no window on a grid that a watermark has closed."""
     found = np.ones(len(views[0].frames), bool)
     for windows, view in zip(plan.axis.windows, views, strict=True):
@@ -276,7 +277,7 @@ def first_closing(plan: Plan, views: list[PartialsView], watermark: int) -> int 
 
 
 def settled(plan: Plan, view: PartialsView, watermark: int) -> tuple[str, Ints] | None:
-    """A column of partials, and its values from now on; None: they are as they are.
+    """The column to rewrite before storing, with its new values; None if nothing changes.
 
     Of landmark windows the frame, which partials have in common then, one a key.
     """

@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
+from ...aggregators.states.arrays import Bools, Ints
 from ..accumulate.accumulate import accumulate
-from ..frames.window_ranges import Mask
 from ..partials.merge import Partials, merge, window_inputs_of
 from ..plan.plan import BATCH_RANK, Plan
 from ..results.finish import results, views_of
-from ..windows import Ints
 from ..windows.cumulating import Cycles
 from ..windows.session import Sessions
 from ..windows.sliding import TickSteps
@@ -47,7 +46,7 @@ class Shard:
     watermark
         The tick up to which windows are closed: no event from it on is in one of them.
     due
-        A tick at which no window has closed that is still open, as late as is known; None where nothing is held.
+        Earliest watermark at which this shard has work: calls before it return at once; None where nothing is held.
     released
         How often events were released, by which the order of their batches is known.
     lateness
@@ -168,7 +167,7 @@ class Shard:
         found = accumulate(plan, events, self.released + 1)
         return plan, merge(plan, [before, found]), self._blocks_of(found.frames())
 
-    def _open(self, merged: Partials) -> Mask:
+    def _open(self, merged: Partials) -> Bools:
         """Which partials are in a window that still takes events."""
         return needed(self.plan, views_of(self.plan, merged), self.gone, opened=True)
 
@@ -226,7 +225,7 @@ class Shard:
         return set(owners(distinct(self._numbers(frames))[0], self.store.blocks()).tolist()) - {NOWHERE}
 
 
-def where(merged: Partials, kept: Mask) -> Partials:
+def where(merged: Partials, kept: Bools) -> Partials:
     """Some of merged partials, which are merged as they are."""
     assert merged.starts is not None
     if kept.all():

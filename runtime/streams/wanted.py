@@ -6,11 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...aggregators.states.arrays import Bools, Ints
 from ..columns.key_codes import one_array
-from ..frames.window_ranges import Mask, PartialsView
+from ..frames.window_ranges import PartialsView
 from ..partials.merge import Partials
 from ..plan.plan import Plan
-from ..windows import Coverage, Ints, Ranges, Windows
+from ..windows import Coverage, Ranges, Windows
 from ..windows.cumulating import Cycles
 from ..windows.sliding import TickSteps
 from .closing import NEVER, closing_ticks
@@ -74,7 +75,7 @@ class ChangedWithin(ClosingWithin):
         before = np.concatenate([[0], np.cumsum(self._rows(view))])
         return np.flatnonzero(before[found.high] > before[found.low])
 
-    def _rows(self, view: PartialsView) -> Mask:
+    def _rows(self, view: PartialsView) -> Bools:
         """The rows of the partials that have changed."""
         assert self.changed is not None
         mine = [key.take(view.key) for key in view.keys]

@@ -1,6 +1,6 @@
 """The kinds of windows, each in a file of its own."""
 
-from ..frames.window_ranges import MAX_WINDOWS, Coverage, Ints, PartialsView, Ranges
+from ..frames.window_ranges import MAX_WINDOWS, Coverage, PartialsView, Ranges
 from .around import around
 from .cumulating import cumulating
 from .from_table import windows_from
@@ -16,7 +16,6 @@ from .spec import Spec, Windows
 __all__ = [
     "MAX_WINDOWS",
     "Coverage",
-    "Ints",
     "PartialsView",
     "Ranges",
     "Sliding",

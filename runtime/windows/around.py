@@ -14,8 +14,9 @@ import pyarrow as pa
 from ...aggregators.durations import Length, fixed
 from ...aggregators.errors import QueryError
 from ...aggregators.numeric.native import loops
+from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
-from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges
+from ..frames.window_ranges import PartialsView, Ranges
 from .spec import BOUNDS, Bounds, MinFill, Spec, TypeOf, Windows, check_words, of_rows, one_of, samples
 
 
@@ -188,7 +189,7 @@ class AroundTime(Windows):
     def tick_span(self) -> tuple[int, int]:
         return max(-self.start, 0), max(self.end, 0)
 
-    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
         overflow_guard(ticks, 1 - min(self.start, 0), 1 + max(self.end, 0), self.time)
         return ticks, None
 

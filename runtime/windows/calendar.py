@@ -12,8 +12,9 @@ import pyarrow.compute as pc
 
 from ...aggregators.durations import Length, written
 from ...aggregators.errors import DurationError, QueryError
+from ...aggregators.states.arrays import Ints
 from ..columns.ticks import DAY, Duration, TimeColumn, ticks_since_epoch
-from ..frames.window_ranges import Ints, Steps
+from ..frames.window_ranges import Steps
 
 MONDAY = -3
 """The day number of Monday, 1969-12-29."""

@@ -10,9 +10,10 @@ import numpy as np
 
 from ...aggregators.durations import positive
 from ...aggregators.errors import DurationError, QueryError
+from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import DAY, Duration, Instant, TimeColumn, describe, overflow_guard
 from ..frames.filling import Filling, filling
-from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
+from ..frames.window_ranges import PartialsView, Ranges, WindowIds, ranges_by_id
 from .calendar import in_days, moved
 from .grid import Grid, grid
 from .sliding import Offset, above_zero, check_offset
@@ -170,7 +171,7 @@ class Cycles(Windows):
             return None
         return (Numbering(self.steps.origin + self._shift, self.steps.every),)
 
-    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
         margin = 2 * self.cycles.most_ticks
         overflow_guard(ticks, margin, margin, self.time)
         return self._numbers(ticks - self._shift), None

@@ -10,9 +10,10 @@ import numpy as np
 import pyarrow as pa
 
 from ...aggregators.errors import ColumnError, QueryError, nearest
+from ...aggregators.states.arrays import Bools, Ints
 from ..columns.key_codes import key_codes, normalised, plain, plain_type
 from ..columns.ticks import TimeColumn
-from ..frames.window_ranges import MAX_WINDOWS, Ints, Mask, PartialsView, Ranges
+from ..frames.window_ranges import MAX_WINDOWS, PartialsView, Ranges
 from .spec import BOUNDS, Bounds, Empty, Spec, TypeOf, Windows, check_words, one_of
 
 
@@ -20,6 +21,7 @@ from .spec import BOUNDS, Bounds, Empty, Spec, TypeOf, Windows, check_words, one
 class FromAnchors(Spec):
     """One window for each row of another data set; made by :func:`windows_from`."""
 
+    of_durations = False
     anchors: pa.Table
     start: str
     end: str
@@ -176,7 +178,7 @@ class Anchored(Windows):
         edges = np.unique(np.concatenate([begin, stop]))
         return edges, np.searchsorted(edges, begin), np.searchsorted(edges, stop)
 
-    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
         """The frame of each event, and which events are between the first bound and the last (None: all)."""
         edges = self._edges[0]
         frames = np.searchsorted(edges, ticks, side="right") - 1

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from ...aggregators.states.arrays import Ints
 from ..columns.ticks import DAY, Duration, TimeColumn, describe
-from ..frames.window_ranges import Ints
 from .calendar import Calendar, days_ahead, in_days, monday, zone_of
 from .sliding import above_zero, offset_ticks
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from ...aggregators.durations import positive
 from ...aggregators.errors import QueryError
+from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER, Duration, Instant, TimeColumn, overflow_guard
-from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, WindowIds, ranges_by_id
+from ..frames.window_ranges import PartialsView, Ranges, WindowIds, ranges_by_id
 from .calendar import moved, zone_of
 from .grid import Grid, grid
 from .sliding import Offset, check_offset
@@ -156,7 +157,7 @@ class Bounded(Windows):
         """The first tick that is too late for any window."""
         return None if self.until is None else self.until + (self.closed in ("right", "both"))
 
-    def _inside(self, ticks: Ints) -> Mask | None:
+    def _inside(self, ticks: Ints) -> Bools | None:
         return None if self.least is None else ticks >= self.least
 
     def starts_of(self, partials: PartialsView, row: Ints) -> Ints:
@@ -194,7 +195,7 @@ class LandmarkEvery(Bounded):
             return None
         return self._kept_sql(rows.tick, f"{at} + {every} - pmod({at} - {origin % every}, {every})")
 
-    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
         """The frame of each event, and which events are not before the landmark."""
         overflow_guard(ticks, 2 * self.steps.most_ticks, 2 * self.steps.most_ticks, self.time)
         frames = self.steps.numbers(ticks - self._shift)
@@ -258,7 +259,7 @@ class LandmarkEach(Bounded):
     def validity_sql(self, rows: RowOrder) -> list[dict[str, str]]:
         return self._kept_sql(rows.tick, rows.tick)
 
-    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
         """The frame of each event, and which events are not before the landmark."""
         return super().frames(ticks, ranks)[0], self._inside(ticks)
 

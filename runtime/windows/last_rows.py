@@ -8,8 +8,9 @@ from typing import Literal
 import numpy as np
 
 from ...aggregators.errors import QueryError
+from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER, TimeColumn, overflow_guard
-from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, Steps
+from ..frames.window_ranges import PartialsView, Ranges, Steps
 from ..frames.words import describe_gaps, describe_steps, rows_in_words
 from .spec import Emit, Gaps, MinFill, Pattern, RowOrder, Spec, TypeOf, Windows, check_words, one_of, samples, whole
 
@@ -164,7 +165,7 @@ class RowSteps(LastOfKey):
         number = {"#place": f"row_number() over ({rows.over}) - 1"}
         return [number, completing_sql(rows, f"{rows.over} rows", n, every)]
 
-    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
         assert ranks is not None
         return self.steps.frames(ranks)[0], None
 
@@ -248,7 +249,7 @@ class TimeCounts(LastOfKey):
         if self.ties == "strict" and self.every > 1:
             raise QueryError(f"a relation of {self.named} has ties='strict' and every={self.every}; expected every=1")
 
-    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
         overflow_guard(ticks, 0, 1, self.time)
         return ticks, None
 

@@ -10,9 +10,10 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ...aggregators.errors import QueryError
+from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import Instant, TimeColumn, describe, overflow_guard
 from ..frames.next_greater import chain, first_above
-from ..frames.window_ranges import MAX_WINDOWS, Coverage, Ints, Mask, PartialsView, Ranges, of_column
+from ..frames.window_ranges import MAX_WINDOWS, Coverage, PartialsView, Ranges, of_column
 from ..frames.words import describe_gaps, rows_in_words
 from .calendar import moved
 from .grid import Grid, grid
@@ -114,7 +115,7 @@ def policy(
                 raise QueryError(
                     f"{argument} is {given!r} with the trigger {trigger}; expected it only with ff.by_time(t)"
                 )
-    columns = tuple(dict.fromkeys(rule.column for rule in (evict, trigger) if rule.column))
+    columns = tuple(dict.fromkeys(rule.column for rule in (evict, trigger) if rule.column is not None))
     least = samples(min_samples)
     return Policy(evict, trigger, min_fill, until, empty, emit, gaps, columns, least)
 
@@ -162,7 +163,7 @@ class Triggered(Windows):
         ticks = 0 if pa.types.is_timestamp(self.time.type) else 1  # a row exactly as old as evicted ones stays
         return describe_gaps(self.evict_by + ticks, self.trigger_by, lambda it: describe(it, self.time.type))
 
-    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
         if self.evict.kind == "time":
             overflow_guard(ticks, self.evict_by, 1, self.time)
         return super().frames(ticks, ranks)

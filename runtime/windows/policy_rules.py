@@ -26,7 +26,7 @@ class Rule:
     column: str | None = None
 
     def __str__(self) -> str:
-        return f"{self.kind}({self.column + ', ' if self.column else ''}{self.by})"
+        return f"{self.kind}({self.column + ', ' if self.column is not None else ''}{self.by})"
 
     def bind(self, time: TimeColumn, type_of: TypeOf) -> Any:
         """The rule's amount in rows, ticks, or the column's own units."""

@@ -8,9 +8,10 @@ import numpy as np
 
 from ...aggregators.durations import positive
 from ...aggregators.errors import QueryError
+from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.next_greater import chain
-from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges
+from ..frames.window_ranges import PartialsView, Ranges
 from .sliding import above_zero
 from .spec import Numbering, Spec, Stamp, TypeOf, Windows, check_words
 
@@ -99,7 +100,7 @@ class Sessions(Windows):
         """One by the gap; one by ``longest``, at whose multiples sessions may end."""
         return (Numbering(0, self.gap), *(() if self.longest is None else (Numbering(0, self.longest),)))
 
-    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
         overflow_guard(ticks, 0, self.gap + 2 * (self.longest or 0), self.time)
         frames = ticks // self.gap
         return frames if self.longest is None else frames + ticks // self.longest, None
@@ -117,7 +118,7 @@ class Sessions(Windows):
         high = np.append(low[1:], len(first))[: len(low)].astype(np.int64)
         return Ranges(low, high, low, first[low], last[high - 1] + self.gap)
 
-    def _no_longer(self, partials: PartialsView, begins: Mask, longest: int) -> Ranges:
+    def _no_longer(self, partials: PartialsView, begins: Bools, longest: int) -> Ranges:
         """Sessions that are ended at multiples of a duration, which no frame straddles.
 
         Where a session ends depends on where it starts and on whether it follows on one that was ended: from each

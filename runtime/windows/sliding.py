@@ -12,9 +12,10 @@ import pyarrow as pa
 
 from ...aggregators.durations import positive, written
 from ...aggregators.errors import DurationError, QueryError
+from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import LIMIT, Duration, Instant, TimeColumn, describe, overflow_guard, ticks_since_epoch
 from ..frames.filling import Filling, filling
-from ..frames.window_ranges import Ints, Mask, PartialsView, Ranges, Steps, WindowIds
+from ..frames.window_ranges import PartialsView, Ranges, Steps, WindowIds
 from ..frames.words import describe_gaps, describe_steps
 from .calendar import Calendar, calendar, in_weeks, monday, moved
 from .spec import (
@@ -251,7 +252,7 @@ class TickSteps(Windows):
     def frames_in_window(self) -> int:
         return self.steps.frames_in_window
 
-    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
         margin = self.steps.size + 2 * self.steps.every
         margin = margin if self.calendar is None else self.calendar.most_ticks(margin)
         overflow_guard(ticks, margin, margin, self.time)
@@ -260,7 +261,7 @@ class TickSteps(Windows):
     def frames_unchecked(self, ticks: Ints) -> Ints:
         return self._frames(ticks)[0]
 
-    def _frames(self, ticks: Ints) -> tuple[Ints, Mask | None]:
+    def _frames(self, ticks: Ints) -> tuple[Ints, Bools | None]:
         ticks = ticks - self._shift if self._shift else ticks
         return self.steps.frames(ticks if self.calendar is None else self.calendar.units(ticks))
 

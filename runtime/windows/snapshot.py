@@ -6,9 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...aggregators.states.arrays import Ints
 from ..columns.ticks import TimeColumn
 from ..frames.live_frames import LiveFrames
-from ..frames.window_ranges import Ints, PartialsView, Ranges
+from ..frames.window_ranges import PartialsView, Ranges
 from .spec import Emit, Spec, TypeOf, Windows, check_words
 
 

@@ -11,10 +11,11 @@ import numpy as np
 import pyarrow as pa
 
 from ...aggregators.errors import QueryError
+from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import TimeColumn
 from ..frames.filling import Fill
 from ..frames.live_frames import LiveFrames, changed, join_intervals
-from ..frames.window_ranges import Coverage, Ints, Mask, PartialsView, Ranges, WindowIds
+from ..frames.window_ranges import Coverage, PartialsView, Ranges, WindowIds
 
 Closed: TypeAlias = Literal["left", "right"]
 Bounds: TypeAlias = Literal["left", "right", "both", "neither"]
@@ -88,6 +89,8 @@ class Spec(ABC):
 
     intervals: ClassVar[Literal["never", "also", "only"]] = "never"
     """Whether windows are for events with an end."""
+    of_durations: ClassVar[bool] = True
+    """Whether durations say what the windows are, so that these must fit the time."""
     drawer: ClassVar[Callable[[Spec, Any], Any]]
     """What :meth:`draw` calls; set by the package of engines, which imports this one."""
 
@@ -236,7 +239,7 @@ class Windows(ABC):
         """The number of frames in a window, where it is constant."""
         return None
 
-    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Mask | None]:
+    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
         """The frame of each event, never falling with time, and which events are in any window (None: all).
 
         A frame a row, or a frame a tick, where windows do not say otherwise.

@@ -26,6 +26,7 @@ from .decision import Decision, decide
 from .events_source import EventsSource
 from .explain import stages
 from .few_events import FewEventsSource
+from .readable import require_readable
 from .rows_source import RowsSource
 from .source import PartialsSource
 from .sql_source import SqlSource
@@ -115,6 +116,8 @@ class DataFrameEngine:
 def run(df: DataFrame, plan: Plan, decision: Decision) -> DataFrame:
     """The results of a plan over a DataFrame; see `DataFrameEngine.run`."""
     schema = output_schema(plan.result_schema, [type_in(df, name) for name in plan.by])
+    if decision.combine == "executors":
+        require_readable(df, plan.columns)
     job = Job(plan, schema, decision.blocks).trusting()
     source: PartialsSource
     if decision.sort == "rows" and decision.gathers:

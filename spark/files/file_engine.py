@@ -47,13 +47,10 @@ class FileEngine(DataFrameEngine):
         return dataframe(self.scan)
 
     def schema(self, used: Sequence[str]) -> pa.Schema:
+        self.scan.require_types(used)
         by_spark = self.scan.why_not(used) is not None  # Spark reads them, and so says what they are
         found = input_schema(self.df, used) if by_spark else self.scan.schema
-        for name in used:
-            if name in found.names and self.scan.is_ordered(name):
-                at = found.get_field_index(name)
-                found = found.set(at, pa.field(name, pa.dictionary(pa.int32(), found.field(at).type, ordered=True)))
-        return self.scan.with_zones(found)
+        return self.scan.with_zones(self.scan.with_orders(found, used))
 
     def run(self, plan: Plan, options: Options) -> DataFrame:
         decision, scan = self._decide(plan, options), self.scan

@@ -8,6 +8,7 @@ reads all others.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -38,6 +39,9 @@ WIDER: dict[type[t.DataType], tuple[type[t.DataType], ...]] = {
 }
 """The wider types as which Spark reads a file's column where other files have them."""
 
+REFUSED = re.compile(r"timeUnit=nanoseconds|^(Time|Float16|UUID|Interval)\b|precision=(39|[4-9]\d)")
+"""Logical types for which Spark reads nothing at all of a data set: neither other columns, nor other files."""
+
 OWN_SCHEMA = b"org.apache.spark.sql.parquet.row.metadata"
 VERSION = b"org.apache.spark.version"
 LEGACY = (b"org.apache.spark.legacyDateTime", b"org.apache.spark.legacyINT96")
@@ -49,6 +53,15 @@ def unusual_setting(spark: SparkSession) -> str | None:
         value = spark.conf.get(name, usual[0])
         if value is not None and value.lower() not in usual:
             return f"the session has {name}={value}"
+    return None
+
+
+def refused(metadata: Any) -> str | None:
+    """A column for whose type Spark reads no file with this footer, whatever is asked of it; None without one."""
+    for each in map(metadata.schema.column, range(metadata.num_columns)):
+        if REFUSED.search(type := str(each.logical_type)):
+            unit = " in nanoseconds" if "nanoseconds" in type else ""
+            return f"the column {each.path.partition('.')[0]!r} is {type.partition('(')[0]}{unit}"
     return None
 
 

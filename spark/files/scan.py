@@ -16,8 +16,8 @@ from pyspark.errors import AnalysisException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
-from ...aggregators.errors import QueryError
-from ...runtime.sources.conditions import all_of, checked, columns_of, equal, possible
+from ...aggregators.errors import ColumnError, QueryError
+from ...runtime.sources.conditions import all_of, checked, columns_of, equal, possible, require_no_order
 from ...runtime.sources.file_source import FOOTER_THREADS
 from ...runtime.sources.files import File, Files, FileSystemError, one_line
 from ...runtime.sources.formats import READERS, Layout, in_microseconds
@@ -29,6 +29,9 @@ from ..session.errors import first_cause
 from ..session.parallelism import parallelism, runs
 from . import orc_types, parquet_types
 from .spark_reader import loaded, spark_path
+
+JVM_FORMATS = ("parquet", "orc")
+"""The formats for which Spark has a reader of its own."""
 
 
 @dataclass(frozen=True)
@@ -101,14 +104,12 @@ class Scan:
         self.spark = spark
         self.files = files
         self.condition: pc.Expression | None = None
-        self.by_jvm = files.format in ("parquet", "orc")
-        """Whether Spark has a reader of its own for the format; the others only tasks read."""
         self.unopened: FileSystemError | None = None
         """Why pyarrow cannot open the file system."""
         try:
             self.listed = files.listed()
         except FileSystemError as error:
-            if not self.by_jvm:
+            if files.format not in JVM_FORMATS:
                 raise
             self.listed, self.unopened = [], error
             _ = self.by_spark  # one error for both
@@ -119,6 +120,9 @@ class Scan:
         if any(pa.types.is_null(field.type) for field in schema) and self.by_jvm:
             schema = input_schema(self.by_spark, [])
         added = checked(condition, schema, "of files")
+        require_no_order(
+            added, self.with_orders(schema, columns_of(added, schema)), f"the condition {added} of where()"
+        )
         kept = Scan.__new__(Scan)
         kept.__dict__.update(self.__dict__)  # the layouts that were read serve again
         kept.__dict__.pop("conditioned", None)
@@ -131,6 +135,20 @@ class Scan:
         reader, (system, _) = READERS[self.files.format], self.files.places
         with ThreadPoolExecutor(min(FOOTER_THREADS, len(self.listed))) as threads:
             return list(threads.map(lambda file: reader.layout(system, file), self.listed))
+
+    @cached_property
+    def by_jvm(self) -> bool:
+        """Whether Spark has a reader of its own that reads the files; others only tasks read."""
+        if self.files.format != "parquet" or self.unusual is not None:
+            return self.files.format in JVM_FORMATS
+        return self._refused() is None
+
+    def _refused(self) -> str | None:
+        """A column of Parquet files for whose type Spark reads none of them, with the file; None without one."""
+        for file, layout in zip(self.listed, self.layouts, strict=True):
+            if (found := parquet_types.refused(layout.metadata)) is not None:
+                return f"{found} in {file.path!r}"
+        return None
 
     @cached_property
     def kinds(self) -> Mapping[str, t.DataType | None]:
@@ -158,6 +176,11 @@ class Scan:
         except Exception as error:
             if self.unopened is not None:
                 raise QueryError(f"{self.unopened}; Spark cannot read it either: {first_cause(error)}") from error
+            if self.files.format == "parquet" and (found := self._refused()) is not None:
+                raise QueryError(
+                    f"{found}, for which Spark reads none of the files, and tasks do not read them as {self.unusual}; "
+                    "expected Spark's own default of that setting, or another type"
+                ) from error
             if not isinstance(error, AnalysisException):
                 raise
             for layout in self.layouts:
@@ -177,6 +200,16 @@ class Scan:
         return any(
             has_order(layout.schema.field(name).type) for layout in self.layouts if layout.schema.names.count(name) == 1
         )
+
+    def with_orders(self, columns: pa.Schema, names: Sequence[str]) -> pa.Schema:
+        """Columns, those of some names as ordered dictionaries where a file has them as such."""
+        for name in names:
+            if name in columns.names and self.is_ordered(name):
+                at = columns.get_field_index(name)
+                columns = columns.set(
+                    at, pa.field(name, pa.dictionary(pa.int32(), columns.field(at).type, ordered=True))
+                )
+        return columns
 
     def with_zones(self, columns: pa.Schema) -> pa.Schema:
         """Columns whose instants have the zone that they have in the first file, as the local engine reads them."""
@@ -207,6 +240,16 @@ class Scan:
             if reason is not None:
                 return reason
         return None
+
+    def require_types(self, columns: Sequence[str]) -> None:
+        """ColumnError where Spark has no type for a column of files that only tasks read."""
+        for name in columns:
+            if not self.by_jvm and name in self.kinds and self.kinds[name] is None:
+                found = next(each.schema.field(name).type for each in self.layouts if name in each.schema.names)
+                raise ColumnError(
+                    f"the column {name!r} is {found}, for which Spark has no type; expected another: cast it in the "
+                    "files, or read them without spark="
+                )
 
     def _misfit(self, name: str) -> str | None:
         kind = self.kinds[name]

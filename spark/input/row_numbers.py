@@ -12,14 +12,13 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 from pyspark import TaskContext
 from pyspark.sql import types as t
 
 from ...aggregators.errors import EngineError
+from ...aggregators.states.arrays import Bools, Ints
 from ...runtime.columns.key_codes import fields_of, key_codes, normalised, plain, plain_type
 
-Ints = NDArray[np.int64]
 Batches = Iterator[pa.RecordBatch]
 
 
@@ -137,7 +136,7 @@ def filled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     return filter(len, batches)
 
 
-def begins(before: pa.RecordBatch | None, batch: pa.RecordBatch, columns: Iterable[int]) -> NDArray[np.bool_]:
+def begins(before: pa.RecordBatch | None, batch: pa.RecordBatch, columns: Iterable[int]) -> Bools:
     """Which rows of a batch differ from the row before in some columns; the first one of all does."""
     differs = np.zeros(batch.num_rows, dtype=bool)
     differs[0] = before is None
@@ -150,12 +149,12 @@ def begins(before: pa.RecordBatch | None, batch: pa.RecordBatch, columns: Iterab
     return differs
 
 
-def _unlike(left: pa.Array, right: pa.Array) -> NDArray[np.bool_]:
+def _unlike(left: pa.Array, right: pa.Array) -> Bools:
     """Where two columns differ as Spark groups: null equals null, NaN equals NaN, -0.0 equals 0.0."""
     if pa.types.is_struct(left.type):
         parts = map(_unlike, fields_of(left), fields_of(right))
         null = pc.xor(left.is_null(), right.is_null()).to_numpy(zero_copy_only=False)
-        differs: NDArray[np.bool_] = np.logical_or.reduce([null.astype(bool), *parts])
+        differs: Bools = np.logical_or.reduce([null.astype(bool), *parts])
         return differs
     unlike = pc.fill_null(pc.not_equal(left, right), False)
     if pa.types.is_floating(left.type):

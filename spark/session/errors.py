@@ -130,9 +130,14 @@ def of_other_types(report: str) -> errors.EngineError | None:
     """The error for a file of Parquet whose column has a type that Spark cannot read as that of the other files."""
     if (found := _OTHER_TYPES.search(report)) is None:
         return None
+    return of_another_type(found["column"], found["wanted"], found["found"], found["file"])
+
+
+def of_another_type(column: str, wanted: str, found: str, file: str) -> errors.EngineError:
+    """The error for a column that is of one type for Spark, and of another in a file."""
     return errors.EngineError(
-        f"the column {found['column']!r} is {found['wanted']} for Spark and {found['found']} in {found['file']!r}; "
-        "expected types of which the one of the first file holds the others"
+        f"the column {column!r} is {wanted} for Spark and {found} in {file!r}; expected types of which the one of the "
+        "first file holds the others"
     )
 
 

@@ -195,7 +195,10 @@ def task(
 
 
 def wanted(spark: SparkSession) -> str:
-    """What to do about it: a server of Connect takes the Python of its workers from its own environment only."""
+    """The advice part of an error message: which setting names the workers' Python.
+
+    A server of Connect takes the Python of its workers from its own environment only.
+    """
     if isinstance(spark, SparkSession):
         where, when = "PYSPARK_PYTHON, or spark.pyspark.python of spark-submit,", "Spark"
     else:

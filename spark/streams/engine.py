@@ -224,7 +224,7 @@ class StreamEngine(DataFrameEngine):
 
 
 def marks(options: Options) -> tuple[str, ...]:
-    """The columns that say which result of a window one is, where it has several."""
+    """Extra columns (provisional, revision) when a window may be emitted more than once."""
     return PROVISIONAL[: options.early is not None] + REVISION[: options.late == "update"]
 
 

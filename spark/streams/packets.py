@@ -11,11 +11,11 @@ import pyarrow.compute as pc
 from pyspark.sql import types as t
 
 from ...aggregators.errors import NullTimeError
+from ...aggregators.states.arrays import Ints
 from ...runtime.columns.key_codes import one_array
 from ...runtime.columns.ticks import null_times
 from ...runtime.partials.merge import merge
 from ...runtime.streams.key_hash import shard_numbers
-from ...runtime.windows import Ints
 from ..convert.partials_codec import batches, from_ipc, opened, to_ipc
 from ..convert.types import arrow_schema, cast_to
 from ..engine.tasks import Job, accumulated_partials

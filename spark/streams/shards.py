@@ -68,7 +68,7 @@ class Shards:
 
 
 def book_of(shards: Shards, found: str | None) -> dict[str, Any]:
-    """What a shard knows beside its partials and events; None where it is new."""
+    """The shard's bookkeeping: from JSON in Spark's state, or a fresh one if there is none."""
     book: dict[str, Any] = {"version": VERSION, "query": shards.fingerprint}
     book = book if found is None else json.loads(found)
     check(book, shards.fingerprint)

@@ -82,7 +82,7 @@ def test_every_type_in_windows(kind: str) -> None:
 
 
 def test_nanoseconds_are_kept() -> None:
-    """To the last digit, in timestamps and durations; times of day with nanoseconds are refused."""
+    """To the last digit, in timestamps and durations; times of day with digits below a microsecond are refused."""
     with pytest.raises(ff.ColumnError, match=r"'x', which is time64\[ns\]; expected time64\[us\]"):
         slid(pa.array([1], pa.time64("ns")), low=ff.Min("x"))
     for type in (pa.timestamp("ns"), pa.timestamp("ns", "Europe/Berlin"), pa.duration("ns")):

@@ -253,12 +253,6 @@ def test_what_only_spark_reads_as_spark_does(spark: SparkSession, tmp_path: Path
         spark.conf.unset("spark.sql.parquet.inferTimestampNTZ.enabled")
 
 
-def test_nanoseconds_are_refused_as_spark_refuses_them(spark: SparkSession, tmp_path: Path) -> None:
-    pq.write_table(pa.table({"ts": pa.array([1], pa.timestamp("ns"))}), tmp_path / "t.parquet")
-    with pytest.raises(Exception, match="NANOS"):
-        ours(ff.parquet(tmp_path, spark=spark), by=None, n=ff.Count())
-
-
 EVOLVED: dict[str, tuple[dict[str, Any], dict[str, Any], bool]] = {
     "a column that is missing": ({"x": None}, {}, True),
     "a column more": ({}, {"y": pa.array([1.0] * 50)}, True),

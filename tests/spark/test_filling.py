@@ -68,6 +68,19 @@ def test_windows_are_filled(spark: SparkSession, choice: str) -> None:
     assert [row.n for row in nothing.aggregate(n=ff.Count()).collect()] == [0] * 6
 
 
+@pytest.mark.parametrize("choice", CHOICES)
+def test_keys_whose_events_are_all_in_gaps_are_filled(spark: SparkSession, choice: str) -> None:
+    """Windows of ten minutes every hour: each key has those from 0 to 180 minutes, wherever its events are."""
+    minutes, keys = [5, 30, 100, 130, 59, 240], ["a", "b", "b", "a", "c", "d"]
+    times = pa.array([each * MINUTE for each in minutes]).cast(pa.timestamp("us", tz="UTC"))
+    table = pa.table({"t": times, "k": keys, "x": [1] * 6})
+    fill: dict[str, Any] = {"empty": "emit", "fill_from": time(0), "fill_to": time(180)}
+    windows = ff.sliding("10 minutes", every="1 hour", gaps="allow", **fill)
+    query = ff.events(spark.createDataFrame(table), time="t", by="k").window(windows).options(**CHOICES[choice])
+    found = [(row.k, row.n) for row in query.aggregate(n=ff.Count(), x=ff.Sum("x")).orderBy("k", "window").collect()]
+    assert found == [("a", 1), ("a", 0), ("a", 0), *((key, 0) for key in "bbbcccdddd"), ("d", 1)]
+
+
 def test_a_stream_is_not_filled(spark: SparkSession) -> None:
     stream = spark.readStream.format("rate").load().withWatermark("timestamp", "1 minute")
     windows = ff.tumbling("1 hour", empty="emit", fill_from=time(0))

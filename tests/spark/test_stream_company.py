@@ -48,6 +48,22 @@ def test_two_results_in_one_query(spark: SparkSession, tmp_path: Path) -> None:
         assert len(mine)
 
 
+def test_one_result_twice_in_one_query(spark: SparkSession, tmp_path: Path) -> None:
+    """Spark shuffles for both once, and finds no watermark behind what it uses again, unless it is told not to."""
+    source = Source(spark, tmp_path).add(*batches()[:2])
+    result = source.query(HALVES).aggregate(**COUNT)
+    assert source.start(result, "alone").awaitTermination(300)
+    spark.conf.set("spark.sql.exchange.reuse", "false")
+    try:
+        query = source.start(result.union(result))
+    finally:
+        spark.conf.unset("spark.sql.exchange.reuse")
+    assert query.awaitTermination(300)
+    alone = every_row(source.found("alone"))
+    assert every_row(source.found()) == alone + alone
+    assert alone.total() > 3
+
+
 @pytest.mark.slow
 def test_into_windows_of_sparks(spark: SparkSession, tmp_path: Path) -> None:
     """As Spark's own windows chained with themselves, in the struct of windows or two columns, and into ours again."""

@@ -1,0 +1,108 @@
+"""Parquet files with types for which Spark reads nothing: tasks read them, as the local engine does."""
+
+from __future__ import annotations
+
+import uuid
+from pathlib import Path
+from typing import Any
+
+import duckdb
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+pytest.importorskip("pyspark")
+
+from pyspark.sql import SparkSession
+
+import framefold as ff
+
+ROWS = 12
+SECONDS = [i * 1_000_000_000 for i in range(ROWS)]
+OTHERS: dict[str, pa.Array] = {
+    "a time of day": pa.array(SECONDS, pa.time64("ns")),
+    "a short time of day": pa.array(range(ROWS), pa.time32("ms")),
+    "half floats": pa.array(np.arange(ROWS, dtype=np.float16)),
+    "a UUID": pa.array([uuid.UUID(int=i).bytes for i in range(ROWS)], pa.uuid()) if hasattr(pa, "uuid") else None,
+    "digits": pa.array(range(ROWS)).cast(pa.decimal256(50, 2)),
+    "instants in a list": pa.array([[each] for each in SECONDS], pa.list_(pa.timestamp("ns", "UTC"))),
+}
+
+
+def written(folder: Path, times: pa.Array, **more: pa.Array) -> Path:
+    x = [float(i * 7 % 5) for i in range(ROWS)]
+    table = pa.table({"t": times, "k": ["a", "b", "b"] * (ROWS // 3), "x": x, **more})
+    pq.write_table(table, folder / "events.parquet", version="2.6")
+    return folder / "events.parquet"
+
+
+def query(data: Any, windows: Any, **options: Any) -> Any:
+    return ff.events(data, time="t", by="k").options(**options).window(windows)
+
+
+def rows(result: Any) -> list[Any]:
+    table = result if isinstance(result, pa.Table) else result.toArrow()
+    return sorted([row["k"], row["window"]["start"].replace(tzinfo=None), row["v"]] for row in table.to_pylist())
+
+
+@pytest.mark.parametrize("zone", ["UTC", None])
+def test_times_in_nanoseconds(spark: SparkSession, tmp_path: Path, zone: str | None) -> None:
+    path = written(
+        tmp_path, pa.array(SECONDS, pa.timestamp("ns", zone)), u=pa.array(SECONDS, pa.timestamp("ns", "UTC"))
+    )
+    ten, of_spark = ff.tumbling("5 seconds"), ff.parquet(path, spark=spark)
+    expected = duckdb.sql(
+        f"SELECT k, time_bucket(INTERVAL '5 seconds', t::TIMESTAMP) AS w, sum(x) FROM '{path}' GROUP BY ALL "
+        "ORDER BY ALL"
+    ).fetchall()
+    for options in ({}, {"read": "spark"}, {"accumulate": "spark"}, {"combine": "executors"}):
+        assert rows(query(of_spark, ten, **options).aggregate(v=ff.Sum("x"))) == list(map(list, expected))
+    for windows, output in ((ten, ff.Last("x")), (ff.last_rows(3), ff.Sum("x"))):
+        local = query(ff.parquet(path), windows).aggregate(v=output)
+        assert rows(query(of_spark, windows).aggregate(v=output)) == rows(local)
+    found = query(of_spark, ten).aggregate(v=ff.Max("u")).toArrow()["v"].cast(pa.timestamp("us")).to_pylist()
+    largest = duckdb.sql(
+        f"SELECT max(u)::TIMESTAMP FROM '{path}' GROUP BY k, time_bucket(INTERVAL '5 seconds', t::TIMESTAMP)"
+    ).fetchall()
+    assert sorted(found) == sorted(row[0] for row in largest)
+
+
+def test_digits_below_a_microsecond_are_named(spark: SparkSession, tmp_path: Path) -> None:
+    path = written(tmp_path, pa.array([each + 7 for each in SECONDS], pa.timestamp("ns", "UTC")))
+    sentence = r"the column 't' of '.*' \(timestamp\[ns, tz=UTC\]\) has digits below a microsecond; expected whole"
+    for windows, output in ((ff.tumbling("1 minute"), ff.Sum("x")), (ff.last_rows(2), ff.Last("x"))):
+        with pytest.raises(ff.ColumnError, match=sentence):
+            query(ff.parquet(path, spark=spark), windows).options(combine="driver").aggregate(v=output).collect()
+
+
+def test_a_column_of_a_type_that_spark_refuses_blocks_no_other(spark: SparkSession, tmp_path: Path) -> None:
+    """Last reads the files as a DataFrame, which Spark by itself would not make."""
+    others = {name: values for name, values in OTHERS.items() if values is not None}
+    path = written(tmp_path, pa.array(SECONDS, pa.timestamp("ns", "UTC")).cast(pa.timestamp("us", "UTC")), **others)
+    plain = (tmp_path / "plain").mkdir() or written(tmp_path / "plain", pa.array(SECONDS, pa.timestamp("ns", "UTC")))
+    both = ff.parquet(path, plain, spark=spark)  # of two kinds, so that their types are looked for
+    for source, local in ((ff.parquet(path, spark=spark), ff.parquet(path)), (both, ff.parquet(path, plain))):
+        for output in (ff.Last("x"), ff.Sum("x")):
+            windows = ff.tumbling("5 seconds")
+            expected = rows(query(local, windows).aggregate(v=output))
+            assert rows(query(source, windows).aggregate(v=output)) == expected
+    for name in ("a time of day", "a UUID"):
+        if OTHERS[name] is not None:
+            with pytest.raises(
+                ff.ColumnError, match=f"the column '{name}' is .*, for which Spark has no type; expected"
+            ):
+                query(ff.parquet(path, spark=spark), ff.tumbling("1 minute")).aggregate(v=ff.Max(name))
+
+
+def test_where_a_setting_leaves_them_to_spark_it_is_said(spark: SparkSession, tmp_path: Path) -> None:
+    path = written(tmp_path, pa.array(SECONDS, pa.timestamp("ns", "UTC")))
+    spark.conf.set("spark.sql.parquet.mergeSchema", "true")
+    try:
+        sentence = (
+            "the column 't' is Timestamp in nanoseconds in '.*', for which Spark reads none of the files, and tasks"
+        )
+        with pytest.raises(ff.QueryError, match=sentence):
+            query(ff.parquet(path, spark=spark), ff.tumbling("1 minute")).aggregate(v=ff.Sum("x"))
+    finally:
+        spark.conf.unset("spark.sql.parquet.mergeSchema")
