@@ -1,8 +1,9 @@
 """What needs all values of a window, by kinds of windows and overlap, next to DuckDB, Polars, pandas and Spark.
 
 ``python -m benchmarks.holistic --rows 200000`` prints the tables as Markdown: seconds in one process, the ratio to each
-peer in pairs, and how the time grows with the overlap at as many windows. Results are compared first. With ``--spark``
-a window of an hour every minute is run on Spark, next to Spark's own functions over ``window()`` and over ``OVER``.
+peer in pairs, and how the processor's time grows with the overlap at as many windows. Results are compared first. With
+``--spark`` a window of an hour every minute is run on Spark, next to Spark's own functions over ``window()`` and over
+``OVER``. ``python -m benchmarks.run --cases holistic`` writes them into the report.
 """
 
 from __future__ import annotations
@@ -10,11 +11,11 @@ from __future__ import annotations
 import argparse
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from statistics import median
-from typing import Any
+from typing import Any, NamedTuple
 
 import duckdb
 import numpy as np
@@ -30,6 +31,15 @@ Run = Callable[[], Any]
 Values = NDArray[Any]
 
 OVERLAPS = (10, 100, 1_000, 10_000)
+REPORTED = 100_000
+"""The events of the report's tables."""
+
+SLOW = 1.0
+"""Seconds from which on a peer is measured once."""
+
+MOST_GROWTH = 1.15
+"""The most that the time may grow with the overlap."""
+
 LONGEST = 2_000
 """Overlap up to which peers run that compute each window by itself: beyond it they take minutes."""
 
@@ -163,56 +173,125 @@ def require_equal(contest: Contest) -> None:
 
 
 def equal(ours: Any, theirs: Any) -> bool:
-    """Whether results are equal, floats up to their last digits."""
+    """Whether results are equal, floats up to the last digits of values of about 1, as peers interpolate otherwise."""
     if pa.types.is_floating(ours.type):
-        return bool(np.allclose(np.asarray(ours), np.asarray(theirs), rtol=1e-12, atol=1e-300))
+        return bool(np.allclose(np.asarray(ours), np.asarray(theirs), rtol=1e-12, atol=1e-12))
     return bool(ours.to_pylist() == theirs.to_pylist())
 
 
 def seconds(run: Run) -> float:
     """What a run takes."""
-    start = time.perf_counter()
+    return took(run).wall
+
+
+class Took(NamedTuple):
+    """Seconds by the clock, and of all cores together, which others on the machine hardly change."""
+
+    wall: float
+    cpu: float
+
+    def of(self, other: Took) -> Took:
+        """As a share of another."""
+        return Took(self.wall / other.wall, self.cpu / other.cpu)
+
+
+def took(run: Run) -> Took:
+    """What a run takes."""
+    wall, cpu = time.perf_counter(), time.process_time()
     run()
-    return time.perf_counter() - start
+    return Took(time.perf_counter() - wall, time.process_time() - cpu)
 
 
-def measured(contest: Contest, rounds: int) -> tuple[float, dict[str, tuple[float, float]]]:
-    """Our seconds, and those of each peer with the median of ratios of pairs."""
-    ours: list[float] = []
-    peers: dict[str, list[tuple[float, float]]] = {peer: [] for peer in contest.peers}
+def middle(each: list[Took]) -> Took:
+    """Their medians."""
+    return Took(median(one.wall for one in each), median(one.cpu for one in each))
+
+
+class Measured(NamedTuple):
+    """Medians: what ours takes, what each peer does, and ours as a share of it, in pairs; and the number of pairs."""
+
+    ours: Took
+    peers: dict[str, tuple[Took, Took, int]]
+
+
+def measured(contest: Contest, rounds: int) -> Measured:
+    """The medians of some rounds; of peers that take longer than a second one round is enough."""
+    ours: list[Took] = []
+    peers: dict[str, list[tuple[Took, Took]]] = {peer: [] for peer in contest.peers}
     for _ in range(rounds):
-        ours.append(seconds(contest.ours))
+        ours.append(took(contest.ours))
         for peer, run in contest.peers.items():
-            theirs = seconds(run)
-            peers[peer].append((theirs, ours[-1] / theirs))
-    return median(ours), {
-        peer: (median(s for s, _ in each), median(r for _, r in each)) for peer, each in peers.items()
-    }
+            if not peers[peer] or peers[peer][0][0].wall < SLOW:
+                theirs = took(run)
+                peers[peer].append((theirs, ours[-1].of(theirs)))
+    return Measured(
+        middle(ours),
+        {
+            peer: (middle([theirs for theirs, _ in each]), middle([share for _, share in each]), len(each))
+            for peer, each in peers.items()
+        },
+    )
 
 
-def local(rows: int, keys: int, rounds: int, kinds: list[str], text: bool) -> None:
-    """Print the tables of the local engine."""
-    data = events(rows, keys)
+def growth(runs: Sequence[Run], rounds: int) -> list[float]:
+    """How much more of the processor's time each run takes for a window than the first one: medians of pairs."""
+    found: list[list[float]] = []
+    counts = [len(run()) for run in runs]
+    for _ in range(rounds):
+        each = [took(run).cpu / count for run, count in zip(runs, counts, strict=True)]
+        found.append([one / each[0] for one in each])
+    return [median(shares) for shares in zip(*found, strict=True)]
+
+
+HEAD = [
+    "operation",
+    "overlap",
+    "seconds",
+    "growth",
+    "peers: seconds (ours as a share, by the clock; of processors)",
+    "",
+]
+
+
+def local(rows: int, keys: int, rounds: int, kinds: Sequence[str], text: bool) -> dict[str, list[str]]:
+    """The tables of the local engine, by their titles."""
+    data, tables = events(rows, keys), {}
     for kind in kinds:
         lines: list[list[str]] = []
-        took: dict[tuple[str, int], float] = {}
-        for overlap in OVERLAPS if kind != "last_rows" else (100, 1_000):
-            for contest in contests(data, kind, overlap, text):
+        overlaps = OVERLAPS if kind != "last_rows" else (100, 1_000)
+        every = [list(contests(data, kind, overlap, text)) for overlap in overlaps]
+        for of_one in zip(*every, strict=True):  # the contests of an operation
+            grown = growth([contest.ours for contest in of_one], rounds)
+            for overlap, contest, most in zip(overlaps, of_one, grown, strict=True):
                 require_equal(contest)
                 ours, peers = measured(contest, rounds)
-                took[contest.name, overlap] = ours
-                first = took.get((contest.name, OVERLAPS[0] if kind != "last_rows" else 100), ours)
-                said = "; ".join(f"{peer} {theirs:.3f} (x{ratio:.2f})" for peer, (theirs, ratio) in peers.items())
-                lines.append([contest.name, f"{overlap:,}", f"{ours:.3f}", f"{ours / first:.2f}", said or "none"])
+                said = "; ".join(
+                    f"{peer} {theirs.wall:.3f} (x{share.wall:.2f}; x{share.cpu:.2f}{'' if pairs > 1 else ', once'})"
+                    for peer, (theirs, share, pairs) in peers.items()
+                )
+                missed = [peer for peer, (_, share, _) in peers.items() if share.wall > 1]
+                missed += ["growth"] if most > MOST_GROWTH else []
+                verdict = f"**missed: {', '.join(missed)}**" if missed else ""
+                lines.append([contest.name, f"{overlap:,}", f"{ours.wall:.3f}", f"{most:.2f}", said or "none", verdict])
                 print(f"{kind} {' '.join(lines[-1])}", file=sys.stderr, flush=True)
-        print(f"\n### {kind}, {rows:,} events of {keys:,} keys{', strings' if text else ''}\n")
-        print(
-            "\n".join(table(["operation", "overlap", "seconds", "growth", "peers (ours takes, of their time)"], lines))
-        )
+        of = f"{rows:,} events of {keys:,} key{'s' * (keys > 1)}{', strings' if text else ''}"
+        tables[f"Holistic, {kind.replace('_', ' ')}: {of}"] = table(HEAD, lines)
+    return tables
 
 
-def on_spark(rows: int, keys: int, rounds: int) -> None:
-    """Print the table of an hour every minute on Spark."""
+def tables(rows: int = REPORTED, rounds: int = 5) -> dict[str, list[str]]:
+    """Those of the report."""
+    many = rows // 2  # a grid would give each key its own windows, which are too many
+    return (
+        local(rows, 1, rounds, ("grid", "around", "last_rows"), False)
+        | local(rows, 1, rounds, ("grid", "around", "last_rows"), True)
+        | local(rows, many, rounds, ("around", "last_rows"), False)
+        | on_spark(rows, 20, rounds)
+    )
+
+
+def on_spark(rows: int, keys: int, rounds: int) -> dict[str, list[str]]:
+    """The table of an hour every minute on Spark."""
     from pyspark.sql import Window
     from pyspark.sql import functions as f
 
@@ -225,30 +304,37 @@ def on_spark(rows: int, keys: int, rounds: int) -> None:
     frame.count()
     hour = ff.events(frame, time="t", by="k").window(ff.sliding("1 hour", every="1 minute"))
     around = ff.events(frame, time="t", by="k").window(ff.around(time=("-60 minutes", "0 minutes")))
-    grouped = frame.groupBy("k", f.window("t", "1 hour", "1 minute"))
     over = Window.partitionBy("k").orderBy(f.unix_micros("t")).rangeBetween(-3_600_000_000, 0)
+
+    def grouped(each: Any) -> Any:
+        return frame.groupBy("k", f.window("t", "1 hour", "1 minute")).agg(each.alias("r"))
+
+    def ordered(each: Any) -> Any:
+        return frame.select("k", each.over(over).alias("r"))
+
     lines = []
     for name, ours, theirs in (
         ("Median", ff.Median("x"), f.percentile("x", f.lit(0.5))),
         ("CountDistinct", ff.CountDistinct("i"), f.count_distinct("i")),
     ):
-        runs = [("window()", hour, grouped.agg(theirs.alias("r")))]
+        runs = [("window()", hour, grouped)]
         if name == "Median":  # Spark has no distinct counts over OVER
-            runs.append(("OVER", around, frame.select("k", theirs.over(over).alias("r"))))
+            runs.append(("OVER", around, ordered))
         for where, query, native in runs:
-            own = query.aggregate(r=ours)
-            a, b = (each.agg(f.count("*"), f.sum(f.round("r", 6))).first() for each in (own, native))
+            sums = [f.count("*"), f.sum(f.round("r", 6))]
+            a, b = (each.agg(*sums).first() for each in (query.aggregate(r=ours), native(theirs)))
             if a is None or b is None or a[0] != b[0] or abs(a[1] - b[1]) > 1e-6 * abs(b[1]) + 1e-3:
                 sys.exit(f"{name} over {where}: Spark has {b}, framefold {a}")
             pairs = []
-            for _ in range(rounds):
+            for _ in range(rounds):  # a query is made anew each time: Spark keeps the shuffled rows of one that ran
                 ours_took = seconds(lambda query=query, ours=ours: query.aggregate(r=ours).toArrow())
-                pairs.append((ours_took, seconds(lambda native=native: native.toArrow())))
+                pairs.append((ours_took, seconds(lambda native=native, theirs=theirs: native(theirs).toArrow())))
             ratio = median(theirs / mine for mine, theirs in pairs)
             lines.append([f"{name} over {where}", f"{median(m for m, _ in pairs):.2f}",
                           f"{median(t for _, t in pairs):.2f}", f"{ratio:.1f}"])  # fmt: skip
-    print(f"\n### On Spark, {rows:,} events of {keys:,} keys\n")
-    print("\n".join(table(["operation", "framefold, seconds", "Spark, seconds", "times as fast"], lines)))
+            print(" ".join(lines[-1]), file=sys.stderr, flush=True)
+    head = ["operation", "framefold, seconds", "Spark, seconds", "times as fast"]
+    return {f"Holistic, on Spark, an hour every minute: {rows:,} events of {keys:,} keys": table(head, lines)}
 
 
 def main() -> None:
@@ -261,11 +347,13 @@ def main() -> None:
     parser.add_argument("--text", action="store_true", help="strings as values")
     parser.add_argument("--spark", action="store_true")
     asked = parser.parse_args()
+    found: dict[str, list[str]] = {}
     if asked.spark:
-        on_spark(asked.rows, asked.keys[0], asked.rounds)
-        return
-    for keys in asked.keys:
-        local(asked.rows, keys, asked.rounds, asked.kinds, asked.text)
+        found = on_spark(asked.rows, asked.keys[0], asked.rounds)
+    for keys in () if asked.spark else asked.keys:
+        found |= local(asked.rows, keys, asked.rounds, asked.kinds, asked.text)
+    for title, lines in found.items():
+        print("\n".join([f"## {title}", "", *lines, ""]))
 
 
 if __name__ == "__main__":

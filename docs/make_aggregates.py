@@ -103,7 +103,7 @@ class Aggregate:
     """
 
     def __init__(self, call: str) -> None:
-        names = {**vars(ff), **ARGUMENTS}
+        names = {**{name: getattr(ff, name) for name in ff.__all__}, **ARGUMENTS}
         self.operation: Operation = eval(call, names)
         self.others: list[Operation] = [eval(call, names | {"bins": edges}) for edges in EDGES]
         self.composite = not isinstance(self.operation, ff.AggregateOperation)
@@ -168,7 +168,13 @@ class Aggregate:
 
     def costs(self) -> str:
         """What a window costs, however far windows overlap."""
-        return self.each(lambda bound: bound.operation.range_cost if bound.answers_ranges else "constant")
+
+        def cost(bound: BoundAggregate) -> str:
+            if not bound.answers_ranges:
+                return "constant"
+            return bound.operation.range_cost + ("" if bound.operation.answers_nested else ", nested: merges")
+
+        return self.each(cost)
 
     def weighs(self) -> str:
         """What a partial of numbers weighs, or of another type where it takes none."""

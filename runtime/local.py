@@ -17,6 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..aggregators.errors import DroppedEventsWarning, FarTimesWarning, NullTimeError
+from ..aggregators.states.large import is_text
 from .accumulate.accumulate import accumulate
 from .accumulate.time_order import sorted_events
 from .columns.ticks import drop_null_times, null_times
@@ -25,6 +26,7 @@ from .partials.add_aligned import add_or_append
 from .partials.merge import Partials, empty_key_partials, merge, release
 from .plan.bind import BOUNDS, type_of
 from .plan.plan import Plan, in_this_process, is_library_code
+from .plan.text_codes import with_text_codes
 from .progress import watched
 from .reporting import LOGGER, report_partials, report_way
 from .results.extensions import with_extensions
@@ -54,7 +56,10 @@ class LocalEngine:
         return self.source.schema
 
     def run(self, query: Plan, options: object) -> pa.Table:
-        return with_extensions(run(self.source, query), query, self.source.schema)
+        source = self.source
+        if any(is_text(query.input_schema.field(name).type) for name in query.inputs):
+            source, query = with_text_codes(source, query)
+        return with_extensions(run(source, query), query, self.source.schema)
 
     def explain(self, query: Plan, options: object) -> Explanation:
         return explain(query, "the local engine", STAGES)

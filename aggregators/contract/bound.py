@@ -29,7 +29,7 @@ from .sql_spec import Planes, SqlSpec, overrides_accumulate
 if TYPE_CHECKING:
     from .state_ranges import StateRanges
 
-PACKAGE = __name__.removesuffix("contract.bound")
+PACKAGE = __name__.removesuffix("aggregators.contract.bound")
 """Where built-in operations are defined: their functions are trusted."""
 
 
@@ -113,7 +113,18 @@ class BoundAggregate:
                     f"{self.spec!r} compares {column!r}, an ordered dictionary, whose order it cannot go by; expected "
                     f"a column of {found[at]}: cast it"
                 )
+        for at, (name, type) in enumerate(zip(self.columns, types, strict=True)):
+            if isinstance(type, Categories) and name in self.coded_columns:
+                found[at] = type
         return found
+
+    @property
+    def coded_columns(self) -> set[str]:
+        """The columns that it can take as codes in the order of their values, and in no other way."""
+        if self.untrusted or self.spec.compares is None:
+            return set()
+        coded = set(self.columns[self.spec.compares]) | set(self.columns[self.spec.keeps])
+        return {name for name in coded if self.columns.count(name) == 1}
 
     @property
     def deducts(self) -> tuple[bool, str]:
@@ -239,7 +250,11 @@ class BoundAggregate:
 
     def finish(self, a: State) -> pa.Array:
         """The results of states, of the type ``result``."""
-        found = self.to_result(self.finished(a), self.codes or self.result)
+        return self._results(self.finished(a))
+
+    def _results(self, values: Any) -> pa.Array:
+        """What ``finish`` returned, or ``finish_ranges``, as a column of the type ``result``."""
+        found = self.to_result(values, self.codes or self.result)
         return found if self.codes is None else plain_values(found)
 
     def finish_ranges(self, a: State, ranges: StateRanges) -> pa.Array | State | None:
@@ -253,7 +268,7 @@ class BoundAggregate:
             return None
         if isinstance(values, Mapping):
             return self._checked("finish_ranges", values, len(ranges.low))
-        return self.to_result(self._one_each("finish_ranges", values, len(ranges.low), "ranges"), self.result)
+        return self._results(self._one_each("finish_ranges", values, len(ranges.low), "ranges"))
 
     def created(self) -> State:
         """The identity, made anew: columns of one state."""

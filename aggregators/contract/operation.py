@@ -50,6 +50,9 @@ class Operation(Operators, ABC):
     compares
         Which of its columns it compares: where these have ordered categories they come as codes, which compare as the
         categories do, and all others as values. None for an operation made of others, of which each says so.
+    keeps
+        Which of its other columns it only tells apart or hands on: these may come as such codes, too. For built-in
+        operations only.
     uses_order
         Whether results depend on which of several events came first, although states know it and merge in any order.
     try_laws
@@ -63,6 +66,7 @@ class Operation(Operators, ABC):
     exact_deduct: bool = False
     commutative: bool | None = None
     compares: slice | None = slice(0)
+    keeps: ClassVar[slice] = slice(0)
     uses_order: ClassVar[bool] = False
     try_laws: bool = True
     columns: tuple[str, ...] = ()

@@ -16,11 +16,11 @@ from ..contract.numeric_columns import require_summable
 from ..contract.operation import AggregateOperation, State
 from ..contract.state_ranges import StateRanges
 from ..ordered.multiset import Multiset, items, lists_of_ranges
-from ..ordered.sort_keys import Order
+from ..ordered.sort_keys import Keys, Order
 from ..ranges.distinct import count_distinct, most_frequent, runs
-from ..ranges.run_sums import Runs, states_of_runs
+from ..ranges.run_sums import PART, Runs, states_of_runs
 from ..states.arrays import Ints
-from ..states.rows import take
+from ..states.rows import join, take
 from ..sums.sums import Sum
 
 
@@ -44,6 +44,7 @@ class CountDistinct(Multiset):
     """
 
     compares = slice(0)
+    keeps = slice(None)
     range_cost = "constant"
     orders: tuple[Order, ...] = ()
     """Those of the columns, where there are several: a value is then the bytes of all of theirs."""
@@ -190,10 +191,15 @@ class DistinctSum(Multiset):
         keys, codes, _, of_items = self.ranged(a, ranges)
         if not of_items.ascending or not len(keys):
             return None
-        size = len(keys)
-        each = Frames(np.arange(size), size, np.zeros(size, np.int64))
-        states = take(self.sum.accumulate(each, [self.order.values(keys)]), codes.code.astype(np.int64))
-        of_windows = states_of_runs(states, Runs(*runs(codes, of_items), len(of_items.filled)))
+        states = join([self._one_each(keys[start : start + PART]) for start in range(0, len(keys), PART)])
+        of_windows = states_of_runs(
+            take(states, codes.code.astype(np.int64)), Runs(*runs(codes, of_items), len(of_items.filled))
+        )
         if of_windows is None:
             return None
         return self.sum.finish(self.sum.scatter(of_items.count, of_items.filled, of_windows))
+
+    def _one_each(self, keys: Keys) -> State:
+        """A state of the sum for each value."""
+        each = Frames(np.arange(len(keys)), len(keys), np.zeros(len(keys), np.int64))
+        return self.sum.accumulate(each, [self.order.values(keys)])

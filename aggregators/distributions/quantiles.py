@@ -14,7 +14,8 @@ from ..contract.numeric_columns import is_number
 from ..contract.operation import AggregateOperation, State
 from ..contract.state_ranges import StateRanges
 from ..errors import ColumnError, QueryError
-from ..ordered.multiset import Multiset, items, lists_of_ranges
+from ..ordered.multiset import Multiset, items
+from ..ranges.item_ranges import is_range
 from ..ranges.order_statistics import select
 from ..states.arrays import Ints
 from .interpolation import between
@@ -88,54 +89,46 @@ class Quantile(Multiset):
         ends = np.cumsum(lists.planes["count"])
         past = ends[lists.offsets[filled + 1] - 1]
         start = past - np.diff(past, prepend=0)
-        find = self._interpolated if self.method == "linear" else self._taken
-        found = [find(lists.planes["value"], ends, start, past - start, q) for q in self.q]
-        values = found[0]
-        if self.several:  # those of each window together
-            places = np.arange(len(self.q) * len(filled)).reshape(len(self.q), -1).T.ravel()
-            values = pa.concat_arrays(found).take(pa.array(places))
+        found = []
+        for q in self.q:
+            rank, rest = self._rank(past - start, q)
+            ranks = [rank] if self.method == "discrete" else [rank, np.minimum(rank + 1, past - start - 1)]
+            keys = [lists.planes["value"][np.searchsorted(ends, start + each, side="right")] for each in ranks]
+            low, *high = map(self.order.values, keys)
+            found.append(between(low, high[0], rest, q.denominator) if high else low)
+        places = np.full(len(lists), -1)
+        places[filled] = np.arange(len(filled))
+        return self._column(found, places)
+
+    def _column(self, found: Sequence[pa.Array], places: Ints) -> pa.Array:
+        """The results, of the quantiles of the windows with a value and the place of each window there, -1 for none."""
+        none = places < 0
         if not self.several:
-            source = np.zeros(len(lists), np.int64)
-            source[filled] = np.arange(len(filled))
-            return values.take(pa.array(source, mask=lists.lengths == 0))
-        offsets = np.concatenate([[0], np.cumsum(np.where(lists.lengths > 0, len(self.q), 0))])
-        mask = pa.array(lists.lengths == 0)
-        return pa.ListArray.from_arrays(pa.array(offsets).cast(pa.int32()), values, type=self.result, mask=mask)
+            some = found[0]
+            return some if is_range(places) else some.take(pa.array(places, mask=none))
+        source = (np.arange(len(found)) * len(found[0]) + places[~none][:, None]).ravel()  # those of a window together
+        values = pa.concat_arrays(found).take(pa.array(source))
+        offsets = np.concatenate([[0], np.cumsum(np.where(none, 0, len(found)))])
+        return pa.ListArray.from_arrays(
+            pa.array(offsets).cast(pa.int32()), values, type=self.result, mask=pa.array(none)
+        )
 
     def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
         keys, codes, weights, of_items = self.ranged(a, ranges)
-        count = of_items.sums(weights)
-        ranks: list[Ints] = []
-        found: list[Any] = []
-        for q in sorted(self.q):
-            rank = self._rank(count, q)
-            found += select(codes, weights, of_items, rank)
-            ranks += [rank, np.minimum(rank + 1, count - 1)]
-        # States with the values at these ranks alone, each in the place of all from the one before it up to its own.
-        places, code = np.column_stack(ranks), np.column_stack(found)
-        if len(self.q) > 1:
-            places.sort(axis=1)
-            code.sort(axis=1)
-        places[:, -1] = count - 1
-        counts = np.diff(places, axis=1, prepend=-1).ravel()
-        lengths = np.full(len(count), places.shape[1])
-        return {"items": lists_of_ranges(of_items, lengths, {"value": keys[code.ravel()], "count": counts})}
+        count, values = of_items.sums(weights), self.order.values(keys)
+        found = []
+        for q in self.q:
+            rank, rest = self._rank(count, q)
+            low, high = (values.take(pa.array(each)) for each in select(codes, weights, of_items, rank))
+            found.append(low if self.method == "discrete" else between(low, high, rest, q.denominator))
+        return self._column(found, of_items.places)
 
-    def _rank(self, count: Ints, q: Fraction) -> Ints:
-        """The place of the quantile, or of the value before it, among sorted values, counted from 0."""
+    def _rank(self, count: Ints, q: Fraction) -> tuple[Ints, Ints]:
+        """The place of the quantile, or of the value before it, among sorted values, from 0; what is left of it."""
         if self.method == "linear":
-            return q.numerator * (count - 1) // q.denominator
-        return np.maximum(-(-q.numerator * count // q.denominator) - 1, 0)
-
-    def _taken(self, keys: Any, ends: Ints, start: Ints, count: Ints, q: Fraction) -> pa.Array:
+            return np.divmod(q.numerator * (count - 1), q.denominator)
         rank = np.maximum(-(-q.numerator * count // q.denominator) - 1, 0)
-        return self.order.values(keys[np.searchsorted(ends, start + rank, side="right")])
-
-    def _interpolated(self, keys: Any, ends: Ints, start: Ints, count: Ints, q: Fraction) -> pa.Array:
-        rank, rest = np.divmod(q.numerator * (count - 1), q.denominator)
-        ranks = (rank, np.minimum(rank + 1, count - 1))
-        low, high = (self.order.values(keys[np.searchsorted(ends, start + each, side="right")]) for each in ranks)
-        return between(low, high, rest, q.denominator)
+        return rank, np.zeros_like(rank)
 
 
 class Median(Quantile):

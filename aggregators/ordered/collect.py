@@ -36,6 +36,7 @@ class CollectList(OneColumn):
     [['b', 'c', 'd']]
     """
 
+    keeps = slice(None)
     uses_order = True
     commutative = True  # items carry their time, and merging keeps input order among equal times
     type: pa.DataType
@@ -113,6 +114,8 @@ class Concat(CollectList):
     >>> query.aggregate(x=ff.Concat("x", ", ", prefix="<", suffix=">"))["x"].to_pylist()
     ['<a, b, c>']
     """
+
+    keeps = slice(0)
 
     def __init__(self, column: ColumnLike, delimiter: str = "", prefix: str = "", suffix: str = "") -> None:
         super().__init__(column)

@@ -80,6 +80,11 @@ class ItemRanges:
         before: Ints = np.concatenate([[0], np.cumsum(weights)])
         return before[self.end] - before[self.begin]
 
+    @property
+    def places(self) -> Ints:
+        """The place of each range, as they were given, among those with an item; -1 for others."""
+        return self.spread(np.arange(len(self.filled)), -1)
+
     def spread(self, values: NDArray[Any], rest: Any = 0) -> NDArray[Any]:
         """The values of the ranges with an item, and ``rest`` for others, in the order in which they were given."""
         if len(values) == self.count and ascends(self.filled):
@@ -92,3 +97,8 @@ class ItemRanges:
 def ascends(values: Ints) -> bool:
     """Whether no value is below the one before it."""
     return not (values[1:] < values[:-1]).any()
+
+
+def is_range(places: Ints) -> bool:
+    """Whether places are 0, 1, 2 and so on."""
+    return bool((places == np.arange(len(places))).all())

@@ -124,6 +124,49 @@ cdef inline int64_t previous_code(Present* of, int64_t code) noexcept nogil:
     return -1
 
 
+cdef struct Moving:
+    # A range of items that moves forward: those from ``leaving`` up to ``entering`` are in it.
+    const int32_t* codes
+    const int64_t* weights
+    Py_ssize_t leaving, entering
+
+
+cdef struct Item:
+    # How many of a code an item stands for.
+    int64_t code, weight
+
+
+cdef Moving at_first(const int32_t[::1] code, const int64_t[::1] weight):
+    """A range that has no item yet."""
+    cdef Moving found
+    found.codes = &code[0] if code.shape[0] else NULL
+    found.weights = &weight[0] if weight is not None and weight.shape[0] else NULL
+    found.leaving = found.entering = 0
+    return found
+
+
+cdef inline bint leaves(Moving* of, int64_t low, Item* item) noexcept nogil:
+    """Set the next item that leaves as the range moves on to begin at ``low``; False once none does."""
+    if of.leaving < of.entering and of.leaving < low:
+        item.code = of.codes[of.leaving]
+        item.weight = 1 if of.weights == NULL else of.weights[of.leaving]
+        of.leaving += 1
+        return True
+    if of.leaving == of.entering:
+        of.leaving = of.entering = low
+    return False
+
+
+cdef inline bint enters(Moving* of, int64_t high, Item* item) noexcept nogil:
+    """Set the next item that enters as the range moves on to end before ``high``; False once none does."""
+    if of.entering < high:
+        item.code = of.codes[of.entering]
+        item.weight = 1 if of.weights == NULL else of.weights[of.entering]
+        of.entering += 1
+        return True
+    return False
+
+
 cdef check(
     const int32_t[::1] code,
     const int64_t[::1] weight,
@@ -166,8 +209,10 @@ def select(
     code for each that enters or leaves, at most.
     """
     cdef Present present
-    cdef Py_ssize_t at, window, entering = 0, leaving = 0, windows = low.shape[0]
-    cdef int64_t place = 0, below = 0, total = 0, each = 1, goal
+    cdef Moving items = at_first(code, weight)
+    cdef Item item
+    cdef Py_ssize_t window, windows = low.shape[0]
+    cdef int64_t place = 0, below = 0, total = 0, goal
     cdef bint room
     check(code, weight, low, high, found.shape[0], codes)
     if rank.shape[0] != windows or following.shape[0] != windows:
@@ -176,25 +221,18 @@ def select(
         room = begin(&present, codes)
         if room:
             for window in range(windows):
-                while leaving < entering and leaving < low[window]:
-                    if weight is not None:
-                        each = weight[leaving]
-                    drop(&present, code[leaving], each)
-                    total -= each
-                    if code[leaving] < place:
-                        below -= each
-                    leaving += 1
-                if leaving == entering:
-                    leaving = entering = low[window]
-                    place, below, total = code[entering], 0, 0
-                while entering < high[window]:
-                    if weight is not None:
-                        each = weight[entering]
-                    add(&present, code[entering], each)
-                    total += each
-                    if code[entering] < place:
-                        below += each
-                    entering += 1
+                while leaves(&items, low[window], &item):
+                    drop(&present, item.code, item.weight)
+                    total -= item.weight
+                    if item.code < place:
+                        below -= item.weight
+                if items.leaving == items.entering:
+                    place, below, total = code[items.entering], 0, 0
+                while enters(&items, high[window], &item):
+                    add(&present, item.code, item.weight)
+                    total += item.weight
+                    if item.code < place:
+                        below += item.weight
                 goal = rank[window]
                 if not 0 <= goal < total:
                     found[window] = following[window] = -1
@@ -222,23 +260,21 @@ def count_distinct(
 ):
     """Set the number of different codes of each range."""
     cdef int32_t* counts
-    cdef Py_ssize_t window, entering = 0, leaving = 0, windows = low.shape[0]
+    cdef Moving items = at_first(code, None)
+    cdef Item item
+    cdef Py_ssize_t window, windows = low.shape[0]
     cdef int64_t distinct = 0
     check(code, None, low, high, found.shape[0], codes)
     with nogil:
         counts = <int32_t*>calloc(codes + 1, sizeof(int32_t))
         if counts != NULL:
             for window in range(windows):
-                while leaving < entering and leaving < low[window]:
-                    counts[code[leaving]] -= 1
-                    distinct -= counts[code[leaving]] == 0
-                    leaving += 1
-                if leaving == entering:
-                    leaving = entering = low[window]
-                while entering < high[window]:
-                    distinct += counts[code[entering]] == 0
-                    counts[code[entering]] += 1
-                    entering += 1
+                while leaves(&items, low[window], &item):
+                    counts[item.code] -= 1
+                    distinct -= counts[item.code] == 0
+                while enters(&items, high[window], &item):
+                    distinct += counts[item.code] == 0
+                    counts[item.code] += 1
                 found[window] = distinct
         free(counts)
     if counts == NULL:
@@ -257,8 +293,10 @@ def list_codes(
 ):
     """Set the least codes of each range, ascending, as many as there is room between its offsets; and their weights."""
     cdef Present present
-    cdef Py_ssize_t window, entering = 0, leaving = 0, windows = low.shape[0], at = 0
-    cdef int64_t each = 1, place
+    cdef Moving items = at_first(code, weight)
+    cdef Item item
+    cdef Py_ssize_t window, windows = low.shape[0], at = 0
+    cdef int64_t place
     cdef bint room, right = True
     check(code, weight, low, high, offsets.shape[0] - 1, codes)
     if counts is not None and counts.shape[0] != found.shape[0]:
@@ -267,18 +305,10 @@ def list_codes(
         room = begin(&present, codes)
         if room:
             for window in range(windows):
-                while leaving < entering and leaving < low[window]:
-                    if weight is not None:
-                        each = weight[leaving]
-                    drop(&present, code[leaving], each)
-                    leaving += 1
-                if leaving == entering:
-                    leaving = entering = low[window]
-                while entering < high[window]:
-                    if weight is not None:
-                        each = weight[entering]
-                    add(&present, code[entering], each)
-                    entering += 1
+                while leaves(&items, low[window], &item):
+                    drop(&present, item.code, item.weight)
+                while enters(&items, high[window], &item):
+                    add(&present, item.code, item.weight)
                 place = -1
                 if not 0 <= offsets[window] <= offsets[window + 1] <= found.shape[0]:
                     right = False
@@ -314,8 +344,10 @@ def most_frequent(
     """
     cdef int64_t* counts
     cdef int32_t* winner
-    cdef Py_ssize_t window, entering = 0, leaving = 0, windows = low.shape[0]
-    cdef int64_t each = 1, size = 1
+    cdef Moving items = at_first(code, weight)
+    cdef Item item
+    cdef Py_ssize_t window, windows = low.shape[0]
+    cdef int64_t size = 1
     check(code, weight, low, high, found.shape[0], codes)
     while size < codes:
         size *= 2
@@ -325,20 +357,12 @@ def most_frequent(
         if counts != NULL and winner != NULL:
             begin_winners(winner, size)
             for window in range(windows):
-                while leaving < entering and leaving < low[window]:
-                    if weight is not None:
-                        each = weight[leaving]
-                    counts[code[leaving]] -= each
-                    follow_up(counts, winner, size, code[leaving])
-                    leaving += 1
-                if leaving == entering:
-                    leaving = entering = low[window]
-                while entering < high[window]:
-                    if weight is not None:
-                        each = weight[entering]
-                    counts[code[entering]] += each
-                    follow_up(counts, winner, size, code[entering])
-                    entering += 1
+                while leaves(&items, low[window], &item):
+                    counts[item.code] -= item.weight
+                    follow_up(counts, winner, size, item.code)
+                while enters(&items, high[window], &item):
+                    counts[item.code] += item.weight
+                    follow_up(counts, winner, size, item.code)
                 found[window] = winner[1]
         free(counts)
         free(winner)

@@ -6,7 +6,7 @@ accumulator of U. Kulisch, "Computer Arithmetic and Validity", 2008, as long as 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
 import numpy as np
@@ -18,6 +18,9 @@ from ..states.fields import BIG, Column, Compensated
 from ..states.limbs import BITS, MASK, Exact
 
 MANTISSA = 53
+PART = 1 << 16
+"""The items that are added up at a time."""
+
 MOST_LIMBS = 12
 """The most limbs of sums of floats, which differ in size by 2**300 then; others are for whoever sums without them."""
 
@@ -41,35 +44,51 @@ class Runs:
     def sums(self, values: NDArray[Any]) -> NDArray[Any]:
         """The sum of the integers in each range, modulo 2**64; one for each item."""
         change = np.zeros(self.ranges + 1, np.int64)
-        values = values[self.some].astype(np.int64, copy=False)
-        np.add.at(change, self.first, values)
-        np.subtract.at(change, self.past, values)
+        for part in self._parts():
+            some = values[self.some[part]].astype(np.int64, copy=False)
+            np.add.at(change, self.first[part], some)
+            np.subtract.at(change, self.past[part], some)
         return np.cumsum(change)[:-1]
 
     def sums_of_floats(self, values: Floats) -> tuple[Floats, Floats] | None:
         """The sums of finite floats, each as two of them; None where these differ too much in size."""
-        mantissa, exponent = np.frexp(values)
-        whole = np.abs(np.ldexp(mantissa, MANTISSA)).astype(np.int64)
-        least = int(exponent[whole > 0].min(initial=0))
-        shift = np.where(whole > 0, exponent - least, 0)
-        place, rest = shift >> 5, (shift & BITS - 1).astype(np.int64)
-        limbs = int(place.max(initial=0)) + 4
+        sizes = np.abs(values[values != 0])
+        least, most = np.frexp([sizes.min(initial=1), sizes.max(initial=0)])[1].tolist() if len(sizes) else (0, 0)
+        limbs = (max(most - least, 0) >> 5) + 4
         if limbs > MOST_LIMBS:
             return None
-        sign = np.where(values < 0, -1, 1)
-        upper = whole >> (BITS - rest)
-        parts = [sign * ((whole & (1 << (BITS - rest)) - 1) << rest), sign * (upper & MASK), sign * (upper >> BITS)]
-        found = []
-        for limb in range(limbs):
-            found.append(self.sums(np.select([place == limb - at for at in range(len(parts))], parts, 0)))
+        size = self.ranges + 1
+        change = np.zeros(limbs * size, np.int64)
+        for part in self._parts():
+            place, *limbs_of_each = limbs_from(values[self.some[part]], least)
+            for at, limb in enumerate(limbs_of_each):
+                row = (place + at) * size
+                np.add.at(change, row + self.first[part], limb)
+                np.subtract.at(change, row + self.past[part], limb)
+        found = list(np.cumsum(change.reshape(limbs, size), axis=1)[:, :-1])
         negative = Exact(found).carried().limbs[-1] < 0
-        size = Exact([np.where(negative, -limb, limb) for limb in found]).carried()
+        positive = Exact([np.where(negative, -limb, limb) for limb in found]).carried()
         high, low = np.zeros((2, self.ranges))
-        for at, whole in reversed(list(enumerate(size.limbs))):
+        for at, whole in reversed(list(enumerate(positive.limbs))):
             high, lost = two_sum(high, np.ldexp(whole.astype(np.float64), BITS * at + least - MANTISSA))
             low = low + lost
         high, low = two_sum(high, low)
         return np.where(negative, -high, high), np.where(negative, -low, low)
+
+    def _parts(self) -> Iterator[slice]:
+        """The items in a range, some at a time: what is made of them is small then."""
+        return (slice(start, start + PART) for start in range(0, len(self.some), PART))
+
+
+def limbs_from(values: Floats, least: int) -> tuple[Ints, Ints, Ints, Ints]:
+    """Floats as integers of the unit ``2.0 ** (least - 53)``: the number of the lowest limb, and three from it on."""
+    mantissa, exponent = np.frexp(values)
+    whole = np.abs(np.ldexp(mantissa, MANTISSA)).astype(np.int64)
+    shift = np.where(whole > 0, exponent - least, 0).astype(np.int64)
+    place, rest = shift >> 5, shift & BITS - 1
+    sign = np.where(values < 0, -1, 1)
+    upper = whole >> (BITS - rest)
+    return place, sign * ((whole & (1 << (BITS - rest)) - 1) << rest), sign * (upper & MASK), sign * (upper >> BITS)
 
 
 def states_of_runs(states: Mapping[str, Column], runs: Runs) -> dict[str, Column] | None:

@@ -13,7 +13,6 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from ..errors import EngineError
@@ -50,8 +49,16 @@ class Ragged:
     __array_ufunc__ = None  # numpy must leave + to this class
 
     def __init__(self, lengths: Ints, planes: Mapping[str, NDArray[Any]]) -> None:
-        self.offsets: Ints = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
+        self.offsets: Ints = np.zeros(len(lengths) + 1, np.int64)
+        np.cumsum(lengths, out=self.offsets[1:])
         self.planes = dict(planes)
+
+    @classmethod
+    def at(cls, offsets: Ints, planes: Mapping[str, NDArray[Any]]) -> Ragged:
+        """A column of the offsets at which the lists of the states begin, and the last one ends."""
+        made = cls.__new__(cls)
+        made.offsets, made.planes = offsets, dict(planes)
+        return made
 
     @classmethod
     def concatenate(cls, columns: Sequence[Ragged]) -> Ragged:
@@ -78,16 +85,17 @@ class Ragged:
         return np.arange(int(self.offsets[-1])) - np.repeat(self.offsets[:-1], self.lengths)
 
     def __getitem__(self, rows: Any) -> Ragged:
-        lengths = self.lengths[rows]
         if isinstance(rows, slice) and rows.step in (None, 1):
             start, stop, _ = rows.indices(len(self))
-            items: Any = slice(int(self.offsets[start]), int(self.offsets[max(start, stop)]))
-        else:
-            ends = np.cumsum(lengths)
-            self.require_memory(int(ends[-1]) if len(ends) else 0)
-            items = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(
-                self.offsets[:-1][rows] - (ends - lengths), lengths
-            )
+            offsets = self.offsets[start : max(start, stop) + 1]
+            planes = {name: plane[offsets[0] : offsets[-1]] for name, plane in self.planes.items()}
+            return Ragged.at(offsets - offsets[0] if offsets[0] else offsets, planes)
+        lengths = self.lengths[rows]
+        ends = np.cumsum(lengths)
+        self.require_memory(int(ends[-1]) if len(ends) else 0)
+        items = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(
+            self.offsets[:-1][rows] - (ends - lengths), lengths
+        )
         return Ragged(lengths, {name: plane[items] for name, plane in self.planes.items()})
 
     def __add__(self, other: Ragged) -> Ragged:
@@ -112,7 +120,7 @@ class Ragged:
 
     def replaced(self, **planes: NDArray[Any]) -> Ragged:
         """The same lists with other values in some planes."""
-        return Ragged(self.lengths, self.planes | planes)
+        return Ragged.at(self.offsets, self.planes | planes)
 
     def kept(self, items: Bools) -> Ragged:
         """The lists with some of the items only."""
@@ -196,13 +204,13 @@ class RaggedField:
         return found
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> Ragged:
-        lengths = pc.list_value_length(planes[0]).to_numpy(zero_copy_only=False)
+        offsets = planes[0].offsets.to_numpy().astype(np.int64, copy=False)
         values = {
             name: kind.from_arrow([plane.flatten()]) for (name, kind), plane in zip(self.items, planes, strict=True)
         }
-        if planes[0].null_count or any(len(each) != lengths.sum() for each in values.values()):
+        if planes[0].null_count or any(len(each) != offsets[-1] - offsets[0] for each in values.values()):
             raise EngineError("a state is damaged: its lists of items do not have as many items in each plane")
-        return Ragged(lengths, values)
+        return Ragged.at(offsets - offsets[0] if offsets[0] else offsets, values)
 
     def of_pickles(self, change: Any) -> RaggedField:
         return RaggedField(tuple((name, kind.of_pickles(change)) for name, kind in self.items))

@@ -147,7 +147,8 @@ def finished_over(
     """The results of an output, or a window input, over one kind of windows; ``finish`` makes them of states."""
     bound = plan.states[name]
     if isinstance(found, Ranges):
-        return results_over(bound, states, found.low, found.high, choose(plan, name, number).way, facts, finish)
+        ranges = facts or RangeFacts(found.low, found.high)
+        return results_over(bound, states, ranges, choose(plan, name, number).way, finish)
     way = coverage.choose(plan, name, number).way
     if isinstance(found, Coverage):
         return finish(coverage.cover(bound, states, found.first, found.last, len(found.row), way))

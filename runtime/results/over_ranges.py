@@ -33,10 +33,8 @@ WIDTHS = 8
 def results_over(
     operation: BoundAggregate,
     states: State,
-    low: Ints,
-    high: Ints,
+    ranges: RangeFacts,
     way: Way | None = None,
-    facts: RangeFacts | None = None,
     finish: Callable[[State], Column] | None = None,
 ) -> Column:
     """The results of window ranges.
@@ -45,8 +43,8 @@ def results_over(
     ----------
     operation
         What is computed.
-    states, low, high, facts
-        As for :func:`~framefold.runtime.sliding.slide.slide`.
+    states, ranges
+        As for :func:`~framefold.runtime.sliding.slide.slide`; there may be no range.
     way
         What :func:`~framefold.runtime.sliding.slide.choose` says, or :func:`~framefold.runtime.sliding.slide.way_of`
         where None. Where an operation cannot answer these ranges, their states slide.
@@ -60,43 +58,42 @@ def results_over(
     >>> from framefold.aggregators.contract.frames import Frames
     >>> middle = BoundAggregate("middle", ff.Median("x"), [pa.int64()])
     >>> states = middle.accumulate(Frames(np.array([0, 0, 1, 2]), 3, np.arange(4)), [pa.array([3, 1, 4, 5])])
-    >>> results_over(middle, states, np.array([0, 1]), np.array([2, 3])).to_pylist()
+    >>> results_over(middle, states, RangeFacts(np.array([0, 1]), np.array([2, 3]))).to_pylist()
     [3.0, 4.5]
     """
-    way, finish = way_of(operation) if way is None else way, finish or operation.finish
-    if way == "values" and (high - low != 1).any():  # a window of one state has what that has
-        blocks = blocks_of(operation, states, RangeFacts(low, high) if facts is None else facts)
-        found = joined([answered(operation, states, some, finish) for some in blocks])
+    way, finish = way or way_of(operation), finish or operation.finish
+    if way == "values" and (ranges.high - ranges.low != 1).any():  # a window of one state has what that has
+        found = joined([answered(operation, states, some, finish) for some in blocks_of(operation, states, ranges)])
         several = isinstance(found, pa.ChunkedArray) and has_room(found, found.type)
         return one_array(found) if several else found
-    return finish(slide(operation, states, low, high, way, facts))
+    return finish(slide(operation, states, ranges.low, ranges.high, way, ranges))
 
 
-def answered(operation: BoundAggregate, states: State, facts: RangeFacts, finish: Callable[[State], Column]) -> Column:
+def answered(operation: BoundAggregate, states: State, ranges: RangeFacts, finish: Callable[[State], Column]) -> Column:
     """The results of window ranges over values; where the operation cannot answer them, their states slide."""
-    first, last = int(facts.low.min()), int(facts.high.max())
+    first, last = int(ranges.low.min()), int(ranges.high.max())
     if last - first < length(states):
-        states, facts = take(states, slice(first, last)), RangeFacts(facts.low - first, facts.high - first)
-    found = operation.finish_ranges(states, Slid(facts.low, facts.high, facts))
+        states, ranges = take(states, slice(first, last)), RangeFacts(ranges.low - first, ranges.high - first)
+    found = operation.finish_ranges(states, Slid(ranges))
     if found is None:
-        found = slide(operation, states, facts.low, facts.high, None, facts)
+        found = slide(operation, states, ranges.low, ranges.high, None, ranges)
     return finish(found) if isinstance(found, Mapping) else found
 
 
-def blocks_of(operation: BoundAggregate, states: State, facts: RangeFacts) -> Iterator[RangeFacts]:
+def blocks_of(operation: BoundAggregate, states: State, ranges: RangeFacts) -> Iterator[RangeFacts]:
     """Window ranges in blocks, whose values the processor's cache holds as far as windows are not too wide for that.
 
     Blocks share the values of a window at most, which are few of theirs.
     """
-    low, high = facts.low, facts.high
+    low, high = ranges.low, ranges.high
     offsets = next((column.offsets for column in states.values() if isinstance(column, Ragged)), None)
     begin, end = (low, high) if offsets is None else (offsets[low], offsets[high])
     room = room_taken(operation, states, low, high)
     widest = int((end - begin).max())
     values, windows = max(BLOCK_VALUES, WIDTHS * widest), max(BLOCK_WINDOWS, widest)
     fits = int(end.max() - begin.min()) <= values and len(low) <= windows
-    if (fits and (room is None or room[-1] <= large.ARRAY_BYTES)) or not facts.ascending:
-        yield facts
+    if (fits and (room is None or room[-1] <= large.ARRAY_BYTES)) or not ranges.ascending:
+        yield ranges
         return
     start = 0
     while start < len(low):
@@ -132,14 +129,22 @@ class Slid:
     See :class:`~framefold.aggregators.contract.state_ranges.StateRanges`.
     """
 
-    low: Ints
-    high: Ints
-    facts: RangeFacts
+    ranges: RangeFacts
+
+    @property
+    def low(self) -> Ints:
+        """The first state of each range."""
+        return self.ranges.low
+
+    @property
+    def high(self) -> Ints:
+        """The state after the last one of each range."""
+        return self.ranges.high
 
     def finish(self, operation: BoundAggregate, states: State) -> pa.Array:
         """The results of another operation over the same ranges."""
-        return one_array(results_over(operation, states, self.low, self.high, None, self.facts))
+        return one_array(results_over(operation, states, self.ranges))
 
     def finish_others(self, operation: BoundAggregate, states: State, low: Ints, high: Ints) -> pa.Array:
         """The results of another operation over other ranges of other states."""
-        return one_array(results_over(operation, states, low, high))
+        return one_array(results_over(operation, states, RangeFacts(low, high)))

@@ -22,6 +22,7 @@ from framefold.runtime.columns.key_codes import one_array
 from framefold.runtime.partials.merge import Partials, states_of
 from framefold.runtime.plan.plan import Plan
 from framefold.runtime.results.over_ranges import results_over
+from framefold.runtime.sliding.range_blocks import RangeFacts
 from framefold.runtime.sliding.slide import slide
 
 from .. import stages
@@ -160,11 +161,11 @@ def assert_over_ranges(query: Plan, partials: pa.Table, agree: Callable[[Any, An
         if query.outputs["x"].spec.in_order and low is forward[0]:
             continue  # such ranges are of two keys, whose events are not in order
         right = bound.finish(slide(bound, states, low, high, "two-stacks")).to_pylist()
-        assert all(map(agree, results_over(bound, states, low, high).to_pylist(), right))
+        assert all(map(agree, results_over(bound, states, RangeFacts(low, high)).to_pylist(), right))
         with ExitStack() as numpy_alone:
             for module in (order_statistics, distinct, ordering):
                 numpy_alone.enter_context(patch.object(module, "loops", None))
-            assert all(map(agree, results_over(bound, states, low, high).to_pylist(), right))
+            assert all(map(agree, results_over(bound, states, RangeFacts(low, high)).to_pylist(), right))
 
 
 def compare(results: pa.Table, known: dict[Any, Any], agree: Callable[[Any, Any], bool]) -> None:
