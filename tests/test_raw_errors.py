@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
@@ -171,3 +172,20 @@ def test_the_memory_of_this_machine_is_asked_for() -> None:
     events = pa.table({"t": range(300_000), "x": range(300_000)})
     with pytest.raises(ff.QueryError, match=r"would have 4\.5e\+10 items and take 1\d{3}\.\d GiB"):
         ff.events(events, time="t").window(ff.landmark()).aggregate(m=ff.CollectList("x"))
+
+
+def test_a_condition_that_cannot_be_computed_of_an_event_is_named(tmp_path: Path) -> None:
+    pq.write_table(EVENTS, tmp_path / "e.parquet")
+    with pa.ipc.new_file(tmp_path / "e.arrow", EVENTS.schema) as file:
+        file.write_table(EVENTS)
+    sources = [
+        EVENTS,
+        EVENTS.to_reader(),
+        ff.parquet(tmp_path / "e.parquet"),
+        ff.files(tmp_path / "e.arrow", format="arrow"),
+    ]
+    condition = pc.scalar(1) / pc.field("x") > 0
+    for source in sources:
+        windows = ff.events(source, time="t").where(condition).window(ff.tumbling(5))
+        with pytest.raises(ff.QueryError, match=r"the condition \(divide.* of where\(\) cannot be .*: divide by zero"):
+            windows.aggregate(n=ff.Count())

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.errors import QueryError, shown
-from .conditions import all_of, checked, columns_of
+from .conditions import all_of, checked, columns_of, filtered
 from .opening import (
     CATEGORIES,
     has_hugeints,
@@ -139,12 +139,10 @@ class Source:
         """
         if self.condition is None or (hasattr(self.data, "scanner") and not self._has_views):
             return self._opened(columns, self.condition)
-        import pyarrow.dataset as ds  # slow to import
-
         # Arrow filters no views, so what is filtered is what was opened.
         needed = dict.fromkeys([*columns, *columns_of(self.condition, self.schema)])
         events = self._opened(list(needed), None)
-        return ds.Scanner.from_batches(events, columns=list(columns), filter=self.condition).to_reader()
+        return filtered(events, columns, self.condition)
 
     def _opened(self, columns: Sequence[str], condition: pc.Expression | None) -> pa.RecordBatchReader:
         """The batches of the data, without views."""

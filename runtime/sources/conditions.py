@@ -5,7 +5,8 @@ from __future__ import annotations
 import functools
 import operator
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import pyarrow as pa
@@ -13,6 +14,7 @@ import pyarrow.compute as pc
 
 from ...aggregators.errors import ColumnError, QueryError, nearest
 from ...aggregators.states.categories import Categories, UnknownCategories
+from .files import one_line
 from .opening import no_rows, type_of_values
 
 
@@ -71,6 +73,30 @@ def reason_of(error: Exception, schema: pa.Schema) -> str:
         name = reason.split("FieldRef.Name(")[1].split(")")[0]
         return f"names the unknown column {name!r}; {nearest(name, schema.names)}"
     return f"does not fit the columns: {reason}"
+
+
+@contextmanager
+def applied(condition: pc.Expression) -> Iterator[None]:
+    """QueryError where pyarrow cannot compute a condition of some event, such as a division by zero."""
+    try:
+        yield
+    except pa.ArrowException as error:
+        raise QueryError(
+            f"the condition {condition} of where() cannot be computed of the events: {one_line(error)}"
+        ) from error
+
+
+def filtered(events: pa.RecordBatchReader, columns: Sequence[str], condition: pc.Expression) -> pa.RecordBatchReader:
+    """Some columns of the events for which a condition is true."""
+    import pyarrow.dataset as ds  # slow to import
+
+    found = ds.Scanner.from_batches(events, columns=list(columns), filter=condition).to_reader()
+
+    def batches() -> Iterator[pa.RecordBatch]:
+        with applied(condition):
+            yield from found
+
+    return pa.RecordBatchReader.from_batches(found.schema, batches())
 
 
 def columns_of(condition: pc.Expression | None, schema: pa.Schema) -> list[str]:

@@ -12,7 +12,7 @@ import pyarrow.compute as pc
 
 from ...aggregators.errors import EngineError, QueryError
 from .arrow import BATCH_ROWS, Readers, Source
-from .conditions import columns_of
+from .conditions import applied, columns_of, filtered
 from .files import File, Files, one_line
 from .formats import READERS, conformed, in_microseconds, reason
 from .ipc import with_names
@@ -106,7 +106,8 @@ class FileSource(Source):
                 if self.condition is None:
                     yield batch
                 else:
-                    yield from pa.table(batch).filter(self.condition).select(columns).to_batches()
+                    with applied(self.condition):
+                        yield from pa.table(batch).filter(self.condition).select(columns).to_batches()
                 del batch  # or it would be held while the next one is read
 
     def _needed(self, columns: Sequence[str]) -> list[str]:
@@ -147,13 +148,9 @@ class FileSource(Source):
 
     def _checked(self, columns: Sequence[str], condition: pc.Expression | None) -> pa.RecordBatchReader:
         """Events of Arrow files. A scanner of pyarrow's would cast and filter them before they can be checked."""
-        import pyarrow.dataset as ds
-
         schema = pa.schema([self.schema.field(name) for name in self._needed(columns)])
         events = pa.RecordBatchReader.from_batches(schema, self._of_arrow_files(schema))
-        if condition is None:
-            return events
-        return ds.Scanner.from_batches(events, columns=list(columns), filter=condition).to_reader()
+        return events if condition is None else filtered(events, columns, condition)
 
     def _of_arrow_files(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
         import pyarrow.dataset as ds
