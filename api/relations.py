@@ -22,9 +22,7 @@ from .runtime.local import LocalEngine
 from .runtime.plan.bind import type_of
 from .runtime.relations.names import FROM, REPEATED, RESERVED, TO, TS, VIEWED, JoinSpec, unlike, values_of
 from .runtime.relations.tables import TableOperators
-from .runtime.relations.updates import MEANING, Updates, both, interfering, replacing
-from .runtime.sources.arrow import Source
-from .runtime.sources.files import Files
+from .runtime.relations.updates import PATTERNS, Updates, both, interfering, replacing
 from .runtime.windows import Spec, TickSteps, Windows, snapshot
 from .runtime.windows.sliding import above_zero
 from .runtime.windows.snapshot import Snapshots
@@ -37,6 +35,14 @@ if TYPE_CHECKING:
 Operators: TypeAlias = Any
 """The operators on the data of one engine, rows with their validity: those of
 :class:`~framefold.runtime.relations.tables.TableOperators`, on DataFrames and streams the same ones."""
+
+
+STAYS = {
+    None: "rows keep their validity",
+    "rows": "stays above the windows: rows that it leaves out push others out",
+    "time": "stays above the windows: it is of instants",
+}
+"""Why a condition is not below the windows of a relation, by what its rows are valid by; None: there are none."""
 
 
 @dataclass(frozen=True)
@@ -102,21 +108,15 @@ class Relation(Generic[Result]):
         >>> calls.where("x > 3").rows().to_pylist()
         [{'ts': 0, 'k': 'a', 'x': 5, 'valid_from': 0, 'valid_to': 4}]
         """
-        condition, words = self.operators.condition(condition), f"where {text_of(condition)}"
+        condition, words = self.operators.condition(condition), f"where {text_of_column(condition)}"
         if self.sides:
             parts = [side.where(condition) for side in self.sides]
             return replace(parts[0].union(parts[1]), told=((words, "went below the union"), *self.told))
         if (origin := self.origin) is not None and (why := self._pushed(origin, condition)) is not None:
             below = windowed(origin.events.where(condition), origin.spec)
             return replace(below, told=((words, f"went below the windows: {why}"), *self.told))
-        why = "rows keep their validity"
-        if origin is not None:
-            rows = origin.windows.valid_by == "rows"
-            why = (
-                f"stays above the windows: {'rows that it leaves out push others out' if rows else 'it is of instants'}"
-            )
-        found = self.operators.where(self.data, condition)
-        return replace(self, data=found, told=((words, why), *self.told), origin=None)
+        told = ((words, STAYS[None if origin is None else origin.windows.valid_by]), *self.told)
+        return replace(self, data=self.operators.where(self.data, condition), told=told, origin=None)
 
     def _pushed(self, origin: Origin, condition: Any) -> str | None:
         """Why a condition may be on the events; None where it may not."""
@@ -146,7 +146,7 @@ class Relation(Generic[Result]):
             if name in RESERVED or name in wanted:
                 raise QueryError(f"select() computes {name!r}, which is another column; expected a name of its own")
         found = self.operators.select(self.data, wanted, computed)
-        words = ", ".join([*wanted, *(f"{name} = {text_of(each)}" for name, each in computed.items())])
+        words = ", ".join([*wanted, *(f"{name} = {text_of_column(each)}" for name, each in computed.items())])
         kept = self._then(found, self.updates, f"select {words}", "rows keep their validity")
         return replace(kept, lasts=self.lasts)
 
@@ -248,13 +248,10 @@ class Relation(Generic[Result]):
         """
         self._no_deletes("difference", "a row of the other takes one of these back")
         left, right = self._same_columns(other, "difference")
-        times = unlike(REPEATED, self.columns)
-        signed = [
-            self.operators.with_constant(self.operators.untimed(rows), times, sign)
-            for rows, sign in ((left, 1), (right, -1))
-        ]
-        found = self._snapshots(self.operators.union(*signed), self.columns, {times: Sum(times)})
-        found = self.operators.repeated(self.operators.merged(found, self.columns), times)
+        times, do = unlike(REPEATED, self.columns), self.operators
+        signed = [do.with_constant(do.untimed(rows), times, sign) for rows, sign in ((left, 1), (right, -1))]
+        found = self._snapshots(do.union(*signed), self.columns, {times: Sum(times)})
+        found = do.repeated(do.merged(found, self.columns), times)
         why = "a row of the other takes one of these back, and brings it back as it ends"
         return self._then(found, Updates.of("strict"), "difference", why, other)
 
@@ -295,8 +292,8 @@ class Relation(Generic[Result]):
         found = self.operators.merged(self._snapshots(data, self.columns, {latest: Max(latest)}), self.columns)
         if not self.timed:
             found = self.operators.repeated(found, latest)
-        why = "ends as a later one comes"
-        return self._then(found, replacing(self.updates, "strict"), "distinct, the latest row", why)
+        updates = replacing(self.updates, "strict")
+        return self._then(found, updates, "distinct, the latest row", "ends as a later one comes")
 
     def aggregate(
         self, /, *unnamed: Never, by: str | Sequence[str] | None = None, **outputs: Operation
@@ -343,8 +340,7 @@ class Relation(Generic[Result]):
         One without a zone is in that of the times, on Spark in the session's.
         """
         self._no_views("at")
-        tick = self._tick(instant, "at()")
-        return cast(Result, self.operators.result(self.operators.at(self.data, tick)))
+        return cast(Result, self.operators.result(self.operators.at(self.data, self._tick(instant, "at()"))))
 
     def states(self, every: Duration, *, since: Instant | None = None, until: Instant | None = None) -> Result:
         """The rows valid at each multiple of a step, with the instant as ``at``.
@@ -353,12 +349,11 @@ class Relation(Generic[Result]):
         from ``since`` to ``until``, both included. A day has 24 hours, whatever clocks do.
         """
         self._no_views("states")
-        time = self.operators.time(self.data)
-        low, high = (
-            None if value is None else self._tick(value, name) for name, value in (("since", since), ("until", until))
-        )
-        found = self.operators.states(self.data, above_zero(time, every, "every"), low, high)
-        return cast(Result, self.operators.result(found))
+        step = above_zero(self.operators.time(self.data), every, "every")
+        bounds = [
+            None if each is None else self._tick(each, name) for each, name in ((since, "since"), (until, "until"))
+        ]
+        return cast(Result, self.operators.result(self.operators.states(self.data, step, *bounds)))
 
     def changes(self) -> Result:
         """What changes when: ``at``, ``change`` (``"insert"`` or ``"delete"``), ``weight`` (+1 or -1), and the row.
@@ -373,23 +368,22 @@ class Relation(Generic[Result]):
         >>> ff.relation(scd2, valid_from="from", valid_to="to").changes().to_pydict()["change"]
         ['insert', 'delete', 'insert']
         """
-        return cast(Result, self.operators.result(self._changes("changes")))
+        return self._changed("changes")
 
     def inserts(self) -> Result:
         """Those of :meth:`changes` that insert a row: the paper's ISTREAM."""
-        return self._only("inserts", "weight > 0")
+        return self._changed("inserts", "weight > 0")
 
     def deletes(self) -> Result:
         """Those of :meth:`changes` that delete a row: the paper's DSTREAM."""
-        return self._only("deletes", "weight < 0")
+        return self._changed("deletes", "weight < 0")
 
-    def _changes(self, view: str) -> Any:
+    def _changed(self, view: str, condition: str | None = None) -> Result:
         self._no_views(view)
-        return self.operators.changes(self.data)
-
-    def _only(self, view: str, condition: str) -> Result:
-        found = self._changes(view)
-        return cast(Result, self.operators.result(self.operators.where(found, self.operators.condition(condition))))
+        found = self.operators.changes(self.data)
+        if condition is not None:
+            found = self.operators.where(found, self.operators.condition(condition))
+        return cast(Result, self.operators.result(found))
 
     def rows(self) -> Result:
         """All rows with their validity: a DataFrame of Spark's, or a pyarrow table."""
@@ -410,7 +404,7 @@ class Relation(Generic[Result]):
           select k                  weakest non-monotonic: rows keep their validity
           windows of 4 every 1      weakest non-monotonic: each row's validity follows from its time
         """
-        head = (("updates", str(self.updates)), ("by row", MEANING[self.updates.row]))
+        head = (("updates", str(self.updates)), ("by row", PATTERNS[self.updates.row][1]))
         return Explanation(f"a relation on {self.operators.engine_name}", (*head, *self.told))
 
     def _tick(self, instant: Instant, argument: str) -> int:
@@ -499,26 +493,17 @@ class Relation(Generic[Result]):
                 )
 
 
-def text_of(value: Any) -> str:
-    """A condition or column as explanations have it."""
-    return value if isinstance(value, str) else text_of_column(value)
-
-
 def pairs_of(on: Any) -> tuple[tuple[str, str], ...]:
     """The pairs of columns that ``on=`` names."""
-    if isinstance(on, str):
-        return ((on, on),)
-    if on is None:
-        return ()
-    if not isinstance(on, (Mapping, list, tuple)):
-        raise QueryError(f"on= of join() is {on!r}; expected a name, a list of names or pairs, or a dict")
-    pairs = on.items() if isinstance(on, Mapping) else ((each, each) if isinstance(each, str) else each for each in on)
-    found = tuple(tuple(pair) if isinstance(pair, (list, tuple)) else () for pair in pairs)
-    if not all(len(pair) == 2 and all(isinstance(name, str) for name in pair) for pair in found):
+    given = on.items() if isinstance(on, Mapping) else on if isinstance(on, (list, tuple)) else [on]
+    found = tuple((each, each) if isinstance(each, str) else each for each in given if on is not None)
+    if not all(
+        isinstance(pair, (list, tuple)) and [isinstance(each, str) for each in pair] == [True] * 2 for pair in found
+    ):
         raise QueryError(
             f"on= of join() is {on!r}; expected names, or pairs of a name on the left and one on the right"
         )
-    return cast(tuple[tuple[str, str], ...], found)
+    return found
 
 
 def operators_for(engine: Engine) -> tuple[Engine, Operators]:
@@ -565,10 +550,8 @@ def windowed(events: Events[Result], spec: Spec) -> Relation[Result]:
     by = events.by if windows.valid_by == "rows" else ()
     data = operators.windowed(engine, events.time, by, events.ties, events.null_time == "drop", windows)
     updates = Updates.of(windows.pattern(bool(by)))
-    rule = (
-        "later rows say when a row ends" if windows.valid_by == "rows" else "each row's validity follows from its time"
-    )
-    told, origin = ((str(spec), f"{updates}: {rule}"),), Origin(events, spec, windows)
+    rules = {"rows": "later rows say when a row ends", "time": "each row's validity follows from its time"}
+    told, origin = ((str(spec), f"{updates}: {rules[windows.valid_by]}"),), Origin(events, spec, windows)
     return Relation(operators, data, updates, told, origin, lasts=windows.valid_for)
 
 
@@ -624,8 +607,6 @@ def require_free(names: Iterable[str]) -> None:
             )
 
 
-@overload
-def relation(data: Files | Source, *, valid_from: str, valid_to: str, ts: str | None = None) -> Relation[pa.Table]: ...
 @overload
 def relation(
     data: DataFrame | SparkFiles, *, valid_from: str, valid_to: str, ts: str | None = None

@@ -107,7 +107,7 @@ CASES: dict[str, tuple[Callable[[], Any], str]] = {
     "no relation": (lambda: calls().join(TABLE, on="k"), r"join\(\) is given .*; expected a relation"),
     "on": (lambda: calls().join(rates(), on="j"), "on= of the left names the unknown column 'j'"),
     "on of the right": (lambda: calls().join(rates(), on={"k": "j"}), "on= of the right names the unknown column 'j'"),
-    "on of nothing": (lambda: calls().join(rates(), on=3), r"on= of join\(\) is 3; expected a name"),
+    "on of nothing": (lambda: calls().join(rates(), on=3), r"on= of join\(\) is 3; expected names, or pairs"),
     "on of numbers": (lambda: calls().join(rates(), on=[1]), r"on= of join\(\) is \[1\]; expected names, or pairs"),
     "on of three": (lambda: calls().join(rates(), on=[("k", "k", "x")]), "expected names, or pairs of a name"),
     "on of lists": (lambda: calls().join(calls(), on="m"), "on= names 'm', which is list"),

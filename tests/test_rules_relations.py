@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.runtime.relations.updates import WORDS
+from framefold.runtime.relations.updates import PATTERNS
 
 from .relation_cases import Definition, Row, algebra, bag, netted, relation, table, tables
 from .relation_queries import events
@@ -190,4 +190,4 @@ def test_classes_of_table_1() -> None:
             }  # fmt: skip
             for pattern, operators in classes.items():
                 names = ["difference"] if pattern == "non" else operators
-                assert {WORDS[made[name].updates.key] for name in names} == {words[pattern]}, (kind, pattern)
+                assert {PATTERNS[made[name].updates.key][0] for name in names} == {words[pattern]}, (kind, pattern)

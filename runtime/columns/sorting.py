@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.numeric.native import loops
-from ...aggregators.states.arrays import Index, Ints
+from ...aggregators.states.arrays import Bools, Index, Ints
 
 MAX_COUNTED = 1 << 18
 """Possible codes at most that are counted to be sorted: the counts stay in the processor's cache."""
@@ -23,6 +23,19 @@ MIN_RADIX, MAX_RADIX = 1 << 12, 1 << 44
 
 MIN_RUN = 1 << 12
 """Sorted runs of at least this many rows, such as the partials of a few tasks, are merged and not sorted again."""
+
+
+def differs(*columns: Ints) -> Bools:
+    """Which rows differ in a column from the row before; the first one does.
+
+    Examples
+    --------
+    >>> differs(np.array([1, 1, 1, 2]), np.array([5, 5, 6, 6])).tolist()
+    [True, False, True, True]
+    """
+    fresh = np.ones(len(columns[0]), bool)
+    fresh[1:] = np.logical_or.reduce([column[1:] != column[:-1] for column in columns])
+    return fresh
 
 
 def stable_order(codes: Ints, size: int) -> Index:

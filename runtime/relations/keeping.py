@@ -8,6 +8,7 @@ import pyarrow as pa
 from ...aggregators.extremes.min_max import Max
 from ...aggregators.states.arrays import Ints
 from ..columns.key_codes import pack, span
+from ..columns.sorting import differs
 from ..columns.ticks import NEVER
 from ..local import run
 from ..plan.bind import bind
@@ -47,26 +48,19 @@ def kept(rows: Validities, at: Ints) -> tuple[Ints, Ints]:
         return np.empty(0, np.int64), np.empty(0, np.int64)
     order = np.lexsort((at, rows.first, rows.key))
     key, first, until = rows.at(order)
-    place, rank = np.empty((2, len(order)), np.int64)
-    place[order] = np.arange(len(order))
     by_age = np.argsort(at, kind="stable")
-    rank[by_age] = np.arange(len(order))
+    place, rank = np.argsort(order), np.argsort(by_age)
     pieces, youngest = latest(rows, rank)
     # The piece of its key in which each row ends, and else the next one: there the first row to begin is taken.
     piece = positions(pieces, key, until)
     alive = (pieces.key[piece] == key) & (until < pieces.until[piece])
     following = np.minimum(piece + 1, len(pieces.key) - 1)
-    begins = np.ones(len(key), bool)
-    begins[1:] = (key[1:] != key[:-1]) | (first[1:] != first[:-1])
-    heads = np.flatnonzero(begins)
+    heads = np.flatnonzero(differs(key, first))
     fresh = (piece < following) & (pieces.key[following] == key)
     first_row = positions(rows.at(order[heads]), pieces.key[following], pieces.first[following])
     missing = len(key)
     after = np.where(alive, place[by_age[youngest[piece]]], np.where(fresh, heads[first_row], missing))
-    chosen = np.zeros(missing + 1, bool)
-    starts = np.ones(missing, bool)
-    starts[1:] = key[1:] != key[:-1]
-    chosen[:-1] = starts
+    chosen = np.append(differs(key), False)
     jump = np.append(after, missing)
     while (jump < missing).any():  # twice as far each time
         chosen[jump[chosen]] = True

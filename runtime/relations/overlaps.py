@@ -8,7 +8,7 @@ import numpy as np
 
 from ...aggregators.states.arrays import Ints
 from ..columns.key_codes import pack, span
-from ..columns.sorting import stable_order
+from ..columns.sorting import differs, stable_order
 from ..columns.ticks import LIMIT, NEVER
 
 
@@ -34,13 +34,11 @@ class InOrder(NamedTuple):
 
 def in_order(left: Validities, right: Validities) -> InOrder:
     """Both sides in order; codes are of key and tick, so that those of both sides compare."""
-    if not len(left.key) or not len(right.key):
-        none = np.empty(0, np.int64), np.empty(0, np.int64)
-        return InOrder((np.arange(len(left.key)), np.arange(len(right.key))), none, none)
-    latest = min(max(int(left.first.max()), int(right.first.max())), NEVER - 1)
-    times = [left.first, right.first, *(np.minimum(each.until, latest + 1) for each in (left, right))]
+    firsts = np.concatenate([left.first, right.first])
+    latest = min(int(firsts.max(initial=-LIMIT)), NEVER - 1)
+    times = [firsts, *(np.minimum(each.until, latest + 1) for each in (left, right))]
     keys = np.concatenate([left.key, right.key, left.key, right.key])
-    count = int(keys.max()) + 1
+    count = int(keys.max(initial=0)) + 1
     packed, _ = pack([(keys, count), span(np.concatenate(times))], len(keys))
     begins, ends = (np.split(half, [len(left.key)]) for half in np.split(packed, 2))
     one, other = (by_key_and_begin(each, count) for each in (left, right))
@@ -109,9 +107,8 @@ def uncovered(left: Validities, right: Validities) -> tuple[Ints, Ints, Ints]:
     reached, _ = pack([(key, keys), (numbers, size)], len(key))
     best = np.maximum.accumulate(reached)
     reach = until[np.maximum.accumulate(np.where(reached == best, np.arange(len(key)), 0))]  # of the key up to here
-    fresh, last = np.ones(len(key), bool), np.ones(len(key), bool)
-    fresh[1:] = key[1:] != key[:-1]
-    last[:-1] = fresh[1:]
+    fresh = differs(key)
+    last = np.roll(fresh, -1)
     within = np.flatnonzero(~fresh & (first > np.roll(reach, 1)))
     least = int(left.first.min(initial=LIMIT - 1))
     absent = np.setdiff1d(left.key, key)

@@ -14,11 +14,12 @@ from ...aggregators.errors import ColumnError, QueryError, shown
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.views import is_made
 from ..columns.key_codes import key_codes, normalised, one_array, plain, plain_type, require_key
+from ..columns.sorting import differs
 from ..columns.ticks import NEVER, TimeColumn, drop_null_times, ends_of
 from ..local import LocalEngine
 from ..plan.bind import type_of
 from ..sources.arrow import Source
-from ..sources.conditions import checked, reason_of
+from ..sources.conditions import checked, error_of, reason_of
 from ..windows import Windows
 from .keeping import kept
 from .names import AT, CHANGE, FROM, INSERT_DELETE, RESERVED, TO, TS, WEIGHT, JoinSpec, values_of
@@ -80,11 +81,8 @@ class TableOperators:
 
     def fits(self, engine: LocalEngine, condition: Any, names: Sequence[str]) -> bool:
         """Whether a condition can be computed from some columns alone."""
-        try:
-            checked(condition, pa.schema([engine.source.schema.field(name) for name in names]), "")
-        except QueryError:
-            return False
-        return True
+        some = pa.schema([engine.source.schema.field(name) for name in names])
+        return isinstance(condition, pc.Expression) and error_of(condition, some) is None
 
     def windowed(
         self, engine: LocalEngine, time: str, by: Sequence[str], ties: Sequence[str], drops: bool, windows: Windows
@@ -108,8 +106,7 @@ class TableOperators:
             some = np.flatnonzero(first < until)
             return with_validity(plain_columns(events.select(others)), windows.time, ticks, first, until).take(some)
 
-        empty = valid(schema.empty_table())
-        return Lazy(lambda: valid(engine.source.batches(schema.names).read_all()), schema=empty.schema)
+        return of_events(engine, schema, valid)
 
     def validities(
         self, engine: LocalEngine, times: TimeColumn, ends: TimeColumn, stamps: TimeColumn | None, drops: bool
@@ -130,8 +127,7 @@ class TableOperators:
             at = None if stamps is None else stamps.ticks_or_never(plain(rows.column(stamps.name), stamps.type))
             return with_validity(plain_columns(rows.select(others)), times, at, first, last)
 
-        empty = valid(schema.empty_table())
-        return Lazy(lambda: valid(engine.source.batches(schema.names).read_all()), schema=empty.schema)
+        return of_events(engine, schema, valid)
 
     def where(self, data: Lazy, condition: Any) -> Lazy:
         checked(condition, data.schema, "of a relation of this process")
@@ -154,11 +150,10 @@ class TableOperators:
 
     def union(self, left: Lazy, right: Lazy) -> Lazy:
         def both(one: pa.Table, other: pa.Table) -> pa.Table:
-            times = [name for name in one.column_names if name in RESERVED]
-            for name in times:  # of another zone, maybe
-                at = other.column_names.index(name)
-                other = other.set_column(at, name, other.column(name).cast(one.schema.field(name).type))
-            return pa.concat_tables([one, other.select(one.column_names)], promote_options="permissive")
+            # Times are of another zone, maybe.
+            fields = [one.schema.field(f.name) if f.name in RESERVED else f for f in other.schema]
+            both = [one, other.cast(pa.schema(fields)).select(one.column_names)]
+            return pa.concat_tables(both, promote_options="permissive")
 
         try:
             return Lazy(both, left, right)
@@ -208,7 +203,7 @@ class TableOperators:
 
     def at(self, data: Lazy, tick: int) -> Lazy:
         def state(rows: pa.Table) -> pa.Table:
-            first, until = validity_of(rows)
+            _, first, until = validity_of(rows)
             return take(rows.drop_columns([FROM, TO]), np.flatnonzero((first <= tick) & (tick < until)))
 
         return Lazy(state, data)
@@ -218,6 +213,12 @@ class TableOperators:
 
     def changes(self, data: Lazy) -> Lazy:
         return Lazy(changes, data)
+
+
+def of_events(engine: LocalEngine, schema: pa.Schema, valid: Callable[[pa.Table], pa.Table]) -> Lazy:
+    """Events with their validity, by a function of tables."""
+    made = valid(schema.empty_table()).schema
+    return Lazy(lambda: valid(engine.source.batches(schema.names).read_all()), schema=made)
 
 
 def require_columns(schema: pa.Schema) -> None:
@@ -272,9 +273,9 @@ def ticks_of(rows: pa.Table, name: str) -> Ints:
     return TimeColumn(name, column.type).ticks_or_never(column)
 
 
-def validity_of(rows: pa.Table) -> tuple[Ints, Ints]:
-    """From which tick on rows are valid, and up to which."""
-    return ticks_of(rows, FROM), ticks_of(rows, TO)
+def validity_of(rows: pa.Table) -> tuple[TimeColumn, Ints, Ints]:
+    """The time by which rows are valid, from which tick on they are, and up to which."""
+    return TimeColumn(FROM, rows.schema.field(FROM).type), ticks_of(rows, FROM), ticks_of(rows, TO)
 
 
 def joined(left: pa.Table, right: pa.Table, how: JoinSpec) -> pa.Table:
@@ -289,15 +290,11 @@ def joined(left: pa.Table, right: pa.Table, how: JoinSpec) -> pa.Table:
     except pa.ArrowException as error:
         raise QueryError(f"on= names columns of types that cannot be equal: {error}") from error
     codes, size = codes_of(both, keys) if keys else (np.zeros(len(left) + len(right), np.int64), 1)
-    null = np.zeros(len(codes), bool)
-    for column in both.columns if keys else ():
-        null |= column.is_null().to_numpy()
-    codes = np.where(null, size, codes)
-    left_key, right_key = np.split(codes, [len(left)])
+    null = np.logical_or.reduce([column.is_null().to_numpy() for column in both.columns])
+    left_key, right_key = np.split(np.where(null, size, codes), [len(left)])
     matched = np.flatnonzero(right_key < size)  # a null is equal to nothing
-    one = Validities(left_key, *validity_of(left))
-    other = Validities(right_key, *validity_of(right)).at(matched)
-    time = TimeColumn(FROM, left.schema.field(FROM).type)
+    time, *ours = validity_of(left)
+    one, other = Validities(left_key, *ours), Validities(right_key, *validity_of(right)[1:]).at(matched)
     if how.how == "asof":
         at, of = (ticks_of(each, TS if TS in each.column_names else FROM) for each in (left, right))
         found = np.where(at < NEVER, last_before(left_key, at, other.key, of[matched]), -1)
@@ -328,8 +325,8 @@ def paired(
     columns |= {f"{how.prefix}{name}": right.column(name).take(of) for name in values_of(right.column_names)}
     sides = [(each, some) for each, some in ((left, rows), (right, pairs)) if TS in each.column_names]
     stamps = [np.append(ticks_of(each, TS), NEVER)[some] for each, some in sides]
-    stamp = {TS: time.bounds(stamp_of(stamps, how.stamp), never=True)} if stamps else {}
-    return pa.table(stamp | columns | {FROM: time.bounds(first), TO: time.bounds(until, never=True)})
+    stamp = stamp_of(stamps, how.stamp) if stamps else None
+    return with_validity(pa.table(columns), time, stamp, first, until)
 
 
 def stamp_of(stamps: Sequence[Ints], rule: str) -> Ints:
@@ -344,34 +341,30 @@ def stamp_of(stamps: Sequence[Ints], rule: str) -> Ints:
 
 def merged(rows: pa.Table, by: Sequence[str]) -> pa.Table:
     """Rows sorted by key and begin, at most one of a key at a time: equal neighbours that touch are one."""
-    first, until = validity_of(rows)
+    time, first, until = validity_of(rows)
     values = rows.drop_columns([FROM, TO])
     codes, _ = row_codes(values)
-    fresh = np.ones(len(rows), bool)
-    fresh[1:] = (codes[1:] != codes[:-1]) | (until[:-1] != first[1:])
+    fresh = differs(codes)
+    fresh[1:] |= until[:-1] != first[1:]
     starts = np.flatnonzero(fresh)
     if len(starts) == len(rows):
         return rows
     last = np.append(starts[1:], len(rows)) - 1
-    time = TimeColumn(FROM, rows.schema.field(FROM).type)
-    found = values.take(starts)
-    return found.append_column(FROM, time.bounds(first[starts])).append_column(TO, time.bounds(until[last], never=True))
+    return with_validity(values.take(starts), time, None, first[starts], until[last])
 
 
 def kept_rows(rows: pa.Table) -> pa.Table:
     """Of equal rows the one found until it ends, then the youngest one."""
-    first, until = validity_of(rows)
+    time, first, until = validity_of(rows)
     codes, _ = codes_of(rows, values_of(rows.column_names))
     at = ticks_of(rows, TS) if TS in rows.column_names else first
     found, since = kept(Validities(codes, first, until), at)
-    time = TimeColumn(FROM, rows.schema.field(FROM).type)
     return rows.take(found).set_column(rows.column_names.index(FROM), rows.schema.field(FROM), time.bounds(since))
 
 
 def states(rows: pa.Table, every: int, since: int | None, until: int | None) -> pa.Table:
     """The rows at each multiple of a step from ``since`` on, or from 0; of all that has changes without bounds."""
-    first, last = validity_of(rows)
-    time = TimeColumn(FROM, rows.schema.field(FROM).type)
+    time, first, last = validity_of(rows)
     known = np.concatenate([first, last[last < NEVER]])
     low = int(known.min(initial=NEVER)) if since is None else since
     high = int(known.max(initial=-NEVER)) if until is None else until
@@ -385,8 +378,7 @@ def states(rows: pa.Table, every: int, since: int | None, until: int | None) -> 
 
 def changes(rows: pa.Table) -> pa.Table:
     """What is inserted and deleted when, netted by row and instant; sorted by instant, deletes first."""
-    first, until = validity_of(rows)
-    time = TimeColumn(FROM, rows.schema.field(FROM).type)
+    time, first, until = validity_of(rows)
     ends = np.flatnonzero(until < NEVER)
     values = rows.drop_columns([FROM, TO])
     codes, _ = row_codes(values)
@@ -395,9 +387,7 @@ def changes(rows: pa.Table) -> pa.Table:
     weight = np.where(np.arange(len(row)) < len(rows), 1, -1)
     order = np.lexsort((code, at))
     at, code, weight, row = at[order], code[order], weight[order], row[order]
-    fresh = np.ones(len(row), bool)
-    fresh[1:] = (at[1:] != at[:-1]) | (code[1:] != code[:-1])
-    starts = np.flatnonzero(fresh)
+    starts = np.flatnonzero(differs(at, code))
     net = np.add.reduceat(weight, starts) if len(starts) else weight
     copies = np.repeat(starts, np.abs(net))
     sign = np.repeat(np.sign(net), np.abs(net))

@@ -9,19 +9,13 @@ from typing import NamedTuple
 
 from ..windows.spec import Pattern
 
-ORDER: tuple[Pattern, ...] = ("monotonic", "weakest", "weak", "strict")
-WORDS: dict[Pattern, str] = {
-    "monotonic": "monotonic",
-    "weakest": "weakest non-monotonic",
-    "weak": "weak non-monotonic",
-    "strict": "strictly non-monotonic",
+PATTERNS: dict[Pattern, tuple[str, str]] = {
+    "monotonic": ("monotonic", "rows are only added"),
+    "weakest": ("weakest non-monotonic", "rows end in the order in which they came"),
+    "weak": ("weak non-monotonic", "rows end in any order, each when was known as it came"),
+    "strict": ("strictly non-monotonic", "a row may end at any time, which must be told by a delete"),
 }
-MEANING: dict[Pattern, str] = {
-    "monotonic": "rows are only added",
-    "weakest": "rows end in the order in which they came",
-    "weak": "rows end in any order, each when was known as it came",
-    "strict": "a row may end at any time, which must be told by a delete",
-}
+"""The patterns, from the most monotonic one on: their names, and what they mean."""
 
 
 class Updates(NamedTuple):
@@ -36,14 +30,13 @@ class Updates(NamedTuple):
         return cls(pattern, pattern)
 
     def __str__(self) -> str:
-        if self.row == self.key:
-            return WORDS[self.row]
-        return f"{WORDS[self.row]} by row, {WORDS[self.key]} by key"
+        row, key = PATTERNS[self.row][0], PATTERNS[self.key][0]
+        return row if row == key else f"{row} by row, {key} by key"
 
 
 def strongest(*patterns: Pattern) -> Pattern:
     """The pattern that is the least monotonic."""
-    return max(patterns, key=ORDER.index)
+    return max(patterns, key=list(PATTERNS).index)
 
 
 def both(left: Updates, right: Updates) -> Updates:

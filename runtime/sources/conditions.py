@@ -41,7 +41,7 @@ def checked(condition: Any, schema: pa.Schema, events: str) -> pc.Expression:
         raise QueryError(
             f"where() {events} is given {found}; expected a pyarrow expression such as pyarrow.compute.field('x') > 0"
         )
-    if (error := _error_of(condition, schema)) is not None:
+    if (error := error_of(condition, schema)) is not None:
         raise QueryError(f"the condition {condition} of where() {reason_of(error, schema)}")
     require_no_order(condition, schema, f"the condition {condition} of where()")
     return condition
@@ -104,10 +104,10 @@ def columns_of(condition: pc.Expression | None, schema: pa.Schema) -> list[str]:
     if condition is None:
         return []
     without = [pa.schema([*list(schema)[:at], *list(schema)[at + 1 :]]) for at in range(len(schema))]
-    return [name for name, rest in zip(schema.names, without, strict=True) if _error_of(condition, rest) is not None]
+    return [name for name, rest in zip(schema.names, without, strict=True) if error_of(condition, rest) is not None]
 
 
-def _error_of(condition: pc.Expression, schema: pa.Schema) -> Exception | None:
+def error_of(condition: pc.Expression, schema: pa.Schema) -> Exception | None:
     """Why a condition cannot be computed from the columns of a schema."""
     try:
         no_rows(schema).filter(condition)

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Bools, Ints
+from ..columns.sorting import differs
 from ..columns.ticks import NEVER, TimeColumn, overflow_guard
 from ..frames.window_ranges import PartialsView, Ranges, Steps
 from ..frames.words import describe_gaps, describe_steps, rows_in_words
@@ -226,8 +227,7 @@ class TimeCounts(LastOfKey):
         QueryError for ``ties="strict"`` and a step above 1, where that depends on how many rows the steps have.
         """
         self._check_step()
-        fresh = np.ones(len(ticks), bool)
-        fresh[1:] = ticks[1:] != ticks[:-1]
+        fresh = differs(ticks)
         fresh[starts] = True
         first, own = np.flatnonzero(fresh), np.cumsum(fresh) - 1  # the first row of each time, the time of each row
         if self.ties == "strict":  # a time is out when the rows from its first one on are more than n
@@ -255,8 +255,7 @@ class TimeCounts(LastOfKey):
 
     def ranges(self, partials: PartialsView) -> Ranges:
         times = partials.frames
-        fresh = np.ones(len(times), bool)
-        fresh[1:] = times[1:] != times[:-1]
+        fresh = differs(times)
         fresh[partials.starts] = True
         first = np.flatnonzero(fresh)  # the first row of each time
         edges = np.append(first, len(times))

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...aggregators.states.arrays import Ints
+from ..columns.sorting import differs
 from ..columns.ticks import TimeColumn
 from ..frames.live_frames import LiveFrames
 from ..frames.window_ranges import PartialsView, Ranges
@@ -64,8 +65,7 @@ class Snapshots(Windows):
         key = np.concatenate([partials.key, partials.key])
         ticks = np.concatenate([first, until + 1])
         order = np.lexsort((ticks, key))
-        fresh = np.ones(len(order), bool)
-        fresh[1:] = (np.diff(key[order]) != 0) | (np.diff(ticks[order]) != 0)
+        fresh = differs(key[order], ticks[order])
         place = np.empty(len(order), np.int64)
         place[order] = np.cumsum(fresh) - 1
         change = order[fresh]

@@ -212,8 +212,7 @@ class DataFrameOperators:
         others = [name for name in data.columns if name not in (FROM, TO)]
         check_apart(data.sparkSession, [AT, *others])
         rows, inner = renamed(data)
-        first, last = validity(rows)
-        rows = rows.withColumns({FIRST: first, UNTIL: last})
+        rows = rows.withColumns(dict(zip((FIRST, UNTIL), validity(rows), strict=True)))
         ends = f.when(f.col(UNTIL) < NEVER, f.col(UNTIL))
         bounds = rows.agg(f.min(FIRST).alias("#low"), f.greatest(f.max(FIRST), f.max(ends)).alias("#high"))
         low = f.col("`#low`") if since is None else f.lit(since)
@@ -363,14 +362,12 @@ class Sides:
     def columns(self, first: Column, until: Column, alone: bool = False) -> list[Column]:
         """The columns of pairs; of rows of the left that have none where ``alone``."""
         found = []
-        stamps = [f.col(f"#{mark}t") for mark, names in zip("lr", self.names, strict=True) if TS in names]
-        if stamps:
-            least = {"min": f.least, "max": f.greatest}.get(self.how.stamp)
-            ordered = stamps if self.how.stamp == "left" else stamps[::-1]
-            if alone:
-                stamp = f.col("#lt") if TS in self.names[0] else f.lit(None).cast("bigint")
-            else:
-                stamp = f.coalesce(*ordered) if least is None or len(stamps) == 1 else least(*stamps)
+        if TS in self.names[0] or TS in self.names[1]:
+            none = f.lit(None).cast("bigint")
+            stamps = [f.col("#lt") if TS in self.names[0] else none]
+            stamps.append(f.col("#rt") if TS in self.names[1] and not alone else none)
+            one_of = {"min": f.least, "max": f.greatest}.get(self.how.stamp, f.coalesce)
+            stamp = one_of(*(stamps[::-1] if self.how.stamp == "right" else stamps))
             found.append(instant(self.kind, stamp).alias(TS))
         found += [f.col(self.spelt(0, name)).alias(name) for name in values_of(self.names[0])]
         for name in values_of(self.names[1]):

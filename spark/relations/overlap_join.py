@@ -124,9 +124,8 @@ def gaps(right: DataFrame, keys: Sequence[str]) -> DataFrame:
     """When no row of a key is valid, for keys that have rows: from ``#rf`` up to ``#ru``."""
     before = by_key(keys).orderBy("#rf").rowsBetween(Window.unboundedPreceding, -1)
     reached = right.select(*keys, "#rf", "#ru", f.coalesce(f.max("#ru").over(before), f.lit(ALWAYS)).alias("#to"))
-    within = reached.where(f.col("#to") < f.col("#rf")).select(
-        *keys, f.col("#to").alias("#rf"), f.col("#rf").alias("#ru")
-    )
+    some = reached.where(f.col("#to") < f.col("#rf"))
+    within = some.select(*keys, f.col("#to").alias("#rf"), f.col("#rf").alias("#ru"))
     last = right.groupBy(*keys).agg(f.max("#ru").alias("#rf")) if keys else right.agg(f.max("#ru").alias("#rf"))
     after = last.where(f.col("#rf") < NEVER).withColumn("#ru", f.lit(NEVER))
     return within.unionByName(after)
