@@ -42,13 +42,11 @@ def measured(left: DataFrame, right: DataFrame) -> DataFrame:
     """One row: the bits of the narrowest buckets, the end of all begins, and where rows of each level are entered."""
     sides = [
         side.agg(
-            f.avg(lasts(first, until)).alias("#mean"),
+            f.avg(lasts(first, end)).alias("#mean"),
             f.max(first).alias("#high"),
-            f.bit_or(f.call_function("shiftleft", f.expr("1L"), f.coalesce(lasts(first, until), f.lit(0)))).alias(
-                found
-            ),
+            f.bit_or(f.call_function("shiftleft", f.expr("1L"), f.coalesce(lasts(first, end), f.lit(0)))).alias(found),
         )
-        for side, first, until, found in ((left, "#lf", "#lu", "#found0"), (right, "#rf", "#ru", "#found1"))
+        for side, first, end, found in ((left, "#lf", "#lu", "#found0"), (right, "#rf", "#ru", "#found1"))
     ]
     both = sides[0].unionByName(sides[1], allowMissingColumns=True).agg(
         f.least(f.coalesce(f.floor(f.min("#mean")) + 1, f.lit(ALL)), f.lit(ALL - 1)).cast("int").alias("#base"),

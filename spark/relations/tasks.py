@@ -29,7 +29,5 @@ def add_validity(windows: Windows, schema: t.StructType, rows: Iterator[pa.Recor
         ticks = batch.column(batch.num_columns - 1).to_numpy(zero_copy_only=False)
         first, until = windows.validity(ticks, np.zeros(min(len(ticks), 1), np.int64))
         columns = [*batch.columns, pa.array(first), pa.array(until, mask=until == NEVER)]
-        table = pa.Table.from_arrays(columns, [str(number) for number in range(len(columns))]).filter(
-            pa.array(first < until)
-        )
-        yield from batches(cast_to(table, arrow_schema(schema)))
+        table = pa.Table.from_arrays(columns, [str(number) for number in range(len(columns))])
+        yield from batches(cast_to(table.filter(pa.array(first < until)), arrow_schema(schema)))
