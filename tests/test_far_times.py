@@ -75,6 +75,9 @@ def by_duckdb(path: Path, events: pa.Table) -> None:
         connection.execute(f"COPY (SELECT * FROM events) TO '{path}' (FORMAT parquet)")
 
 
+VERSION = int(pa.__version__.split(".")[0])
+"""pyarrow up to 22 writes times of 96 bits before 1970 with negative nanoseconds, which Arrow takes for large ones."""
+
 WRITERS: dict[str, tuple[Callable[[Path], Any], str | None]] = {
     "pyarrow": (lambda path: pq.write_table(EVENTS, path), "UTC"),
     "pyarrow, without a zone": (lambda path: pq.write_table(NAIVE, path), None),
@@ -100,7 +103,14 @@ def each_local_way(path: Path, zone: str | None, monkeypatch: pytest.MonkeyPatch
     assert found(ds.dataset(path), zone) == wanted(), "a data set of a user's"
 
 
-@pytest.mark.parametrize("writer", WRITERS)
+def by_each_writer(*others: str) -> list[Any]:
+    bad = pytest.mark.skipif(
+        VERSION < 24, reason=f"pyarrow {VERSION} writes times of 96 bits before 1970 in its own way"
+    )
+    return [pytest.param(name, marks=bad if "96 bits" in name else ()) for name in (*others, *WRITERS)]
+
+
+@pytest.mark.parametrize("writer", by_each_writer())
 def test_locally(writer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write, zone = WRITERS[writer]
     write(tmp_path / "events.parquet")
@@ -108,7 +118,7 @@ def test_locally(writer: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
 
 
 @pytest.mark.spark
-@pytest.mark.parametrize("writer", ["spark", "spark, 64 bits", *WRITERS])
+@pytest.mark.parametrize("writer", by_each_writer("spark", "spark, 64 bits"))
 def test_on_spark(writer: str, tmp_path: Path, spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """By tasks, and as a DataFrame; of Spark's own files locally, too."""
     if writer in WRITERS:
@@ -163,6 +173,7 @@ def test_a_condition_on_times_of_96_bits(tmp_path: Path) -> None:
         assert some.window(ff.tumbling(10)).aggregate(s=ff.Sum("x"))["s"].to_pylist() == [5]
 
 
+@pytest.mark.skipif(VERSION < 20, reason="pyarrow 18 wraps far times of ORC and says nothing")
 def test_far_times_of_orc_are_refused_by_name(tmp_path: Path) -> None:
     """pyarrow has nanoseconds for them; Spark reads them, see test_orc_times_are_left_to_spark."""
     orc.write_table(NAIVE, tmp_path / "events.orc")
