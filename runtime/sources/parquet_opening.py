@@ -3,8 +3,8 @@
 Times of 96 bits, which Spark writes unless it is told otherwise, are instants in microseconds, as Spark has them. By
 itself pyarrow gives them no zone, and makes wrapped nanoseconds of those before 1677 or after 2262.
 
-Known to be wrong: such times before 1970 with a time of day in files of pyarrow up to 22, which wrote them with negative
-nanoseconds. Arrow takes these for large ones in microseconds, and is right in nanoseconds only.
+Known to be wrong: such times before 1970 with a time of day in files of pyarrow up to 22, which wrote them with
+negative nanoseconds. Arrow takes these for large ones in microseconds, and is right in nanoseconds only.
 """
 
 from __future__ import annotations
