@@ -20,7 +20,8 @@ from .runtime.columns.ticks import Duration, Instant, TimeColumn
 from .runtime.explain import Explanation
 from .runtime.local import LocalEngine
 from .runtime.plan.bind import type_of
-from .runtime.relations.names import FROM, REPEATED, RESERVED, TO, TS, VIEWED, JoinSpec, unlike, values_of
+from .runtime.plan.window_inputs import own_name
+from .runtime.relations.names import FROM, REPEATED, RESERVED, TO, TS, VIEWED, JoinSpec, values_of
 from .runtime.relations.tables import TableOperators
 from .runtime.relations.updates import PATTERNS, Updates, both, interfering, replacing
 from .runtime.windows import Spec, TickSteps, Windows, snapshot
@@ -248,7 +249,7 @@ class Relation(Generic[Result]):
         """
         self._no_deletes("difference", "a row of the other takes one of these back")
         left, right = self._same_columns(other, "difference")
-        times, do = unlike(REPEATED, self.columns), self.operators
+        times, do = own_name(REPEATED, self.columns), self.operators
         signed = [do.with_constant(do.untimed(rows), times, sign) for rows, sign in ((left, 1), (right, -1))]
         found = self._snapshots(do.union(*signed), self.columns, {times: Sum(times)})
         found = do.repeated(do.merged(found, self.columns), times)
@@ -287,7 +288,7 @@ class Relation(Generic[Result]):
         if keep:
             updates, why = interfering(self.updates), "a row stays until it ends"
             return self._then(self.operators.kept(self.data), updates, "distinct, the row found is kept", why)
-        latest = TS if self.timed else unlike(REPEATED, self.columns)
+        latest = TS if self.timed else own_name(REPEATED, self.columns)
         data = self.data if self.timed else self.operators.with_constant(self.data, latest, 1)
         found = self.operators.merged(self._snapshots(data, self.columns, {latest: Max(latest)}), self.columns)
         if not self.timed:

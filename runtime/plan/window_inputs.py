@@ -23,12 +23,13 @@ which may have such names."""
 
 
 def own_name(name: str, taken: Collection[str]) -> str:
-    """A name that is not among those taken, by more ``#`` in front.
+    """A name that is not among those taken, in whatever case, by more ``#`` in front.
 
-    >>> own_name("#rank", ["t", "#rank"])
+    >>> own_name("#rank", ["t", "#Rank"])
     '##rank'
     """
-    while name in taken:
+    used = {each.lower() for each in taken}
+    while name.lower() in used:
         name = f"#{name}"
     return name
 

@@ -41,16 +41,6 @@ class JoinSpec(NamedTuple):
     lasts: tuple[int | None, int | None] = (None, None)
 
 
-def unlike(name: str, names: Iterable[str]) -> str:
-    """The name of a column of our own beside others: with more ``#`` in front where one of them has it.
-
-    >>> unlike("#times", ["x", "#Times"])
-    '##times'
-    """
-    taken = {each.lower() for each in names}
-    return name if name.lower() not in taken else unlike(f"#{name}", taken)
-
-
 def values_of(names: Iterable[str]) -> list[str]:
     """The columns of a row beside its times."""
     return [name for name in names if name not in RESERVED]

@@ -99,7 +99,7 @@ class TableOperators:
                 codes, _ = codes_of(events, by)
                 order = np.lexsort((*(codes_of(events, [name])[0] for name in reversed(ties)), ticks, codes))
                 first, until = np.empty((2, len(ticks)), np.int64)
-                starts = np.flatnonzero(np.diff(codes[order], prepend=-1))
+                starts = np.flatnonzero(differs(codes[order]))
                 first[order], until[order] = windows.validity(ticks[order], starts)
             else:
                 first, until = windows.validity(ticks, np.zeros(min(len(ticks), 1), np.int64))

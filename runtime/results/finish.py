@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from ...aggregators.contract.operation import State
 from ...aggregators.errors import OperationError
+from ...aggregators.ranges.item_ranges import is_range
 from ...aggregators.states import large
 from ...aggregators.states.arrays import Bools, Floats, Ints
 from ...aggregators.states.large import fitting, is_limited, joined, runs, take
@@ -250,7 +251,7 @@ def finished_in_runs(plan: Plan, name: str, longest: Mapping[str, int], states: 
 
 def each_row(rows: Ints, count: int) -> bool:
     """Whether some rows are all of ``count``, one after the other."""
-    return len(rows) == count and bool((rows == np.arange(count)).all())
+    return len(rows) == count and is_range(rows)
 
 
 def without(column: pa.Array | pa.ChunkedArray, some: Bools) -> pa.Array | pa.ChunkedArray:

@@ -17,6 +17,9 @@ from ...aggregators.states.categories import Categories, UnknownCategories
 from .files import one_line
 from .opening import no_rows, type_of_values
 
+LITERAL, ORDERING = re.compile(r'"(\\.|[^"\\])*"'), re.compile(r"[<>]=?")
+"""Text in an expression as pyarrow shows it, and what compares in it."""
+
 
 def checked(condition: Any, schema: pa.Schema, events: str) -> pc.Expression:
     """A condition, if it can be computed from the columns of a schema.
@@ -45,9 +48,6 @@ def checked(condition: Any, schema: pa.Schema, events: str) -> pc.Expression:
         raise QueryError(f"the condition {condition} of where() {reason_of(error, schema)}")
     require_no_order(condition, schema, f"the condition {condition} of where()")
     return condition
-
-
-LITERAL, ORDERING = re.compile(r'"(\\.|[^"\\])*"'), re.compile(r"[<>]=?")
 
 
 def require_no_order(expression: pc.Expression, schema: pa.Schema, user: str) -> None:

@@ -16,6 +16,7 @@ from pyspark.sql import types as t
 from ...aggregators.errors import QueryError, shown
 from ...runtime.columns.ticks import NEVER, TimeColumn
 from ...runtime.plan.bind import type_of
+from ...runtime.plan.window_inputs import own_name
 from ...runtime.relations.names import (
     AT,
     CHANGE,
@@ -27,7 +28,6 @@ from ...runtime.relations.names import (
     TS,
     WEIGHT,
     JoinSpec,
-    unlike,
     values_of,
 )
 from ...runtime.windows import Windows
@@ -181,7 +181,7 @@ class DataFrameOperators:
         others = [name for name in data.columns if name not in (FROM, TO)]
         if any(has_map(data.schema[name].dataType) for name in others):
             return data
-        keys, (new, island) = [column(name) for name in by], (unlike(name, others) for name in ("#new", "#island"))
+        keys, (new, island) = [column(name) for name in by], (own_name(name, others) for name in ("#new", "#island"))
         rows = by_key(keys).orderBy(FROM)
         row = f.struct(*(column(name) for name in others)) if others else f.lit(True)
         same = f.lag(row).over(rows).eqNullSafe(row) & f.lag(TO).over(rows).eqNullSafe(f.col(FROM))
@@ -235,7 +235,7 @@ class DataFrameOperators:
         )
         if not any(has_map(data.schema[name].dataType) for name in others):
             both = both.groupBy(AT, *rows).agg(f.sum(WEIGHT).cast("int").alias(WEIGHT)).where(f.col(WEIGHT) != 0)
-            both = repeated(both, unlike(REPEATED, others), f.abs(WEIGHT))
+            both = repeated(both, own_name(REPEATED, others), f.abs(WEIGHT))
             both = both.withColumn(WEIGHT, f.signum(WEIGHT).cast("int"))
         change = f.when(f.col(WEIGHT) > 0, INSERT_DELETE[0]).otherwise(INSERT_DELETE[1])
         return both.orderBy(AT, WEIGHT).select(AT, change.alias(CHANGE), WEIGHT, *rows)
@@ -248,7 +248,7 @@ def renamed(df: DataFrame, also: Sequence[str] = ()) -> tuple[DataFrame, dict[st
     """
     names = list(df.columns)
     taken = [name for name in names if name.startswith("#") or name in also]
-    inner = {name: unlike(f"c{at}", names) for at, name in enumerate(taken)}
+    inner = {name: own_name(f"c{at}", names) for at, name in enumerate(taken)}
     return df.withColumnsRenamed(inner), inner
 
 
