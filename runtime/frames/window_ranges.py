@@ -39,6 +39,14 @@ class Ranges(NamedTuple):
         low, high, row, start, end = (column[kept] for column in self[:5])
         return Ranges(low, high, row, start, end, None if self.at is None else self.at[kept])
 
+    def covered(self, count: int) -> Bools:
+        """Which of ``count`` rows are in any window."""
+        edges = np.zeros(count + 1, np.int64)
+        np.add.at(edges, self.low, 1)
+        np.add.at(edges, self.high, -1)
+        inside: Bools = np.cumsum(edges)[:-1] > 0
+        return inside
+
     def among(self, rows: Ints, count: int) -> Ranges:
         """Windows over some of ``count`` rows as windows over all of them."""
         low, high = _among(self.low, self.high, rows, count)
@@ -160,6 +168,17 @@ class PartialsView:
         packed, _ = pack([(np.concatenate([self.key, keys]), len(self.starts)), (numbers, size)], len(numbers))
         return np.searchsorted(packed[: len(rows)], packed[len(rows) :], side="left").astype(np.int64)
 
+    def from_place(self, place: Ints) -> Bools:
+        """Which rows stand in their key at a place or after it, and the last one of each key in any case."""
+        first = np.minimum(self.starts + place.clip(0), self.ends - 1)
+        found: Bools = np.arange(len(self.frames)) >= first[self.key]
+        return found
+
+    def first_of(self, kept: Bools) -> Ints:
+        """The first of some rows of each key; the row after its last one where it has none."""
+        rows = np.where(kept, np.arange(len(kept)), np.iinfo(np.int64).max)
+        return np.minimum(np.minimum.reduceat(rows, self.starts), self.ends)
+
 
 class RangesById(NamedTuple):
     """Windows by their numbers: ranges of rows, some row of the key, the number."""
@@ -198,7 +217,7 @@ def ranges_by_id(windows: str, partials: PartialsView, first: Ints, last: Ints, 
     if len(covered := np.flatnonzero(first <= last)) < rows:
         found = ranges_by_id(windows, partials.only(covered), first[covered], last[covered], empty)
         return RangesById(*_among(found.low, found.high, covered, rows), covered[found.row], found.number)
-    begin = entering(WindowIds(first, last), starts, empty)
+    begin = entering(WindowIds(first, last), starts, empty == "emit")
     ends = np.append(starts[1:], rows) - 1
     stop = np.empty_like(last)  # the first window that a later frame is in
     stop[:-1] = first[1:]
@@ -230,7 +249,7 @@ def _among(low: Ints, high: Ints, rows: Ints, count: int) -> tuple[Ints, Ints]:
     return low, np.where(filled, rows[high - 1] + 1, low)
 
 
-def entering(of: WindowIds, starts: Ints, empty: str) -> Ints:
+def entering(of: WindowIds, starts: Ints, emits_empty: bool) -> Ints:
     """First window with this row's frame but not the previous row's; beyond the row's last window if none starts here.
 
     With ``empty="emit"`` the windows between two frames, which take in neither, go with the later one.
@@ -238,7 +257,7 @@ def entering(of: WindowIds, starts: Ints, empty: str) -> Ints:
     begin = np.empty_like(of.first)
     begin[1:] = of.last[:-1] + 1
     begin[starts] = of.first[starts]
-    return np.maximum(begin, of.first) if empty == "skip" else begin
+    return begin if emits_empty else np.maximum(begin, of.first)
 
 
 @dataclass(frozen=True)

@@ -348,7 +348,7 @@ def cuts_of_key(
 
 def windows_of_rows(view: PartialsView, ids: WindowIds, windows: Windows) -> tuple[Ints, Floats]:
     """The first window that each row brings, and how many it brings."""
-    begin = entering(ids, view.starts, getattr(windows, "empty", "skip"))
+    begin = entering(ids, view.starts, windows.emits_empty)
     counts = ids.last + 1.0 - begin
     return begin, np.maximum(counts, 0.0, out=counts)
 

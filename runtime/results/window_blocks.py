@@ -62,7 +62,7 @@ def in_window_blocks(plan: Plan) -> Plan | None:
     if windows[0].tick_span is not None:
         width = max(OVERLAPS * (sum(windows[0].tick_span) + 1), LEAST_TICKS)
         return with_block(plan, Blocks, width) if width < 1 << 61 else None
-    if not windows[0].chunkable or getattr(windows[0], "empty", "skip") != "skip" or windows[0].fill is not None:
+    if not windows[0].chunkable or windows[0].emits_empty or windows[0].fill is not None:
         return None
     ids = ids_of(plan, PROBED)
     width = OVERLAPS * int(max((ids.last - ids.first).max() + 1, LEAST))

@@ -9,17 +9,16 @@ import pyarrow as pa
 
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.key_codes import one_array
+from ..columns.ticks import NEVER
 from ..frames.window_ranges import PartialsView, Ranges
 from ..partials.merge import Partials, merge, window_inputs_of, without_events
 from ..plan.plan import Plan
-from ..windows.cumulating import Cycles
-from ..windows.sliding import TickSteps
-from .closing import NEVER, closed_after
+from ..windows.numbered import NumberedWindows
 
 
 def emits_empty(plan: Plan) -> bool:
     """Whether windows without an event are asked for, of keys that have had one."""
-    return any(isinstance(each, (TickSteps, Cycles)) and each.empty == "emit" for each in plan.axis.windows)
+    return any(isinstance(each, NumberedWindows) and each.emits_empty for each in plan.axis.windows)
 
 
 def last_ticks(view: PartialsView) -> Ints:
@@ -50,7 +49,7 @@ def living_on(plan: Plan, stored: Partials, watermark: int, forget: int | None) 
     return merge(plan, [replace(stored, starts=None), empty])
 
 
-def known(windows: TickSteps | Cycles, found: Ranges, view: PartialsView, forget: int) -> Bools:
+def known(windows: NumberedWindows, found: Ranges, view: PartialsView, forget: int) -> Bools:
     """Which windows have an event, or begin while their key is known after the last event before them."""
     before = np.maximum(found.low - 1, 0)
     begin = found.start + (windows.closed == "right")
@@ -66,7 +65,7 @@ def over(plan: Plan, last: Ints, forget: int) -> Ints:
     """
     found = last + forget + 1
     for windows in plan.axis.windows:
-        found = np.maximum(found, closed_after(windows, last, forget))
+        found = np.maximum(found, windows.closed_after(last, forget))
     return found
 
 

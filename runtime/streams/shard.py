@@ -10,20 +10,17 @@ import pyarrow as pa
 
 from ...aggregators.states.arrays import Bools, Ints
 from ..accumulate.accumulate import accumulate
+from ..columns.ticks import NEVER
 from ..partials.merge import Partials, merge, window_inputs_of
 from ..plan.plan import BATCH_RANK, Plan
 from ..results.finish import results, views_of
-from ..windows.cumulating import Cycles
-from ..windows.session import Sessions
-from ..windows.sliding import TickSteps
+from ..windows.numbered import NumberedWindows
 from .blocks import FRAMES, NOWHERE, cut, distinct, owners
-from .closing import NEVER
 from .held_events import HeldEvents, in_order
 from .key_life import first_forgotten, forgotten, living_on
 from .late_events import among
 from .lives import in_lives, last_lives, of_first_lives, without_lives
-from .retention import first_closing, first_of_keys, in_gaps, needed, settled, untouched
-from .scope import in_sequence
+from .retention import condensed, first_closing, in_gaps, needed, untouched
 from .store import Store
 from .wanted import FIRST, ChangedWithin, ClosingWithin
 
@@ -112,7 +109,7 @@ class Shard:
             return
         new = merge(self.plan, new)
         (windows,) = self.plan.axis.windows
-        assert isinstance(windows, (TickSteps, Cycles))
+        assert isinstance(windows, NumberedWindows)
         first = windows.window_ids(views_of(self.plan, new)[0]).first
         if not (first <= windows.closed_by(self.watermark)).any():
             return
@@ -128,10 +125,10 @@ class Shard:
         if self.drop_partial:
             fresh &= untouched(self.plan, views_of(self.plan, new), self.gone)
         touched = self._blocks_of(new.frames())
-        if not isinstance(self.plan.axis.windows[0], Sessions) or fresh.all():
+        if not self.plan.axis.windows[0].merging or fresh.all():
             after = self._both(self._merged(touched), where(new, fresh))
             late = ~fresh
-        else:  # an event whose own session has closed may be in one that has not
+        else:  # an event whose own window has closed may be in one that has not
             touched |= set(self.store.blocks())
             after = self._both(self._merged(touched), new)
             kept = self._open(after)
@@ -175,12 +172,12 @@ class Shard:
         """What is left of partials once the windows that the watermark closes are given; the blocks that change."""
         views = views_of(self.plan, stored)
         kept = needed(self.plan, views, self.gone)
-        if in_sequence(self.plan) and len(kept):
-            kept = np.arange(len(kept)) >= first_of_keys(kept, views[0])[views[0].key]
+        if any(each.counts_rows for each in self.plan.axis.windows) and len(kept):
+            kept = np.arange(len(kept)) >= views[0].first_of(kept)[views[0].key]
         if self.forget is not None and len(kept):  # up to when a key is known depends on its last event
             kept[views[0].ends - 1] |= np.logical_or.reduceat(kept, views[0].starts)
         kept &= ~forgotten(self.plan, views[0], self.watermark, self.forget)
-        changed = settled(self.plan, views[0], self.watermark)
+        changed = condensed(self.plan, views[0], self.watermark)
         if changed is None:
             return where(stored, kept), self._blocks_of(stored.frames()[~kept])
         name, values = changed

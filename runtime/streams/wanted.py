@@ -8,13 +8,12 @@ import numpy as np
 
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.key_codes import one_array
+from ..columns.ticks import NEVER
 from ..frames.window_ranges import PartialsView
 from ..partials.merge import Partials
 from ..plan.plan import Plan
 from ..windows import Coverage, Ranges, Windows
-from ..windows.cumulating import Cycles
-from ..windows.sliding import TickSteps
-from .closing import NEVER, closing_ticks
+from ..windows.numbered import NumberedWindows
 from .key_life import emits_empty, known
 from .late_events import matched
 
@@ -45,7 +44,7 @@ class ClosingWithin:
     forget: int | None = None
 
     def numbers(self, windows: Windows) -> tuple[int, int] | None:
-        if self.plan.until is not None or windows.emit != "every" or not isinstance(windows, (TickSteps, Cycles)):
+        if self.plan.until is not None or windows.emit != "every" or not isinstance(windows, NumberedWindows):
             return None
         first = FIRST if self.after == FIRST else windows.closed_by(self.after) + 1
         return first, LAST_NUMBER if self.until == NEVER else windows.closed_by(self.until)
@@ -55,12 +54,12 @@ class ClosingWithin:
             return np.empty(0, np.int64)
         if emits_empty(self.plan):
             assert isinstance(found, Ranges)
-            assert isinstance(windows, (TickSteps, Cycles))
+            assert isinstance(windows, NumberedWindows)
             assert self.forget is not None
             return np.flatnonzero(known(windows, found, view, self.forget))
         if self.numbers(windows) is not None:
             return None
-        ticks = closing_ticks(windows, found, view)
+        ticks = windows.closing_ticks(found, view)
         return np.flatnonzero((ticks > self.after) & (ticks <= self.until))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,8 @@ from ...aggregators.durations import Length, fixed
 from ...aggregators.errors import QueryError
 from ...aggregators.numeric.native import loops
 from ...aggregators.states.arrays import Bools, Ints
-from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
-from ..frames.window_ranges import PartialsView, Ranges
+from ..columns.ticks import NEVER, Duration, TimeColumn, describe, overflow_guard
+from ..frames.window_ranges import Coverage, PartialsView, Ranges
 from .spec import BOUNDS, Bounds, MinFill, Spec, TypeOf, Windows, check_words, of_rows, one_of, samples
 
 
@@ -150,6 +150,7 @@ class AroundRows(Windows):
     partial: bool
     unit = "rows"
     window_inputs = frozenset({"first"})
+    counts_rows = True
     stamp: str = "own"
 
     @property
@@ -169,6 +170,18 @@ class AroundRows(Windows):
         low, high = low[kept], high[kept]
         return Ranges(low, high, kept, at[low], at[high - 1], at[kept])
 
+    def closing_ticks(self, found: Ranges | Coverage, view: PartialsView) -> Ints:
+        ticks = view.window_inputs["first"]
+        last = found.row + max(self.last, 0)
+        there = last < view.ends[view.key[found.row]]
+        return np.where(there, ticks[np.minimum(last, len(ticks) - 1)] + 1, NEVER)
+
+    def closed_after(self, ticks: Ints, forget: int) -> Ints:
+        return ticks + 1
+
+    def needed_rows(self, view: PartialsView, watermark: int, alone: bool) -> Bools:
+        return view.from_place(view.ends - view.starts - max(self.last, 0) + min(self.first, 0))
+
     def describe(self) -> str:
         fill = "as far as they go" if self.partial else "where all of them are there"
         return f"rows {self.first} to {self.last} around each row, {fill}{self.samples_in_words}"
@@ -184,6 +197,7 @@ class AroundTime(Windows):
     window_inputs = frozenset({"rows"})
     stamp: str = "own"
     block = (0, 1)
+    counts_rows = True
 
     @property
     def tick_span(self) -> tuple[int, int]:
@@ -197,13 +211,34 @@ class AroundTime(Windows):
         """Every window over partials, as often as events share its time."""
         at, row = partials.frames, np.arange(len(partials.frames))
         low = reach(partials, self.start + (self.closed in ("right", "neither")))
-        high = reach(partials, self.end + (self.closed in ("right", "both")))
+        high = reach(partials, self._stop)
         high = np.maximum(low, high)
         if (partials.window_inputs["rows"] == 1).all():
             return Ranges(low, high, row, at + self.start, at + self.end, at)
         row = np.repeat(row, partials.window_inputs["rows"])
         low, high = low[row], high[row]
         return Ranges(low, high, row, (at + self.start)[row], (at + self.end)[row], at[row])
+
+    @cached_property
+    def _stop(self) -> int:
+        """The first tick after a window, counted from its event's."""
+        return self.end + (self.closed in ("right", "both"))
+
+    def closing_ticks(self, found: Ranges | Coverage, view: PartialsView) -> Ints:
+        assert found.at is not None
+        return np.maximum(found.at + 1, found.end + self._stop - self.end)
+
+    def closed_after(self, ticks: Ints, forget: int) -> Ints:
+        return ticks + max(1, self._stop)
+
+    def needed_rows(self, view: PartialsView, watermark: int, alone: bool) -> Bools:
+        """Those in reach of events to come, and of events whose windows have not closed."""
+        found = self.ranges(view)
+        still = np.flatnonzero(self.closing_ticks(found, view) > watermark)
+        keys = np.arange(len(view.starts))
+        cut = view.locate(keys, np.full(len(keys), watermark + self.start))
+        np.minimum.at(cut, view.key[found.row[still]], np.minimum(found.low, found.row)[still])
+        return view.from_place(cut - view.starts)
 
     def describe(self) -> str:
         start, end = (self._word(ticks) for ticks in (self.start, self.end))

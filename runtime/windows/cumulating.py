@@ -16,8 +16,9 @@ from ..frames.filling import Filling, filling
 from ..frames.window_ranges import PartialsView, Ranges, WindowIds, ranges_by_id
 from .calendar import in_days, moved
 from .grid import Grid, grid
+from .numbered import NumberedWindows
 from .sliding import Offset, above_zero, check_offset
-from .spec import Closed, Emit, Empty, Numbering, Pattern, RowOrder, Spec, Stamp, TypeOf, Windows, check_words, samples
+from .spec import Closed, Emit, Empty, Numbering, Pattern, RowOrder, Spec, Stamp, TypeOf, check_words, samples
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def cumulating(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cycles(Windows):
+class Cycles(NumberedWindows):
     """Cumulating windows in ticks of a time column: a frame a step, and a window ends with each.
 
     ``steps`` are those of ``every`` ticks, numbered one after the other. None: they begin anew with each day of a
@@ -129,10 +130,6 @@ class Cycles(Windows):
     cycles: Grid
     steps: Grid | None
     every: int
-    closed: str
-    empty: str
-
-    valid_by = "time"
 
     def pattern(self, partitioned: bool) -> Pattern:
         return "weak"
@@ -161,10 +158,6 @@ class Cycles(Windows):
         return -(-self.cycles.most_ticks // self.every)
 
     @property
-    def _shift(self) -> int:
-        return int(self.closed == "right")
-
-    @property
     def numberings(self) -> tuple[Numbering] | None:
         """One: a frame a step; none where days differ in length."""
         if self.cycles.calendar is not None or self.steps is None:
@@ -184,11 +177,9 @@ class Cycles(Windows):
         return WindowIds(partials.frames, self._last(cycle))
 
     def closed_by(self, tick: int) -> int:
-        """The number of the last window that no event from a tick on is in."""
         return int(self._numbers(np.array([tick - self._shift]))[0]) - 1
 
-    def closing_ticks(self, numbers: Ints) -> Ints:
-        """For each of some windows the first tick from which on no event is in it."""
+    def closing_by_id(self, numbers: Ints) -> Ints:
         return self._ends(numbers) + self._shift
 
     @property

@@ -12,8 +12,8 @@ import pyarrow as pa
 from ...aggregators.errors import ColumnError, QueryError, nearest
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.key_codes import key_codes, normalised, plain, plain_type
-from ..columns.ticks import TimeColumn
-from ..frames.window_ranges import MAX_WINDOWS, PartialsView, Ranges
+from ..columns.ticks import NEVER, TimeColumn
+from ..frames.window_ranges import MAX_WINDOWS, Coverage, PartialsView, Ranges
 from .spec import BOUNDS, Bounds, Empty, Spec, TypeOf, Windows, check_words, one_of
 
 
@@ -174,7 +174,7 @@ class Anchored(Windows):
     def _edges(self) -> tuple[Ints, Ints, Ints]:
         """The sorted bounds of windows, and the places among them of each window's start and end."""
         begin = self.start + (self.closed in ("right", "neither"))
-        stop = np.maximum(self.end + (self.closed in ("right", "both")), begin)
+        stop = np.maximum(self._stops(self.end), begin)
         edges = np.unique(np.concatenate([begin, stop]))
         return edges, np.searchsorted(edges, begin), np.searchsorted(edges, stop)
 
@@ -214,6 +214,50 @@ class Anchored(Windows):
         key = of_key[codes[keys:]]
         found = np.flatnonzero(key >= 0)
         return key[found], found
+
+    @property
+    def emits_empty(self) -> bool:
+        return self.empty == "emit"
+
+    @property
+    def stream_inputs(self) -> frozenset[str]:
+        return super().stream_inputs | {"first"}
+
+    def why_no_stream(self, alone: bool) -> str | None:
+        if self.keys and self.emits_empty:
+            return "windows of given keys are given without an event, too; expected empty='skip'"
+        return None
+
+    def needs_order(self, alone: bool) -> bool:
+        return not self.keys
+
+    def closing_ticks(self, found: Ranges | Coverage, view: PartialsView) -> Ints:
+        # Windows of every key are those of a key that has not come yet, too.
+        first = view.window_inputs["first"][view.starts[view.key[found.row]]]
+        closed: Ints = np.maximum(self._stops(found.end), first + 1)
+        return closed
+
+    def closed_after(self, ticks: Ints, forget: int) -> Ints:
+        """Never, where all of them would be given once more to a key that is forgotten, or are its own."""
+        if self.keys or self.emits_empty:
+            return super().closed_after(ticks, forget)
+        return np.maximum(ticks + 1, int(self._stops(self.end).max(initial=-NEVER)))
+
+    def open_rows(self, view: PartialsView, watermark: int) -> Bools:
+        """Those in a window that has not closed, or in none: these are not late."""
+        found, rows = self.ranges(view), len(view.frames)
+        still = self.closing_ticks(found, view) > watermark
+        return found.where(still).covered(rows) | ~found.where(~still).covered(rows)
+
+    def needed_rows(self, view: PartialsView, watermark: int, alone: bool) -> Bools:
+        kept = self.open_rows(view, watermark)
+        if not self.keys:
+            kept[view.starts] = True  # all windows are those of this key, too, and it has had those that have closed
+        return kept
+
+    def _stops(self, ends: Ints) -> Ints:
+        """The first tick after each window."""
+        return ends + (self.closed in ("right", "both"))
 
     def describe(self) -> str:
         which = "of its key" if self.keys else "of every key"

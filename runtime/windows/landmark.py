@@ -12,7 +12,7 @@ from ...aggregators.durations import positive
 from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER, Duration, Instant, TimeColumn, overflow_guard
-from ..frames.window_ranges import PartialsView, Ranges, WindowIds, ranges_by_id
+from ..frames.window_ranges import Coverage, PartialsView, Ranges, WindowIds, ranges_by_id
 from .calendar import moved, zone_of
 from .grid import Grid, grid
 from .sliding import Offset, check_offset
@@ -166,6 +166,33 @@ class Bounded(Windows):
             return np.full(len(row), self.since, np.int64)
         return partials.window_inputs["first"][partials.starts][partials.key[row]]
 
+    def why_no_stream(self, alone: bool) -> str | None:
+        return None if alone else self.among_others
+
+    def closing_ticks(self, found: Ranges | Coverage, view: PartialsView) -> Ints:
+        """After its event, which has to have its place among those of its time."""
+        assert found.at is not None
+        return found.at + 1
+
+    def closed_after(self, ticks: Ints, forget: int) -> Ints:
+        return ticks + 1
+
+    def condensed(self, view: PartialsView, watermark: int) -> tuple[str, Ints]:
+        """The frame, which the partials of a key have in common then: one is left of them."""
+        frames = view.frames.copy()
+        past = self._ended(frames, watermark)
+        # What comes after until= is in no window, and only says up to when there are windows.
+        beyond = 0 if self.beyond is None else view.window_inputs["first"] >= self.beyond
+        group = (2 * view.key + beyond)[past]
+        last = np.full(2 * len(view.starts), np.iinfo(np.int64).min)
+        np.maximum.at(last, group, frames[past])
+        frames[past] = last[group]
+        return "frame", frames
+
+    def _ended(self, frames: Ints, watermark: int) -> Bools:
+        """Which frames take no more events."""
+        return np.ones(len(frames), bool)
+
     def describe(self) -> str:
         parts = [
             f"{word} {self.time.word(tick)}"
@@ -213,10 +240,6 @@ class LandmarkEvery(Bounded):
         """The first tick from which on no event is in some steps."""
         return self.steps.begins(steps + 1) + self._shift
 
-    def step_up_to(self, ends: Ints) -> Ints:
-        """The number of the first step that ends at some ticks, or after them."""
-        return self.steps.numbers(ends - 1)
-
     def numbers(self, partials: PartialsView) -> tuple[Ints, Ints]:
         """The step at which each of the windows ends, and the step of each row."""
         return self._numbered(partials)[1:]
@@ -236,6 +259,22 @@ class LandmarkEvery(Bounded):
         found = Ranges(low, high, row, self.starts_of(partials, row), stop, end if self.stamp == "end" else None)
         kept = high > low
         return found.where(kept), number[kept], steps
+
+    def closing_ticks(self, found: Ranges | Coverage, view: PartialsView) -> Ints:
+        number, steps = self.numbers(view)
+        if self.emit == "on_change":  # those that are frozen are left out, but for the first
+            number = self.steps.numbers(found.end - 1)
+        # There are windows up to a key's last event.
+        row = view.locate(view.key[found.row], number, steps)
+        closed: Ints = np.maximum(self.step_ends(number), view.window_inputs["first"][row] + 1)
+        return closed
+
+    def closed_after(self, ticks: Ints, forget: int) -> Ints:
+        return np.maximum(self.step_ends(self.frames(ticks)[0]), ticks + 1)
+
+    def _ended(self, frames: Ints, watermark: int) -> Bools:
+        ended: Bools = self.step_ends(frames) <= watermark
+        return ended
 
     def describe(self) -> str:
         days = f", every {self.steps.length(self.time)}{self.steps.in_zone}" if self.steps.calendar else ""

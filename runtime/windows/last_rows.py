@@ -11,7 +11,7 @@ from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.sorting import differs
 from ..columns.ticks import NEVER, TimeColumn, overflow_guard
-from ..frames.window_ranges import PartialsView, Ranges, Steps
+from ..frames.window_ranges import Coverage, PartialsView, Ranges, Steps
 from ..frames.words import describe_gaps, describe_steps, rows_in_words
 from .spec import Emit, Gaps, MinFill, Pattern, RowOrder, Spec, TypeOf, Windows, check_words, one_of, samples, whole
 
@@ -125,6 +125,15 @@ class LastOfKey(Windows):
     """Windows of the last rows, or times, of each key: more of them push events out."""
 
     valid_by = "rows"
+    counts_rows = True
+
+    def closing_ticks(self, found: Ranges | Coverage, view: PartialsView) -> Ints:
+        """After its last row, which has to have its place among those of its time."""
+        assert found.at is not None
+        return found.at + 1
+
+    def closed_after(self, ticks: Ints, forget: int) -> Ints:
+        return ticks + 1
 
     def pattern(self, partitioned: bool) -> Pattern:
         """Keys push their rows out by themselves, so that all together leave in no order."""
@@ -194,6 +203,12 @@ class RowSteps(LastOfKey):
             low = low[row]
         at = partials.window_inputs["last"][row]
         return Ranges(low, row + 1, row, partials.window_inputs["first"][low], at, at)
+
+    def needed_rows(self, view: PartialsView, watermark: int, alone: bool) -> Bools:
+        rank, rows = view.window_inputs["rank"], view.window_inputs["rows"]
+        total = (rank + rows)[view.ends - 1][view.key]
+        kept: Bools = rank + rows > total - self.steps.size - self.steps.every
+        return kept
 
     def describe(self) -> str:
         every = "" if self.steps.every == 1 else f" every {self.steps.every}"
@@ -276,6 +291,13 @@ class TimeCounts(LastOfKey):
         low, high = first[low[ends]], edges[ends + 1]
         at = times[first[ends]]
         return Ranges(low, high, low, times[low], at + (self.ties == "distinct_time"), at)
+
+    def why_no_stream(self, alone: bool) -> str | None:
+        return None if alone or self.every == 1 else self.among_others
+
+    def needed_rows(self, view: PartialsView, watermark: int, alone: bool) -> Bools:
+        gone = (view.ends - view.starts - self.n - 1).clip(0)
+        return view.from_place(gone // self.every * self.every)
 
     def describe(self) -> str:
         every = "" if self.every == 1 else f" every {self.every}"

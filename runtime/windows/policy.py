@@ -230,6 +230,67 @@ class Triggered(Windows):
         )
         return f"evict {evict}, trigger {trigger}{self.samples_in_words}"
 
+    @property
+    def emits_empty(self) -> bool:
+        return self.empty == "emit"
+
+    def why_no_stream(self, alone: bool) -> str | None:
+        return None if alone else self.among_others
+
+    def closing_ticks(self, found: Ranges | Coverage, view: PartialsView) -> Ints:
+        assert found.at is not None
+        if self.trigger.kind != "time" or self.until is not None:
+            return found.at + 1
+        # A time trigger comes if a later row does, whenever.
+        ticks = view.window_inputs["first"]
+        after: Ints = ticks[view.locate(view.key[found.row], found.at, ticks)] + 1
+        return after
+
+    def closed_after(self, ticks: Ints, forget: int) -> Ints:
+        if self.trigger.kind != "time" or self.until is None:
+            return ticks + 1
+        return np.maximum(ticks, self.until) + 1
+
+    def needed_rows(self, view: PartialsView, watermark: int, alone: bool) -> Bools:
+        """Those that could be in a window to come, the last of each key, and what triggered by delta from there on."""
+        kept = self._within_reach(view, watermark)
+        kept[view.ends - 1] = True
+        if self.trigger.kind == "delta":
+            following = first_above(self.values(view, self.trigger), view.starts, self.trigger_by)
+            reached = chain(following, view.starts)
+            rows = np.flatnonzero(reached)
+            # From the last one before any row that is needed: the next ones are found from there.
+            begin = rows[np.searchsorted(rows, view.first_of(kept), side="right") - 1]
+            return kept | (reached & (np.arange(len(kept)) >= begin[view.key]))
+        if self.trigger.kind == "time" and self.emit == "on_change":  # the next window is compared with it
+            return kept | self._last_window(view, watermark)
+        return kept
+
+    def _within_reach(self, view: PartialsView, watermark: int) -> Bools:
+        """The rows that eviction leaves for windows to come."""
+        if self.evict.kind == "count":
+            return view.from_place(view.ends - self.evict_by - view.starts)
+        # A time trigger after the last row comes if a later row does, and then it is of that time.
+        keys, ticks = np.arange(len(view.starts)), view.window_inputs["first"]
+        late = self.trigger.kind == "time" and self.until is None
+        next_trigger = ticks[view.ends - 1] if late else np.full(len(keys), watermark)
+        return view.from_place(view.locate(keys, next_trigger - self.evict_by, ticks) - view.starts)
+
+    def _last_window(self, view: PartialsView, watermark: int) -> Bools:
+        """Of each key the rows from its last window on that a trigger by time has closed, and one before it."""
+        keys, ticks = np.arange(len(view.starts)), view.window_inputs["first"]
+        end = ticks[view.ends - 1] if self.until is None else np.full(len(keys), min(watermark - 1, self.until))
+        at = self.periods.begins(self.periods.numbers(end))
+        low = np.minimum(self._begins(view, at), view.locate(keys, at, ticks) - 1)
+        return view.from_place(low - view.starts)
+
+    def _begins(self, view: PartialsView, at: Ints) -> Ints:
+        """The first row of the window of each key at a time."""
+        keys, ticks = np.arange(len(view.starts)), view.window_inputs["first"]
+        if self.evict.kind == "time":
+            return view.locate(keys, at - self.evict_by, ticks)
+        return view.locate(keys, at + 1, ticks) - self.evict_by
+
 
 @dataclass(frozen=True, kw_only=True)
 class DeltaEvicted(Triggered):
@@ -242,7 +303,7 @@ class DeltaEvicted(Triggered):
 
     def ranges(self, partials: PartialsView) -> Ranges | Coverage:
         triggers = self._triggers(partials)
-        until = first_above(self.values(partials, self.evict), partials.starts, self.evict_by)
+        until = self._evicted_by(partials)
         if self.min_fill == "full" and len(partials.starts):
             full = np.minimum.reduceat(until, partials.starts)
             triggers = triggers.where(triggers.row > full[triggers.key])
@@ -258,3 +319,26 @@ class DeltaEvicted(Triggered):
         ticks = partials.window_inputs["first"]
         start, end = ticks[low], ticks[triggers.row - 1]
         return Coverage(first, last, partials.starts[triggers.key], start, end, triggers.at)
+
+    def why_no_stream(self, alone: bool) -> str | None:
+        if self.min_fill == "full":
+            return "min_fill='full' depends on the first eviction of each key, however long ago it was"
+        return super().why_no_stream(alone)
+
+    def needed_rows(self, view: PartialsView, watermark: int, alone: bool) -> Bools:
+        kept = super().needed_rows(view, watermark, alone)
+        if self.trigger.kind == "delta" or (self.trigger.kind == "time" and self.emit == "on_change"):
+            return kept | chain(self._evicted_by(view), view.starts, np.flatnonzero(kept))  # and what evicts them
+        return kept
+
+    def _evicted_by(self, view: PartialsView) -> Ints:
+        """For each row the one that evicts it; the row after its key's last where none does."""
+        return first_above(self.values(view, self.evict), view.starts, self.evict_by)
+
+    def _within_reach(self, view: PartialsView, watermark: int) -> Bools:
+        still: Bools = self._evicted_by(view) == view.ends[view.key]
+        return still
+
+    def _begins(self, view: PartialsView, at: Ints) -> Ints:
+        """What has left since then has left with a new row, and so the next window is another one."""
+        return view.locate(np.arange(len(view.starts)), at + 1, view.window_inputs["first"])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.next_greater import chain
-from ..frames.window_ranges import PartialsView, Ranges
+from ..frames.window_ranges import Coverage, PartialsView, Ranges
 from .sliding import above_zero
 from .spec import Numbering, Spec, Stamp, TypeOf, Windows, check_words
 
@@ -94,6 +94,7 @@ class Sessions(Windows):
     merge_touching: bool
     longest: int | None = None
     window_inputs = frozenset({"first", "last"})
+    merging = True
 
     @property
     def numberings(self) -> tuple[Numbering, ...]:
@@ -136,6 +137,50 @@ class Sessions(Windows):
         reached = np.flatnonzero(chain(2 * cut + (cut < gap), 2 * partials.starts))
         low, high = row[reached], cut[reached]
         return Ranges(low, high, low, first[low], np.minimum(last[high - 1] + self.gap, end[reached]))
+
+    @property
+    def closes_at_end(self) -> bool:
+        return not self.merge_touching
+
+    def needs_order(self, alone: bool) -> bool:
+        return not alone or self.longest is not None
+
+    def closing_ticks(self, found: Ranges | Coverage, view: PartialsView) -> Ints:
+        return found.end + self.merge_touching
+
+    def closed_after(self, ticks: Ints, forget: int) -> Ints:
+        return ticks + self.gap + self.merge_touching
+
+    def open_rows(self, view: PartialsView, watermark: int) -> Bools:
+        # Those that longest= ends follow one another: what one begins with depends on where the one before it ended.
+        found = replace(self, longest=None).ranges(view)
+        return np.repeat(self.closing_ticks(found, view) > watermark, found.high - found.low)
+
+    def needed_rows(self, view: PartialsView, watermark: int, alone: bool) -> Bools:
+        """With ``longest``, those in a session that has not closed, and the last ones of those before it."""
+        kept = self.open_rows(view, watermark)
+        if self.longest is None or not alone:  # others need these partials as they are
+            return kept
+        found = self.ranges(view)
+        closed = self.closing_ticks(found, view) <= watermark
+        next_is_open = np.append(~closed[1:] | (view.key[found.low[1:]] != view.key[found.low[:-1]]), True)
+        of_open = np.repeat(~closed, found.high - found.low)
+        of_open[found.high[closed & next_is_open] - 1] = True
+        return kept & of_open
+
+    def condensed(self, view: PartialsView, watermark: int) -> tuple[str, Ints] | None:
+        """With ``longest``, the first tick of the last partial of a session that is over: that of its multiple.
+
+        A session that begins at a multiple of ``longest`` ends at the next one, as those do that follow on one that
+        was ended. So with that tick one partial stands for all before it.
+        """
+        if self.longest is None:
+            return None
+        found = self.ranges(view)
+        closed = self.closing_ticks(found, view) <= watermark
+        first: Ints = view.window_inputs["first"].copy()
+        first[found.high[closed] - 1] = found.end[closed] - self.longest
+        return None if (first == view.window_inputs["first"]).all() else ("first", first)
 
     def describe(self) -> str:
         touching = "are one" if self.merge_touching else "stay apart"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -18,6 +17,7 @@ from ..frames.filling import Filling, filling
 from ..frames.window_ranges import PartialsView, Ranges, Steps, WindowIds
 from ..frames.words import describe_gaps, describe_steps
 from .calendar import Calendar, calendar, in_weeks, monday, moved
+from .numbered import NumberedWindows
 from .spec import (
     Closed,
     Emit,
@@ -30,7 +30,6 @@ from .spec import (
     Spec,
     Stamp,
     TypeOf,
-    Windows,
     check_words,
     samples,
 )
@@ -225,20 +224,13 @@ def tumbling(
 
 
 @dataclass(frozen=True, kw_only=True)
-class TickSteps(Windows):
+class TickSteps(NumberedWindows):
     """Sliding windows along a time column: steps are in ticks, or in calendar units; ``weeks`` is for words."""
 
     steps: Steps
-    closed: str = "left"
-    empty: str = "skip"
     min_fill: str = "partial"
     calendar: Calendar | None = None
     weeks: bool = False
-    valid_by = "time"
-
-    @cached_property
-    def _shift(self) -> int:
-        return int(self.closed == "right")
 
     @property
     def numberings(self) -> tuple[Numbering, ...] | None:
@@ -303,15 +295,22 @@ class TickSteps(Windows):
         return self.steps.windows_of(partials.frames)
 
     def closed_by(self, tick: int) -> int:
-        """The number of the last window that no event from a tick on is in."""
         edge = tick - self._shift
         edge = edge if self.calendar is None else int(self.calendar.units(np.array([edge]))[0])
         return (edge - self.steps.offset - self.steps.size) // self.steps.every
 
-    def closing_ticks(self, numbers: Ints) -> Ints:
-        """For each of some windows the first tick from which on no event is in it."""
+    def closing_by_id(self, numbers: Ints) -> Ints:
         _, end = self._in_ticks(*self.steps.bounds(numbers))
         return end + self._shift
+
+    def needs_order(self, alone: bool) -> bool:
+        return self.min_fill == "full"
+
+    def needed_rows(self, view: PartialsView, watermark: int, alone: bool) -> Bools:
+        kept = super().needed_rows(view, watermark, alone)
+        if self.min_fill == "full":
+            kept[view.starts] = True
+        return kept
 
     @property
     def left_out(self) -> str | None:

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ...aggregators.states.arrays import Ints
+from ...aggregators.states.arrays import Bools, Ints
 from ..columns.sorting import differs
-from ..columns.ticks import TimeColumn
+from ..columns.ticks import NEVER, TimeColumn
 from ..frames.live_frames import LiveFrames
-from ..frames.window_ranges import PartialsView, Ranges
+from ..frames.window_ranges import Coverage, PartialsView, Ranges
 from .spec import Emit, Spec, TypeOf, Windows, check_words
 
 
@@ -82,6 +82,35 @@ class Snapshots(Windows):
         """Every window over frames in which events live: each of them by itself."""
         row = np.arange(len(partials.frames))
         return Ranges(row, row + 1, row, partials.window_inputs["first"], partials.window_inputs["last"])
+
+    def needs_order(self, alone: bool) -> bool:
+        return False
+
+    def closing_ticks(self, found: Ranges | Coverage, view: PartialsView) -> Ints:
+        """An event that starts where they end can still come, and be what ends them."""
+        return found.end + 1
+
+    def next_closing(self, found: Ranges | Coverage, view: PartialsView, watermark: int) -> int:
+        """An event ends a window of others, too, which need not be among these."""
+        starts = view.window_inputs["first"] + 1
+        own = int(starts[starts > watermark].min(initial=NEVER))
+        return min(own, super().next_closing(found, view, watermark))
+
+    def open_rows(self, view: PartialsView, watermark: int) -> Bools:
+        lives: Bools = view.window_inputs["until"] + 1 >= watermark  # that one ends is a change, too
+        return lives
+
+    def needed_rows(self, view: PartialsView, watermark: int, alone: bool) -> Bools:
+        """Those that live, and those that ended where the last window of their key that has not closed begins."""
+        first, until = view.window_inputs["first"], view.window_inputs["until"]
+        change = np.full(len(view.starts), np.iinfo(np.int64).min)
+        for ticks in (first, until + 1):
+            past = np.flatnonzero(ticks < watermark)
+            np.maximum.at(change, view.key[past], ticks[past])
+        lives = self.open_rows(view, watermark)
+        living = np.zeros(len(view.starts), bool)
+        living[view.key[lives]] = True
+        return lives | (living[view.key] & (until + 1 >= change[view.key]))
 
     def describe(self) -> str:
         return "one between any two changes"

@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Bools, Ints
-from ..columns.ticks import TimeColumn
+from ..columns.ticks import NEVER, TimeColumn
 from ..frames.filling import Fill
 from ..frames.live_frames import LiveFrames, changed, join_intervals
 from ..frames.window_ranges import Coverage, PartialsView, Ranges, WindowIds
@@ -186,6 +186,12 @@ class Windows(ABC):
     """Whether both ends of the ranges only move forward."""
     valid_by: ClassVar[Literal["time", "rows"] | None] = None
     """What says when an event is in the state of windows: its time, the rows of its key, or None: more than these."""
+    counts_rows: ClassVar[bool] = False
+    """Whether a window is found by counting rows, so that a stream keeps all from the first one on that is needed."""
+    merging: ClassVar[bool] = False
+    """Whether an event may join two windows, so that one in a window that has closed may be in an open one."""
+    closes_at_end: ClassVar[bool] = False
+    """Whether every window closes where it ends."""
     runs: ClassVar[bool] = False
     """Whether a window may lack rows between its first and last, so that windows are a Coverage."""
 
@@ -302,6 +308,75 @@ class Windows(ABC):
         """The same in SQL, step by step: columns added in each, at last ``valid_from`` and ``valid_to``.
 
         A null ``valid_from`` is of an event that is in no state, a null ``valid_to`` never comes. None: not in SQL.
+        """
+        return None
+
+    # Of a stream: when windows close, and what is kept until then. Without any of this a kind of windows is answered
+    # from all events that the watermark has passed, in their order.
+
+    @property
+    def emits_empty(self) -> bool:
+        """Whether windows without an event are asked for."""
+        return False
+
+    @property
+    def stream_inputs(self) -> frozenset[str]:
+        """What a stream needs of every partial beside :attr:`window_inputs`."""
+        return frozenset({"first", "last"} if self.emits_empty else ())
+
+    @property
+    def among_others(self) -> str:
+        """That there are others in the same pass, in words, where a stream cannot have these."""
+        return f"there are several kinds of windows in one pass, among them {self.named}"
+
+    def why_no_stream(self, alone: bool) -> str | None:
+        """Why a stream cannot answer them, in words; None where it can. ``alone``: no other kind is in its pass."""
+        return None
+
+    def needs_order(self, alone: bool) -> bool:
+        """Whether windows that are open, or to come, depend on events whose own have closed: then events are held back.
+
+        ``alone`` says that no other kind is in the same pass.
+        """
+        return True
+
+    def closing_ticks(self, found: Ranges | Coverage, view: PartialsView) -> Ints:
+        """For each window the first tick from which on no event changes it, or brings it about.
+
+        Parameters
+        ----------
+        found
+            The windows over some partials, all of them or some.
+        view
+            These partials.
+        """
+        return (found.end if found.at is None else np.maximum(found.end, found.at)) + 1
+
+    def next_closing(self, found: Ranges | Coverage, view: PartialsView, watermark: int) -> int:
+        """The first of their closing ticks beyond a watermark; :data:`NEVER` where there is none."""
+        ticks = self.closing_ticks(found, view)
+        return int(ticks[ticks > watermark].min(initial=NEVER))
+
+    def closed_after(self, ticks: Ints, forget: int) -> Ints:
+        """For events at some times the tick by which all windows have closed that a key has if nothing comes after.
+
+        Windows that wait for more rows do not close then, and are not meant. ``forget`` is how long after its last
+        event a key has windows without one, in ticks.
+        """
+        return np.full(len(ticks), NEVER)
+
+    def open_rows(self, view: PartialsView, watermark: int) -> Bools:
+        """Which partials are in a window that a watermark has not closed: new ones that are in none are late."""
+        return np.ones(len(view.frames), bool)
+
+    def needed_rows(self, view: PartialsView, watermark: int, alone: bool) -> Bools:
+        """Which partials have to be kept once the windows that a watermark closes are given."""
+        return self.open_rows(view, watermark)
+
+    def condensed(self, view: PartialsView, watermark: int) -> tuple[str, Ints] | None:
+        """A column to rewrite before partials are stored, so that one stands for many; None: they stay as they are.
+
+        Its name is ``"frame"`` or that of a window input.
         """
         return None
 

@@ -20,7 +20,7 @@ from ...runtime.explain import Explanation, explain
 from ...runtime.plan.plan import Plan, pickled_outputs
 from ...runtime.reporting import LOGGER, report_way
 from ...runtime.streams.key_life import emits_empty
-from ...runtime.streams.scope import close_as_they_end, counted, holds, why_no_revisions, why_not
+from ...runtime.streams.scope import counted, holds, why_no_revisions, why_not
 from ...runtime.windows.sliding import above_zero
 from ..convert.names import check_result, column, spelt, type_in, under_plain_names
 from ..convert.types import output_schema
@@ -241,7 +241,7 @@ def with_time(schema: t.StructType, df: DataFrame, plan: Plan, options: Options)
     It is as the windows of Spark's own ``window()`` have it. Without it where a result can be of a window that ended
     before an earlier watermark, which these operators would take for late.
     """
-    if marks(options) or not close_as_they_end(plan):
+    if marks(options) or not all(each.closes_at_end for each in plan.axis.windows):
         return schema
     place = len(plan.by) + (options.window == "flat")  # the window, or its end
     window, delay = schema.fields[place], {WATERMARK: delay_of(df, plan)}
