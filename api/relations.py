@@ -25,7 +25,6 @@ from .runtime.relations.names import FROM, REPEATED, RESERVED, TO, TS, VIEWED, J
 from .runtime.relations.tables import TableOperators
 from .runtime.relations.updates import PATTERNS, Updates, both, interfering, replacing
 from .runtime.windows import Spec, TickSteps, Windows, snapshot
-from .runtime.windows.sliding import above_zero
 from .runtime.windows.snapshot import Snapshots
 from .runtime.windows.spec import one_of
 from .spark.options import Options
@@ -350,7 +349,7 @@ class Relation(Generic[Result]):
         from ``since`` to ``until``, both included. A day has 24 hours, whatever clocks do.
         """
         self._no_views("states")
-        step = above_zero(self.operators.time(self.data), every, "every")
+        step = self.operators.time(self.data).length(every, "every")
         bounds = [
             None if each is None else self._tick(each, name) for each, name in ((since, "since"), (until, "until"))
         ]

@@ -102,6 +102,15 @@ class TimeColumn:
             )
         return days
 
+    def length(self, value: Duration, argument: str) -> int:
+        """The ticks of a duration; DurationError unless it is above zero and fits int64."""
+        ticks = self.duration(value, argument)
+        if ticks <= 0:
+            raise DurationError(f"{argument} is {value!r}; expected a duration above zero")
+        if ticks >= LIMIT:
+            raise DurationError(f"{argument} is {value!r}; expected a duration that fits int64")
+        return ticks
+
     def instant(self, value: Instant, argument: str, zone: str | None = None) -> int:
         """The tick of a point in time; ColumnError where it is not one of this column's.
 

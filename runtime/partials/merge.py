@@ -34,7 +34,6 @@ from ..columns.key_codes import (
 )
 from ..columns.sorting import MIN_RUN, groups_by_runs, groups_by_sorting, stable_order
 from ..plan.plan import BATCH_RANK, FRAME, UNTIL, Plan
-from ..windows.from_table import Anchored
 from .combine import combine_groups
 
 MIN_CHUNK = 1 << 12
@@ -279,8 +278,6 @@ def empty_key_partials(plan: Plan) -> Partials:
     types = [plan.partials_schema.field(name).type for name in plan.keys]
     found = [Partials(plan.partials_schema.empty_table())]
     for windows in plan.axis.windows:
-        if windows.fill is None and not isinstance(windows, Anchored):
-            continue
         if (keys := windows.keys_of_their_own(types)) is None:
             continue
         first = np.unique(key_codes(keys, len(keys[0]) if keys else 1, ordered=False)[0], return_index=True)[1]

@@ -21,7 +21,6 @@ from ..columns.ticks import Duration, TimeColumn
 from ..frames.window_ranges import of_column
 from ..sources.opening import require_taken, type_of_values
 from ..windows import Spec
-from ..windows.sliding import above_zero
 from .fill_keys import InArrow, check_gap, given_keys, types_of_keys, with_keys
 from .plan import Axis, Plan, named_states, partials_schema
 from .window_inputs import RANK, Value, own_name, window_input
@@ -37,7 +36,7 @@ def check_durations(events: pa.Schema, time: str, windows: Sequence[Spec], longe
     try:
         times = TimeColumn(time, type_of(events, time, "time="))
         if longest is not None:
-            above_zero(times, longest, "longest")
+            times.length(longest, "longest")
         for window in windows:
             window.bind(times, lambda name, argument: type_of(events, name, argument))
     except DurationError:
@@ -96,7 +95,7 @@ def bind(
     }
     if longest is not None and ends is None:
         raise QueryError(f"longest is {longest!r}; expected it only for interval events (until=)")
-    most = None if longest is None else above_zero(times, longest, "longest")
+    most = None if longest is None else times.length(longest, "longest")
     lives = {name: operation for name, operation in bound.items() if operation.spec.of_lifetimes}
     clips = [name for name, operation in lives.items() if lifetimes_of(operation, until is not None)]
     if clips and len(windows) > 1:

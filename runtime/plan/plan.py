@@ -25,7 +25,6 @@ from ..columns.key_codes import edges
 from ..columns.ticks import TimeColumn
 from ..frames.window_ranges import is_column
 from ..windows import Coverage, PartialsView, Ranges, Windows
-from ..windows.from_table import Anchored
 from .window_inputs import Earliest, own_name
 
 FRAME, BATCH_RANK, UNTIL = "frame", "batch_rank", "until"
@@ -138,7 +137,7 @@ class Axis:
             views = []
             for each in self.windows:
                 frames, inside = each.frames(inputs["first"], inputs.get("rank"))
-                if "rows" in inputs and not isinstance(each, Anchored):  # partials without events are for those only
+                if "rows" in inputs and not each.given:  # partials without events are for those only
                     inside = inputs["rows"] > 0 if inside is None else inside & (inputs["rows"] > 0)
                 views.append(replace(view, frames=frames, inside=None if inside is None or inside.all() else inside))
         return [replace(own, ids=each.window_ids(own)) for each, own in zip(self.windows, views, strict=True)]

@@ -15,7 +15,6 @@ from ...aggregators.states import large
 from ...aggregators.states.categories import Categories
 from ...aggregators.states.large import is_text, one_array
 from ..sources.arrow import Source
-from ..windows.from_table import Anchored
 from .plan import Plan, named_states, partials_schema
 
 MIN_ROWS, SPARE = 1 << 18, 4
@@ -59,7 +58,7 @@ def coded_columns(source: Source, plan: Plan) -> list[str]:
     """The columns of text that are better taken as codes: of others the results might need more than one array."""
     if type(source) is not Source or not isinstance(source.data, pa.Table) or source.condition is not None:
         return []
-    if any(isinstance(windows, Anchored) for windows in plan.axis.windows):  # which may be more than the events
+    if any(windows.given for windows in plan.axis.windows):  # which may be more than the events
         return []
     outputs = plan.outputs.values()
     others = {plan.time, *plan.by, *plan.ties, *plan.axis.columns}

@@ -9,11 +9,11 @@ import numpy as np
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.key_codes import one_array
 from ..columns.ticks import NEVER
-from ..frames.window_ranges import PartialsView
+from ..frames.window_ranges import Coverage, PartialsView, Ranges
 from ..partials.merge import Partials
 from ..plan.plan import Plan
-from ..windows import Coverage, Ranges, Windows
 from ..windows.numbered import NumberedWindows
+from ..windows.spec import Windows
 from .key_life import emits_empty, known
 from .late_events import matched
 

@@ -15,9 +15,8 @@ from ..columns.ticks import DAY, Duration, Instant, TimeColumn, describe, overfl
 from ..frames.filling import Filling, filling
 from ..frames.window_ranges import PartialsView, Ranges, WindowIds, ranges_by_id
 from .calendar import in_days, moved
-from .grid import Grid, grid
+from .grid import Grid, Offset, check_offset, grid
 from .numbered import NumberedWindows
-from .sliding import Offset, above_zero, check_offset
 from .spec import Closed, Emit, Empty, Numbering, Pattern, RowOrder, Spec, Stamp, TypeOf, check_words, samples
 
 
@@ -44,7 +43,7 @@ class Cumulating(Spec):
 
     def bind(self, time: TimeColumn, type_of: TypeOf) -> Cycles:
         cycles = grid(time, self.size, "size", self.offset, self.timezone)
-        size, every = above_zero(time, self.size, "size"), above_zero(time, self.every, "every")
+        size, every = time.length(self.size, "size"), time.length(self.every, "every")
         if size % every:
             raise DurationError(f"size is {self.size!r} and every is {self.every!r}; expected a size in whole steps")
         if self.timezone is not None and not in_days(self.size):

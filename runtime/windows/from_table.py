@@ -163,6 +163,7 @@ class Anchored(Windows):
     window_inputs = frozenset({"rows"})
     stamp: str = "own"
     forward = False
+    given = True
 
     def keys_of_their_own(self, types: list[pa.DataType]) -> list[pa.Array] | None:
         """The anchors' keys, or the only one where events have none."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import datetime
 from dataclasses import dataclass
 from typing import Any
 
+from ...aggregators.durations import written
 from ...aggregators.states.arrays import Ints
-from ..columns.ticks import DAY, Duration, TimeColumn, describe
+from ..columns.ticks import DAY, Duration, TimeColumn, describe, ticks_since_epoch
 from .calendar import Calendar, days_ahead, in_days, monday, zone_of
-from .sliding import above_zero, offset_ticks
+
+Offset = Duration | datetime.datetime
 
 
 @dataclass(frozen=True)
@@ -60,9 +63,22 @@ def grid(time: TimeColumn, every: Duration, argument: str, offset: Any = 0, time
     DurationError, QueryError
         If a duration does not fit the column, or is not above zero; if a zone does not fit.
     """
-    length, zone = above_zero(time, every, argument), zone_of(time, timezone)
+    length, zone = time.length(every, argument), zone_of(time, timezone)
     if zone is None or not in_days(every):
         return Grid(length, (offset_ticks(time, offset) + monday(time, every, offset)) % length)
     ahead, clock = days_ahead(time, every, offset, zone)
     days = length // DAY
     return Grid(days, ahead % days, Calendar(time, "day", clock, zone))
+
+
+def offset_ticks(time: TimeColumn, offset: Offset) -> int:
+    """The ticks of an offset: a duration since the epoch, or a time in UTC, of which only the phase matters."""
+    if not isinstance(offset, datetime.datetime):
+        return time.duration(offset, "offset")
+    return ticks_since_epoch(time, offset)
+
+
+def check_offset(offset: Any) -> None:
+    """DurationError unless an offset is a duration or a time, as far as that is known without a time column."""
+    if not isinstance(offset, datetime.datetime):
+        written(offset, "offset")

@@ -14,8 +14,7 @@ from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER, Duration, Instant, TimeColumn, overflow_guard
 from ..frames.window_ranges import Coverage, PartialsView, Ranges, WindowIds, ranges_by_id
 from .calendar import moved, zone_of
-from .grid import Grid, grid
-from .sliding import Offset, check_offset
+from .grid import Grid, Offset, check_offset, grid
 from .spec import BOUNDS, Bounds, Emit, Pattern, RowOrder, Spec, Stamp, TypeOf, Windows, check_words, one_of
 
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)

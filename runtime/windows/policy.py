@@ -289,7 +289,8 @@ class Triggered(Windows):
         keys, ticks = np.arange(len(view.starts)), view.window_inputs["first"]
         if self.evict.kind == "time":
             return view.locate(keys, at - self.evict_by, ticks)
-        return view.locate(keys, at + 1, ticks) - self.evict_by
+        begins: Ints = view.locate(keys, at + 1, ticks) - self.evict_by
+        return begins
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,6 @@ from ...aggregators.contract.numeric_columns import is_number
 from ...aggregators.durations import positive
 from ...aggregators.errors import ColumnError, DurationError, QueryError
 from ..columns.ticks import Duration, TimeColumn
-from .sliding import above_zero
 from .spec import TypeOf, whole
 
 
@@ -33,7 +32,7 @@ class Rule:
         if self.kind == "count":
             return self.by
         if self.kind == "time":
-            return above_zero(time, self.by, "by_time()")
+            return time.length(self.by, "by_time()")
         assert self.column is not None
         kind = type_of(self.column, "by_delta()")
         if pa.types.is_temporal(kind):

@@ -12,7 +12,6 @@ from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.next_greater import chain
 from ..frames.window_ranges import Coverage, PartialsView, Ranges
-from .sliding import above_zero
 from .spec import Numbering, Spec, Stamp, TypeOf, Windows, check_words
 
 
@@ -30,8 +29,8 @@ class Session(Spec):
         return words if self.longest is None else f"{words}, or after about {self.longest}"
 
     def bind(self, time: TimeColumn, type_of: TypeOf) -> Sessions:
-        gap = above_zero(time, self.gap, "gap")
-        longest = None if self.longest is None else above_zero(time, self.longest, "longest")
+        gap = time.length(self.gap, "gap")
+        longest = None if self.longest is None else time.length(self.longest, "longest")
         return Sessions(time=time, stamp=self.stamp, gap=gap, merge_touching=self.merge_touching, longest=longest)
 
 

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-import datetime
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
-from ...aggregators.durations import positive, written
-from ...aggregators.errors import DurationError, QueryError
+from ...aggregators.durations import positive
+from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Bools, Ints
-from ..columns.ticks import LIMIT, Duration, Instant, TimeColumn, describe, overflow_guard, ticks_since_epoch
+from ..columns.ticks import Duration, Instant, TimeColumn, describe, overflow_guard
 from ..frames.filling import Filling, filling
 from ..frames.window_ranges import PartialsView, Ranges, Steps, WindowIds
 from ..frames.words import describe_gaps, describe_steps
 from .calendar import Calendar, calendar, in_weeks, monday, moved
+from .grid import Offset, check_offset, offset_ticks
 from .numbered import NumberedWindows
 from .spec import (
     Closed,
@@ -33,8 +33,6 @@ from .spec import (
     check_words,
     samples,
 )
-
-Offset = Duration | datetime.datetime
 
 
 @dataclass(frozen=True)
@@ -80,33 +78,10 @@ class Sliding(Spec):
         if of_calendar is not None:
             steps, units = of_calendar
             return TickSteps(time=time, steps=steps, calendar=units, **choices)
-        size, every = above_zero(time, self.size, "size"), above_zero(time, self.every, "every")
+        size, every = time.length(self.size, "size"), time.length(self.every, "every")
         offset = (offset_ticks(time, self.offset) + monday(time, self.every, self.offset)) % every
         weeks = in_weeks(self.every) and not pa.types.is_integer(time.type)
         return TickSteps(time=time, steps=Steps(size, every, offset), weeks=weeks, **choices)
-
-
-def above_zero(time: TimeColumn, value: Duration, argument: str) -> int:
-    """The ticks of a duration; DurationError unless it is above zero and fits int64."""
-    ticks = time.duration(value, argument)
-    if ticks <= 0:
-        raise DurationError(f"{argument} is {value!r}; expected a duration above zero")
-    if ticks >= LIMIT:
-        raise DurationError(f"{argument} is {value!r}; expected a duration that fits int64")
-    return ticks
-
-
-def offset_ticks(time: TimeColumn, offset: Offset) -> int:
-    """The ticks of an offset: a duration since the epoch, or a time in UTC, of which only the phase matters."""
-    if not isinstance(offset, datetime.datetime):
-        return time.duration(offset, "offset")
-    return ticks_since_epoch(time, offset)
-
-
-def check_offset(offset: Any) -> None:
-    """DurationError unless an offset is a duration or a time, as far as that is known without a time column."""
-    if not isinstance(offset, datetime.datetime):
-        written(offset, "offset")
 
 
 def sliding(

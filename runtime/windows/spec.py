@@ -188,10 +188,10 @@ class Windows(ABC):
     """What says when an event is in the state of windows: its time, the rows of its key, or None: more than these."""
     counts_rows: ClassVar[bool] = False
     """Whether a window is found by counting rows, so that a stream keeps all from the first one on that is needed."""
+    given: ClassVar[bool] = False
+    """Whether there are windows whatever the events: some may have none, or be of a key that has none."""
     merging: ClassVar[bool] = False
     """Whether an event may join two windows, so that one in a window that has closed may be in an open one."""
-    closes_at_end: ClassVar[bool] = False
-    """Whether every window closes where it ends."""
     runs: ClassVar[bool] = False
     """Whether a window may lack rows between its first and last, so that windows are a Coverage."""
 
@@ -317,6 +317,11 @@ class Windows(ABC):
     @property
     def emits_empty(self) -> bool:
         """Whether windows without an event are asked for."""
+        return False
+
+    @property
+    def closes_at_end(self) -> bool:
+        """Whether every window closes where it ends."""
         return False
 
     @property

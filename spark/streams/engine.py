@@ -21,7 +21,6 @@ from ...runtime.plan.plan import Plan, pickled_outputs
 from ...runtime.reporting import LOGGER, report_way
 from ...runtime.streams.key_life import emits_empty
 from ...runtime.streams.scope import counted, holds, why_no_revisions, why_not
-from ...runtime.windows.sliding import above_zero
 from ..convert.names import check_result, column, spelt, type_in, under_plain_names
 from ..convert.types import output_schema
 from ..engine.engine import DataFrameEngine
@@ -216,7 +215,7 @@ class StreamEngine(DataFrameEngine):
             )
         time = spelt(plan.time, df.columns)
         if options.ahead is not None:
-            latest = f.unix_micros(f.current_timestamp()) + above_zero(plan.times, options.ahead, "ahead")
+            latest = f.unix_micros(f.current_timestamp()) + plan.times.length(options.ahead, "ahead")
             ahead = f.unix_micros(column(time).cast("timestamp")) > latest
             df = df.observe(name_of_its_own(f"{NAME}_ahead"), f.count_if(ahead).alias("events_ahead"))
             df = df.where(~f.coalesce(ahead, f.lit(False)))
@@ -256,7 +255,7 @@ def width_of(df: DataFrame, plan: Plan) -> int:
 
 def ticks_of(plan: Plan, duration: Duration | None, named: str) -> int | None:
     """A duration that an option has, in ticks."""
-    return None if duration is None else above_zero(plan.times, duration, named)
+    return None if duration is None else plan.times.length(duration, named)
 
 
 def fingerprint(plan: Plan) -> dict[str, Any]:
