@@ -19,7 +19,7 @@ from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.aggregators.contract.operation import Operation
 from framefold.aggregators.ordered.first_last import First
 
-from .composites import Longest, Row, check, events, known, total
+from ..oracles.composites import Longest, Row, check, events, known, total
 
 DECIMALS = pa.table(
     {

@@ -16,7 +16,7 @@ import framefold as ff
 from framefold import ColumnError, SumOverflowError
 from framefold.aggregators.distributions.distinct import CollectSet, CountDistinct, DistinctSum, Mode
 
-from .brute import ANY, Row, assert_laws, assert_right, column, ordered, table_of
+from ..oracles.brute import ANY, Row, assert_laws, assert_right, column, ordered, table_of
 
 NAN = math.nan
 

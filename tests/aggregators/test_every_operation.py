@@ -14,9 +14,9 @@ import framefold as ff
 from framefold import check_laws
 from framefold.aggregators.contract.operation import Operation
 
-from ..examples import some
-from .brute import VALUES, column
-from .numeric import STREAMS, drawn
+from ..oracles.brute import VALUES, column
+from ..oracles.numeric import STREAMS, drawn
+from ..support.examples import some
 
 FLOATS = {name: drawn(values, 40, 3) for name, values in STREAMS.items()}
 ORDINARY = {

@@ -18,8 +18,8 @@ from framefold.aggregators.errors import DurationError
 from framefold.aggregators.sums.ewma import Ewma
 from framefold.runtime.columns.ticks import TimeColumn
 
-from .. import stages
-from .brute import WINDOWS, assert_laws, compare, expected, query_of
+from ..oracles.brute import WINDOWS, assert_laws, compare, expected, query_of
+from ..support import stages
 
 HALF_LIFE = 3
 

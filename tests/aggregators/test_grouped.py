@@ -17,7 +17,7 @@ from framefold.aggregators.contract.operation import Operation
 from framefold.aggregators.distributions.distinct import CountDistinct
 from framefold.aggregators.ordered.collect import CollectList
 
-from .composites import Longest, Row, check, events, known, total
+from ..oracles.composites import Longest, Row, check, events, known, total
 
 
 def grouped(rows: list[Row], by: str) -> list[tuple[Any, list[Row]]]:
@@ -68,7 +68,7 @@ def test_grouped_operations(make: Any, result: Any) -> None:
 @pytest.fixture(autouse=True)
 def with_another_key(monkeypatch: pytest.MonkeyPatch) -> None:
     """Events with a column that groups, with nulls, which is none of the others."""
-    from . import composites
+    from ..oracles import composites
 
     def both(seed: int = 0, rows: int = 160) -> pa.Table:
         table = events(seed, rows)

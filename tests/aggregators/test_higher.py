@@ -15,7 +15,7 @@ import framefold as ff
 from framefold import ColumnError
 from framefold.aggregators.moments.skewness_kurtosis import Kurtosis, Skewness
 
-from .numeric import STREAMS, Row, assert_right, close, drawn, root
+from ..oracles.numeric import STREAMS, Row, assert_right, close, drawn, root
 
 
 def central(values: list[float], power: int) -> Fraction:

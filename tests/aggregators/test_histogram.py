@@ -16,7 +16,7 @@ from framefold import ColumnError, QueryError
 from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.aggregators.distributions.histogram import Histogram
 
-from .brute import ANY, DAY, NOON, VALUES, Row, assert_laws, assert_right, column, ordered, table_of
+from ..oracles.brute import ANY, DAY, NOON, VALUES, Row, assert_laws, assert_right, column, ordered, table_of
 from .test_distinct import counted
 
 

@@ -14,8 +14,8 @@ import pytest
 import framefold as ff
 from framefold import ColumnError, LawError, QueryError, check_laws
 
-from ..examples import some
-from .numeric import STREAMS
+from ..oracles.numeric import STREAMS
+from ..support.examples import some
 
 TABLE = pa.table({"x": [3, -1, 4, 1, -5, 0]})
 FLOATS = pa.table({"x": [0.1, 0.2, 0.3, 1e16, -7.5]})

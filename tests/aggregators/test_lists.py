@@ -11,7 +11,7 @@ import framefold as ff
 from framefold import ColumnError, QueryError
 from framefold.aggregators.ordered.collect import CollectList, Concat, FirstN, LastN
 
-from .brute import ANY, Row, assert_laws, assert_right, column, table_of
+from ..oracles.brute import ANY, Row, assert_laws, assert_right, column, table_of
 
 
 def known(rows: list[Row]) -> list[object]:

@@ -15,7 +15,7 @@ from framefold import ColumnError
 from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.aggregators.extremes.boolean_bitwise import BitAnd, BitOr, BitXor, BoolAnd, BoolOr, CountIf
 
-from .numeric import Row, assert_right, drawn, exactly
+from ..oracles.numeric import Row, assert_right, drawn, exactly
 
 BITS = [(BitAnd("x"), and_), (BitOr("x"), or_), (BitXor("x"), xor)]
 

@@ -16,7 +16,7 @@ import framefold as ff
 from framefold import ColumnError
 from framefold.aggregators.moments.means import GeometricMean, HarmonicMean, RootMeanSquare, WeightedAverage
 
-from .numeric import STREAMS, Row, assert_right, close, drawn, root, rounded
+from ..oracles.numeric import STREAMS, Row, assert_right, close, drawn, root, rounded
 
 POSITIVE = {name: [abs(value) for value in values] for name, values in STREAMS.items()}
 

@@ -21,7 +21,7 @@ from framefold.aggregators import Frames
 from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.runtime.plan.bind import bind
 
-from .. import stages
+from ..support import stages
 
 Maker = Callable[[np.random.Generator, int], np.ndarray]
 

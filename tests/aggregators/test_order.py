@@ -13,7 +13,7 @@ import framefold as ff
 from framefold import ColumnError
 from framefold.aggregators.ordered.sort_keys import Order, objects, restored, stored
 
-from .brute import ANY, VALUES, ordered, same
+from ..oracles.brute import ANY, VALUES, ordered, same
 
 
 @pytest.mark.parametrize("kind", ANY)

@@ -16,7 +16,7 @@ import framefold as ff
 from framefold import ColumnError, QueryError
 from framefold.aggregators.moments.covariance import Correlation, Covariance, LinearTrend
 
-from .numeric import STREAMS, Row, assert_right, close, drawn, root, rounded
+from ..oracles.numeric import STREAMS, Row, assert_right, close, drawn, root, rounded
 
 UNIT = Fraction(1, 2**52)
 

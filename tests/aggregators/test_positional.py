@@ -11,7 +11,7 @@ import pytest
 import framefold as ff
 from framefold import ColumnError
 
-from .brute import ANY, Row, assert_laws, assert_right, column, expected, ordered, table_of
+from ..oracles.brute import ANY, Row, assert_laws, assert_right, column, expected, ordered, table_of
 
 
 @pytest.mark.parametrize("kind", ANY)

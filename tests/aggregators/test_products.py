@@ -13,7 +13,7 @@ import framefold as ff
 from framefold import ColumnError
 from framefold.aggregators.sums.products import Product
 
-from .numeric import STREAMS, Row, assert_right, drawn, rounded
+from ..oracles.numeric import STREAMS, Row, assert_right, drawn, rounded
 
 
 def product(rows: list[Row]) -> float | None:

@@ -14,7 +14,7 @@ import framefold as ff
 from framefold import ColumnError, QueryError
 from framefold.aggregators.distributions.quantiles import Median, Quantile
 
-from .brute import ANY, Row, assert_laws, assert_right, close, column, ordered, table_of
+from ..oracles.brute import ANY, Row, assert_laws, assert_right, close, column, ordered, table_of
 
 Q = [0.0, 0.07, 0.25, 0.5, 0.9, 1.0]
 

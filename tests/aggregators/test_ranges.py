@@ -16,7 +16,7 @@ from framefold import ColumnError, SumOverflowError
 from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.aggregators.extremes.value_range import Range
 
-from .numeric import STREAMS, Row, assert_right, close, drawn, exactly, rounded
+from ..oracles.numeric import STREAMS, Row, assert_right, close, drawn, exactly, rounded
 
 DAY = datetime.date(2024, 2, 28)
 NOON = datetime.datetime(2024, 3, 30, 12, 0, 0, 5, tzinfo=datetime.UTC)

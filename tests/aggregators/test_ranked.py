@@ -12,7 +12,7 @@ import framefold as ff
 from framefold import ColumnError, QueryError
 from framefold.aggregators.ordered.top_n import ArgMax, ArgMin, BottomN, TopN
 
-from .brute import ANY, Row, assert_laws, assert_right, column, ordered, table_of
+from ..oracles.brute import ANY, Row, assert_laws, assert_right, column, ordered, table_of
 
 
 def best(rows: list[Row], place: int, greatest: bool) -> list[Row]:

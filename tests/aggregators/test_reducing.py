@@ -14,7 +14,7 @@ import framefold as ff
 from framefold.aggregators.combinators.reducing import Reducing
 from framefold.aggregators.contract.bound import BoundAggregate
 
-from .composites import check, events, known
+from ..oracles.composites import check, events, known
 
 
 @pytest.mark.parametrize(

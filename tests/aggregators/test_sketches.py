@@ -29,7 +29,7 @@ from framefold.aggregators.distributions.cardinality_sketches import (
 )
 from framefold.aggregators.distributions.value_sketches import ApproxQuantile, FrequentItems
 
-from .composites import check, known
+from ..oracles.composites import check, known
 
 LARGE = 20_000
 COUNTS = {"hll": 3 * 1.04 / 64, "cpc": 3 * 0.59 / 64, "theta": 3 / 63}
@@ -179,7 +179,7 @@ def test_frequent_items_of_few_values(column: str) -> None:
         return sorted(result, key=lambda row: (-row["count"], row["item"]))
 
     operation = FrequentItems(column, 100)
-    from . import composites
+    from ..oracles import composites
 
     table = composites.events()
     result = ff.events(table, time="t", by="k").window(ff.sliding(7, every=3)).aggregate(out=operation)

@@ -12,7 +12,7 @@ pytest.importorskip("google.protobuf")
 
 from framefold.spark.session.session import local_session
 
-from ..test_docs import BLOCK, DOCS, run
+from ..docs.test_docs import BLOCK, DOCS, run
 from .broker import broker, check, connector
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]

@@ -14,7 +14,7 @@ import framefold as ff
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.windows import Sliding
 
-from .. import stages
+from ..support import stages
 
 
 class Spec(NamedTuple):

@@ -22,7 +22,7 @@ from framefold.aggregators.contract.frames import Frames
 from framefold.runtime.intervals import sweep
 from framefold.runtime.intervals.coverage import cover, way_of
 
-from ..operations import Ledger
+from ..oracles.operations import Ledger
 from .test_scan import Text
 from .test_slide import NASTY, Joined, assert_own_values_only
 

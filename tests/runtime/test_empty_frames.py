@@ -17,7 +17,7 @@ from framefold.runtime.accumulate import accumulate
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.plan.plan import Plan
 
-from .. import stages
+from ..support import stages
 
 ROWS = 500
 

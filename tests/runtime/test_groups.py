@@ -21,7 +21,7 @@ from framefold.runtime.columns.sorting import groups_by_runs
 from framefold.runtime.partials import add_aligned, combine, merge
 from framefold.runtime.plan.bind import bind
 
-from .. import stages
+from ..support import stages
 
 COMPILED = native.loops
 ROWS = st.lists(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 4), st.integers(5, 8)), max_size=30), max_size=5)

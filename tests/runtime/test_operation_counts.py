@@ -17,8 +17,8 @@ from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.sliding.slide import slide
 
-from .. import stages
-from ..oracle import Grid
+from ..oracles.by_definition import Grid
+from ..support import stages
 
 MOST = {"deduct": 2, "two-stacks": 3}
 

@@ -21,7 +21,7 @@ from framefold.runtime.partials.combine import combine_groups
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.plan.plan import Plan, trusting
 
-from .. import stages
+from ..support import stages
 
 SCHEMA = pa.schema({"t": pa.int64(), "k": pa.string(), "x": pa.float64(), "s": pa.string()})
 

@@ -21,7 +21,7 @@ from framefold.runtime.streams.held_events import HeldEvents
 from framefold.runtime.streams.scope import counted, holds, why_not
 from framefold.runtime.streams.shard import Shard, events_in
 
-from ..examples import examples
+from ..support.examples import examples
 
 TIME = pa.timestamp("us", tz="UTC")
 SCHEMA = pa.schema([("t", TIME), ("u", TIME), ("k", pa.string()), ("x", pa.int64())])

@@ -16,7 +16,7 @@ from framefold.runtime.partials.merge import merge
 from framefold.runtime.streams.scope import counted, why_no_revisions
 from framefold.runtime.streams.shard import Shard, events_in
 
-from ..examples import examples
+from ..support.examples import examples
 from . import test_shard_kinds as kinds
 from .test_shard import SCHEMA, Batch, Dict, cumulated, grid, microseconds, plan_of, rows, streams
 

@@ -14,7 +14,7 @@ from framefold.runtime.results import window_blocks
 from framefold.runtime.results.row_blocks import Blocked, with_neighbours
 from framefold.runtime.results.window_blocks import in_window_blocks
 
-from .. import stages
+from ..support import stages
 
 WINDOWS = {
     "overlapping": ff.sliding(600, every=7),

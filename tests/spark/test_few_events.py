@@ -26,7 +26,7 @@ from framefold.spark.engine import few_events, rows_source, sql_source
 from framefold.spark.input import scan_bounds
 from framefold.spark.input.scan_bounds import footers_of, is_row_by_row, most_groups, most_rows
 
-from ..operations import Ledger
+from ..oracles.operations import Ledger
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -23,7 +23,7 @@ from framefold.runtime.plan.plan import Plan
 from framefold.runtime.results import row_blocks
 from framefold.spark.input import row_numbers
 
-from .. import stages
+from ..support import stages
 
 NAN = float("nan")
 KEYS = st.tuples(st.sampled_from([None, -1.5, -0.0, 0.0, NAN]), st.sampled_from([None, "", "a", "b"]))

@@ -12,7 +12,7 @@ pytest.importorskip("google.protobuf")
 
 from framefold.spark.streams.engine import PROVIDER
 
-from ..test_docs import BLOCK, DOCS, run
+from ..docs.test_docs import BLOCK, DOCS, run
 from .postgres import server
 
 if TYPE_CHECKING:

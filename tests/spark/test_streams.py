@@ -26,7 +26,7 @@ import framefold as ff
 from framefold.spark.streams.engine import PROVIDER, ROCKSDB
 from framefold.spark.streams.labels import labels, murmur3
 
-from ..operations import Ledger
+from ..oracles.operations import Ledger
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

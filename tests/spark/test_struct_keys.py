@@ -16,7 +16,7 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 
-from ..struct_keys import KEYS, KIND
+from ..values.struct_keys import KEYS, KIND
 from .test_streams import PROVIDER, ROCKSDB
 
 if TYPE_CHECKING:

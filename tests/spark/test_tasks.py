@@ -28,7 +28,7 @@ from framefold.spark.engine import tasks
 from framefold.spark.files import task_reader
 from framefold.spark.files.scan import Part, ReadPlan
 
-from .. import stages
+from ..support import stages
 
 KEYS = st.tuples(st.sampled_from([None, -0.0, 0.0, 1.5, float("nan")]), st.sampled_from([None, "", "a", "b"]))
 
