@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.aggregators.contract.frames import Frames
+import framefold as ff
 from framefold.aggregators.moments import deviations as module
 from framefold.aggregators.moments.deviations import Deviations
 
@@ -22,7 +22,7 @@ def states(size: int, seed: int, *, rows: int = 8, away: float = 50.0, empty: fl
     chance = np.random.default_rng(seed)
     index = np.tile(np.arange(size), rows)
     values = chance.normal(away, 10, len(index)) * 10.0 ** chance.integers(-3, 3, len(index))
-    made = Deviations.of(Frames(index, size, np.zeros(len(index), np.int64)), values)
+    made = Deviations.of(ff.Frames(index, size, np.zeros(len(index), np.int64)), values)
     none = chance.random(size) < empty
     for column in made.fields().values():
         column[none] = 0
@@ -147,7 +147,7 @@ def test_what_is_joined_is_right(left: list[float], right: list[float]) -> None:
     try:
         for module.loops in (COMPILED, None):
             a, b = (
-                Deviations.of(Frames(np.zeros(len(each), np.intp), 1, np.zeros(len(each), np.int64)), np.array(each))
+                Deviations.of(ff.Frames(np.zeros(len(each), np.intp), 1, np.zeros(len(each), np.int64)), np.array(each))
                 for each in (left, right)
             )
             made = a.join(b)

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from framefold.aggregators.contract.frames import Frames
+import framefold as ff
 from framefold.aggregators.numeric import float_sums as module
 from framefold.aggregators.numeric.float_sums import largest_of, summed
 
@@ -75,8 +75,8 @@ def test_sums_are_the_same_whether_rows_are_counted_with_them_or_not(way: str, h
     rows = 300_000
     index = np.concatenate([np.arange(5000), np.zeros(hot, np.intp), chance.integers(0, 5000, rows - hot - 5000)])
     values = chance.normal(size=rows) * 2.0 ** chance.integers(-60, 60, rows)
-    alone = Frames(index, 5000, np.arange(rows), counts=np.bincount(index)).compensated_sum(values)
-    frames = Frames(index, 5000, np.arange(rows))
+    alone = ff.Frames(index, 5000, np.arange(rows), counts=np.bincount(index)).compensated_sum(values)
+    frames = ff.Frames(index, 5000, np.arange(rows))
     counted = frames.compensated_sum(values)
     assert "_count" in vars(frames)
     assert frames.count().tolist() == np.unique(index, return_counts=True)[1].tolist()
@@ -136,7 +136,7 @@ def test_huge_values_are_summed_in_any_order() -> None:
     values = np.array([1e300, 3e290, 0.5, -1e300, 2e290, 1.0])
     chance = np.random.default_rng(6)
     for _ in range(5):
-        frames = Frames(np.zeros(6, np.intp), 1, np.arange(6))
+        frames = ff.Frames(np.zeros(6, np.intp), 1, np.arange(6))
         assert frames.compensated_sum(chance.permutation(values)).value().tolist() == [5e290]
 
 

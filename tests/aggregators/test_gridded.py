@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.aggregators.contract.frames import Frames
+import framefold as ff
 from framefold.aggregators.moments import grid_deviations as module
 from framefold.aggregators.moments.deviations import Deviations
 from framefold.aggregators.moments.grid_deviations import MIN_STEPS, gridded
@@ -29,9 +29,9 @@ def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     return str(request.param)
 
 
-def frames_of(index: Any) -> Frames:
+def frames_of(index: Any) -> ff.Frames:
     rows = np.asarray(index)
-    return Frames(rows, int(rows.max()) + 1, np.zeros(len(rows), np.int64))
+    return ff.Frames(rows, int(rows.max()) + 1, np.zeros(len(rows), np.int64))
 
 
 def check(made: Deviations, index: np.ndarray, values: np.ndarray, frames: list[int]) -> None:
@@ -105,7 +105,7 @@ def test_frames_too_near_to_themselves_are_left_to_others(way: str) -> None:
 )
 def test_batches_that_are_left_to_others(way: str, name: str, index: Any, values: Any) -> None:
     rows, column = np.asarray(index, np.int64), np.asarray(values, np.float64)
-    frames = Frames(rows, int(rows.max(initial=-1)) + 1, np.zeros(len(rows), np.int64))
+    frames = ff.Frames(rows, int(rows.max(initial=-1)) + 1, np.zeros(len(rows), np.int64))
     with np.errstate(all="ignore"):
         assert gridded(frames, column) is None
         made = Deviations.of(frames, column)
@@ -136,7 +136,7 @@ def test_a_frame_of_most_rows(way: str, hot: int) -> None:
 def test_frames_without_a_row(way: str) -> None:
     """They have nothing in them, whichever way the others go; and how many rows there are is known then."""
     for values in ([1.5, 2.0, 7.25], [3.0, 3.0, 3.0], [1e300, 1.0, 2.0], [1.0, 1.0 + 1e-12, 1e6]):
-        frames = Frames(np.array([1, 1, 3]), 5, np.zeros(3, np.int64))
+        frames = ff.Frames(np.array([1, 1, 3]), 5, np.zeros(3, np.int64))
         with np.errstate(all="ignore"):
             made = Deviations.of(frames, np.array(values))
         assert frames.count().tolist() == made.count.tolist() == [0, 2, 0, 1, 0]
@@ -165,7 +165,7 @@ def test_both_ways_give_the_same_bits(bits: int, order: str) -> None:
 
 
 def test_columns_with_gaps(way: str) -> None:
-    frames = Frames(np.arange(10)[::-2][:4] % 2, 2, np.zeros(4, np.int64))
+    frames = ff.Frames(np.arange(10)[::-2][:4] % 2, 2, np.zeros(4, np.int64))
     found = gridded(frames, np.arange(10.0)[::3])
     assert found is not None
     assert (found.rows.tolist(), found.centre[1], found.sums[0, 1], found.sums[2, 1]) == ([0, 4], 0.0, 18.0, 126.0)
@@ -174,7 +174,7 @@ def test_columns_with_gaps(way: str) -> None:
 @pytest.mark.parametrize("group", [-3, 2])
 def test_a_group_that_there_is_not(way: str, group: int) -> None:
     with pytest.raises(IndexError):
-        gridded(Frames(np.array([0, group, 1]), 2, np.zeros(3, np.int64)), np.array([1.0, 2.0, 3.0]))
+        gridded(ff.Frames(np.array([0, group, 1]), 2, np.zeros(3, np.int64)), np.array([1.0, 2.0, 3.0]))
 
 
 def test_lengths_that_differ() -> None:

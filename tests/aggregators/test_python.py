@@ -11,9 +11,7 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold import OperationError
 from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.contract.frames import Frames
 from framefold.aggregators.states import objects
 
 
@@ -42,7 +40,7 @@ class Words(ff.PythonOperation):
 def test_python_operations() -> None:
     made = bound(Words("x"))
     assert made.commutative is False
-    frames = Frames(np.array([1, 0, 1]), 2, np.array([5, 1, 2]))
+    frames = ff.Frames(np.array([1, 0, 1]), 2, np.array([5, 1, 2]))
     made_states = made.accumulate(frames, [pa.array([7, 8, 9])])
     assert made.finish(made_states).to_pylist() == ["8", "97"]
     assert made.finish(made.combine(made_states, made_states)).to_pylist() == ["88", "9797"]
@@ -68,14 +66,14 @@ def test_states_may_be_arrays() -> None:
 
 @pytest.mark.parametrize("method", ["create", "accumulate", "combine"])
 def test_missing_methods_are_named(method: str) -> None:
-    with pytest.raises(OperationError, match=f"has no {method}"):
+    with pytest.raises(ff.OperationError, match=f"has no {method}"):
         bound(type("Without", (Words,), {method: getattr(ff.PythonOperation, method)})("x"))
 
 
 @pytest.mark.parametrize("columns", [(), ("x", "y")])
 def test_the_number_of_columns_must_fit(columns: tuple[str, ...]) -> None:
     """Said before anything runs."""
-    with pytest.raises(OperationError, match="column"):
+    with pytest.raises(ff.OperationError, match="column"):
         bound(Words(*columns))
 
 
@@ -87,18 +85,18 @@ def test_a_users_exception_keeps_its_traceback(method: str) -> None:
     made = bound(type("Broken", (Words,), {method: boom, "commutative": True})("x"))
     states = {"state": np.array(["a", "b"], object)}
     call = {
-        "accumulate": lambda: made.accumulate(Frames(np.array([0]), 1, np.arange(1)), [pa.array([1])]),
+        "accumulate": lambda: made.accumulate(ff.Frames(np.array([0]), 1, np.arange(1)), [pa.array([1])]),
         "combine": lambda: made.combine(states, states),
         "finish": lambda: made.finish(states),
     }
-    with pytest.raises(OperationError, match=f"{method} of 'out'.*ZeroDivisionError: boom") as caught:
+    with pytest.raises(ff.OperationError, match=f"{method} of 'out'.*ZeroDivisionError: boom") as caught:
         call[method]()
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
 def test_they_can_be_sent() -> None:
     sent = pickle.loads(cloudpickle.dumps(bound(Words("x"))))
-    states = sent.accumulate(Frames(np.array([0, 0]), 1, np.arange(2)), [pa.array([4, 5])])
+    states = sent.accumulate(ff.Frames(np.array([0, 0]), 1, np.arange(2)), [pa.array([4, 5])])
     assert sent.finish(states).to_pylist() == ["45"]
 
 

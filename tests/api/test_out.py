@@ -20,7 +20,7 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from framefold.aggregators.errors import QueryError
+import framefold as ff
 from framefold.cli import main, output, replacing
 from framefold.cli.holding import check_columns, holds
 from framefold.cli.inputs import FileError
@@ -125,7 +125,9 @@ def test_what_spark_cannot_hold() -> None:
 def test_spark_is_not_given_names_that_differ_in_case_only() -> None:
     columns = pa.schema([("n", pa.int64()), ("N", pa.int64())])
     for kind in ("parquet", "json"):
-        with pytest.raises(QueryError, match=r"Spark cannot tell the columns 'n' and 'N' apart; expected names that"):
+        with pytest.raises(
+            ff.QueryError, match=r"Spark cannot tell the columns 'n' and 'N' apart; expected names that"
+        ):
             check_columns("r", kind, columns, spark=True)
         check_columns("r", kind, columns, spark=False)
     for kind in ("csv", "arrow"):

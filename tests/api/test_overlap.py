@@ -11,7 +11,7 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from framefold.aggregators.errors import QueryError
+import framefold as ff
 from framefold.cli import main
 from framefold.cli.overlap import check_apart
 
@@ -130,7 +130,7 @@ def test_addresses(out: str, events: str, among: bool) -> None:
     if not among:
         check_apart(out, [events])
         return
-    with pytest.raises(QueryError, match=r"--out .* (is among|would overwrite) the events"):
+    with pytest.raises(ff.QueryError, match=r"--out .* (is among|would overwrite) the events"):
         check_apart(out, [events])
 
 

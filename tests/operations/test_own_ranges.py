@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold import LawError, OperationError
 from framefold.aggregators import Ragged
 from framefold.runtime import local
 from framefold.runtime.results import finish, over_ranges
@@ -108,15 +107,17 @@ def test_a_subclass_that_finishes_otherwise() -> None:
 
 
 def test_wrong_ones() -> None:
-    with pytest.raises(LawError, match=r"^ranges: finish_ranges from .* of a, b, c is .*, not that of combined states"):
+    with pytest.raises(
+        ff.LawError, match=r"^ranges: finish_ranges from .* of a, b, c is .*, not that of combined states"
+    ):
         ff.check_laws(Wrong("x"), EVENTS)
     ff.check_laws(Widest("x"), EVENTS)
     ff.check_laws(Declines("x"), EVENTS)
     with pytest.raises(
-        OperationError, match=r"^finish_ranges of 'x' returned 1 results for \d+ ranges; expected one each"
+        ff.OperationError, match=r"^finish_ranges of 'x' returned 1 results for \d+ ranges; expected one each"
     ):
         results(Short("x"))
-    with pytest.raises(OperationError, match=r"^finish_ranges of 'x' \(Rude\('x'\)\) failed: ValueError"):
+    with pytest.raises(ff.OperationError, match=r"^finish_ranges of 'x' \(Rude\('x'\)\) failed: ValueError"):
         results(Rude("x"))
 
 

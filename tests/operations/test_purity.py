@@ -9,7 +9,6 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold import LawError, OperationError
 
 EVENTS = pa.table(
     {"t": pa.array(range(8), pa.timestamp("us", "UTC")), "x": [1, 2, 3, 4, 5, 6, 7, 8], "g": ["a", "b"] * 4}
@@ -185,7 +184,7 @@ IMPURE: dict[str, Any] = {
 
 def refused(events: Any, operation: Any, words: str = "law of purity") -> str:
     """The sentence by which a query is refused."""
-    with pytest.raises(OperationError, match=words) as caught:
+    with pytest.raises(ff.OperationError, match=words) as caught:
         ff.events(events, time="t").window(ff.sliding("3 microseconds", every="1 microsecond")).aggregate(n=operation)
     return str(caught.value)
 
@@ -215,7 +214,7 @@ def test_the_sentences() -> None:
 
 def test_check_laws_finds_what_is_shared() -> None:
     for operation in (SharedState("x"), SharedInside("x")):
-        with pytest.raises(LawError, match=r"^purity: create gives the same object each time"):
+        with pytest.raises(ff.LawError, match=r"^purity: create gives the same object each time"):
             ff.check_laws(operation, EVENTS)
 
 

@@ -15,7 +15,6 @@ import numpy as np
 import pyarrow as pa
 
 import framefold as ff
-from framefold import check_laws
 from framefold.aggregators.contract.operation import Operation
 from framefold.aggregators.ranges import distinct, order_statistics, ordering
 from framefold.runtime.columns.key_codes import one_array
@@ -178,4 +177,4 @@ def compare(results: pa.Table, known: dict[Any, Any], agree: Callable[[Any, Any]
 
 def assert_laws(operation: Operation, table: pa.Table) -> None:
     """The laws hold; fewer examples than a user's own operation would get, as there are many types."""
-    check_laws(operation, table, examples=8)
+    ff.check_laws(operation, table, examples=8)

@@ -12,7 +12,6 @@ import pyarrow as pa
 
 import framefold as ff
 from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.contract.frames import Frames
 from framefold.aggregators.contract.operation import Operation
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.sliding.slide import slide
@@ -108,7 +107,7 @@ def both_ways(operation: Operation, table: pa.Table) -> None:
     ticks = table["t"].to_numpy()
     found, index = np.unique(ticks // 2, return_inverse=True)
     states = bound.accumulate(
-        Frames(index, len(found), ticks), [table[name].combine_chunks() for name in operation.columns]
+        ff.Frames(index, len(found), ticks), [table[name].combine_chunks() for name in operation.columns]
     )
     low = np.arange(len(found))
     high = np.minimum(low + 5, len(found))

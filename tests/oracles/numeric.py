@@ -14,7 +14,6 @@ import numpy as np
 import pyarrow as pa
 
 import framefold as ff
-from framefold import check_laws
 from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.aggregators.contract.operation import Operation
 from framefold.runtime.plan.plan import Plan
@@ -116,7 +115,7 @@ def assert_right(
                 said = f"{operation!r} by {name}, window ({size}, {every}) {which}: {got!r}, not {want!r}"
                 assert agree(got, want, expected[which]), f"{said} of {expected[which]}"
     if laws:
-        check_laws(operation, table_of(columns, 0), examples=10)
+        ff.check_laws(operation, table_of(columns, 0), examples=10)
 
 
 def in_batches(table: pa.Table, query: Plan, count: int) -> pa.Table:

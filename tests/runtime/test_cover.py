@@ -18,7 +18,6 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.contract.frames import Frames
 from framefold.runtime.intervals import sweep
 from framefold.runtime.intervals.coverage import cover, way_of
 
@@ -71,7 +70,7 @@ def states_of(bound: BoundAggregate, values: list[Any]) -> Any:
     rows = np.arange(len(values))
     if not len(rows):
         return {key: column[:0] for key, column in bound.identity.items()}
-    return bound.accumulate(Frames(rows, len(rows), rows), [pa.array(values, type) for type in bound.types])
+    return bound.accumulate(ff.Frames(rows, len(rows), rows), [pa.array(values, type) for type in bound.types])
 
 
 def covered(bound: BoundAggregate, values: list[Any], over: Runs, way: Any = None) -> list[Any]:

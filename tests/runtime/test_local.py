@@ -12,7 +12,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold import DroppedEventsWarning, NullTimeError
 from framefold.runtime import local
 from framefold.runtime.local import by_key_and_time, of_one_size
 from framefold.runtime.plan.bind import bind
@@ -126,10 +125,10 @@ def test_null_times_are_counted_over_all_batches(ordered: bool, monkeypatch: pyt
     monkeypatch.setattr(local, "BATCH_ROWS", 2)
     table = pa.table({"t": [None, 1, 2, None, 4, None], "k": ["a"] * 6, "x": range(6), "s": list("abcdef")})
     outputs = {"y": Joined("s")} if ordered else {"y": ff.Sum("x")}
-    with pytest.raises(NullTimeError, match="'t' is null in 3 of 6 events"):
+    with pytest.raises(ff.NullTimeError, match="'t' is null in 3 of 6 events"):
         aggregate(table, **outputs)
     dropping = ff.events(table, time="t", by="k", null_time="drop").window(ff.tumbling(10))
-    with pytest.warns(DroppedEventsWarning, match="3 of 6 events"):
+    with pytest.warns(ff.DroppedEventsWarning, match="3 of 6 events"):
         result = dropping.aggregate(**outputs)
     assert result["y"].to_pylist() == ["bce" if ordered else 1 + 2 + 4]
 

@@ -11,13 +11,12 @@ import pytest
 
 import framefold as ff
 from framefold.aggregators.numeric import native
-from framefold.events import Windowed
 from framefold.runtime import reporting
 
 EVENTS = pa.table({"t": [0, 30, 61, 200], "k": ["a", "a", "b", "a"], "x": [1.0, 2.0, 3.0, 4.0]})
 
 
-def query() -> Windowed:
+def query() -> ff.Windowed:
     return ff.events(EVENTS, time="t", by="k").window(ff.sliding(60, every=30))
 
 

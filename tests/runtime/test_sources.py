@@ -13,7 +13,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold import QueryError
 from framefold.runtime.sources import file_source, formats
 
 duckdb = pytest.importorskip("duckdb")
@@ -100,22 +99,22 @@ def test_a_hive_folder(tmp_path: Path) -> None:
     ids=lambda value: type(value).__name__,
 )
 def test_what_is_no_events(data: Any, message: str) -> None:
-    with pytest.raises(QueryError, match=message):
+    with pytest.raises(ff.QueryError, match=message):
         ff.events(data, time="t")
 
 
 def test_parquet_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(QueryError, match=r"nowhere.*does not exist"):
+    with pytest.raises(ff.QueryError, match=r"nowhere.*does not exist"):
         ff.events(ff.parquet(tmp_path / "nowhere.parquet"), time="t")
     pq.write_table(TABLE, tmp_path / "here.parquet")
-    with pytest.raises(QueryError, match="nowhere"):
+    with pytest.raises(ff.QueryError, match="nowhere"):
         ff.events(ff.parquet(tmp_path / "here.parquet", tmp_path / "nowhere.parquet"), time="t")
 
 
 def test_parquet_that_is_none(tmp_path: Path) -> None:
     path = tmp_path / "text.parquet"
     path.write_text("t,x\n1,2\n")
-    with pytest.raises(QueryError, match="cannot be read"):
+    with pytest.raises(ff.QueryError, match="cannot be read"):
         ff.events(ff.parquet(path), time="t")
 
 

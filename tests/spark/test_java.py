@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from framefold.aggregators.errors import JavaError
+import framefold as ff
 from framefold.spark.session import java
 
 ADVICE = "run `pip install 'framefold[java]'`, or install Java 17 or later and point JAVA_HOME to it."
@@ -36,7 +36,7 @@ def bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def message() -> str:
-    with pytest.raises(JavaError) as caught:
+    with pytest.raises(ff.JavaError) as caught:
         java.ensure_java()
     said = str(caught.value)
     assert said.endswith(ADVICE)

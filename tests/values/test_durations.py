@@ -18,7 +18,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold import ColumnError, QueryError, SumOverflowError
 from framefold.cli import main
 
 OPERATIONS: dict[str, Any] = {
@@ -126,7 +125,7 @@ def one_window(values: list[Any], unit: str = "us", **outputs: Any) -> dict[str,
 def test_what_does_not_fit_and_what_does() -> None:
     most = 2**63 - 1
     with pytest.raises(
-        SumOverflowError, match=r"^the sum of 'x' does not fit duration\[us\] in 1 of 1 windows; cast the"
+        ff.SumOverflowError, match=r"^the sum of 'x' does not fit duration\[us\] in 1 of 1 windows; cast the"
     ):
         one_window([most, 1], s=ff.Sum("x"))
     both = one_window([2**62, 2**62, -(2**62)], m=ff.Average("x"), q=ff.Median("x"), s=ff.Sum("x"))
@@ -140,16 +139,16 @@ def test_sums_of_nothing() -> None:
     found = one_window([None], n=ff.Sum("x"), h=ff.Sum("x", empty=hour), z=ff.Sum("x", empty=0), m=ff.Average("x"))
     assert (found["n"], found["h"], found["z"], found["m"]) == (None, hour, dt.timedelta(0), None)
     with pytest.raises(
-        QueryError, match=r"^empty= of Sum\('x'\) is 5, but 'x' is duration\[us\]; expected a timedelta or 0"
+        ff.QueryError, match=r"^empty= of Sum\('x'\) is 5, but 'x' is duration\[us\]; expected a timedelta or 0"
     ):
         one_window([1], n=ff.Sum("x", empty=5))
-    with pytest.raises(QueryError, match=r"which duration\[s\] cannot hold"):
+    with pytest.raises(ff.QueryError, match=r"which duration\[s\] cannot hold"):
         one_window([1], unit="s", n=ff.Sum("x", empty=dt.timedelta(microseconds=1)))
     numbers = ff.events(pa.table({"t": [0], "x": [1]}), time="t").window(ff.tumbling(1))
-    with pytest.raises(QueryError, match=r"but 'x' has numbers; expected one$"):
+    with pytest.raises(ff.QueryError, match=r"but 'x' has numbers; expected one$"):
         numbers.aggregate(n=ff.Sum("x", empty=hour))
     for operation in (ff.Sum("s"), ff.Average("s"), ff.DistinctSum("s")):
-        with pytest.raises(ColumnError, match=r"needs a column of numbers .* or durations; 's' is string"):
+        with pytest.raises(ff.ColumnError, match=r"needs a column of numbers .* or durations; 's' is string"):
             ff.events(pa.table({"t": [0], "s": ["a"]}), time="t").window(ff.tumbling(1)).aggregate(n=operation)
 
 
