@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.contract.trial import same
-from framefold.aggregators.states.fields import Compensated
+
+from ..support.plans import BoundAggregate, same
+from ..support.states import Compensated
 
 
 class Total(ff.AggregateOperation):

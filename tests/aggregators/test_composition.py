@@ -12,10 +12,9 @@ import pyarrow.compute as pc
 import pytest
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.contract.operation import Operation
 
 from ..oracles.composites import Longest, Row, check, events, known, total
+from ..support.plans import BoundAggregate, Operation
 
 DECIMALS = pa.table(
     {

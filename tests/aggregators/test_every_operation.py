@@ -11,11 +11,11 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.contract.operation import Operation
 
 from ..oracles.brute import VALUES, column
 from ..oracles.numeric import STREAMS, drawn
 from ..support.examples import some
+from ..support.plans import Operation
 
 FLOATS = {name: drawn(values, 40, 3) for name, values in STREAMS.items()}
 ORDINARY = {

@@ -13,10 +13,10 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.runtime.columns.ticks import TimeColumn
 
 from ..oracles.brute import WINDOWS, assert_laws, compare, expected, query_of
 from ..support import stages
+from ..support.windows import TimeColumn
 
 HALF_LIFE = 3
 

@@ -12,10 +12,19 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.states.fields import Compensated, CompensatedField, Plain, field, numpy_type
-from framefold.aggregators.states.limbs import Exact, ExactField
-from framefold.aggregators.states.objects import Objects
-from framefold.aggregators.states.rows import concatenate, place
+
+from ..support.states import (
+    Compensated,
+    CompensatedField,
+    Exact,
+    ExactField,
+    Objects,
+    Plain,
+    concatenate,
+    field,
+    numpy_type,
+    place,
+)
 
 
 @pytest.mark.parametrize(

@@ -52,9 +52,9 @@ def test_exact_sums(batch: tuple[ff.Frames, list[list[Row]], list[int]]) -> None
 
 @pytest.mark.parametrize("chunk", [1, 3, 1 << 21])
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"])
-def test_sums_at_the_borders_of_each_type(dtype: str, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sums_at_the_borders_of_each_type(dtype: str, chunk: int, limit: Callable[..., None]) -> None:
     """Also of more rows than are added up at a time."""
-    monkeypatch.setattr(module, "CHUNK", chunk)
+    limit(sum_chunk=chunk)
     limits = np.iinfo(dtype)
     values = np.array([limits.max] * 7 + [limits.min] * 3 + [1] * 4, dtype)
     index = np.arange(14) % 2

@@ -12,21 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.moments import grid_deviations as module
-from framefold.aggregators.moments.deviations import Deviations
-from framefold.aggregators.moments.grid_deviations import MIN_STEPS, gridded
+from framefold.aggregators.moments.grid_deviations import MIN_STEPS, Deviations, by_loop, by_numpy, grid_of, gridded
 
-COMPILED = module.loops
-
-
-@pytest.fixture(params=["loop", "numpy"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Each way of adding up."""
-    if request.param == "numpy":
-        monkeypatch.setattr(module, "loops", None)
-    elif COMPILED is None:
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
-    return str(request.param)
+from ..support.loops import needs_loops, row_loops
 
 
 def frames_of(index: Any) -> ff.Frames:
@@ -147,21 +135,20 @@ def test_frames_without_a_row(way: str) -> None:
         assert made.variance(0)[0][1] == float(exact)
 
 
+@needs_loops
 @pytest.mark.parametrize("bits", [4, 10, 17])
 @pytest.mark.parametrize("order", ["sorted", "mixed"])
 def test_both_ways_give_the_same_bits(bits: int, order: str) -> None:
-    if COMPILED is None:
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
     chance = np.random.default_rng(bits)
     size = 400_000 >> bits
     index = np.concatenate([np.full((1 << bits) - 1, size), np.tile(np.arange(size), (1 << bits) - 2)])
     index = np.sort(index) if order == "sorted" else chance.permutation(index)
     values = chance.normal(size=len(index)) * 2.0 ** chance.integers(-30, 1, len(index))
-    grid = module.grid_of(float(values.max() - values.min()), bits)
+    grid = grid_of(float(values.max() - values.min()), bits)
     frames = frames_of(index)
-    by_loop, by_numpy = module.by_loop(frames, values, grid), module.by_numpy(frames, values, grid)
-    assert by_loop.tobytes() == by_numpy.tobytes()
-    assert by_loop[0].tolist() == np.bincount(index).tolist()
+    looped, plain = by_loop(frames, values, grid), by_numpy(frames, values, grid)
+    assert looped.tobytes() == plain.tobytes()
+    assert looped[0].tolist() == np.bincount(index).tolist()
 
 
 def test_columns_with_gaps(way: str) -> None:
@@ -177,12 +164,12 @@ def test_a_group_that_there_is_not(way: str, group: int) -> None:
         gridded(ff.Frames(np.array([0, group, 1]), 2, np.zeros(3, np.int64)), np.array([1.0, 2.0, 3.0]))
 
 
+@needs_loops
 def test_lengths_that_differ() -> None:
-    if COMPILED is None:
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
+    assert row_loops is not None
     for rows, columns in ((2, 6), (3, 5)):
         with pytest.raises(ValueError, match="must be of one length"):
-            COMPILED.add_deviations(np.ones(3), np.zeros(rows, np.intp), 1.0, np.zeros((2, columns)))
+            row_loops.add_deviations(np.ones(3), np.zeros(rows, np.intp), 1.0, np.zeros((2, columns)))
 
 
 @given(

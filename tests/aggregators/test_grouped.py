@@ -8,9 +8,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.contract.operation import Operation
 
 from ..oracles.composites import Longest, Row, check, events, known, total
+from ..support.plans import Operation
 
 
 def grouped(rows: list[Row], by: str) -> list[tuple[Any, list[Row]]]:

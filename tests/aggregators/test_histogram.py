@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
 
 from ..oracles.brute import ANY, DAY, NOON, VALUES, Row, assert_laws, assert_right, column, ordered, table_of
+from ..support.plans import BoundAggregate
 from .test_distinct import counted
 
 

@@ -13,7 +13,8 @@ import pytest
 
 import framefold as ff
 from framefold.aggregators.contract import trial
-from framefold.aggregators.contract.bound import BoundAggregate
+
+from ..support.plans import BoundAggregate
 
 INT, FLOAT, TEXT = pa.int64(), pa.float64(), pa.string()
 

@@ -17,13 +17,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.aggregators.intervals.clipped import ClippedTicks
 from framefold.aggregators.intervals.time_weighted import Lifetimes, lifetimes_of
-from framefold.runtime.columns.ticks import TimeColumn
-from framefold.runtime.intervals import sweep
-from framefold.runtime.intervals.coverage import over_frames
-from framefold.runtime.sliding.slide import slide
+
+from ..support.limits import limits
+from ..support.plans import BoundAggregate
+from ..support.stages import over_frames, slide
+from ..support.windows import TimeColumn
 
 NASTY = [1e16, -1e16, 1e300, -1e300, 1.7e308, -1.7e308, math.nan, math.inf, -math.inf, 5e-324, -0.0, 0.1, 1.0, -3.0]
 
@@ -145,7 +145,7 @@ TYPES = [
 @pytest.mark.parametrize(("type", "values"), TYPES, ids=lambda each: str(each)[:20])
 @given(data=st.data(), window=SIZES, steps=st.integers(1, 6))
 def test_averages(type: pa.DataType, values: Any, data: st.DataObject, window: tuple[int, int], steps: int) -> None:
-    with patch.object(sweep, "RESTART_STEPS", steps):
+    with limits(restart_steps=steps):
         check(ff.TimeWeightedAverage("x"), type, data.draw(events_of(values)), *window)
 
 

@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
 
 from ..oracles.numeric import Row, assert_right, drawn, exactly
+from ..support.plans import BoundAggregate
 
 BITS = [(ff.BitAnd("x"), and_), (ff.BitOr("x"), or_), (ff.BitXor("x"), xor)]
 

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold.aggregators.ordered.sorted_merge import merge, rows_by_frame
-from framefold.aggregators.states.ragged import Ragged
+
+from ..support.states import Ragged
 
 Lists = list[tuple[list[int], list[int]]]
 

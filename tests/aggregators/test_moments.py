@@ -16,10 +16,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.runtime.plan.bind import bind
 
 from ..support import stages
+from ..support.plans import BoundAggregate, bind
 
 Maker = Callable[[np.random.Generator, int], np.ndarray]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import cloudpickle
@@ -11,8 +12,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.aggregators.states import objects
+
+from ..support.plans import BoundAggregate
 
 
 def bound(operation: Any) -> BoundAggregate:
@@ -110,11 +112,9 @@ def joined_by_hand(events: list[tuple[int, int, int]], size: int) -> list[tuple[
 
 
 @pytest.mark.parametrize("most", [0, 300, 1 << 20])
-def test_states_of_many_portions(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_states_of_many_portions(most: int, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]) -> None:
     """Values beyond some bytes are pickled, and those that are merged into others are no longer held."""
-    monkeypatch.setattr("framefold.aggregators.states.objects.MAX_HELD_BYTES", most)
-    monkeypatch.setattr("framefold.runtime.local.PENDING_PARTIALS", 8)
-    monkeypatch.setattr("framefold.runtime.local.BATCH_ROWS", 10)
+    limit(held_object_bytes=most, pending_partials=8, batch_rows=10)
     held: list[int] = []
     release = objects.Store.release
 

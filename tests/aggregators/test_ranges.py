@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
 
 from ..oracles.numeric import STREAMS, Row, assert_right, close, drawn, exactly, rounded
+from ..support.plans import BoundAggregate
 
 DAY = datetime.date(2024, 2, 28)
 NOON = datetime.datetime(2024, 3, 30, 12, 0, 0, 5, tzinfo=datetime.UTC)

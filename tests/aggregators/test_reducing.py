@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
 
 from ..oracles.composites import check, events, known
+from ..support.plans import BoundAggregate
 
 
 @pytest.mark.parametrize(

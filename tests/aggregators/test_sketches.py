@@ -15,10 +15,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.contract.operation import Operation
 
 from ..oracles.composites import check, known
+from ..support.plans import BoundAggregate, Operation
 
 LARGE = 20_000
 COUNTS = {"hll": 3 * 1.04 / 64, "cpc": 3 * 0.59 / 64, "theta": 3 / 63}

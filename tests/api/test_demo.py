@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.cli import main
 from framefold.cli.demo import _agreement, _query
-from framefold.cli.trips import DAY, ZONES, make_trips
+
+from ..support.command_line import DAY, ZONES, main, make_trips
 
 
 def test_trips_are_seeded() -> None:

@@ -21,9 +21,11 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.cli import main, output, replacing
+from framefold.cli import output, replacing
 from framefold.cli.holding import check_columns, holds
 from framefold.cli.inputs import FileError
+
+from ..support.command_line import main
 
 EVENTS = pa.table({"t": [0, 1, 5, 11], "k": ["a", "b", "a", "b"], "x": [1.5, None, 2.0, 4.0]})
 QUERY = ["--time", "t", "--by", "k", "--window", "10"]
@@ -391,12 +393,14 @@ def test_an_earlier_folder_that_cannot_be_put_back_is_named(tmp_path: Path, monk
     assert (tmp_path / left / "part-0").read_text() == "old"
 
 
-def test_an_earlier_folder_that_cannot_be_removed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_earlier_folder_that_cannot_be_removed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]
+) -> None:
     def stuck(path: Path) -> None:
         raise OSError("held")
 
     make(tmp_path / "r", "old")
-    monkeypatch.setattr(replacing, "PATIENCE", 0.0)
+    limit(replace_patience=0.0)
     monkeypatch.setattr(shutil, "rmtree", stuck)
     with (
         pytest.raises(FileError, match=r"r' is written, but the earlier result stays behind in '.*-old', .*: held"),

@@ -12,8 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.cli import main
 from framefold.cli.overlap import check_apart
+
+from ..support.command_line import main
 
 EVENTS = pa.table({"t": [0, 1, 5, 11], "x": [1, 2, 3, 4]})
 QUERY = ["--time", "t", "--window", "10", "--agg", "s=sum:x"]

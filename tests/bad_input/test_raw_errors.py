@@ -14,7 +14,8 @@ import pytest
 
 import framefold as ff
 from framefold.aggregators.states import memory
-from framefold.cli import main
+
+from ..support.command_line import main
 
 EVENTS = pa.table({"t": range(10), "x": range(10)})
 QUERY = ["--time", "t", "--window", "10", "--agg", "n=count", "--engine", "local"]

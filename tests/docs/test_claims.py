@@ -11,9 +11,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.contract.operation import Operation
-from framefold.runtime.plan.bind import bind
-from framefold.runtime.streams.scope import why_not
+
+from ..support.plans import Operation, bind
+from ..support.shards import why_not
 
 ROOT = Path(__file__).parents[2]
 README = " ".join((ROOT / "README.md").read_text().split())

@@ -17,11 +17,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.contract.operation import Operation
-from framefold.aggregators.contract.trial import sample
-from framefold.runtime.plan.bind import bind
 
 from ..support import stages
+from ..support.plans import Operation, bind, sample
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"

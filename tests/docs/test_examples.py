@@ -19,7 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from framefold.cli.trips import make_trips
+from ..support.command_line import make_trips
 
 FOLDER = Path(__file__).parents[2] / "examples"
 ON_SPARK = ["means", "speeds", "zones_on_spark"]

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import framefold as ff
-from framefold.cli import main
+
+from ..support.command_line import main
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text()

@@ -8,11 +8,11 @@ from typing import get_args
 
 import framefold as ff
 from framefold.reading import Format
-from framefold.runtime.sources.formats import READERS
 from framefold.runtime.windows import spec
 from framefold.runtime.windows.last_rows import TIES
 from framefold.spark import options
 
+from ..support.sources import READERS
 from . import typed_program
 
 PROGRAM = Path(typed_program.__file__)

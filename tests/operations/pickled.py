@@ -8,9 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 import framefold as ff
-from framefold.aggregators.states.ragged import Ragged
 
 from ..oracles.operations import Ledger
+from ..support.states import Ragged
 
 
 class OwnList(ff.AggregateOperation):

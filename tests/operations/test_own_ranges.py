@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,9 +10,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators import Ragged
-from framefold.runtime import local
 from framefold.runtime.results import finish, over_ranges
+
+from ..support.states import Ragged
 
 EVENTS = pa.table({"t": [0, 1, 1, 4, 6, 9], "x": [5, 2, 7, 1, 2, 3], "k": ["a", "b", "a", "a", "b", "a"]})
 WINDOW = ff.sliding(5, every=1)
@@ -137,12 +138,14 @@ def test_blocks(values: int, monkeypatch: pytest.MonkeyPatch) -> None:
             assert query.aggregate(**operations).equals(right)
 
 
-def test_chunks_of_a_key_do_not_read_what_they_share_over_and_over(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_chunks_of_a_key_do_not_read_what_they_share_over_and_over(
+    monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]
+) -> None:
     """Windows of 600 rows, ten to a chunk, would be 60 times the rows."""
     events = pa.table({"t": np.arange(3000), "x": np.arange(3000) % 7})
     query = ff.events(events, time="t").window(ff.sliding(600, every=1))
     right, seen = query.aggregate(x=ff.Median("x")), []
-    monkeypatch.setattr(local, "CHUNK_WINDOWS", 10)
+    limit(chunk_windows=10)
     part = finish._part
     monkeypatch.setattr(finish, "_part", lambda *given: seen.append(given[3]) or part(*given))
     assert query.aggregate(x=ff.Median("x")).equals(right)

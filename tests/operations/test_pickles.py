@@ -13,14 +13,11 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.states.fields import field
-from framefold.aggregators.states.objects import HeldObjects, Objects
-from framefold.aggregators.states.ragged import leaves
-from framefold.runtime.partials.merge import release, states_of
-from framefold.runtime.plan.bind import bind
-from framefold.runtime.plan.plan import in_this_process, is_library_code, pickled_outputs, trusting
 
 from ..support import stages
+from ..support.plans import bind, in_this_process, is_library_code, pickled_outputs, trusting
+from ..support.stages import release, states_of
+from ..support.states import HeldObjects, Objects, field, leaves
 from .pickled import NEVER, PICKLED
 
 EVENTS = pa.table({

@@ -15,9 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.runtime.plan.bind import bind
-from framefold.runtime.plan.plan import Plan, trusting
 
 from ..oracles.by_definition import Event, Grid, windows
 from ..oracles.operations import any_type, numeric, users
@@ -26,6 +23,7 @@ from ..strategies import events as strategies
 from ..strategies.events import Problem, problems
 from ..support import stages
 from ..support.examples import examples
+from ..support.plans import BoundAggregate, Plan, bind, trusting
 
 FLOAT, INT = pa.float64(), pa.int64()
 Cases = Mapping[str, tuple[Any, Check]]

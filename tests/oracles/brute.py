@@ -15,16 +15,13 @@ import numpy as np
 import pyarrow as pa
 
 import framefold as ff
-from framefold.aggregators.contract.operation import Operation
 from framefold.aggregators.ranges import distinct, order_statistics, ordering
-from framefold.runtime.columns.key_codes import one_array
-from framefold.runtime.partials.merge import Partials, states_of
-from framefold.runtime.plan.plan import Plan
 from framefold.runtime.results.over_ranges import results_over
 from framefold.runtime.sliding.range_blocks import RangeFacts
-from framefold.runtime.sliding.slide import slide
 
 from ..support import stages
+from ..support.plans import Operation, Plan
+from ..support.stages import Partials, one_array, slide, states_of
 
 Row = tuple[Any, ...]
 """The values of the operation's columns in one event; those of a window are in the order of time, then of input."""

@@ -11,12 +11,10 @@ import numpy as np
 import pyarrow as pa
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.contract.operation import Operation
-from framefold.runtime.plan.bind import bind
-from framefold.runtime.sliding.slide import slide
 
 from ..support import stages
+from ..support.plans import BoundAggregate, Operation, bind
+from ..support.stages import slide
 
 Row = dict[str, Any]
 NAN = float("nan")

@@ -14,11 +14,9 @@ import numpy as np
 import pyarrow as pa
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.contract.operation import Operation
-from framefold.runtime.plan.plan import Plan
 
 from ..support import stages
+from ..support.plans import BoundAggregate, Operation, Plan
 
 Row = tuple[Any, ...]
 Right = Callable[[list[Row]], Any]

@@ -7,8 +7,8 @@ from typing import Any
 import pyarrow as pa
 
 import framefold as ff
-from framefold.runtime.plan.bind import bind
 
+from ..support.plans import bind
 from ..support.shards import Stream
 
 LIST = ff.CollectList("v")

@@ -16,14 +16,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.states.fields import Compensated
-from framefold.aggregators.states.limbs import Exact
 from framefold.runtime.sliding import prefix_sums, range_blocks, sparse_table
 from framefold.runtime.sliding import slide as module
 from framefold.runtime.sliding.native import loops
 from framefold.runtime.sliding.range_blocks import Block, RangeFacts, Workspace, runs_by_a_row
-from framefold.runtime.sliding.slide import by_kernels, slide
+from framefold.runtime.sliding.slide import by_kernels
+
+from ..support.plans import BoundAggregate
+from ..support.stages import slide
+from ..support.states import Compensated, Exact
 
 INT, FLOAT = pa.int64(), pa.float64()
 Ranges = tuple[np.ndarray, np.ndarray]

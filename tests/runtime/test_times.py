@@ -12,7 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.columns.ticks import TimeColumn, describe, drop_null_times, microseconds, overflow_guard
+from framefold.runtime.columns.ticks import describe, drop_null_times, microseconds, overflow_guard
+
+from ..support.windows import TimeColumn
 
 SECOND = 1_000_000
 UNITS = {"weeks": 7, "days": 1, "hours": 1, "minutes": 1, "seconds": 1, "milliseconds": 1, "microseconds": 1}

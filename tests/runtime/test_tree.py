@@ -18,9 +18,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.runtime.sliding.range_tree import build, by_range_tree, fold, nodes_of
 
+from ..support.plans import BoundAggregate
 from .test_scan import Text
 
 Ranges = list[tuple[int, int]]

@@ -15,9 +15,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.columns.ticks import TimeColumn
 from framefold.runtime.frames import window_ranges
-from framefold.runtime.windows import PartialsView, Ranges, TickSteps
+
+from ..support.windows import PartialsView, Ranges, TickSteps, TimeColumn
 
 TIME = TimeColumn("t", pa.int64())
 around = import_module("framefold.runtime.windows.around")  # its function has the same name

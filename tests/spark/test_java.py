@@ -3,6 +3,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -117,9 +118,9 @@ def test_not_executable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert "cannot be run: Permission denied" in message()
 
 
-def test_hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]) -> None:
     # The script's child inherits its output and lives on: neither it nor the script may hold us up.
-    monkeypatch.setattr(java, "PATIENCE", 0.2)
+    limit(java_patience=0.2)
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path / "jdk", "/bin/sleep 60")))
     assert "gave no answer within 0.2 seconds" in message()
 

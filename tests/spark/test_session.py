@@ -14,7 +14,8 @@ import pyspark
 import framefold as ff
 from framefold.spark.session import packaging
 from framefold.spark.session import session as sessions
-from framefold.spark.session.session import local_session
+
+from ..support.sessions import local_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -1,6 +1,6 @@
 """Checkpoints of real queries, RocksDB and all, of each version of the state.
 
-``python tests/stored_state/checkpoints.py 1`` makes those of a version, once, with the release that has it; then they
+``python -m tests.stored_state.checkpoints 1`` makes those of a version, once, with the release that has it; then they
 stay as they are.
 """
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 
 HERE = Path(__file__).parent
 STATE = "spark.sql.streaming.stateStore"
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 ROWS, SPAN, BEFORE = 40, 60_000, 3
 """The events of a micro-batch, its milliseconds of event time, and the micro-batches in a stored checkpoint."""
 
@@ -73,9 +72,9 @@ def unpacked(file: Path, folder: Path) -> dict[str, Path]:
 
 
 def main(version: str) -> None:
-    from framefold.spark.session.session import local_session
+    from ..support.sessions import PROVIDER, ROCKSDB, local_session
 
-    spark = local_session("stored", "local[2]", **{f"{STATE}.providerClass": ROCKSDB})
+    spark = local_session("stored", "local[2]", **{PROVIDER: ROCKSDB})
     # One has snapshots of RocksDB, the other changes only.
     with tempfile.TemporaryDirectory() as folder, tarfile.open(HERE / f"version_{version}.tar.xz", "w:xz") as archive:
         for kind, changelog in zip(WINDOWS, ("false", "true"), strict=True):

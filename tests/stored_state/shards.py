@@ -16,16 +16,16 @@ import pyarrow as pa
 from pyspark.sql import types as t
 
 import framefold as ff
-from framefold.runtime.accumulate.accumulate import accumulate
-from framefold.runtime.plan.bind import bind
-from framefold.runtime.plan.plan import Plan
-from framefold.runtime.streams.scope import counted, holds
 from framefold.spark.convert import partials_codec
 from framefold.spark.engine.tasks import Job
 from framefold.spark.session.packaging import pack
 from framefold.spark.streams.engine import fingerprint
 from framefold.spark.streams.shards import Shards
 from framefold.spark.streams.slider import slide
+
+from ..support.plans import Plan, bind
+from ..support.shards import counted, holds
+from ..support.stages import partials_of as accumulate
 
 HERE = Path(__file__).parent
 SECOND = 1_000_000

@@ -18,11 +18,12 @@ import pyarrow.compute as pc
 
 from framefold.spark.streams.shards import VERSION
 
-from ..spark.test_streams import rocksdb  # noqa: F401  # the fixture
 from .checkpoints import BEFORE, DELAY, HERE, ROWS, WINDOWS, event, go_on, unpacked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.usefixtures("rocksdb")
 
 FILES = sorted(HERE.glob("version_*.tar.xz"))
 MORE = 2

@@ -10,6 +10,8 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from collections.abc import Callable
+
 import framefold as ff
 
 from .shards import AFTER, BEFORE, HERE, OUTPUTS, SCHEMA, WATERMARK, WINDOWS, Processor, events, made, plan_of
@@ -24,9 +26,9 @@ def rows(found: list[dict[str, Any]]) -> list[dict[str, Any]]:
 @pytest.mark.parametrize("at_once", [0, 1 << 20])
 @pytest.mark.parametrize("name", WINDOWS)
 @pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_a_stored_state_goes_on(file: Any, name: str, at_once: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_stored_state_goes_on(file: Any, name: str, at_once: int, limit: Callable[..., None]) -> None:
     """As if nothing had been between: what it gives are the batch's windows but for those that were given before."""
-    monkeypatch.setattr("framefold.spark.streams.state.AT_ONCE", at_once)
+    limit(state_bytes_at_once=at_once)
     processor = Processor(plan_of(WINDOWS[name]), json.loads(file.read_text())[name])
     got = processor.batch(WATERMARK, events(AFTER)) + processor.batch(10_000)
     both = pa.concat_tables([events(BEFORE), events(AFTER)])

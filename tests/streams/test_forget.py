@@ -12,16 +12,13 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.plan.bind import bind
-from framefold.runtime.streams.held_events import HeldEvents
-from framefold.runtime.streams.scope import counted
-from framefold.runtime.streams.shard import Shard
 
 from ..oracles.windows import Row, Window
 from ..oracles.windows_grid import parse
 from ..strategies.windows import DAY, Anchors, Instant, Problem, Span, Spec
 from ..support.examples import examples
-from ..support.shards import Bytes, Cut, as_stream
+from ..support.plans import bind
+from ..support.shards import Bytes, Cut, HeldEvents, Shard, as_stream, counted
 from ..windows.test_random import CONSTRUCTORS, events_of, got_rows, right_windows, scale, window_of
 from .test_random import OF_LIFETIMES, assert_same, commutative, in_order, in_some_order, right, streams
 

@@ -6,22 +6,36 @@ import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from unittest.mock import patch
 
 import pyarrow as pa
 
 import framefold as ff
-from framefold.runtime.accumulate.accumulate import accumulate
-from framefold.runtime.columns.key_codes import one_array
-from framefold.runtime.local import LocalEngine
-from framefold.runtime.partials.merge import Partials, merge
-from framefold.runtime.plan.plan import Plan
-from framefold.runtime.sources.arrow import Source
-from framefold.runtime.streams import blocks
 from framefold.runtime.streams.held_events import HeldEvents, ticks_of
 from framefold.runtime.streams.key_hash import shard_numbers
-from framefold.runtime.streams.scope import counted, holds, why_not
+from framefold.runtime.streams.scope import counted, holds, why_no_revisions, why_not
 from framefold.runtime.streams.shard import Shard, events_in
+
+from .limits import limits
+from .plans import Plan
+from .sources import LocalEngine, Source
+from .stages import Partials, merged, one_array, partials_of
+
+__all__ = [
+    "Bytes",
+    "Cut",
+    "HeldEvents",
+    "Shard",
+    "Stored",
+    "Stream",
+    "as_stream",
+    "counted",
+    "events_in",
+    "holds",
+    "shard_numbers",
+    "ticks_of",
+    "why_no_revisions",
+    "why_not",
+]
 
 END = {pa.int64(): 1 << 61, pa.date32(): 1 << 16}
 """A watermark beyond all windows, in ticks; of timestamps one in the year 2112."""
@@ -122,8 +136,8 @@ class Stream:
             if shard.held is not None and some:
                 self.late += shard.hold(pa.concat_tables(each for _, each in some).select(self.plan.columns))
             elif some:
-                tables = [accumulate(self.plan, each, rank).table for rank, each in reversed(some)]
-                new = merge(self.plan, Partials(pa.concat_tables(tables)))
+                tables = [partials_of(self.plan, each, rank).table for rank, each in reversed(some)]
+                new = merged(self.plan, Partials(pa.concat_tables(tables)))
                 self.late += events_in(shard.plan, shard.add(new))
                 yield from shard.revised(new)
             assert shard.due is None or shard.due > watermark
@@ -145,7 +159,7 @@ class Cut:
     portion
         The most events that a task of a micro-batch has.
     full
-        See ``runtime.streams.blocks.FULL``.
+        The most partials of a block of a shard's.
     """
 
     sizes: Sequence[int] = (3, 0, 1, 2) * 9
@@ -177,7 +191,7 @@ class ShardsEngine(LocalEngine):
         stream = Stream(query, cut.shards, cut.width, cut.forget)
         end = END.get(query.times.type, 1 << 52) + cut.slack
         ticks, found = ticks_of(query, events).tolist(), [query.result_schema.empty_table()]
-        with patch.object(blocks, "FULL", cut.full):
+        with limits(shard_block_partials=cut.full):
             for first, last in cut.batches(len(events)):
                 portions = [events.slice(at, min(cut.portion, last - at)) for at in range(first, last, cut.portion)]
                 found += stream.batch(min(ticks[first:], default=end) - cut.slack, portions)

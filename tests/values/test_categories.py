@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.aggregators.states.categories import Categories
+
+from ..support.states import Categories
 
 duckdb = pytest.importorskip("duckdb")
 pandas = pytest.importorskip("pandas")

@@ -18,7 +18,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.cli import main
+
+from ..support.command_line import main
 
 OPERATIONS: dict[str, Any] = {
     "sum": ff.Sum("x"),

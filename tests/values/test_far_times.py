@@ -17,7 +17,8 @@ import pytest
 
 import framefold as ff
 from framefold.runtime.sources import parquet_decoding
-from framefold.runtime.sources.file_source import FileSource
+
+from ..support.sources import FileSource
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -92,10 +93,10 @@ WRITERS: dict[str, tuple[Callable[[Path], Any], str | None]] = {
 }  # fmt: skip
 
 
-def each_local_way(path: Path, zone: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def each_local_way(path: Path, zone: str | None, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]) -> None:
     scanned = FileSource(ff.parquet(path))
     monkeypatch.setattr(scanned, "readers", lambda *given: None)
-    monkeypatch.setattr(parquet_decoding, "MIN_ROWS", 0)
+    limit(min_decoded_rows=0)
     assert found(ff.parquet(path), zone) == wanted(), "threads, Polars decodes"
     monkeypatch.setattr(parquet_decoding, "polars", lambda: None)
     assert found(ff.parquet(path), zone) == wanted(), "threads, pyarrow decodes"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+from collections.abc import Callable
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.cli import main
-from framefold.runtime.sources import formats
+
+from ..support.command_line import main
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -111,10 +112,10 @@ LATER: dict[str, tuple[list[Any], str]] = {
 @pytest.mark.parametrize("kind", LATER)
 @pytest.mark.parametrize("format", NAMES)
 def test_what_comes_later_and_does_not_fit_is_named(
-    tmp_path: Path, format: str, kind: str, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, format: str, kind: str, limit: Callable[..., None]
 ) -> None:
     """After the block by which the types of columns are known: the column and the value, and never other numbers."""
-    monkeypatch.setattr(formats, "BLOCK_BYTES", 1 << 20)
+    limit(text_block_bytes=1 << 20)
     values, type = LATER[kind]
     path = written(tmp_path, format, [*range(150_000), *values])
     events = ff.events(ff.files(path, format=format), time="t").window(ff.tumbling(10))  # type: ignore[call-overload]
@@ -141,8 +142,8 @@ def test_leading_zeros_are_read_as_everybody_reads_them(tmp_path: Path) -> None:
     assert list(zip(found["x"].to_pylist(), found["n"].to_pylist(), strict=True)) == [(7, 2), (10, 1)]
 
 
-def test_nulls_at_first_are_text_and_no_numbers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formats, "BLOCK_BYTES", 1 << 20)
+def test_nulls_at_first_are_text_and_no_numbers(tmp_path: Path, limit: Callable[..., None]) -> None:
+    limit(text_block_bytes=1 << 20)
     path = written(tmp_path, "csv", [*[None] * 200_000, LARGE[0]])
     events = ff.events(ff.files(path, format="csv"), time="t").window(ff.tumbling(1_000_000))
     assert events.aggregate(last=ff.Last("x"))["last"].to_pylist() == [str(LARGE[0])]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -72,11 +73,11 @@ OUTPUTS: dict[str, ff.Operation] = {
 
 @pytest.mark.parametrize("by", [["k"], [], ["k", "b"], ["p"]], ids=str)
 @pytest.mark.parametrize("window", WINDOWS)
-def test_results_do_not_depend_on_the_room(by: list[str], window: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_results_do_not_depend_on_the_room(by: list[str], window: str, limit: Callable[..., None]) -> None:
     windows = WINDOWS[window] if isinstance(WINDOWS[window], tuple) else (WINDOWS[window],)
     query = ff.events(CHUNKS, time="t", by=by).window(*windows)
     expected = query.aggregate(**OUTPUTS)
-    monkeypatch.setattr(large, "ARRAY_BYTES", 1200)
+    limit(array_bytes=1200)
     found = query.aggregate(**OUTPUTS)
     assert found.schema == expected.schema
     assert found.to_pylist() == expected.to_pylist()
@@ -85,8 +86,8 @@ def test_results_do_not_depend_on_the_room(by: list[str], window: str, monkeypat
             assert all(int(large.sizes(chunk).sum()) <= 1200 for chunk in column.chunks), name
 
 
-def test_a_value_for_which_there_is_no_room(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(large, "ARRAY_BYTES", 100)
+def test_a_value_for_which_there_is_no_room(limit: Callable[..., None]) -> None:
+    limit(array_bytes=100)
     query = ff.events(EVENTS, time="t").window(ff.tumbling(60))
     with pytest.raises(
         ff.OperationError, match=r"CollectList\('s'\) for 'all' has .* in one window, .* room for 100; exp"

@@ -11,7 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.cli import main
+
+from ..support.command_line import main
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

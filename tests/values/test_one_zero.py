@@ -14,10 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.aggregators.contract import frames
-from framefold.aggregators.numeric import grouped
-from framefold.runtime.partials import combine
-from framefold.runtime.sliding import prefix_sums, sparse_table
 
 NEGATIVE_NAN: float = struct.unpack("<d", struct.pack("<Q", 0xFFF8000000000001))[0]
 PICKS: dict[str, Any] = {
@@ -40,15 +36,6 @@ PICKS: dict[str, Any] = {
     "arg_min": ff.ArgMin("place", "x"),
     "arg_max": ff.ArgMax("place", "x"),
 }
-
-
-@pytest.fixture(params=["loops", "numpy"])
-def loops(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """With compiled loops, and without."""
-    if request.param == "numpy":
-        for module in (frames, grouped, combine, prefix_sums, sparse_table):
-            monkeypatch.setattr(module, "loops", None)
-    return str(request.param)
 
 
 def events(values: list[float], type: pa.DataType | None = None) -> pa.Table:
@@ -94,7 +81,7 @@ def expected(values: list[float]) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("type", [pa.float64(), pa.float32(), pa.float16()])
-def test_all_orders_of_zeros_and_nans(loops: str, type: pa.DataType) -> None:
+def test_all_orders_of_zeros_and_nans(way: str, type: pa.DataType) -> None:
     orders = [
         *itertools.product([0.0, -0.0], repeat=3),
         *itertools.permutations([-0.0, 0.0, math.nan, NEGATIVE_NAN]),
@@ -120,7 +107,7 @@ def test_all_orders_of_zeros_and_nans(loops: str, type: pa.DataType) -> None:
                 assert bits(row["reduced"]) == bits(wanted["min"])
 
 
-def test_a_batch_or_many_and_any_windows(loops: str) -> None:
+def test_a_batch_or_many_and_any_windows(way: str) -> None:
     """In every layout the same: -0.0 first or last, in frames of one row or of several."""
     of = np.random.default_rng(2)
     values = of.choice([0.0, -0.0, 1.0, -1.0, math.nan], 300, p=[0.4, 0.4, 0.08, 0.08, 0.04]).tolist()

@@ -11,9 +11,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.runtime.streams.key_hash import shard_numbers
 
-from ..support.shards import Cut, as_stream
+from ..support.shards import Cut, as_stream, shard_numbers
 from .struct_keys import KEYS, KIND
 
 EVENTS = pa.table({"t": list(range(24)), "s": pa.array(KEYS * 2, KIND), "x": range(24)})

@@ -11,8 +11,9 @@ import pyarrow.dataset as ds
 import pytest
 
 import framefold as ff
-from framefold.runtime.local import LocalEngine
-from framefold.runtime.plan.text_codes import coded_columns, with_text_codes
+
+from ..support.plans import coded_columns, with_text_codes
+from ..support.sources import LocalEngine
 
 ROWS = 400
 

@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.runtime.sources.arrow import Source
+
+from ..support.sources import Source
 
 duckdb = pytest.importorskip("duckdb")
 pandas = pytest.importorskip("pandas")

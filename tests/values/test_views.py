@@ -11,9 +11,9 @@ import pyarrow.dataset as ds
 import pytest
 
 import framefold as ff
-from framefold.aggregators.states.views import viewless, without_views
 
 from ..oracles.operations import LongestRun
+from ..support.states import viewless, without_views
 
 duckdb = pytest.importorskip("duckdb")
 polars = pytest.importorskip("polars")

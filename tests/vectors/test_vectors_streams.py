@@ -7,8 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from framefold.runtime.plan.bind import bind
-
+from ..support.plans import bind
 from ..support.shards import Cut, Stream, as_stream
 from .cases import CASES, ON_STREAMS, Case, load, table
 from .cases_grid import OPERATIONS_OF_JET, sliding

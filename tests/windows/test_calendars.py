@@ -14,9 +14,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.runtime.windows.calendar import is_known
 
 from ..support.shards import Cut, as_stream
+from ..support.windows import is_known_unit as is_known
 
 pytestmark = pytest.mark.filterwarnings("ignore::framefold.CalendarWarning")
 
