@@ -47,7 +47,7 @@ test: $(VENV)/has-test
 
 FOR_SPARK := spark and not slow and not kafka and not s3
 SIDE_BY_SIDE := -n 2 -p no:benchmark
-THOROUGH := tests/test_properties.py tests/test_windows_random.py tests/test_streams_random.py \
+THOROUGH := tests/operations/test_properties.py tests/windows/test_random.py tests/streams/test_random.py \
 	tests/runtime/test_shard_kinds.py tests/runtime/test_shard_updates.py tests/aggregators/test_every_operation.py tests/aggregators/test_laws.py
 
 # Spark on the Java of the extra is among the slow tests. Properties get more examples here than in `make test`, and
@@ -136,9 +136,9 @@ lint: $(VENV)/has-lint
 	@rm -rf build
 	@PYTHONPATH=$(VENV)/typed $(BIN)/lint-imports --no-cache
 	@MYPYPATH=$(VENV)/typed $(BIN)/mypy --strict --package framefold
-	@MYPYPATH=$(VENV)/typed $(BIN)/mypy --strict tests/typed_program.py
+	@MYPYPATH=$(VENV)/typed $(BIN)/mypy --strict tests/house/typed_program.py
 	@$(BIN)/pyright
-	@$(BIN)/pytest --quiet tests/types_in_editors.py
+	@$(BIN)/pytest --quiet tests/house/types_in_editors.py
 
 # Nearly an hour and a half; the first time also as long as it takes to install the peers, each in an environment of
 # its own.

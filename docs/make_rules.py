@@ -24,11 +24,11 @@ HAND_WRITTEN = 3
 def tests() -> dict[str, list[tuple[str, str]]]:
     """The tests that name each rule: file and function."""
     found = defaultdict(list)
-    for path in sorted(TESTS.glob("test_rules*.py")):
+    for path in sorted((TESTS / "rules").glob("test_*.py")):
         for node in ast.parse(path.read_text()).body:
             if isinstance(node, ast.FunctionDef) and node.name.startswith("test_"):
                 for rule in dict.fromkeys(RULE.findall((ast.get_docstring(node) or "").split("\n\n")[0])):
-                    found[rule].append((path.name, node.name))
+                    found[rule].append((f"rules/{path.name}", node.name))
     return dict(found)
 
 
@@ -43,11 +43,11 @@ def cases() -> dict[str, list[str]]:
 
 def awaited() -> set[str]:
     """The cases that no batch can run, or none as a whole."""
-    for node in ast.parse((TESTS / "vector_cases.py").read_text()).body:
+    for node in ast.parse((TESTS / "vectors" / "cases.py").read_text()).body:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.target.id == "AWAITED":
             of: dict[str, Any] = ast.literal_eval(node.value or ast.Constant({}))
             return {name for names in of.values() for name in names}
-    raise LookupError("tests/vector_cases.py has no AWAITED")
+    raise LookupError("tests/vectors/cases.py has no AWAITED")
 
 
 def filled(page: str) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 import zlib
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -55,7 +56,7 @@ WITH_SPARK = (
     "tests/s3/",
     "tests/api/test_cli.py",
     "tests/api/test_demo.py",
-    "tests/test_docstrings.py",
+    "tests/docs/test_docstrings.py",
 )
 """Where tests start a Spark of their own, or ask for that of the run as they go."""
 
@@ -95,7 +96,7 @@ def spark(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SparkSession]:
         yield session
         session.stop()
         return
-    from framefold.spark.session.session import local_session
+    from .support.sessions import local_session
 
     settings = {
         "spark.sql.warehouse.dir": str(tmp_path_factory.mktemp("warehouse")),
@@ -119,11 +120,31 @@ def spark_of_docs(spark: SparkSession) -> Iterator[SparkSession]:
 def rocksdb(spark: SparkSession) -> Iterator[None]:
     """Spark's state in RocksDB, as streams need it."""
     pytest.importorskip("google.protobuf", reason="protobuf is not installed: pip install 'framefold[spark]'")
-    from framefold.spark.streams.engine import PROVIDER, ROCKSDB
+    pytest.importorskip("pyspark", minversion="4.1")  # which streams need
+    from .support.sessions import state_in_rocksdb
 
-    spark.conf.set(PROVIDER, ROCKSDB)
-    yield
-    spark.conf.unset(PROVIDER)
+    with state_in_rocksdb(spark):
+        yield
+
+
+@pytest.fixture(params=["loops", "numpy"])
+def way(request: pytest.FixtureRequest) -> Iterator[str]:
+    """With compiled loops, and without."""
+    from .support.loops import WHY_NOT, row_loops, without_loops
+
+    if row_loops is None and request.param == "loops":
+        pytest.skip(WHY_NOT)
+    with without_loops() if request.param == "numpy" else nullcontext():
+        yield request.param
+
+
+@pytest.fixture
+def limit() -> Iterator[Callable[..., None]]:
+    """Other limits until the test is over: see ``limits``."""
+    from .support.limits import limits
+
+    with ExitStack() as stack:
+        yield lambda **bounds: stack.enter_context(limits(**bounds))
 
 
 @pytest.fixture(scope="session")

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.contract.operation import Operation
+
+from ..support.plans import Operation
 
 D = decimal.Decimal
 

@@ -11,11 +11,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold import ColumnError, OperationError, QueryError
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.contract.frames import Frames
-from framefold.aggregators.contract.trial import same
-from framefold.aggregators.states.fields import Compensated
+
+from ..support.plans import BoundAggregate, same
+from ..support.states import Compensated
 
 
 class Total(ff.AggregateOperation):
@@ -49,7 +47,7 @@ def states(*values: int) -> Any:
 def run(operation: Any, method: str) -> None:
     made = bound(operation)
     if method == "accumulate":
-        made.accumulate(Frames(np.array([0, 1, 1]), 2, np.arange(3)), [pa.array([1, 2, 3])])
+        made.accumulate(ff.Frames(np.array([0, 1, 1]), 2, np.arange(3)), [pa.array([1, 2, 3])])
     elif method == "finish":
         made.finish(states(1, 2))
     else:
@@ -74,20 +72,20 @@ WRONG: dict[str, tuple[Any, str]] = {
 @pytest.mark.parametrize("wrong", WRONG)
 def test_wrong_states_are_refused(method: str, wrong: str) -> None:
     function, message = WRONG[wrong]
-    with pytest.raises(OperationError, match=message) as caught:
+    with pytest.raises(ff.OperationError, match=message) as caught:
         run(broken(**{method: function}), method)
     assert f"{method} of 'out'" in str(caught.value)
 
 
 @pytest.mark.parametrize("value", [np.array([1]), np.arange(3), 5, None, [1, 2, 3]])
 def test_wrong_results_are_refused(value: Any) -> None:
-    with pytest.raises(OperationError, match="finish of 'out' returned"):
+    with pytest.raises(ff.OperationError, match="finish of 'out' returned"):
         run(broken(finish=lambda *_: value), "finish")
 
 
 @pytest.mark.parametrize("value", [["a", "b"], [1.5, 2.5], [object(), object()]])
 def test_results_of_another_type_are_refused(value: Any) -> None:
-    with pytest.raises(OperationError, match="int64"):
+    with pytest.raises(ff.OperationError, match="int64"):
         run(broken(finish=lambda _, a: value[:1] * len(a["total"])), "finish")
 
 
@@ -122,7 +120,7 @@ def change_finished(self: Any, a: Any) -> Any:
     ],
 )
 def test_arguments_cannot_be_changed(method: str, function: Any) -> None:
-    with pytest.raises(OperationError, match=f"{method} of 'out'.*read-only") as caught:
+    with pytest.raises(ff.OperationError, match=f"{method} of 'out'.*read-only") as caught:
         run(broken(**{method: function}), method)
     assert isinstance(caught.value.__cause__, ValueError)
 
@@ -132,7 +130,7 @@ def test_a_users_exception_keeps_its_traceback(method: str) -> None:
     def boom(self: Any, *_: Any) -> Any:
         raise ZeroDivisionError("boom")
 
-    with pytest.raises(OperationError, match=f"{method} of 'out'.*ZeroDivisionError: boom") as caught:
+    with pytest.raises(ff.OperationError, match=f"{method} of 'out'.*ZeroDivisionError: boom") as caught:
         run(broken(**{method: boom}), method)
     cause = caught.value.__cause__
     assert isinstance(cause, ZeroDivisionError)
@@ -146,32 +144,32 @@ def test_a_users_exception_keeps_its_traceback(method: str) -> None:
 
 @pytest.mark.parametrize("method", ["accumulate", "combine", "finish"])
 def test_missing_methods_are_named(method: str) -> None:
-    with pytest.raises(OperationError, match=f"has no {method}"):
+    with pytest.raises(ff.OperationError, match=f"has no {method}"):
         bound(broken(**{method: getattr(ff.AggregateOperation, method)}))
 
 
 def test_a_state_must_be_declared() -> None:
-    with pytest.raises(OperationError, match="declares no state"):
+    with pytest.raises(ff.OperationError, match="declares no state"):
         bound(broken(state={}))
-    with pytest.raises(OperationError, match="'floaty'"):
+    with pytest.raises(ff.OperationError, match="'floaty'"):
         bound(broken(state={"total": "floaty"}))
 
 
 def test_create_is_checked() -> None:
-    with pytest.raises(OperationError, match=r"create of 'out'.*no field"):
+    with pytest.raises(ff.OperationError, match=r"create of 'out'.*no field"):
         bound(broken(create=lambda self: {}))
-    with pytest.raises(OperationError, match="create of 'out'"):
+    with pytest.raises(ff.OperationError, match="create of 'out'"):
         bound(broken(create=lambda self: {"total": "zero"}))
 
 
 @pytest.mark.parametrize("columns", [(), ("x", "y")])
 def test_the_number_of_columns_must_fit(columns: tuple[str, ...]) -> None:
-    with pytest.raises(OperationError, match=f"given {len(columns)} columns, but its accumulate takes 1"):
+    with pytest.raises(ff.OperationError, match=f"given {len(columns)} columns, but its accumulate takes 1"):
         bound(Total(*columns))
 
 
 def test_columns_are_names() -> None:
-    with pytest.raises(QueryError, match="names of columns"):
+    with pytest.raises(ff.QueryError, match="names of columns"):
         Total(3)  # type: ignore[arg-type]
 
 
@@ -209,9 +207,9 @@ def test_the_declared_type_of_the_result(declared: Any, expected: pa.DataType) -
 
 
 def test_a_result_without_a_type() -> None:
-    with pytest.raises(OperationError, match="declare it"):
+    with pytest.raises(ff.OperationError, match="declare it"):
         bound(broken(finish=lambda self, a: [None] * len(a["total"]), result=None))
-    with pytest.raises(OperationError, match="'nonsense'"):
+    with pytest.raises(ff.OperationError, match="'nonsense'"):
         bound(broken(result="nonsense"))
 
 
@@ -284,7 +282,7 @@ def test_bound_operations_can_be_sent(operation: Any) -> None:
     made = bound(operation)
     sent = pickle.loads(cloudpickle.dumps(made))
     assert sent.result == made.result
-    frames = Frames(np.array([0, 0]), 1, np.arange(2))
+    frames = ff.Frames(np.array([0, 0]), 1, np.arange(2))
     of = [each.finish(each.accumulate(frames, [pa.array([4, 5])])).to_pylist() for each in (made, sent)]
     assert of[0] == of[1]
 
@@ -295,5 +293,5 @@ def test_columns_that_cannot_be_used() -> None:
         (ff.Variance("x"), pa.bool_()),
         (ff.Min("x"), pa.list_(pa.int8())),
     ):
-        with pytest.raises(ColumnError, match="'x'"):
+        with pytest.raises(ff.ColumnError, match="'x'"):
             bound(operation, type)

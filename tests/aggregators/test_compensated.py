@@ -12,7 +12,8 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from framefold.aggregators.states.double_double import two_sum
-from framefold.aggregators.states.fields import HUGE, Compensated, CompensatedField
+
+from ..support.states import HUGE, Compensated, CompensatedField
 
 ordinary = st.floats(-1e280, 1e280)
 """Any two of these, and their sum's rounding error, are floats; subnormal ones included."""

@@ -12,14 +12,9 @@ import pyarrow.compute as pc
 import pytest
 
 import framefold as ff
-from framefold.aggregators.combinators.all_of import AllOf
-from framefold.aggregators.combinators.filtered import Filtered
-from framefold.aggregators.combinators.mapped import FlatMapped, Mapped
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.contract.operation import Operation
-from framefold.aggregators.ordered.first_last import First
 
-from .composites import Longest, Row, check, events, known, total
+from ..oracles.composites import Longest, Row, check, events, known, total
+from ..support.plans import BoundAggregate, Operation
 
 DECIMALS = pa.table(
     {
@@ -31,7 +26,7 @@ DECIMALS = pa.table(
 
 
 def all_of() -> Operation:
-    return AllOf(sum=ff.Sum("x"), n=ff.Count(), high=ff.Max("x"), words=Longest("s"), first=First("x"))
+    return ff.AllOf(sum=ff.Sum("x"), n=ff.Count(), high=ff.Max("x"), words=Longest("s"), first=ff.First("x"))
 
 
 def test_all_of() -> None:
@@ -48,35 +43,35 @@ def test_all_of() -> None:
     check(all_of, expected)
 
 
-@pytest.mark.parametrize("inner", [lambda: ff.Sum("x"), lambda: AllOf(sum=ff.Sum("x"), n=ff.Count("f"))])
+@pytest.mark.parametrize("inner", [lambda: ff.Sum("x"), lambda: ff.AllOf(sum=ff.Sum("x"), n=ff.Count("f"))])
 def test_all_of_slides_by_deduct_where_all_parts_do(inner: Any) -> None:
-    assert BoundAggregate("out", AllOf(a=inner()), [pa.int64(), pa.float64()][: len(inner().columns)]).deducts[0]
+    assert BoundAggregate("out", ff.AllOf(a=inner()), [pa.int64(), pa.float64()][: len(inner().columns)]).deducts[0]
 
 
 def test_all_of_slides_by_two_stacks_where_a_part_must() -> None:
-    assert not BoundAggregate("out", AllOf(a=ff.Sum("x"), b=ff.Max("x")), [pa.int64(), pa.int64()]).deducts[0]
+    assert not BoundAggregate("out", ff.AllOf(a=ff.Sum("x"), b=ff.Max("x")), [pa.int64(), pa.int64()]).deducts[0]
 
 
 def test_a_huge_value_passes_through_a_compensated_part() -> None:
     table = pa.table({"t": range(9), "x": [1.0, 1e300, *[1.0] * 7]})
-    result = ff.events(table, time="t").window(ff.sliding(2, every=1)).aggregate(out=AllOf(s=ff.Sum("x")))
+    result = ff.events(table, time="t").window(ff.sliding(2, every=1)).aggregate(out=ff.AllOf(s=ff.Sum("x")))
     assert result["out"].to_pylist()[3:] == [{"s": 2.0}] * 6 + [{"s": 1.0}]
 
 
 def test_filtered() -> None:
     check(
-        lambda: Filtered(AllOf(s=ff.Sum("x"), n=ff.Count()), lambda x: x > 0),
+        lambda: ff.Filtered(ff.AllOf(s=ff.Sum("x"), n=ff.Count()), lambda x: x > 0),
         lambda rows: {"s": total([x for x in known(rows, "x") if x > 0]), "n": sum(x > 0 for x in known(rows, "x"))},
     )
 
 
 def test_filtered_by_a_column() -> None:
-    check(lambda: Filtered(ff.Sum("x"), "flag"), lambda rows: total(known([r for r in rows if r["flag"]], "x")))
+    check(lambda: ff.Filtered(ff.Sum("x"), "flag"), lambda rows: total(known([r for r in rows if r["flag"]], "x")))
 
 
 def test_filtered_by_other_columns_and_nested() -> None:
     def make() -> Operation:
-        return Filtered(Filtered(ff.Count("x"), lambda s: pc.equal(s, "red"), "s"), lambda f: f < 5, "f")
+        return ff.Filtered(ff.Filtered(ff.Count("x"), lambda s: pc.equal(s, "red"), "s"), lambda f: f < 5, "f")
 
     check(make, lambda rows: sum(s == "red" and f < 5 for s, f, _ in known(rows, "s", "f", "x")))
 
@@ -85,22 +80,22 @@ def test_mapped() -> None:
     def expected(rows: list[Row]) -> Any:
         return total([x * x + 1 for x in known(rows, "x")])
 
-    check(lambda: Mapped(ff.Sum("x"), lambda x: x.astype(np.int64) ** 2 + 1), expected)
+    check(lambda: ff.Mapped(ff.Sum("x"), lambda x: x.astype(np.int64) ** 2 + 1), expected)
 
 
 def test_mapped_of_other_columns() -> None:
     def make() -> Operation:
-        return Mapped(ff.Max("y"), lambda x, s: x + pc.utf8_length(s).to_numpy(), "x", "s")
+        return ff.Mapped(ff.Max("y"), lambda x, s: x + pc.utf8_length(s).to_numpy(), "x", "s")
 
     check(make, lambda rows: max((x + len(s) for x, s in known(rows, "x", "s")), default=None))
 
 
 def test_mapped_gives_null_where_an_argument_is() -> None:
-    check(lambda: Mapped(ff.Count("y"), lambda x, f: x * f, "x", "f"), lambda rows: len(known(rows, "x", "f")))
+    check(lambda: ff.Mapped(ff.Count("y"), lambda x, f: x * f, "x", "f"), lambda rows: len(known(rows, "x", "f")))
 
 
 def test_mapped_to_several_columns() -> None:
-    operation = Mapped(AllOf(a=ff.Sum("a"), b=ff.Sum("b")), lambda x: (x, -x), "x")
+    operation = ff.Mapped(ff.AllOf(a=ff.Sum("a"), b=ff.Sum("b")), lambda x: (x, -x), "x")
     result = ff.events(events(), time="t").window(ff.tumbling(100)).aggregate(out=operation)
     whole = total(known(events().to_pylist(), "x"))
     assert result["out"].to_pylist() == [{"a": whole, "b": -whole}]
@@ -110,12 +105,12 @@ def test_flat_mapped() -> None:
     def expected(rows: list[Row]) -> Any:
         return total([item for v in known(rows, "v") for item in v if item is not None])
 
-    check(lambda: FlatMapped(ff.Sum("v")), expected)
+    check(lambda: ff.FlatMapped(ff.Sum("v")), expected)
 
 
 def test_flat_mapped_fixed_size_lists_and_companions() -> None:
     def make() -> Operation:
-        return FlatMapped(AllOf(n=ff.Count("p"), x=ff.Sum("x"), items=ff.Count()))
+        return ff.FlatMapped(ff.AllOf(n=ff.Count("p"), x=ff.Sum("x"), items=ff.Count()))
 
     def expected(rows: list[Row]) -> Any:
         pairs = [(item, row["x"]) for row in rows for item in row["p"] or ()]
@@ -129,12 +124,12 @@ def test_flat_mapped_fixed_size_lists_and_companions() -> None:
 
 
 def test_flat_mapped_counts_items() -> None:
-    check(lambda: FlatMapped(ff.Count(), None, "v"), lambda rows: sum(len(v) for v in known(rows, "v")))
+    check(lambda: ff.FlatMapped(ff.Count(), None, "v"), lambda rows: sum(len(v) for v in known(rows, "v")))
 
 
 def test_flat_mapped_with_a_function() -> None:
     def make() -> Operation:
-        return FlatMapped(ff.Max("c"), lambda s: [list(each) for each in s.to_pylist()], "s")
+        return ff.FlatMapped(ff.Max("c"), lambda s: [list(each) for each in s.to_pylist()], "s")
 
     check(make, lambda rows: max((c for s in known(rows, "s") for c in s), default=None))
 
@@ -148,7 +143,7 @@ def test_then() -> None:
 
 def test_then_of_a_struct_and_chained() -> None:
     def make() -> Operation:
-        both = AllOf(low=ff.Min("x"), high=ff.Max("x"))
+        both = ff.AllOf(low=ff.Min("x"), high=ff.Max("x"))
         return both.then(lambda of: of["high"] - of["low"]).then(np.abs).then(lambda x: x > 4)
 
     def expected(rows: list[Row]) -> Any:
@@ -188,7 +183,7 @@ def test_then_of_decimals(of: Any, expected: Any, type: pa.DataType) -> None:
 
 
 def test_then_of_decimals_of_two_columns() -> None:
-    both = AllOf(a=ff.Sum("d"), b=ff.Sum("long")).then(lambda of: pc.add(of["a"], of["b"]))
+    both = ff.AllOf(a=ff.Sum("d"), b=ff.Sum("long")).then(lambda of: pc.add(of["a"], of["b"]))
     found = ff.events(DECIMALS, time="t").window(ff.tumbling(3)).aggregate(out=both)["out"]
     assert (found.to_pylist(), found.type) == ([D("7.505"), None], pa.decimal128(38, 3))
 
@@ -196,9 +191,9 @@ def test_then_of_decimals_of_two_columns() -> None:
 def test_mapped_decimals() -> None:
     query = ff.events(DECIMALS, time="t").window(ff.tumbling(3))
     found = query.aggregate(
-        doubled=Mapped(ff.Sum("d"), lambda d: [value * 2 for value in d.to_pylist()]),
-        third=Mapped(ff.Max("d"), lambda d: [value / 3 for value in d.to_pylist()]),
-        product=Mapped(ff.Max("p"), lambda d, long: pc.multiply(d, long), "d", "long"),
+        doubled=ff.Mapped(ff.Sum("d"), lambda d: [value * 2 for value in d.to_pylist()]),
+        third=ff.Mapped(ff.Max("d"), lambda d: [value / 3 for value in d.to_pylist()]),
+        product=ff.Mapped(ff.Max("p"), lambda d, long: pc.multiply(d, long), "d", "long"),
     )
     right = {"doubled": D("7.50"), "third": D("0.833333333333333333"), "product": D("6.25")}
     nothing = dict.fromkeys(right)
@@ -225,22 +220,22 @@ def test_then_keeps_deduct() -> None:
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: AllOf(), ff.QueryError, "no operations"),
-        (lambda: AllOf(a=3), ff.QueryError, "AllOf's a= is given 3"),
-        (lambda: AllOf(**{"a.b": ff.Count()}), ff.QueryError, "without a dot"),
-        (lambda: Filtered(ff.Sum, "x"), ff.QueryError, r"such as ff.Sum\(...\)"),
-        (lambda: Filtered(ff.Sum("x"), 3), ff.QueryError, "predicate of Filtered"),
-        (lambda: Filtered(ff.Count(), lambda: True), ff.QueryError, "no columns to test"),
-        (lambda: Filtered(ff.Sum("x"), "flag", "x"), ff.QueryError, "expected none"),
-        (lambda: Filtered(ff.Sum("x"), "s"), ff.ColumnError, "needs a boolean column; 's' is string"),
-        (lambda: Filtered(ff.Sum("x"), lambda x: x), ff.OperationError, "expected 16 booleans"),
-        (lambda: Mapped(ff.Sum("x"), "f"), ff.QueryError, "expected a function"),
-        (lambda: Mapped(ff.Count(), abs), ff.QueryError, "takes no column"),
-        (lambda: Mapped(ff.Sum("x"), lambda x: 1 / 0), ff.OperationError, "declare it"),
-        (lambda: Mapped(ff.Sum("x"), lambda x: x[:1]), ff.OperationError, "expected 16, one each"),
-        (lambda: Mapped(ff.Sum("x"), lambda x: x, type="int"), ff.QueryError, "expected an Arrow type"),
-        (lambda: Mapped(ff.Sum("y"), lambda s: s, "s"), ff.ColumnError, "needs a column of numbers"),
-        (lambda: FlatMapped(ff.Sum("x")), ff.ColumnError, "needs lists"),
+        (lambda: ff.AllOf(), ff.QueryError, "no operations"),
+        (lambda: ff.AllOf(a=3), ff.QueryError, "AllOf's a= is given 3"),
+        (lambda: ff.AllOf(**{"a.b": ff.Count()}), ff.QueryError, "without a dot"),
+        (lambda: ff.Filtered(ff.Sum, "x"), ff.QueryError, r"such as ff.Sum\(...\)"),
+        (lambda: ff.Filtered(ff.Sum("x"), 3), ff.QueryError, "predicate of Filtered"),
+        (lambda: ff.Filtered(ff.Count(), lambda: True), ff.QueryError, "no columns to test"),
+        (lambda: ff.Filtered(ff.Sum("x"), "flag", "x"), ff.QueryError, "expected none"),
+        (lambda: ff.Filtered(ff.Sum("x"), "s"), ff.ColumnError, "needs a boolean column; 's' is string"),
+        (lambda: ff.Filtered(ff.Sum("x"), lambda x: x), ff.OperationError, "expected 16 booleans"),
+        (lambda: ff.Mapped(ff.Sum("x"), "f"), ff.QueryError, "expected a function"),
+        (lambda: ff.Mapped(ff.Count(), abs), ff.QueryError, "takes no column"),
+        (lambda: ff.Mapped(ff.Sum("x"), lambda x: 1 / 0), ff.OperationError, "declare it"),
+        (lambda: ff.Mapped(ff.Sum("x"), lambda x: x[:1]), ff.OperationError, "expected 16, one each"),
+        (lambda: ff.Mapped(ff.Sum("x"), lambda x: x, type="int"), ff.QueryError, "expected an Arrow type"),
+        (lambda: ff.Mapped(ff.Sum("y"), lambda s: s, "s"), ff.ColumnError, "needs a column of numbers"),
+        (lambda: ff.FlatMapped(ff.Sum("x")), ff.ColumnError, "needs lists"),
         (lambda: ff.Sum("x").then("y"), ff.QueryError, "expected a function"),
     ],
 )
@@ -251,6 +246,6 @@ def test_what_is_put_wrongly(make: Any, error: Any, message: str) -> None:
 
 def test_lists_of_different_lengths() -> None:
     table = pa.table({"t": [0], "a": [[1, 2]], "b": [[1]]})
-    operation = FlatMapped(AllOf(a=ff.Sum("a"), b=ff.Sum("b")))
+    operation = ff.FlatMapped(ff.AllOf(a=ff.Sum("a"), b=ff.Sum("b")))
     with pytest.raises(ff.OperationError, match="lists of 2 and of 1 items"):
         ff.events(table, time="t").window(ff.tumbling(5)).aggregate(out=operation)

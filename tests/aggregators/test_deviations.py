@@ -10,11 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.aggregators.contract.frames import Frames
-from framefold.aggregators.moments import deviations as module
-from framefold.aggregators.moments.deviations import Deviations
+import framefold as ff
+from framefold.aggregators.moments.deviations import ORDINARY, Deviations
 
-COMPILED = module.loops
+from ..support.loops import BOTH_WAYS, needs_loops, row_loops
 
 
 def states(size: int, seed: int, *, rows: int = 8, away: float = 50.0, empty: float = 0.1) -> Deviations:
@@ -22,77 +21,69 @@ def states(size: int, seed: int, *, rows: int = 8, away: float = 50.0, empty: fl
     chance = np.random.default_rng(seed)
     index = np.tile(np.arange(size), rows)
     values = chance.normal(away, 10, len(index)) * 10.0 ** chance.integers(-3, 3, len(index))
-    made = Deviations.of(Frames(index, size, np.zeros(len(index), np.int64)), values)
+    made = Deviations.of(ff.Frames(index, size, np.zeros(len(index), np.int64)), values)
     none = chance.random(size) < empty
     for column in made.fields().values():
         column[none] = 0
     return made
 
 
-def both_ways(a: Deviations, b: Deviations, monkeypatch: pytest.MonkeyPatch) -> list[Deviations]:
-    """Joined by the loop and by numpy."""
-    if COMPILED is None:
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
+def assert_same_bits(a: Deviations, b: Deviations) -> Deviations:
+    """Joined by the loop and by numpy they are the same; what they are."""
     made = []
-    for loops in (COMPILED, None):
-        monkeypatch.setattr(module, "loops", loops)
-        with np.errstate(all="ignore"):
+    for loops in BOTH_WAYS:
+        with loops(), np.errstate(all="ignore"):
             made.append(a.join(b))
-    return made
+    for name, column in made[0].fields().items():
+        assert column.dtype == made[1].fields()[name].dtype
+        np.testing.assert_array_equal(column, made[1].fields()[name])
+    return made[0]
 
 
+@needs_loops
 @pytest.mark.parametrize("size", [0, 1, 1000])
 @pytest.mark.parametrize("more", [1, 1 << 20, 1 << 40])
-def test_both_ways_give_the_same_bits(size: int, more: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_both_ways_give_the_same_bits(size: int, more: int) -> None:
     """Also where the number of values does not fit half a float."""
     a, b = states(size, 1), states(size, 2)
     a.count *= more
     b.count *= more - 1 if more > 1 else 1
-    by_loop, by_numpy = both_ways(a, b, monkeypatch)
-    for name, column in by_loop.fields().items():
-        assert column.dtype == by_numpy.fields()[name].dtype
-        np.testing.assert_array_equal(column, by_numpy.fields()[name])
+    assert_same_bits(a, b)
 
 
+@needs_loops
 @pytest.mark.parametrize("apart", [1e200, 1e-200, math.inf, math.nan, -1e300])
-def test_centres_too_far_apart_or_too_near_are_left_to_numpy(apart: float, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_centres_too_far_apart_or_too_near_are_left_to_numpy(apart: float) -> None:
     a, b = states(10, 1, empty=0.0), states(10, 2, empty=0.0)
     a.centre[:] = 0.0
     b.centre[:] = [*[0.0] * 9, apart]
-    if COMPILED is not None:
-        made = (np.empty(10, np.int64), *np.empty((5, 10)))
-        assert not COMPILED.join_deviations(a._contiguous(), b._contiguous(), made, module.ORDINARY)
-    by_loop, by_numpy = both_ways(a, b, monkeypatch)
-    for name, column in by_loop.fields().items():
-        np.testing.assert_array_equal(column, by_numpy.fields()[name])
+    made = (np.empty(10, np.int64), *np.empty((5, 10)))
+    assert not row_loops.join_deviations(a._contiguous(), b._contiguous(), made, ORDINARY)
+    assert_same_bits(a, b)
 
 
-def test_columns_with_gaps(monkeypatch: pytest.MonkeyPatch) -> None:
+@needs_loops
+def test_columns_with_gaps() -> None:
     a, b = states(100, 1), states(100, 2)
     some = [Deviations(*(column[::3] for column in each.fields().values())) for each in (a, b)]
-    by_loop, by_numpy = both_ways(*some, monkeypatch)
-    assert len(by_loop.count) == 34
-    for name, column in by_loop.fields().items():
-        np.testing.assert_array_equal(column, by_numpy.fields()[name])
+    assert len(assert_same_bits(*some).count) == 34
 
 
+@needs_loops
 def test_columns_of_several_lengths() -> None:
-    if COMPILED is None:
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
     a, b = states(10, 1), states(10, 2)
     for place in range(6):
         columns = a._contiguous()
         columns[place] = columns[place][:9]
         made = (np.empty(10, np.int64), *np.empty((5, 10)))
         with pytest.raises(ValueError, match="must be of one length"):
-            COMPILED.join_deviations(columns, b._contiguous(), made, module.ORDINARY)
+            row_loops.join_deviations(columns, b._contiguous(), made, ORDINARY)
 
 
+@needs_loops
 @pytest.mark.parametrize("size", [5, 50, 64, 200])
 @pytest.mark.parametrize("order", ["rising", "falling", "any", "in runs"])
 def test_groups_are_joined_as_one_after_the_other(size: int, order: str) -> None:
-    if COMPILED is None:
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
     parts = [states(size, seed) for seed in range(4)]
     rng = np.random.default_rng(size)
     places = {
@@ -124,16 +115,15 @@ def test_groups_that_cannot_be_joined_at_once(field: str, value: float) -> None:
     assert Deviations.join_groups([(made, np.zeros(10, np.intp))], 1) is None
 
 
+@needs_loops
 def test_groups_of_other_lengths() -> None:
-    if COMPILED is None:
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
     columns, made = states(10, 1)._contiguous(), [np.zeros(2, np.int64), *np.zeros((5, 2))]
     with pytest.raises(ValueError, match="the length of index"):
-        COMPILED.join_groups_of_deviations(columns, np.zeros(9, np.intp), made, 1.0)
+        row_loops.join_groups_of_deviations(columns, np.zeros(9, np.intp), made, 1.0)
     with pytest.raises(ValueError, match="of one length"):
-        COMPILED.join_groups_of_deviations(columns, np.zeros(10, np.intp), [made[0][:1], *made[1:]], 1.0)
+        row_loops.join_groups_of_deviations(columns, np.zeros(10, np.intp), [made[0][:1], *made[1:]], 1.0)
     with pytest.raises(IndexError, match="group 2 of a row is not among 2"):
-        COMPILED.join_groups_of_deviations(columns, np.full(10, 2), made, module.ORDINARY)
+        row_loops.join_groups_of_deviations(columns, np.full(10, 2), made, ORDINARY)
 
 
 VALUES = st.lists(st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-6), min_size=1, max_size=5)
@@ -143,11 +133,10 @@ VALUES = st.lists(st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(va
 def test_what_is_joined_is_right(left: list[float], right: list[float]) -> None:
     """Against fractions, both ways."""
     values = [Fraction(value) for value in left + right]
-    before = module.loops
-    try:
-        for module.loops in (COMPILED, None):
+    for loops in BOTH_WAYS:
+        with loops():
             a, b = (
-                Deviations.of(Frames(np.zeros(len(each), np.intp), 1, np.zeros(len(each), np.int64)), np.array(each))
+                Deviations.of(ff.Frames(np.zeros(len(each), np.intp), 1, np.zeros(len(each), np.int64)), np.array(each))
                 for each in (left, right)
             )
             made = a.join(b)
@@ -158,5 +147,3 @@ def test_what_is_joined_is_right(left: list[float], right: list[float]) -> None:
             assert abs(found - squares) <= squares / 2**60
             total = Fraction(float(made.sum[0])) + Fraction(float(made.sum_low[0]))
             assert abs(total - sum(away)) <= sum(map(abs, away)) / 2**60
-    finally:
-        module.loops = before

@@ -11,12 +11,11 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold import check_laws
-from framefold.aggregators.contract.operation import Operation
 
-from ..examples import some
-from .brute import VALUES, column
-from .numeric import STREAMS, drawn
+from ..oracles.brute import VALUES, column
+from ..oracles.numeric import STREAMS, drawn
+from ..support.examples import some
+from ..support.plans import Operation
 
 FLOATS = {name: drawn(values, 40, 3) for name, values in STREAMS.items()}
 ORDINARY = {
@@ -138,14 +137,14 @@ def test_no_operation_is_left_out() -> None:
 @pytest.mark.parametrize("events", ["ordinary", "awkward"])
 @pytest.mark.parametrize("operation", OPERATIONS, ids=repr)
 def test_laws(operation: Operation, events: str) -> None:
-    check_laws(operation, pa.table(ORDINARY if events == "ordinary" else AWKWARD), examples=some(40))
+    ff.check_laws(operation, pa.table(ORDINARY if events == "ordinary" else AWKWARD), examples=some(40))
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("stream", STREAMS)
 @pytest.mark.parametrize("operation", [ff.Sum, ff.Variance, ff.Skewness, ff.Kurtosis, ff.RootMeanSquare, ff.Product])
 def test_laws_of_awkward_streams(operation: Any, stream: str) -> None:
-    check_laws(operation("x"), pa.table({"x": FLOATS[stream]}), examples=12)
+    ff.check_laws(operation("x"), pa.table({"x": FLOATS[stream]}), examples=12)
 
 
 @pytest.mark.slow
@@ -153,7 +152,7 @@ def test_laws_of_awkward_streams(operation: Any, stream: str) -> None:
 @pytest.mark.parametrize("operation", [ff.Covariance, ff.Correlation, ff.LinearTrend, ff.WeightedAverage])
 def test_laws_of_awkward_pairs(operation: Any, streams: tuple[str, str]) -> None:
     x, y = (drawn(STREAMS[name], 40, seed) for seed, name in enumerate(streams))
-    check_laws(operation("x", "y"), pa.table({"x": x, "y": y}), examples=8)
+    ff.check_laws(operation("x", "y"), pa.table({"x": x, "y": y}), examples=8)
 
 
 @pytest.mark.parametrize("kind", VALUES)
@@ -164,4 +163,4 @@ def test_laws_of_all_types(operation: Any, kind: str) -> None:
         operation("x").bind(table["x"].type)
     except ff.ColumnError:
         return
-    check_laws(operation("x"), table, examples=some(40))
+    ff.check_laws(operation("x"), table, examples=some(40))

@@ -13,13 +13,10 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold import ColumnError, QueryError
-from framefold.aggregators.errors import DurationError
-from framefold.aggregators.sums.ewma import Ewma
-from framefold.runtime.columns.ticks import TimeColumn
 
-from .. import stages
-from .brute import WINDOWS, assert_laws, compare, expected, query_of
+from ..oracles.brute import WINDOWS, assert_laws, compare, expected, query_of
+from ..support import stages
+from ..support.windows import TimeColumn
 
 HALF_LIFE = 3
 
@@ -64,32 +61,32 @@ def test_every_way(stream: str) -> None:
         right = expected(table, ["at", "x"], size, every, weighted)
         window = ff.sliding(size, every=every, gaps="allow")
         compare(
-            ff.events(table, time="t", by="key").window(window).aggregate(x=Ewma("x", HALF_LIFE)), right, near(scale)
+            ff.events(table, time="t", by="key").window(window).aggregate(x=ff.Ewma("x", HALF_LIFE)), right, near(scale)
         )
-        query = query_of(table, Ewma("x", HALF_LIFE), window)
+        query = query_of(table, ff.Ewma("x", HALF_LIFE), window)
         for batches in (3, 17):
             step = -(-len(table) // batches)
             partials = [stages.accumulate(query, table.slice(i * step, step), i) for i in reversed(range(batches))]
             compare(stages.results(query, pa.concat_tables(partials)), right, near(scale))
-    assert_laws(Ewma("x", HALF_LIFE), pa.table({"x": x}))
+    assert_laws(ff.Ewma("x", HALF_LIFE), pa.table({"x": x}))
 
 
 def test_a_large_value_that_weighs_nothing_leaves_nothing() -> None:
     """1e16 and 1e300 far in the past of one window."""
     times = [0, 1, *range(200, 260)]
     table = pa.table({"t": times, "x": [1e16, -1e300, *[1.0] * 60]})
-    found = ff.events(table, time="t").window(ff.tumbling(300)).aggregate(x=Ewma("x", 1))
+    found = ff.events(table, time="t").window(ff.tumbling(300)).aggregate(x=ff.Ewma("x", 1))
     weights = [Fraction(1, 2 ** (259 - time)) for time in times]
     right = sum(w * Fraction(x) for w, x in zip(weights, table["x"].to_pylist(), strict=True)) / sum(weights)
     assert math.isclose(found["x"][0].as_py(), float(right), rel_tol=1e-14)
-    found = ff.events(table, time="t").window(ff.sliding(100, every=10)).aggregate(x=Ewma("x", 1))
+    found = ff.events(table, time="t").window(ff.sliding(100, every=10)).aggregate(x=ff.Ewma("x", 1))
     assert found["x"].to_pylist()[-10:] == [1.0] * 10
 
 
 def test_long_gaps() -> None:
     """Weights that are no floats any more are zero."""
     table = pa.table({"t": [0, 10**15, 10**15 + 1], "x": [5.0, 3.0, 0.0]})
-    found = ff.events(table, time="t").window(ff.sliding(2 * 10**15, every=2 * 10**15)).aggregate(x=Ewma("x", 1))
+    found = ff.events(table, time="t").window(ff.sliding(2 * 10**15, every=2 * 10**15)).aggregate(x=ff.Ewma("x", 1))
     assert found["x"].to_pylist() == [1.0]
 
 
@@ -99,24 +96,24 @@ def test_half_lives() -> None:
     table = pa.table({"t": [noon, noon + minute], "x": pa.array([3, 0])})
     query = ff.events(table, time="t").window(ff.tumbling("1 hour"))
     for half_life in ("1 minute", "60 seconds", minute):
-        assert query.aggregate(x=Ewma("x", half_life))["x"].to_pylist() == [1.0]
+        assert query.aggregate(x=ff.Ewma("x", half_life))["x"].to_pylist() == [1.0]
 
 
 def test_half_lives_of_a_time_column() -> None:
     """A date counts in days; a half life that does not fit the time is an error."""
-    bound = Ewma("x", "2 days").at_times(TimeColumn("t", pa.date32()).duration)
+    bound = ff.Ewma("x", "2 days").at_times(TimeColumn("t", pa.date32()).duration)
     assert bound.ticks == 2
-    with pytest.raises(DurationError, match=r"half_life= of Ewma\('x', 5\) is 5"):
-        Ewma("x", 5).at_times(TimeColumn("t", pa.timestamp("us")).duration)
+    with pytest.raises(ff.DurationError, match=r"half_life= of Ewma\('x', 5\) is 5"):
+        ff.Ewma("x", 5).at_times(TimeColumn("t", pa.timestamp("us")).duration)
 
 
 def test_wrong_arguments() -> None:
     for half_life in (0, -1, "0 seconds"):
-        with pytest.raises(QueryError, match="expected a duration above 0"):
-            Ewma("x", half_life)
-    with pytest.raises(DurationError, match="is not a duration"):
-        Ewma("x", "soon")
-    with pytest.raises(QueryError, match="expected a duration such as"):
-        Ewma("x", 1.5)  # type: ignore[arg-type]
-    with pytest.raises(ColumnError, match="needs a column of numbers"):
-        ff.events(pa.table({"t": [0], "x": ["a"]}), time="t").window(ff.tumbling(1)).aggregate(x=Ewma("x", 1))
+        with pytest.raises(ff.QueryError, match="expected a duration above 0"):
+            ff.Ewma("x", half_life)
+    with pytest.raises(ff.DurationError, match="is not a duration"):
+        ff.Ewma("x", "soon")
+    with pytest.raises(ff.QueryError, match="expected a duration such as"):
+        ff.Ewma("x", 1.5)  # type: ignore[arg-type]
+    with pytest.raises(ff.ColumnError, match="needs a column of numbers"):
+        ff.events(pa.table({"t": [0], "x": ["a"]}), time="t").window(ff.tumbling(1)).aggregate(x=ff.Ewma("x", 1))

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from framefold.aggregators.states.limbs import Exact, ExactField
+from ..support.states import Exact, ExactField
 
 MIN, MAX, UMAX = -(2**63), 2**63 - 1, 2**64 - 1
 signed, unsigned = st.integers(MIN, MAX), st.integers(0, UMAX)

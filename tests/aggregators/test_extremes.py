@@ -15,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold import ColumnError
 
 WIDTH = 3
 UTC = datetime.UTC
@@ -123,7 +122,7 @@ def test_limits_of_integers_are_values() -> None:
 )
 @pytest.mark.parametrize("operation", [ff.Min, ff.Max])
 def test_types_without_an_order(operation: Any, type: pa.DataType) -> None:
-    with pytest.raises(ColumnError, match=r"order.*'x'"):
+    with pytest.raises(ff.ColumnError, match=r"order.*'x'"):
         slid(pa.array([None], type), y=operation("x"))
 
 

@@ -11,11 +11,20 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from framefold import OperationError
-from framefold.aggregators.states.fields import Compensated, CompensatedField, Plain, field, numpy_type
-from framefold.aggregators.states.limbs import Exact, ExactField
-from framefold.aggregators.states.objects import Objects
-from framefold.aggregators.states.rows import concatenate, place
+import framefold as ff
+
+from ..support.states import (
+    Compensated,
+    CompensatedField,
+    Exact,
+    ExactField,
+    Objects,
+    Plain,
+    concatenate,
+    field,
+    numpy_type,
+    place,
+)
 
 
 @pytest.mark.parametrize(
@@ -42,7 +51,7 @@ def test_declarations(declared: Any, expected: Any) -> None:
 
 @pytest.mark.parametrize("declared", ["floaty", "complex128", 7.5, [("a", "int64")], "V8"])
 def test_wrong_declarations_are_named(declared: Any) -> None:
-    with pytest.raises(OperationError, match="declared as"):
+    with pytest.raises(ff.OperationError, match="declared as"):
         field(declared)
 
 

@@ -11,21 +11,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from framefold.aggregators.contract.frames import Frames
-from framefold.aggregators.numeric import float_sums as module
+import framefold as ff
 from framefold.aggregators.numeric.float_sums import largest_of, summed
 
-COMPILED = module.loops
-
-
-@pytest.fixture(params=["loop", "numpy"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Each way of adding up."""
-    if request.param == "numpy":
-        monkeypatch.setattr(module, "loops", None)
-    elif COMPILED is None:
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
-    return str(request.param)
+from ..support.loops import BOTH_WAYS, needs_loops, row_loops, without_loops
 
 
 def bits(found: tuple[Any, Any]) -> tuple[bytes, bytes, list[int]]:
@@ -52,20 +41,19 @@ def test_sums_and_counts(way: str, value: float, hot: int) -> None:
         assert Fraction(high) + Fraction(low) == count * Fraction(value)
 
 
+@needs_loops
 @pytest.mark.parametrize("hot", [0, 100_000])
 @pytest.mark.parametrize("size", [3, 5000, 40_000])
 @pytest.mark.parametrize("order", ["sorted", "mixed"])
-def test_both_ways_give_the_same_bits(size: int, hot: int, order: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    if COMPILED is None:
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
+def test_both_ways_give_the_same_bits(size: int, hot: int, order: str) -> None:
     chance = np.random.default_rng(11)
     rows = 300_000
     index = np.concatenate([np.full(hot, size // 2), chance.integers(0, size, rows - hot)])
     index = np.sort(index) if order == "sorted" else chance.permutation(index)
     values = chance.normal(size=rows) * 2.0 ** chance.integers(-60, 60, rows)
     found = bits(summed(values, index, size, largest_of(values)))
-    monkeypatch.setattr(module, "loops", None)
-    assert bits(summed(values, index, size, largest_of(values))) == found
+    with without_loops():
+        assert bits(summed(values, index, size, largest_of(values))) == found
     assert found[2] == np.bincount(index, minlength=size).tolist()
 
 
@@ -75,8 +63,8 @@ def test_sums_are_the_same_whether_rows_are_counted_with_them_or_not(way: str, h
     rows = 300_000
     index = np.concatenate([np.arange(5000), np.zeros(hot, np.intp), chance.integers(0, 5000, rows - hot - 5000)])
     values = chance.normal(size=rows) * 2.0 ** chance.integers(-60, 60, rows)
-    alone = Frames(index, 5000, np.arange(rows), counts=np.bincount(index)).compensated_sum(values)
-    frames = Frames(index, 5000, np.arange(rows))
+    alone = ff.Frames(index, 5000, np.arange(rows), counts=np.bincount(index)).compensated_sum(values)
+    frames = ff.Frames(index, 5000, np.arange(rows))
     counted = frames.compensated_sum(values)
     assert "_count" in vars(frames)
     assert frames.count().tolist() == np.unique(index, return_counts=True)[1].tolist()
@@ -113,14 +101,11 @@ def test_all_scales_are_kept_where_they_cancel(way: str, scales: tuple[float, ..
 def test_any_floats(rows: list[tuple[int, float]]) -> None:
     index, values = np.array([group for group, _ in rows], np.intp), np.array([value for _, value in rows])
     each = [[value for group, value in rows if group == wanted] for wanted in range(4)]
-    before = module.loops
-    try:
-        for module.loops in (None, COMPILED):
+    for loops in BOTH_WAYS:
+        with loops():
             total, counts = summed(values, index, 4, largest_of(values) or 1.0)
             assert counts.tolist() == list(map(len, each))
             assert all(map(nearly, total.high.tolist(), total.low.tolist(), each))
-    finally:
-        module.loops = before
 
 
 @pytest.mark.parametrize(
@@ -136,7 +121,7 @@ def test_huge_values_are_summed_in_any_order() -> None:
     values = np.array([1e300, 3e290, 0.5, -1e300, 2e290, 1.0])
     chance = np.random.default_rng(6)
     for _ in range(5):
-        frames = Frames(np.zeros(6, np.intp), 1, np.arange(6))
+        frames = ff.Frames(np.zeros(6, np.intp), 1, np.arange(6))
         assert frames.compensated_sum(chance.permutation(values)).value().tolist() == [5e290]
 
 
@@ -153,14 +138,14 @@ def test_a_group_that_there_is_not(way: str, group: int) -> None:
         summed(np.ones(3), np.array([0, group, 1]), 2, 1.0)
 
 
+@needs_loops
 def test_lengths_that_differ() -> None:
-    if COMPILED is None:
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
+    assert row_loops is not None
     index, sums, room = np.zeros(3, np.intp), np.zeros((2, 3), np.int64), np.zeros(2)
     for rows, columns in ((2, 3), (3, 4)):
         with pytest.raises(ValueError, match="must be of one length"):
-            COMPILED.add_parts(np.ones(rows), index, 2.0**40, 1.0, np.zeros((2, columns), np.int64))
+            row_loops.add_parts(np.ones(rows), index, 2.0**40, 1.0, np.zeros((2, columns), np.int64))
     with pytest.raises(ValueError, match="room for as many"):
-        COMPILED.left_of_parts(np.ones(3), index, 2.0**40, 1.0, room, index)
+        row_loops.left_of_parts(np.ones(3), index, 2.0**40, 1.0, room, index)
     with pytest.raises(ValueError, match="be as long"):
-        COMPILED.join_parts(sums, 2.0**40, 1.0, 40, 1.0, room, np.zeros(3))
+        row_loops.join_parts(sums, 2.0**40, 1.0, 40, 1.0, room, np.zeros(3))

@@ -15,15 +15,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold import SumOverflowError
+import framefold as ff
 from framefold.aggregators.contract import frames as module
-from framefold.aggregators.contract.frames import Frames, to_values
+from framefold.aggregators.contract.frames import to_values
 
 Row = tuple[int, int, Any]
 
 
 @st.composite
-def batches(draw: st.DrawFn, values: st.SearchStrategy[Any]) -> tuple[Frames, list[list[Row]], list[Any]]:
+def batches(draw: st.DrawFn, values: st.SearchStrategy[Any]) -> tuple[ff.Frames, list[list[Row]], list[Any]]:
     """Frames of rows in any order, with ties in time; and each frame's rows as (tick, place, value)."""
     size = draw(st.integers(1, 4))
     more = draw(st.lists(st.integers(0, size - 1), max_size=12))
@@ -37,7 +37,7 @@ def batches(draw: st.DrawFn, values: st.SearchStrategy[Any]) -> tuple[Frames, li
     each: list[list[Row]] = [[] for _ in range(size)]
     for place, (frame, tick, value) in enumerate(zip(index, ticks, column, strict=True)):
         each[frame].append((tick, place, value))
-    return Frames(np.array(index, np.intp), size, np.array(ticks, np.int64)), each, column
+    return ff.Frames(np.array(index, np.intp), size, np.array(ticks, np.int64)), each, column
 
 
 small = st.integers(-9, 9)
@@ -45,20 +45,20 @@ any_float = st.one_of(small.map(float), st.floats(), st.sampled_from([math.nan, 
 
 
 @given(batches(st.integers(-(2**63), 2**63 - 1)))
-def test_exact_sums(batch: tuple[Frames, list[list[Row]], list[int]]) -> None:
+def test_exact_sums(batch: tuple[ff.Frames, list[list[Row]], list[int]]) -> None:
     frames, each, column = batch
     assert frames.exact_sum(np.array(column, np.int64)).integers() == [sum(v for *_, v in rows) for rows in each]
 
 
 @pytest.mark.parametrize("chunk", [1, 3, 1 << 21])
 @pytest.mark.parametrize("dtype", ["int8", "uint8", "int16", "int32", "uint32", "int64", "uint64"])
-def test_sums_at_the_borders_of_each_type(dtype: str, chunk: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_sums_at_the_borders_of_each_type(dtype: str, chunk: int, limit: Callable[..., None]) -> None:
     """Also of more rows than are added up at a time."""
-    monkeypatch.setattr(module, "CHUNK", chunk)
+    limit(sum_chunk=chunk)
     limits = np.iinfo(dtype)
     values = np.array([limits.max] * 7 + [limits.min] * 3 + [1] * 4, dtype)
     index = np.arange(14) % 2
-    frames = Frames(index.astype(np.intp), 2, np.arange(14))
+    frames = ff.Frames(index.astype(np.intp), 2, np.arange(14))
     expected = [sum(int(value) for value in values[index == frame]) for frame in (0, 1)]
     assert frames.exact_sum(values).integers() == expected
 
@@ -66,38 +66,38 @@ def test_sums_at_the_borders_of_each_type(dtype: str, chunk: int, monkeypatch: p
 @pytest.mark.parametrize("value", [2**53 - 1, 2**53, 2**53 + 1, -(2**53) - 1, 2**52 + 1])
 @pytest.mark.parametrize("rows", [1, 2, 3, 5])
 def test_sums_beyond_what_a_float_holds(value: int, rows: int) -> None:
-    frames = Frames(np.zeros(rows, np.intp), 1, np.arange(rows))
+    frames = ff.Frames(np.zeros(rows, np.intp), 1, np.arange(rows))
     assert frames.sum(np.full(rows, value)).tolist() == [value * rows]
 
 
 def test_more_rows_than_one_chunk() -> None:
     rows = module.CHUNK + 5
-    frames = Frames(np.zeros(rows, np.intp), 1, np.arange(rows))
+    frames = ff.Frames(np.zeros(rows, np.intp), 1, np.arange(rows))
     assert frames.sum(np.full(rows, 2**32 - 1, np.uint32)).tolist() == [rows * (2**32 - 1)]
 
 
 def test_plain_sums_keep_or_refuse() -> None:
-    frames = Frames(np.array([0, 0, 1]), 2, np.arange(3))
+    frames = ff.Frames(np.array([0, 0, 1]), 2, np.arange(3))
     assert frames.sum(np.array([True, True, False])).tolist() == [2, 0]
     assert frames.sum(np.array([0.5, 0.25, 1.0], np.float32)).tolist() == [0.75, 1.0]
     assert frames.sum(np.array([2**63 - 1, -1, 5])).tolist() == [2**63 - 2, 5]
-    with pytest.raises(SumOverflowError, match="int64"):
+    with pytest.raises(ff.SumOverflowError, match="int64"):
         frames.sum(np.array([2**63 - 1, 1, 5]))
 
 
 @given(batches(st.decimals(-(10**18), 10**18, places=9)))
-def test_decimal_sums(batch: tuple[Frames, list[list[Row]], list[Decimal]]) -> None:
+def test_decimal_sums(batch: tuple[ff.Frames, list[list[Row]], list[Decimal]]) -> None:
     frames, each, column = batch
     found = frames.exact_sum(pa.array(column, pa.decimal128(38, 9))).integers()
     assert found == [sum(int(v * 10**9) for *_, v in rows) for rows in each]
 
 
 @given(batches(any_float))
-def test_compensated_sums(batch: tuple[Frames, list[list[Row]], list[float]]) -> None:
+def test_compensated_sums(batch: tuple[ff.Frames, list[list[Row]], list[float]]) -> None:
     frames, each, column = batch
     total = frames.compensated_sum(np.array(column))
     assert frames.count().tolist() == list(map(len, each))
-    other = Frames(frames.index, frames.size, frames.ticks, counts=np.array(list(map(len, each))))
+    other = ff.Frames(frames.index, frames.size, frames.ticks, counts=np.array(list(map(len, each))))
     known = other.compensated_sum(np.array(column))
     assert (known.high.tobytes(), known.low.tobytes()) == (total.high.tobytes(), total.low.tobytes())
     for got, rows in zip(total.value().tolist(), each, strict=True):
@@ -119,7 +119,7 @@ def test_compensated_sums_do_not_depend_on_the_order_of_rows() -> None:
     values = chance.integers(-(2**30), 2**30, 3000) / 1024
     for _ in range(3):
         shuffled = chance.permutation(values)
-        frames = Frames(np.zeros(3000, np.intp), 1, np.arange(3000))
+        frames = ff.Frames(np.zeros(3000, np.intp), 1, np.arange(3000))
         assert frames.compensated_sum(shuffled).value()[0] == math.fsum(values)
 
 
@@ -160,7 +160,7 @@ def test_extremes_and_edges(kind: str) -> None:
 
     @given(batches(strategy))
     @np.errstate(all="ignore")
-    def check(batch: tuple[Frames, list[list[Row]], list[Any]]) -> None:
+    def check(batch: tuple[ff.Frames, list[list[Row]], list[Any]]) -> None:
         frames, each, column = batch
         values = to_values(pa.array(column, type))
         found = {
@@ -176,7 +176,7 @@ def test_extremes_and_edges(kind: str) -> None:
 
 
 @given(batches(small))
-def test_groups_counts_and_means(batch: tuple[Frames, list[list[Row]], list[int]]) -> None:
+def test_groups_counts_and_means(batch: tuple[ff.Frames, list[list[Row]], list[int]]) -> None:
     frames, each, column = batch
     in_time = [[value for *_, value in sorted(rows, key=lambda row: row[:2])] for rows in each]
     assert [values.tolist() for values in frames.group(np.array(column))] == in_time
@@ -188,7 +188,7 @@ def test_groups_counts_and_means(batch: tuple[Frames, list[list[Row]], list[int]
 
 
 @given(batches(small), st.data())
-def test_some_rows_only(batch: tuple[Frames, list[list[Row]], list[int]], data: st.DataObject) -> None:
+def test_some_rows_only(batch: tuple[ff.Frames, list[list[Row]], list[int]], data: st.DataObject) -> None:
     """Frames that are left without a row are gone, the others keep their order."""
     frames, each, column = batch
     kept = np.array(data.draw(st.lists(st.booleans(), min_size=len(column), max_size=len(column))), bool)

@@ -11,27 +11,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.aggregators.contract.frames import Frames
-from framefold.aggregators.moments import grid_deviations as module
-from framefold.aggregators.moments.deviations import Deviations
-from framefold.aggregators.moments.grid_deviations import MIN_STEPS, gridded
+import framefold as ff
+from framefold.aggregators.moments.grid_deviations import MIN_STEPS, Deviations, by_loop, by_numpy, grid_of, gridded
 
-COMPILED = module.loops
+from ..support.loops import needs_loops, row_loops
 
 
-@pytest.fixture(params=["loop", "numpy"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Each way of adding up."""
-    if request.param == "numpy":
-        monkeypatch.setattr(module, "loops", None)
-    elif COMPILED is None:
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
-    return str(request.param)
-
-
-def frames_of(index: Any) -> Frames:
+def frames_of(index: Any) -> ff.Frames:
     rows = np.asarray(index)
-    return Frames(rows, int(rows.max()) + 1, np.zeros(len(rows), np.int64))
+    return ff.Frames(rows, int(rows.max()) + 1, np.zeros(len(rows), np.int64))
 
 
 def check(made: Deviations, index: np.ndarray, values: np.ndarray, frames: list[int]) -> None:
@@ -105,7 +93,7 @@ def test_frames_too_near_to_themselves_are_left_to_others(way: str) -> None:
 )
 def test_batches_that_are_left_to_others(way: str, name: str, index: Any, values: Any) -> None:
     rows, column = np.asarray(index, np.int64), np.asarray(values, np.float64)
-    frames = Frames(rows, int(rows.max(initial=-1)) + 1, np.zeros(len(rows), np.int64))
+    frames = ff.Frames(rows, int(rows.max(initial=-1)) + 1, np.zeros(len(rows), np.int64))
     with np.errstate(all="ignore"):
         assert gridded(frames, column) is None
         made = Deviations.of(frames, column)
@@ -136,7 +124,7 @@ def test_a_frame_of_most_rows(way: str, hot: int) -> None:
 def test_frames_without_a_row(way: str) -> None:
     """They have nothing in them, whichever way the others go; and how many rows there are is known then."""
     for values in ([1.5, 2.0, 7.25], [3.0, 3.0, 3.0], [1e300, 1.0, 2.0], [1.0, 1.0 + 1e-12, 1e6]):
-        frames = Frames(np.array([1, 1, 3]), 5, np.zeros(3, np.int64))
+        frames = ff.Frames(np.array([1, 1, 3]), 5, np.zeros(3, np.int64))
         with np.errstate(all="ignore"):
             made = Deviations.of(frames, np.array(values))
         assert frames.count().tolist() == made.count.tolist() == [0, 2, 0, 1, 0]
@@ -147,25 +135,24 @@ def test_frames_without_a_row(way: str) -> None:
         assert made.variance(0)[0][1] == float(exact)
 
 
+@needs_loops
 @pytest.mark.parametrize("bits", [4, 10, 17])
 @pytest.mark.parametrize("order", ["sorted", "mixed"])
 def test_both_ways_give_the_same_bits(bits: int, order: str) -> None:
-    if COMPILED is None:
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
     chance = np.random.default_rng(bits)
     size = 400_000 >> bits
     index = np.concatenate([np.full((1 << bits) - 1, size), np.tile(np.arange(size), (1 << bits) - 2)])
     index = np.sort(index) if order == "sorted" else chance.permutation(index)
     values = chance.normal(size=len(index)) * 2.0 ** chance.integers(-30, 1, len(index))
-    grid = module.grid_of(float(values.max() - values.min()), bits)
+    grid = grid_of(float(values.max() - values.min()), bits)
     frames = frames_of(index)
-    by_loop, by_numpy = module.by_loop(frames, values, grid), module.by_numpy(frames, values, grid)
-    assert by_loop.tobytes() == by_numpy.tobytes()
-    assert by_loop[0].tolist() == np.bincount(index).tolist()
+    looped, plain = by_loop(frames, values, grid), by_numpy(frames, values, grid)
+    assert looped.tobytes() == plain.tobytes()
+    assert looped[0].tolist() == np.bincount(index).tolist()
 
 
 def test_columns_with_gaps(way: str) -> None:
-    frames = Frames(np.arange(10)[::-2][:4] % 2, 2, np.zeros(4, np.int64))
+    frames = ff.Frames(np.arange(10)[::-2][:4] % 2, 2, np.zeros(4, np.int64))
     found = gridded(frames, np.arange(10.0)[::3])
     assert found is not None
     assert (found.rows.tolist(), found.centre[1], found.sums[0, 1], found.sums[2, 1]) == ([0, 4], 0.0, 18.0, 126.0)
@@ -174,15 +161,15 @@ def test_columns_with_gaps(way: str) -> None:
 @pytest.mark.parametrize("group", [-3, 2])
 def test_a_group_that_there_is_not(way: str, group: int) -> None:
     with pytest.raises(IndexError):
-        gridded(Frames(np.array([0, group, 1]), 2, np.zeros(3, np.int64)), np.array([1.0, 2.0, 3.0]))
+        gridded(ff.Frames(np.array([0, group, 1]), 2, np.zeros(3, np.int64)), np.array([1.0, 2.0, 3.0]))
 
 
+@needs_loops
 def test_lengths_that_differ() -> None:
-    if COMPILED is None:
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
+    assert row_loops is not None
     for rows, columns in ((2, 6), (3, 5)):
         with pytest.raises(ValueError, match="must be of one length"):
-            COMPILED.add_deviations(np.ones(3), np.zeros(rows, np.intp), 1.0, np.zeros((2, columns)))
+            row_loops.add_deviations(np.ones(3), np.zeros(rows, np.intp), 1.0, np.zeros((2, columns)))
 
 
 @given(

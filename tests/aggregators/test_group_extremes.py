@@ -11,21 +11,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.aggregators.numeric import grouped as module
 from framefold.aggregators.numeric.grouped import greatest, least
 
-COMPILED = module.loops
+from ..support.loops import BOTH_WAYS, needs_loops, row_loops
+
 TYPES = ["float64", "float32", "int64", "int32", "int16", "uint64", "uint8", "bool", "M8[us]", "m8[s]"]
-
-
-@pytest.fixture(params=["loop", "numpy"])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Each way of looking for them."""
-    if request.param == "numpy":
-        monkeypatch.setattr(module, "loops", None)
-    elif COMPILED is None:
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
-    return str(request.param)
 
 
 def by_hand(values: Any, index: Any, size: int, choose: Callable[..., Any]) -> list[Any]:
@@ -63,17 +53,14 @@ def test_each_type(way: str, type: str, order: str) -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.floats(width=32)), min_size=1))
 def test_any_floats(rows: list[tuple[int, float]]) -> None:
     index = np.unique([group for group, _ in rows], return_inverse=True)[1]
-    before = module.loops
-    try:
-        for module.loops in (None, COMPILED):
+    for loops in BOTH_WAYS:
+        with loops():
             for type in ("float64", "float32"):
                 values = np.array([value for _, value in rows], type)
                 for found, choose in ((least, min), (greatest, max)):
                     with np.errstate(invalid="ignore"):
                         made = found(values, index, int(index.max()) + 1)
                     np.testing.assert_array_equal(made, by_hand(values, index, len(made), choose))
-    finally:
-        module.loops = before
 
 
 def test_columns_with_gaps_and_groups_without_a_row(way: str) -> None:
@@ -94,9 +81,9 @@ def test_a_group_that_there_is_not(way: str, of: Callable[..., Any], group: int)
         of(np.ones(3), np.array([0, group, 1]), 2)
 
 
+@needs_loops
 def test_lengths_that_differ() -> None:
-    if COMPILED is None:
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
-    for take in (COMPILED.take_least, COMPILED.take_greatest):
+    assert row_loops is not None
+    for take in (row_loops.take_least, row_loops.take_greatest):
         with pytest.raises(ValueError, match="must be of one length"):
             take(np.ones(3), np.zeros(2, np.intp), np.zeros(2))

@@ -12,18 +12,16 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold import ColumnError, QueryError
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.distributions.histogram import Histogram
 
-from .brute import ANY, DAY, NOON, VALUES, Row, assert_laws, assert_right, column, ordered, table_of
+from ..oracles.brute import ANY, DAY, NOON, VALUES, Row, assert_laws, assert_right, column, ordered, table_of
+from ..support.plans import BoundAggregate
 from .test_distinct import counted
 
 
 @pytest.mark.parametrize("kind", ANY)
 def test_counts_a_value(kind: str) -> None:
     right = lambda rows: sorted(counted(rows).items(), key=lambda item: ordered(item[0]))  # noqa: E731
-    assert_right(Histogram("x"), table_of(x=column(kind)), right, windows=[(5, 2)])
+    assert_right(ff.Histogram("x"), table_of(x=column(kind)), right, windows=[(5, 2)])
 
 
 @pytest.mark.parametrize("kind", ["int8", "float64", "float32", "short decimal"])
@@ -40,8 +38,8 @@ def test_bins(kind: str, edges: list[Any]) -> None:
         return counts
 
     table = table_of(x=column(kind))
-    assert_right(Histogram("x", bins=edges), table, right)
-    assert_laws(Histogram("x", bins=edges), table)
+    assert_right(ff.Histogram("x", bins=edges), table, right)
+    assert_laws(ff.Histogram("x", bins=edges), table)
 
 
 @pytest.mark.parametrize(
@@ -62,8 +60,8 @@ def test_bins_of_dates_and_times(kind: str, edges: list[Any]) -> None:
         return counts
 
     table = table_of(x=column(kind))
-    assert_right(Histogram("x", bins=edges), table, right)
-    assert_laws(Histogram("x", bins=edges), table)
+    assert_right(ff.Histogram("x", bins=edges), table, right)
+    assert_laws(ff.Histogram("x", bins=edges), table)
 
 
 def test_bins_of_numpy_times() -> None:
@@ -73,27 +71,27 @@ def test_bins_of_numpy_times() -> None:
     )
     query = ff.events(table, time="t").window(ff.tumbling(1))
     days = times.astype("datetime64[D]")
-    found = query.aggregate(x=Histogram("x", bins=times), d=Histogram("d", bins=days)).select(["x", "d"])
+    found = query.aggregate(x=ff.Histogram("x", bins=times), d=ff.Histogram("d", bins=days)).select(["x", "d"])
     assert found.to_pylist() == [{"x": [1, 2], "d": [1, 2]}]
 
 
 def test_bins_deduct_and_values_do_not() -> None:
-    assert BoundAggregate("x", Histogram("x", bins=[0, 1]), [pa.int64()]).deducts[0]
-    assert not BoundAggregate("x", Histogram("x"), [pa.int64()]).deducts[0]
+    assert BoundAggregate("x", ff.Histogram("x", bins=[0, 1]), [pa.int64()]).deducts[0]
+    assert not BoundAggregate("x", ff.Histogram("x"), [pa.int64()]).deducts[0]
 
 
 def test_large_integers_are_not_rounded() -> None:
     for type, least in [(pa.int64(), 2**53), (pa.uint64(), 2**53), (pa.uint64(), 2**64 - 3)]:
         table = pa.table({"t": [0, 0], "x": pa.array([least, least + 1], type)})
         query = ff.events(table, time="t").window(ff.tumbling(1))
-        found = query.aggregate(x=Histogram("x", bins=[least, least + 1, least + 2]))
+        found = query.aggregate(x=ff.Histogram("x", bins=[least, least + 1, least + 2]))
         assert found["x"].to_pylist() == [[1, 1]]
 
 
 @pytest.mark.parametrize("bins", [[], [1], [2, 1], [1, 1], 5, ["a", 1]])
 def test_wrong_bins(bins: Any) -> None:
-    with pytest.raises(QueryError, match="expected two or more edges, ascending"):
-        Histogram("x", bins=bins)
+    with pytest.raises(ff.QueryError, match="expected two or more edges, ascending"):
+        ff.Histogram("x", bins=bins)
 
 
 @pytest.mark.parametrize(
@@ -113,13 +111,13 @@ def test_wrong_bins(bins: Any) -> None:
     ],
 )
 def test_bins_of_a_wrong_kind(kind: str, edges: list[Any], expected: str) -> None:
-    with pytest.raises(ColumnError if kind == "string" else QueryError, match=expected):
-        BoundAggregate("x", Histogram("x", bins=edges), [VALUES[kind][0]])
+    with pytest.raises(ff.ColumnError if kind == "string" else ff.QueryError, match=expected):
+        BoundAggregate("x", ff.Histogram("x", bins=edges), [VALUES[kind][0]])
 
 
 def test_edges_that_the_column_cannot_hold() -> None:
     edges = [datetime.datetime(2024, 1, 1), datetime.datetime(2024, 1, 1, 0, 0, 0, 500_000)]
-    with pytest.raises(QueryError, match=r"expected edges that timestamp\[s\] can hold"):
-        BoundAggregate("x", Histogram("x", bins=edges), [pa.timestamp("s")])
-    with pytest.raises(QueryError, match="expected datetimes without a time zone"):
-        BoundAggregate("x", Histogram("x", bins=[NOON, NOON.replace(year=2030)]), [pa.timestamp("s")])
+    with pytest.raises(ff.QueryError, match=r"expected edges that timestamp\[s\] can hold"):
+        BoundAggregate("x", ff.Histogram("x", bins=edges), [pa.timestamp("s")])
+    with pytest.raises(ff.QueryError, match="expected datetimes without a time zone"):
+        BoundAggregate("x", ff.Histogram("x", bins=[NOON, NOON.replace(year=2030)]), [pa.timestamp("s")])

@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold import LawError, OperationError
 from framefold.aggregators.contract import trial
-from framefold.aggregators.contract.bound import BoundAggregate
+
+from ..support.plans import BoundAggregate
 
 INT, FLOAT, TEXT = pa.int64(), pa.float64(), pa.string()
 
@@ -181,7 +181,7 @@ BROKEN: dict[str, tuple[Any, list[pa.DataType], str]] = {
 @pytest.mark.parametrize("name", BROKEN)
 def test_what_breaks_a_law_is_refused_with_an_example(name: str) -> None:
     operation, types, said = BROKEN[name]
-    with pytest.raises(OperationError, match=said) as caught:
+    with pytest.raises(ff.OperationError, match=said) as caught:
         bound(operation, *types)
     assert "ff.check_laws tries all laws" in str(caught.value)
     assert "try_laws = False" in str(caught.value)
@@ -195,7 +195,7 @@ def test_a_query_refuses_it_before_anything_runs() -> None:
         r"events of yours, and try_laws = False leaves this trial out$"
     )
     for ask in (windows.aggregate, windows.explain):
-        with pytest.raises(OperationError, match=said):
+        with pytest.raises(ff.OperationError, match=said):
             ask(mean=MeanOfMeans("x"))
 
 
@@ -364,7 +364,7 @@ def test_what_breaks_no_law_is_not_refused(name: str) -> None:
 @pytest.mark.parametrize("operation", [LastQuarter("x"), ff.AllOf(a=NoIdentity("x"))], ids=repr)
 def test_check_laws_says_it_in_its_own_words(operation: Any) -> None:
     """Whether a query would try them or not, with the smallest example of the table."""
-    with pytest.raises(LawError, match=r"^(identity|associativity): "):
+    with pytest.raises(ff.LawError, match=r"^(identity|associativity): "):
         ff.check_laws(operation, pa.table({"x": [1, 2, 3, 4, 5]}))
 
 
@@ -396,7 +396,7 @@ def test_a_function_that_fails_where_states_are_joined_is_named() -> None:
         return a + b
 
     events = pa.table({"t": [0, 1], "x": [1, 30]})
-    with pytest.raises(OperationError, match=r"^combine of 'x' \(Reducing\('x'\)\) failed: KeyError: 'too much'"):
+    with pytest.raises(ff.OperationError, match=r"^combine of 'x' \(Reducing\('x'\)\) failed: KeyError: 'too much'"):
         ff.events(events, time="t").window(ff.sliding(2, every=1)).aggregate(x=ff.Reducing("x", 0, added))
 
 

@@ -17,13 +17,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.aggregators.intervals.clipped import ClippedTicks
-from framefold.aggregators.intervals.time_weighted import Covered, Lifetimes, TimeWeightedAverage, lifetimes_of
-from framefold.runtime.columns.ticks import TimeColumn
-from framefold.runtime.intervals import sweep
-from framefold.runtime.intervals.coverage import over_frames
-from framefold.runtime.sliding.slide import slide
+from framefold.aggregators.intervals.time_weighted import Lifetimes, lifetimes_of
+
+from ..support.limits import limits
+from ..support.plans import BoundAggregate
+from ..support.stages import over_frames, slide
+from ..support.windows import TimeColumn
 
 NASTY = [1e16, -1e16, 1e300, -1e300, 1.7e308, -1.7e308, math.nan, math.inf, -math.inf, 5e-324, -0.0, 0.1, 1.0, -3.0]
 
@@ -145,14 +145,14 @@ TYPES = [
 @pytest.mark.parametrize(("type", "values"), TYPES, ids=lambda each: str(each)[:20])
 @given(data=st.data(), window=SIZES, steps=st.integers(1, 6))
 def test_averages(type: pa.DataType, values: Any, data: st.DataObject, window: tuple[int, int], steps: int) -> None:
-    with patch.object(sweep, "RESTART_STEPS", steps):
-        check(TimeWeightedAverage("x"), type, data.draw(events_of(values)), *window)
+    with limits(restart_steps=steps):
+        check(ff.TimeWeightedAverage("x"), type, data.draw(events_of(values)), *window)
 
 
 @given(events=events_of(st.none()), window=SIZES)
 @example(events=[Event(0, 10), Event(10, 20), Event(5, 6)], window=(10, 10))
 def test_durations(events: list[Event], window: tuple[int, int]) -> None:
-    check(Covered(), None, events, *window)
+    check(ff.Covered(), None, events, *window)
 
 
 @pytest.mark.parametrize("longest", [1, 100, 10_000])
@@ -167,15 +167,15 @@ def test_many_events(longest: int) -> None:
         (start * second).tolist(), chance.integers(1, longest * second, 400).tolist(), values.tolist(), strict=True
     )
     events = [Event(a, a + ticks, value) for a, ticks, value in times]
-    check(TimeWeightedAverage("x"), pa.float64(), events, 60 * second, 20 * second)
-    check(Covered(), None, events, 60 * second, 20 * second)
+    check(ff.TimeWeightedAverage("x"), pa.float64(), events, 60 * second, 20 * second)
+    check(ff.Covered(), None, events, 60 * second, 20 * second)
 
 
 def test_an_example_by_hand() -> None:
     """A load of 2 for 8 of 10 ticks and one of 7 for 2 of them; the window after has the 7 alone, then none."""
     events = [Event(0, 8, 2.0), Event(8, 13, 7.0)]
-    averages = results(TimeWeightedAverage("x"), pa.float64(), events, 10, 10)
-    durations = results(Covered(), None, events, 10, 10)
+    averages = results(ff.TimeWeightedAverage("x"), pa.float64(), events, 10, 10)
+    durations = results(ff.Covered(), None, events, 10, 10)
     windows = [(0, start, start + 10) for start in (-10, 0, 10, 20)]
     assert [averages[window] for window in windows] == [None, 3.0, 7.0, None]
     assert [durations[window] for window in windows] == [0, 10, 3, 0]
@@ -187,7 +187,7 @@ def test_the_cost_does_not_depend_on_how_long_events_live(longest: int) -> None:
     chance = np.random.default_rng(longest)
     first = np.sort(chance.integers(0, 1000, 700))
     last = np.minimum(first + chance.integers(0, longest, 700), 999)
-    bound = BoundAggregate("x", Covered(), [])
+    bound = BoundAggregate("x", ff.Covered(), [])
     part = lifetimes_of(bound)
     assert part is not None
     ticks = chance.integers(1, 9, 700), chance.integers(0, 9, 700)
@@ -219,30 +219,30 @@ def test_what_has_ended_leaves_nothing_behind() -> None:
     """A huge value, NaN and inf live long, and end in the middle of a frame."""
     for value in (1e300, math.nan, math.inf, -math.inf, 1.7e308):
         events = [Event(-95, 3, value), Event(-50, 60, 0.1), Event(2, 60, -0.1), Event(7, 60, 1e-9)]
-        found = results(TimeWeightedAverage("x"), pa.float64(), events, 10, 5)
+        found = results(ff.TimeWeightedAverage("x"), pa.float64(), events, 10, 5)
         assert found[0, 10, 20] == pytest.approx(1e-9 / 3, rel=1e-15)
-        check(TimeWeightedAverage("x"), pa.float64(), events, 10, 5)
+        check(ff.TimeWeightedAverage("x"), pa.float64(), events, 10, 5)
 
 
 def test_a_window_in_which_values_cancel_is_not_null() -> None:
     events = [Event(0, 20, 5), Event(0, 20, -5)]
-    found = results(TimeWeightedAverage("x"), pa.int64(), events, 10, 10)
+    found = results(ff.TimeWeightedAverage("x"), pa.int64(), events, 10, 10)
     assert [found[0, a, a + 10] for a in (-10, 0, 10, 20)] == [None, 0.0, 0.0, None]
 
 
 def test_integers_are_not_rounded() -> None:
     """The difference of two integers beyond 2**53 is all that is left of them."""
     events = [Event(0, 3, 2**62 + 1), Event(0, 3, -(2**62)), Event(0, 3, 2)]
-    assert results(TimeWeightedAverage("x"), pa.int64(), events, 2, 2)[0, 0, 2] == 1.0
+    assert results(ff.TimeWeightedAverage("x"), pa.int64(), events, 2, 2)[0, 0, 2] == 1.0
 
 
 def test_filtered_and_passed_on() -> None:
     events = [Event(0, 8, 2.0), Event(8, 13, 7.0), Event(0, 9, -50.0), Event(3, 5)]
-    positive = ff.Filtered(TimeWeightedAverage("x"), lambda x: x > 0)
+    positive = ff.Filtered(ff.TimeWeightedAverage("x"), lambda x: x > 0)
     assert results(positive, pa.float64(), events, 10, 10)[0, 0, 10] == 3.0
-    squared = TimeWeightedAverage("x").then(np.square)
+    squared = ff.TimeWeightedAverage("x").then(np.square)
     assert results(squared, pa.float64(), events[:2], 10, 10)[0, 0, 10] == 9.0
-    mapped = ff.Mapped(TimeWeightedAverage("x"), lambda x: x + 1)
+    mapped = ff.Mapped(ff.TimeWeightedAverage("x"), lambda x: x + 1)
     assert results(mapped, pa.float64(), events[:2], 10, 10)[0, 0, 10] == 4.0
 
 
@@ -253,39 +253,39 @@ def test_the_type_of_a_duration_is_that_of_time() -> None:
         (pa.timestamp("us", "UTC"), pa.duration("us")),
         (pa.timestamp("ns"), pa.duration("us")),
     ]:
-        assert BoundAggregate("x", Covered().at_times(TimeColumn("t", type).duration), []).result == result
-    timestamps = Covered().at_times(TimeColumn("t", pa.timestamp("us")).duration)
+        assert BoundAggregate("x", ff.Covered().at_times(TimeColumn("t", type).duration), []).result == result
+    timestamps = ff.Covered().at_times(TimeColumn("t", pa.timestamp("us")).duration)
     found = results(timestamps, None, [Event(0, 8), Event(8, 13)], 10, 10)
     assert found[0, 0, 10] == datetime.timedelta(microseconds=10)
 
 
 def test_a_window_of_its_own_stays() -> None:
     window = ff.tumbling(10)
-    assert Covered().over(window).at_times(TimeColumn("t", pa.int64()).duration).windows == (window,)
+    assert ff.Covered().over(window).at_times(TimeColumn("t", pa.int64()).duration).windows == (window,)
 
 
 def test_a_duration_beyond_int64_is_an_error() -> None:
     events = [Event(0, 2**61, key=key % 2) for key in range(7)]
     with pytest.raises(ff.SumOverflowError, match=r"lifetimes for Covered\(\) does not fit int64 in 1 of"):
-        results(Covered(), None, events, 2**61, 2**61)
-    assert results(Covered(), None, events[:6], 2**61, 2**61)[1, 0, 2**61] == 3 * 2**61
+        results(ff.Covered(), None, events, 2**61, 2**61)
+    assert results(ff.Covered(), None, events[:6], 2**61, 2**61)[1, 0, 2**61] == 3 * 2**61
 
 
 def test_huge_values_for_a_long_time() -> None:
     """Products beyond the greatest float, whose mean is not."""
     events = [Event(0, 2**60, 1.5e308), Event(0, 2**59, -1.5e308), Event(2**59, 2**60, 1e250)]
-    check(TimeWeightedAverage("x"), pa.float64(), events, 2**58, 2**58)
-    assert results(TimeWeightedAverage("x"), pa.float64(), events[:1], 2**58, 2**58)[0, 0, 2**58] == 1.5e308
+    check(ff.TimeWeightedAverage("x"), pa.float64(), events, 2**58, 2**58)
+    assert results(ff.TimeWeightedAverage("x"), pa.float64(), events[:1], 2**58, 2**58)[0, 0, 2**58] == 1.5e308
 
 
 def test_where_it_cannot_be_is_refused() -> None:
-    average = BoundAggregate("x", TimeWeightedAverage("x"), [pa.float64()])
+    average = BoundAggregate("x", ff.TimeWeightedAverage("x"), [pa.float64()])
     with pytest.raises(ff.QueryError, match=r"TimeWeightedAverage\('x'\) is of interval events only; .* until="):
         lifetimes_of(average, intervals=False)
     for operation, types in [
-        (ff.AllOf(x=TimeWeightedAverage("x"), n=ff.Count()), [pa.float64()]),
-        (ff.GroupedBy(Covered(), "x"), [pa.float64()]),
-        (ff.FlatMapped(TimeWeightedAverage("x")), [pa.list_(pa.float64())]),
+        (ff.AllOf(x=ff.TimeWeightedAverage("x"), n=ff.Count()), [pa.float64()]),
+        (ff.GroupedBy(ff.Covered(), "x"), [pa.float64()]),
+        (ff.FlatMapped(ff.TimeWeightedAverage("x")), [pa.list_(pa.float64())]),
     ]:
         with pytest.raises(ff.QueryError, match=r"has .* inside; expected it as an output by itself"):
             lifetimes_of(BoundAggregate("x", operation, types))
@@ -294,12 +294,12 @@ def test_where_it_cannot_be_is_refused() -> None:
 
 def test_a_column_that_has_no_numbers_is_refused() -> None:
     with pytest.raises(ff.ColumnError, match="needs a column of numbers"):
-        BoundAggregate("x", TimeWeightedAverage("x"), [pa.string()])
+        BoundAggregate("x", ff.TimeWeightedAverage("x"), [pa.string()])
 
 
 def test_partials_travel() -> None:
     """Through Arrow and merged with others, as those of tasks are."""
-    bound = BoundAggregate("x", TimeWeightedAverage("x"), [pa.float64()])
+    bound = BoundAggregate("x", ff.TimeWeightedAverage("x"), [pa.float64()])
     one = np.array([0])
     states = [
         bound.accumulate(Lifetimes(one, 1, one, head=np.array([3]), tail=one), [pa.array([x])])

@@ -11,13 +11,11 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold import ColumnError
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.extremes.boolean_bitwise import BitAnd, BitOr, BitXor, BoolAnd, BoolOr, CountIf
 
-from .numeric import Row, assert_right, drawn, exactly
+from ..oracles.numeric import Row, assert_right, drawn, exactly
+from ..support.plans import BoundAggregate
 
-BITS = [(BitAnd("x"), and_), (BitOr("x"), or_), (BitXor("x"), xor)]
+BITS = [(ff.BitAnd("x"), and_), (ff.BitOr("x"), or_), (ff.BitXor("x"), xor)]
 
 
 def of_values(function: Callable[[list[Any]], Any], empty: Any = None) -> Callable[[list[Row]], Any]:
@@ -26,7 +24,7 @@ def of_values(function: Callable[[list[Any]], Any], empty: Any = None) -> Callab
 
 @pytest.mark.parametrize(
     ("operation", "right"),
-    [(CountIf("x"), of_values(sum, 0)), (BoolAnd("x"), of_values(all)), (BoolOr("x"), of_values(any))],
+    [(ff.CountIf("x"), of_values(sum, 0)), (ff.BoolAnd("x"), of_values(all)), (ff.BoolOr("x"), of_values(any))],
     ids=["count", "and", "or"],
 )
 @pytest.mark.parametrize("values", [[True, False], [True] * 9 + [False], [True] + [False] * 9], ids=len)
@@ -49,23 +47,26 @@ def test_bits(operation: Any, join: Any, type: pa.DataType) -> None:
 def test_what_deducts() -> None:
     integers = {operation: BoundAggregate("x", operation, [pa.int32()]).deducts[0] for operation, _ in BITS}
     assert [*integers.values()] == [False, False, True]
-    assert all(BoundAggregate("x", operation("x"), [pa.bool_()]).deducts[0] for operation in (CountIf, BoolAnd, BoolOr))
+    assert all(
+        BoundAggregate("x", operation("x"), [pa.bool_()]).deducts[0]
+        for operation in (ff.CountIf, ff.BoolAnd, ff.BoolOr)
+    )
 
 
 def test_an_odd_pair_cancels_and_is_still_a_window() -> None:
     events = pa.table({"t": [0, 1], "x": [5, 5]})
-    result = ff.events(events, time="t").window(ff.tumbling(2)).aggregate(x=BitXor("x"))
+    result = ff.events(events, time="t").window(ff.tumbling(2)).aggregate(x=ff.BitXor("x"))
     assert result["x"].to_pylist() == [0]
 
 
-@pytest.mark.parametrize("operation", [CountIf, BoolAnd, BoolOr])
+@pytest.mark.parametrize("operation", [ff.CountIf, ff.BoolAnd, ff.BoolOr])
 def test_needs_booleans(operation: Any) -> None:
-    with pytest.raises(ColumnError, match="'x' is int64"):
+    with pytest.raises(ff.ColumnError, match="'x' is int64"):
         operation("x").bind(pa.int64())
 
 
-@pytest.mark.parametrize("operation", [BitAnd, BitOr, BitXor])
+@pytest.mark.parametrize("operation", [ff.BitAnd, ff.BitOr, ff.BitXor])
 @pytest.mark.parametrize("type", [pa.float64(), pa.bool_(), pa.decimal128(5, 0)], ids=str)
 def test_needs_integers(operation: Any, type: pa.DataType) -> None:
-    with pytest.raises(ColumnError, match="needs a column of integers"):
+    with pytest.raises(ff.ColumnError, match="needs a column of integers"):
         operation("x").bind(type)

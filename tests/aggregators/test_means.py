@@ -13,10 +13,8 @@ import pytest
 from scipy import stats
 
 import framefold as ff
-from framefold import ColumnError
-from framefold.aggregators.moments.means import GeometricMean, HarmonicMean, RootMeanSquare, WeightedAverage
 
-from .numeric import STREAMS, Row, assert_right, close, drawn, root, rounded
+from ..oracles.numeric import STREAMS, Row, assert_right, close, drawn, root, rounded
 
 POSITIVE = {name: [abs(value) for value in values] for name, values in STREAMS.items()}
 
@@ -75,7 +73,7 @@ def near_weighted(got: Any, right: Any, rows: list[Row]) -> bool:
 @pytest.mark.parametrize("stream", POSITIVE)
 @pytest.mark.parametrize(
     ("operation", "right"),
-    [(GeometricMean("x"), geometric), (RootMeanSquare("x"), mean_square), (HarmonicMean("x"), harmonic)],
+    [(ff.GeometricMean("x"), geometric), (ff.RootMeanSquare("x"), mean_square), (ff.HarmonicMean("x"), harmonic)],
     ids=["geometric", "root mean square", "harmonic"],
 )
 def test_of_awkward_values(stream: str, operation: Any, right: Any) -> None:
@@ -83,9 +81,9 @@ def test_of_awkward_values(stream: str, operation: Any, right: Any) -> None:
     assert_right(operation, {"x": drawn(values, 60, 5)}, right, close(2e-14))
 
 
-@pytest.mark.parametrize("operation", [GeometricMean("x"), HarmonicMean("x")])
+@pytest.mark.parametrize("operation", [ff.GeometricMean("x"), ff.HarmonicMean("x")])
 def test_of_negative_values(operation: Any) -> None:
-    right = geometric if isinstance(operation, GeometricMean) else harmonic
+    right = geometric if isinstance(operation, ff.GeometricMean) else harmonic
     assert_right(operation, {"x": drawn([1.0, 2.0, 3.0, 4.5, 5.0, 6.0, 7.0, -1.0], 80, 3)}, right)
 
 
@@ -93,14 +91,14 @@ def test_of_negative_values(operation: Any) -> None:
 @pytest.mark.parametrize("weights", [[1.0, 2.0, 0.5], [1.0, -1.0, 0.0], [1e-9, 1e9, 1e16]], ids=str)
 def test_weighted(stream: str, weights: list[float]) -> None:
     columns = {"x": drawn(STREAMS[stream], 60, 1), "w": drawn(weights, 60, 2)}
-    assert_right(WeightedAverage("x", "w"), columns, weighted, near_weighted)
+    assert_right(ff.WeightedAverage("x", "w"), columns, weighted, near_weighted)
 
 
 def test_weighted_non_finite() -> None:
     columns = {"x": drawn([1.0, 2.0, math.inf, math.nan, 3.0, 4.0, 5.0], 60, 1), "w": drawn([1.0, 2.0, 3.0], 60, 2)}
-    assert_right(WeightedAverage("x", "w"), columns, weighted)
+    assert_right(ff.WeightedAverage("x", "w"), columns, weighted)
     columns = {"x": drawn([1.0, 2.0, 3.0], 60, 1), "w": drawn([1.0, 2.0, 3.0, 4.0, 5.0, math.inf], 60, 2)}
-    assert_right(WeightedAverage("x", "w"), columns, weighted)
+    assert_right(ff.WeightedAverage("x", "w"), columns, weighted)
 
 
 @pytest.mark.parametrize("type", [pa.int8(), pa.float32(), pa.decimal128(12, 3)], ids=str)
@@ -108,10 +106,10 @@ def test_types(type: pa.DataType) -> None:
     values = [1, 2, 3, 5, 100]
     columns = {"x": drawn(values, 60, 4, type), "w": drawn([1, 2, 9], 60, 5, pa.int16())}
     for operation, right in [
-        (GeometricMean("x"), geometric),
-        (HarmonicMean("x"), harmonic),
-        (RootMeanSquare("x"), mean_square),
-        (WeightedAverage("x", "w"), weighted),
+        (ff.GeometricMean("x"), geometric),
+        (ff.HarmonicMean("x"), harmonic),
+        (ff.RootMeanSquare("x"), mean_square),
+        (ff.WeightedAverage("x", "w"), weighted),
     ]:
         assert_right(operation, columns, right)
 
@@ -122,7 +120,9 @@ def test_as_scipy() -> None:
     row = (
         ff.events(table, time="t")
         .window(ff.tumbling(1000))
-        .aggregate(g=GeometricMean("x"), h=HarmonicMean("x"), r=RootMeanSquare("x"), w=WeightedAverage("x", "w"))
+        .aggregate(
+            g=ff.GeometricMean("x"), h=ff.HarmonicMean("x"), r=ff.RootMeanSquare("x"), w=ff.WeightedAverage("x", "w")
+        )
         .to_pylist()[0]
     )
     assert row["g"] == pytest.approx(stats.gmean(values), rel=1e-14)
@@ -131,21 +131,26 @@ def test_as_scipy() -> None:
     assert row["w"] == pytest.approx(np.average(values, weights=values[::-1]), rel=1e-14)
 
 
-@pytest.mark.parametrize("operation", [GeometricMean, HarmonicMean, RootMeanSquare])
+@pytest.mark.parametrize("operation", [ff.GeometricMean, ff.HarmonicMean, ff.RootMeanSquare])
 def test_needs_numbers(operation: Any) -> None:
-    with pytest.raises(ColumnError, match="'x' is string"):
+    with pytest.raises(ff.ColumnError, match="'x' is string"):
         operation("x").bind(pa.string())
 
 
 def test_needs_numbers_and_weights() -> None:
-    with pytest.raises(ColumnError, match="'w' is bool"):
-        WeightedAverage("x", "w").bind(pa.float64(), pa.bool_())
+    with pytest.raises(ff.ColumnError, match="'w' is bool"):
+        ff.WeightedAverage("x", "w").bind(pa.float64(), pa.bool_())
 
 
 def test_nothing_is_left_of_what_has_passed_through() -> None:
     values = np.ones(2000)
     values[[5, 200, 400, 600]] = [1e16, 1e300, math.inf, math.nan]
     table = pa.table({"t": np.arange(2000), "x": values, "w": values[::-1]})
-    for operation in (GeometricMean("x"), HarmonicMean("x"), RootMeanSquare("x"), WeightedAverage("x", "w")):
+    for operation in (
+        ff.GeometricMean("x"),
+        ff.HarmonicMean("x"),
+        ff.RootMeanSquare("x"),
+        ff.WeightedAverage("x", "w"),
+    ):
         result = ff.events(table, time="t").window(ff.sliding(50, every=1)).aggregate(x=operation)
         assert set(result["x"].to_pylist()[700:1300]) == {1.0}

@@ -7,9 +7,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.aggregators.contract.frames import Frames
+import framefold as ff
 from framefold.aggregators.ordered.sorted_merge import merge, rows_by_frame
-from framefold.aggregators.states.ragged import Ragged
+
+from ..support.states import Ragged
 
 Lists = list[tuple[list[int], list[int]]]
 
@@ -42,5 +43,5 @@ def test_merge(descending: bool, dtype: type, pairs: Lists) -> None:
 @given(rows=st.lists(st.tuples(st.integers(0, 4), st.integers(0, 3), st.integers(0, 2))))
 def test_rows_by_frame(rows: list[tuple[int, int, int]]) -> None:
     index, first, second = (np.array([row[i] for row in rows], np.int64) for i in range(3))
-    frames = Frames(index, 5, first)
+    frames = ff.Frames(index, 5, first)
     assert rows_by_frame(frames, first, second).tolist() == sorted(range(len(rows)), key=lambda i: rows[i])

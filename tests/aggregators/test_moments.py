@@ -16,12 +16,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold import ColumnError, QueryError
-from framefold.aggregators import Frames
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.runtime.plan.bind import bind
 
-from .. import stages
+from ..support import stages
+from ..support.plans import BoundAggregate, bind
 
 Maker = Callable[[np.random.Generator, int], np.ndarray]
 
@@ -195,7 +192,7 @@ def test_more_values_than_half_a_float_can_count(doublings: int) -> None:
     few, other = [0.1, 0.7, 12.3, 1e5 / 3], [7.3, 1e5 / 7]
 
     def copies(values: list[float]) -> Any:
-        frame = Frames(np.zeros(len(values), np.intp), 1, np.arange(len(values)))
+        frame = ff.Frames(np.zeros(len(values), np.intp), 1, np.arange(len(values)))
         state = bound.accumulate(frame, [pa.array(values)])
         for _ in range(doublings):
             state = bound.combine(state, state)
@@ -211,7 +208,7 @@ def test_more_values_than_half_a_float_can_count(doublings: int) -> None:
 def test_an_empty_side_does_no_harm(value: float) -> None:
     """Its centre of 0 may be far from all values, which must not be added up about it."""
     bound = BoundAggregate("x", ff.StdDev("x"), [pa.float64()])
-    state = bound.accumulate(Frames(np.array([0, 0]), 1, np.arange(2)), [pa.array([value, value * 1.5])])
+    state = bound.accumulate(ff.Frames(np.array([0, 0]), 1, np.arange(2)), [pa.array([value, value * 1.5])])
     for a, b in itertools.permutations([state, bound.identity]):
         assert bound.finish(bound.combine(a, b)) == bound.finish(state)
     assert bound.finish(bound.combine(bound.identity, bound.identity)).to_pylist() == [None]
@@ -219,11 +216,11 @@ def test_an_empty_side_does_no_harm(value: float) -> None:
 
 @pytest.mark.parametrize("ddof", [-1, 1.0, "1", None, True, False])
 def test_wrong_ddof(ddof: Any) -> None:
-    with pytest.raises(QueryError, match="ddof="):
+    with pytest.raises(ff.QueryError, match="ddof="):
         ff.Variance("x", ddof=ddof)
 
 
 @pytest.mark.parametrize("operation", [ff.Variance, ff.StdDev])
 def test_only_numbers(operation: Any) -> None:
-    with pytest.raises(ColumnError, match="numbers"):
+    with pytest.raises(ff.ColumnError, match="numbers"):
         windows(["a"], 1, pa.string(), v=operation("x"))

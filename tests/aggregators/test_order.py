@@ -10,10 +10,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold import ColumnError
 from framefold.aggregators.ordered.sort_keys import Order, objects, restored, stored
 
-from .brute import ANY, VALUES, ordered, same
+from ..oracles.brute import ANY, VALUES, ordered, same
 
 
 @pytest.mark.parametrize("kind", ANY)
@@ -55,5 +54,5 @@ def test_lists_of_one_length_stay_apart() -> None:
 
 
 def test_no_order() -> None:
-    with pytest.raises(ColumnError, match=r"Min\('x'\) needs a column whose values have an order; 'x' is list"):
+    with pytest.raises(ff.ColumnError, match=r"Min\('x'\) needs a column whose values have an order; 'x' is list"):
         Order(ff.Min("x"), "x", pa.list_(pa.int64()))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+from collections.abc import Callable
 from typing import Any
 
 import cloudpickle
@@ -11,10 +12,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold import OperationError
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.contract.frames import Frames
 from framefold.aggregators.states import objects
+
+from ..support.plans import BoundAggregate
 
 
 def bound(operation: Any) -> BoundAggregate:
@@ -42,7 +42,7 @@ class Words(ff.PythonOperation):
 def test_python_operations() -> None:
     made = bound(Words("x"))
     assert made.commutative is False
-    frames = Frames(np.array([1, 0, 1]), 2, np.array([5, 1, 2]))
+    frames = ff.Frames(np.array([1, 0, 1]), 2, np.array([5, 1, 2]))
     made_states = made.accumulate(frames, [pa.array([7, 8, 9])])
     assert made.finish(made_states).to_pylist() == ["8", "97"]
     assert made.finish(made.combine(made_states, made_states)).to_pylist() == ["88", "9797"]
@@ -68,14 +68,14 @@ def test_states_may_be_arrays() -> None:
 
 @pytest.mark.parametrize("method", ["create", "accumulate", "combine"])
 def test_missing_methods_are_named(method: str) -> None:
-    with pytest.raises(OperationError, match=f"has no {method}"):
+    with pytest.raises(ff.OperationError, match=f"has no {method}"):
         bound(type("Without", (Words,), {method: getattr(ff.PythonOperation, method)})("x"))
 
 
 @pytest.mark.parametrize("columns", [(), ("x", "y")])
 def test_the_number_of_columns_must_fit(columns: tuple[str, ...]) -> None:
     """Said before anything runs."""
-    with pytest.raises(OperationError, match="column"):
+    with pytest.raises(ff.OperationError, match="column"):
         bound(Words(*columns))
 
 
@@ -87,18 +87,18 @@ def test_a_users_exception_keeps_its_traceback(method: str) -> None:
     made = bound(type("Broken", (Words,), {method: boom, "commutative": True})("x"))
     states = {"state": np.array(["a", "b"], object)}
     call = {
-        "accumulate": lambda: made.accumulate(Frames(np.array([0]), 1, np.arange(1)), [pa.array([1])]),
+        "accumulate": lambda: made.accumulate(ff.Frames(np.array([0]), 1, np.arange(1)), [pa.array([1])]),
         "combine": lambda: made.combine(states, states),
         "finish": lambda: made.finish(states),
     }
-    with pytest.raises(OperationError, match=f"{method} of 'out'.*ZeroDivisionError: boom") as caught:
+    with pytest.raises(ff.OperationError, match=f"{method} of 'out'.*ZeroDivisionError: boom") as caught:
         call[method]()
     assert isinstance(caught.value.__cause__, ZeroDivisionError)
 
 
 def test_they_can_be_sent() -> None:
     sent = pickle.loads(cloudpickle.dumps(bound(Words("x"))))
-    states = sent.accumulate(Frames(np.array([0, 0]), 1, np.arange(2)), [pa.array([4, 5])])
+    states = sent.accumulate(ff.Frames(np.array([0, 0]), 1, np.arange(2)), [pa.array([4, 5])])
     assert sent.finish(states).to_pylist() == ["45"]
 
 
@@ -112,11 +112,9 @@ def joined_by_hand(events: list[tuple[int, int, int]], size: int) -> list[tuple[
 
 
 @pytest.mark.parametrize("most", [0, 300, 1 << 20])
-def test_states_of_many_portions(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_states_of_many_portions(most: int, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]) -> None:
     """Values beyond some bytes are pickled, and those that are merged into others are no longer held."""
-    monkeypatch.setattr("framefold.aggregators.states.objects.MAX_HELD_BYTES", most)
-    monkeypatch.setattr("framefold.runtime.local.PENDING_PARTIALS", 8)
-    monkeypatch.setattr("framefold.runtime.local.BATCH_ROWS", 10)
+    limit(held_object_bytes=most, pending_partials=8, batch_rows=10)
     held: list[int] = []
     release = objects.Store.release
 

@@ -12,11 +12,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold import ColumnError, SumOverflowError
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.extremes.value_range import Range
 
-from .numeric import STREAMS, Row, assert_right, close, drawn, exactly, rounded
+from ..oracles.numeric import STREAMS, Row, assert_right, close, drawn, exactly, rounded
+from ..support.plans import BoundAggregate
 
 DAY = datetime.date(2024, 2, 28)
 NOON = datetime.datetime(2024, 3, 30, 12, 0, 0, 5, tzinfo=datetime.UTC)
@@ -39,7 +37,7 @@ def of_floats(rows: list[Row]) -> float | None:
 
 @pytest.mark.parametrize("stream", STREAMS)
 def test_of_awkward_floats(stream: str) -> None:
-    assert_right(Range("x"), {"x": drawn(STREAMS[stream], 60, 5)}, of_floats, close(0.0))
+    assert_right(ff.Range("x"), {"x": drawn(STREAMS[stream], 60, 5)}, of_floats, close(0.0))
 
 
 @pytest.mark.parametrize(
@@ -60,14 +58,14 @@ def test_of_awkward_floats(stream: str) -> None:
     ids=str,
 )
 def test_types(type: pa.DataType, values: list[Any], result: pa.DataType) -> None:
-    assert_right(Range("x"), {"x": drawn(values, 60, 2, type)}, spread, exactly)
-    assert BoundAggregate("x", Range("x"), [type]).result == result
+    assert_right(ff.Range("x"), {"x": drawn(values, 60, 2, type)}, spread, exactly)
+    assert BoundAggregate("x", ff.Range("x"), [type]).result == result
 
 
 def test_narrow_floats_are_subtracted_as_wide_ones() -> None:
     for type in (pa.float16(), pa.float32()):
         events = pa.table({"t": [0, 0], "x": pa.array([1000.0, 2.0**-10]).cast(type)})
-        result = ff.events(events, time="t").window(ff.tumbling(1)).aggregate(x=Range("x"))
+        result = ff.events(events, time="t").window(ff.tumbling(1)).aggregate(x=ff.Range("x"))
         assert result["x"].to_pylist() == [1000.0 - 2.0**-10]
 
 
@@ -83,11 +81,11 @@ def test_narrow_floats_are_subtracted_as_wide_ones() -> None:
 )
 def test_too_wide(values: pa.Array) -> None:
     query = ff.events(pa.table({"t": [0, 0], "x": values}), time="t").window(ff.tumbling(1))
-    with pytest.raises(SumOverflowError, match="the range of 'x' does not fit"):
-        query.aggregate(x=Range("x"))
+    with pytest.raises(ff.SumOverflowError, match="the range of 'x' does not fit"):
+        query.aggregate(x=ff.Range("x"))
 
 
 @pytest.mark.parametrize("type", [pa.string(), pa.bool_(), pa.list_(pa.int64()), pa.time64("us")], ids=str)
 def test_needs_differences(type: pa.DataType) -> None:
-    with pytest.raises(ColumnError, match="needs a column of numbers, dates, timestamps or durations"):
-        Range("x").bind(type)
+    with pytest.raises(ff.ColumnError, match="needs a column of numbers, dates, timestamps or durations"):
+        ff.Range("x").bind(type)

@@ -13,18 +13,9 @@ import pytest
 from framefold.aggregators.ranges import distinct, order_statistics, ordering
 from framefold.aggregators.ranges.codes import codes_of
 from framefold.aggregators.ranges.item_ranges import ItemRanges
-from framefold.aggregators.ranges.native import loops
 from framefold.aggregators.ranges.run_sums import Runs
 
-WAYS = ["numpy alone", *([] if loops is None else ["compiled"])]
-
-
-@pytest.fixture(params=WAYS)
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "numpy alone":
-        for module in (order_statistics, distinct, ordering):
-            monkeypatch.setattr(module, "loops", None)
-    return str(request.param)
+from ..support.loops import needs_loops, range_loops
 
 
 def drawn() -> Iterator[tuple[Any, Any, Any, ItemRanges]]:
@@ -132,25 +123,25 @@ def test_stable_order(way: str) -> None:
         assert ordering.stable_order(values).tolist() == sorted(range(len(values)), key=lambda row: values[row])
 
 
-@pytest.mark.skipif(loops is None, reason="there are no compiled loops to refuse anything")
+@needs_loops
 def test_loops_refuse_what_they_would_read_beyond() -> None:
-    assert loops is not None
+    assert range_loops is not None
     code, one = np.array([0, 1, 0], np.int32), np.array([0])
     found, counts = np.empty(1, np.int32), np.empty(1, np.int64)
     for low, high, codes in (([0], [4], 2), ([-1], [2], 2), ([2], [2], 2), ([0], [3], 1), ([0, 0], [3, 2], 2)):
         bounds = np.array(low), np.array(high)
         with pytest.raises(ValueError, match="ranges must be of items"):
-            loops.count_distinct(code, codes, *bounds, np.empty(len(low), np.int64))
+            range_loops.count_distinct(code, codes, *bounds, np.empty(len(low), np.int64))
         with pytest.raises(ValueError, match="ranges must be of items"):
-            loops.most_frequent(code, None, codes, *bounds, np.empty(len(low), np.int32))
+            range_loops.most_frequent(code, None, codes, *bounds, np.empty(len(low), np.int32))
     whole = np.array([0]), np.array([3])
     with pytest.raises(ValueError, match="a range has fewer codes"):
-        loops.list_codes(code, None, 2, *whole, np.array([0, 3]), np.empty(3, np.int32), None)
+        range_loops.list_codes(code, None, 2, *whole, np.array([0, 3]), np.empty(3, np.int32), None)
     with pytest.raises(ValueError, match="a rank for each"):
-        loops.select(code, None, 2, *whole, np.empty(0, np.int64), found, found.copy())
-    loops.select(code, None, 2, *whole, np.array([3]), found, found.copy())
+        range_loops.select(code, None, 2, *whole, np.empty(0, np.int64), found, found.copy())
+    range_loops.select(code, None, 2, *whole, np.array([3]), found, found.copy())
     assert found.tolist() == [-1], "there is no such rank"
     with pytest.raises(ValueError, match="a count for each"):
-        loops.list_codes(code, None, 2, *whole, np.array([0, 2]), np.empty(2, np.int32), counts)
+        range_loops.list_codes(code, None, 2, *whole, np.array([0, 2]), np.empty(2, np.int32), counts)
     with pytest.raises(ValueError, match="a place for each"):
-        loops.order_values(one, np.empty(2, np.intp))
+        range_loops.order_values(one, np.empty(2, np.intp))

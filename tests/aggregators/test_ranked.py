@@ -9,10 +9,8 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold import ColumnError, QueryError
-from framefold.aggregators.ordered.top_n import ArgMax, ArgMin, BottomN, TopN
 
-from .brute import ANY, Row, assert_laws, assert_right, column, ordered, table_of
+from ..oracles.brute import ANY, Row, assert_laws, assert_right, column, ordered, table_of
 
 
 def best(rows: list[Row], place: int, greatest: bool) -> list[Row]:
@@ -25,8 +23,8 @@ def best(rows: list[Row], place: int, greatest: bool) -> list[Row]:
 def test_arguments_of_every_type(kind: str) -> None:
     table = table_of(who=column("string", seed=1), x=column(kind))
     one = lambda rows: rows[0][0] if rows else None  # noqa: E731
-    assert_right(ArgMin("who", "x"), table, lambda rows: one(best(rows, 1, False)), windows=[(5, 2), (24, 3)])
-    assert_right(ArgMax("who", "x"), table, lambda rows: one(best(rows, 1, True)), windows=[(5, 2), (24, 3)])
+    assert_right(ff.ArgMin("who", "x"), table, lambda rows: one(best(rows, 1, False)), windows=[(5, 2), (24, 3)])
+    assert_right(ff.ArgMax("who", "x"), table, lambda rows: one(best(rows, 1, True)), windows=[(5, 2), (24, 3)])
 
 
 @pytest.mark.parametrize("kind", ANY)
@@ -34,13 +32,13 @@ def test_values_of_every_type_at_an_extreme(kind: str) -> None:
     """The value may be null; an event whose `by` is null is left out."""
     table = table_of(who=column(kind), x=column("int8", seed=3))
     right = lambda rows: next((row[0] for row in best(rows, 1, True)), None)  # noqa: E731
-    assert_right(ArgMax("who", "x"), table, right, windows=[(1, 1)])
+    assert_right(ff.ArgMax("who", "x"), table, right, windows=[(1, 1)])
 
 
 @pytest.mark.parametrize("kind", ANY)
 def test_top_and_bottom_of_every_type(kind: str) -> None:
     table = table_of(x=column(kind))
-    for operation, greatest in ((TopN("x", 3), True), (BottomN("x", 3), False)):
+    for operation, greatest in ((ff.TopN("x", 3), True), (ff.BottomN("x", 3), False)):
         right = lambda rows, greatest=greatest: [row[0] for row in best(rows, 0, greatest)[:3]]  # noqa: E731
         assert_right(operation, table, right, windows=[(5, 2)])
 
@@ -53,20 +51,20 @@ def test_companions(greatest: bool) -> None:
     def right(rows: list[Row]) -> Any:
         return [dict(zip(("x", "a", "b"), row, strict=True)) for row in best(rows, 0, greatest)[:4]]
 
-    assert_right((TopN if greatest else BottomN)("x", 4, "a", "b"), table, right)
+    assert_right((ff.TopN if greatest else ff.BottomN)("x", 4, "a", "b"), table, right)
 
 
 @pytest.mark.parametrize("kind", ["float64", "string", "long decimal"])
 def test_laws(kind: str) -> None:
     table = table_of(x=column(kind), y=column("string", seed=5))
-    for operation in (ArgMin("y", "x"), ArgMax("x", "y"), TopN("x", 2), BottomN("x", 3, "y")):
+    for operation in (ff.ArgMin("y", "x"), ff.ArgMax("x", "y"), ff.TopN("x", 2), ff.BottomN("x", 3, "y")):
         assert_laws(operation, table)
 
 
 def test_types_of_results() -> None:
     table = pa.table({"t": [0], "x": pa.array([1.0], pa.float32()), "y": ["a"]})
     query = ff.events(table, time="t").window(ff.tumbling(1))
-    found = query.aggregate(a=ArgMin("y", "x"), b=TopN("x", 1), c=TopN("x", 1, "y")).schema
+    found = query.aggregate(a=ff.ArgMin("y", "x"), b=ff.TopN("x", 1), c=ff.TopN("x", 1, "y")).schema
     assert found.field("a").type == pa.string()
     assert found.field("b").type == pa.list_(pa.float32())
     assert found.field("c").type == pa.list_(pa.struct({"x": pa.float32(), "y": pa.string()}))
@@ -75,24 +73,27 @@ def test_types_of_results() -> None:
 def test_nan_is_the_greatest() -> None:
     table = pa.table({"t": [0, 1], "x": [math.nan, math.inf], "y": ["a", "b"]})
     row = (
-        ff.events(table, time="t").window(ff.tumbling(2)).aggregate(a=ArgMax("y", "x"), b=ArgMin("y", "x")).to_pylist()
+        ff.events(table, time="t")
+        .window(ff.tumbling(2))
+        .aggregate(a=ff.ArgMax("y", "x"), b=ff.ArgMin("y", "x"))
+        .to_pylist()
     )
     assert (row[0]["a"], row[0]["b"]) == ("a", "b")
 
 
 def test_wrong_arguments() -> None:
-    with pytest.raises(QueryError, match=r"n= of TopN\('x'\) is 0; expected an integer of 1 or more"):
-        TopN("x", 0)
-    with pytest.raises(QueryError, match="names a column twice"):
-        TopN("x", 2, "x")
+    with pytest.raises(ff.QueryError, match=r"n= of TopN\('x'\) is 0; expected an integer of 1 or more"):
+        ff.TopN("x", 0)
+    with pytest.raises(ff.QueryError, match="names a column twice"):
+        ff.TopN("x", 2, "x")
     table = pa.table({"t": [0], "x": [[1]], "y": [1]})
-    for operation in (ArgMin("y", "x"), TopN("x", 1)):
-        with pytest.raises(ColumnError, match="needs a column whose values have an order; 'x' is list"):
+    for operation in (ff.ArgMin("y", "x"), ff.TopN("x", 1)):
+        with pytest.raises(ff.ColumnError, match="needs a column whose values have an order; 'x' is list"):
             ff.events(table, time="t").window(ff.tumbling(1)).aggregate(x=operation)
 
 
 def test_columns_of_nulls() -> None:
     table = pa.table({"t": [0, 1], "x": pa.array([None, None], pa.string()), "y": ["a", "b"]})
     query = ff.events(table, time="t").window(ff.tumbling(2))
-    row = query.aggregate(a=ArgMax("y", "x"), b=TopN("x", 2, "y"), c=ArgMin("x", "y")).to_pylist()[0]
+    row = query.aggregate(a=ff.ArgMax("y", "x"), b=ff.TopN("x", 2, "y"), c=ff.ArgMin("x", "y")).to_pylist()[0]
     assert (row["a"], row["b"], row["c"]) == (None, [], None)

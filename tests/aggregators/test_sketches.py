@@ -15,21 +15,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.combinators.all_of import AllOf
-from framefold.aggregators.combinators.grouped import GroupedBy
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.contract.operation import Operation
-from framefold.aggregators.distributions.cardinality_sketches import (
-    ApproxCountDistinct,
-    ThetaSketch,
-    theta_difference,
-    theta_estimate,
-    theta_intersection,
-    theta_union,
-)
-from framefold.aggregators.distributions.value_sketches import ApproxQuantile, FrequentItems
 
-from .composites import check, known
+from ..oracles.composites import check, known
+from ..support.plans import BoundAggregate, Operation
 
 LARGE = 20_000
 COUNTS = {"hll": 3 * 1.04 / 64, "cpc": 3 * 0.59 / 64, "theta": 3 / 63}
@@ -55,16 +43,16 @@ def sliding(table: pa.Table, operation: Operation) -> list[tuple[slice, Any]]:
 def test_few_values_are_counted_exactly(method: Any, column: str) -> None:
     if column != "x" and method == "cpc":
         return
-    check(lambda: ApproxCountDistinct(column, method), lambda rows: len(set(known(rows, column))), seeds=1)
+    check(lambda: ff.ApproxCountDistinct(column, method), lambda rows: len(set(known(rows, column))), seeds=1)
 
 
 def test_theta_sketches_of_few_values_are_exact() -> None:
-    check(lambda: ThetaSketch("x", output="value"), lambda rows: len(set(known(rows, "x"))), seeds=1)
+    check(lambda: ff.ThetaSketch("x", output="value"), lambda rows: len(set(known(rows, "x"))), seeds=1)
 
 
 @pytest.mark.parametrize("method", COUNTS)
 def test_many_values_are_counted_within_the_bound(method: Any) -> None:
-    operation = ThetaSketch("x", output="value") if method == "theta" else ApproxCountDistinct("x", method)
+    operation = ff.ThetaSketch("x", output="value") if method == "theta" else ff.ApproxCountDistinct("x", method)
     x = large()["x"].to_numpy()
     for rows, out in sliding(large(), operation):
         exact = len(np.unique(x[rows]))
@@ -73,7 +61,7 @@ def test_many_values_are_counted_within_the_bound(method: Any) -> None:
 
 @pytest.mark.parametrize("method", COUNTS)
 def test_distinct_counts_do_not_change_from_run_to_run(method: Any) -> None:
-    operation = ThetaSketch("x") if method == "theta" else ApproxCountDistinct("x", method, output="sketch")
+    operation = ff.ThetaSketch("x") if method == "theta" else ff.ApproxCountDistinct("x", method, output="sketch")
     assert sliding(large(), operation) == sliding(large(), operation)
 
 
@@ -98,7 +86,7 @@ def test_counts_and_frequent_items_of_many_types(values: Any, count: int) -> Non
     table = pa.table({"t": [0] * len(column), "x": column})
     query = ff.events(table, time="t").window(ff.tumbling(5))
     row = query.aggregate(
-        n=ApproxCountDistinct("x"), cpc=ApproxCountDistinct("x", "cpc"), top=FrequentItems("x")
+        n=ff.ApproxCountDistinct("x"), cpc=ff.ApproxCountDistinct("x", "cpc"), top=ff.FrequentItems("x")
     ).to_pylist()[0]
     assert (row["n"], row["cpc"], len(row["top"])) == (count, count, count)
     items = [each["item"] for each in row["top"]]
@@ -109,11 +97,11 @@ def test_counts_and_frequent_items_of_many_types(values: Any, count: int) -> Non
 def test_sketches_are_an_output_and_an_input() -> None:
     table = large()
     for make in [
-        lambda **of: ApproxCountDistinct("x", **of),
-        lambda **of: ApproxCountDistinct("x", "cpc", **of),
-        lambda **of: ThetaSketch("x", **{"output": "value"} | of),
-        lambda **of: ApproxQuantile("x", 0.5, "tdigest", **of),
-        lambda **of: FrequentItems("x", 3, 15, **of | ({"type": pa.int64()} if "of_sketches" in of else {})),
+        lambda **of: ff.ApproxCountDistinct("x", **of),
+        lambda **of: ff.ApproxCountDistinct("x", "cpc", **of),
+        lambda **of: ff.ThetaSketch("x", **{"output": "value"} | of),
+        lambda **of: ff.ApproxQuantile("x", 0.5, "tdigest", **of),
+        lambda **of: ff.FrequentItems("x", 3, 15, **of | ({"type": pa.int64()} if "of_sketches" in of else {})),
     ]:
         stored = ff.events(table, time="t").window(ff.tumbling(1000)).aggregate(x=make(output="sketch"))
         assert stored.schema.field("x").type == pa.binary()
@@ -128,14 +116,14 @@ def test_sketches_are_an_output_and_an_input() -> None:
 
 def test_algebra_of_theta_sketches() -> None:
     table = pa.table({"t": np.arange(3000), "a": np.arange(3000), "b": np.arange(1000, 4000)})
-    sets = ff.events(table, time="t").window(ff.tumbling(3000)).aggregate(a=ThetaSketch("a"), b=ThetaSketch("b"))
-    for function, exact in [(theta_union, 4000), (theta_intersection, 2000), (theta_difference, 1000)]:
+    sets = ff.events(table, time="t").window(ff.tumbling(3000)).aggregate(a=ff.ThetaSketch("a"), b=ff.ThetaSketch("b"))
+    for function, exact in [(ff.theta_union, 4000), (ff.theta_intersection, 2000), (ff.theta_difference, 1000)]:
         made = function(sets["a"], sets["b"])
         assert made.type == pa.binary()
-        assert theta_estimate(made).to_pylist() == pytest.approx([exact], rel=0.05)
-    assert theta_difference([None], sets["a"]).to_pylist() == [None]
+        assert ff.theta_estimate(made).to_pylist() == pytest.approx([exact], rel=0.05)
+    assert ff.theta_difference([None], sets["a"]).to_pylist() == [None]
     with pytest.raises(ff.QueryError, match="columns of 0 and of 1 sketches"):
-        theta_union([], sets["a"])
+        ff.theta_union([], sets["a"])
 
 
 @pytest.mark.parametrize("method", ["kll", "req", "tdigest"])
@@ -144,20 +132,20 @@ def test_quantiles_of_few_values(method: Any) -> None:
         x = sorted(known(rows, "x"))
         return [float(x[0]), float(x[-1])] if x else None
 
-    check(lambda: ApproxQuantile("x", [0, 1], method), expected, seeds=1)
+    check(lambda: ff.ApproxQuantile("x", [0, 1], method), expected, seeds=1)
 
 
 @pytest.mark.parametrize(("method", "bound"), [("kll", 0.03), ("req", 0.04), ("tdigest", 0.02)])
 def test_quantiles_of_many_values_are_within_the_bound(method: Any, bound: float) -> None:
     f = large()["f"].to_numpy()
     asked = [0.05, 0.5, 0.9, 0.99]
-    for rows, out in sliding(large(), ApproxQuantile("f", asked, method)):
+    for rows, out in sliding(large(), ff.ApproxQuantile("f", asked, method)):
         ranks = np.searchsorted(np.sort(f[rows]), out) / len(f[rows])
         assert np.abs(ranks - asked).max() <= bound
 
 
 def test_t_digests_are_the_same_in_every_run() -> None:
-    operation = ApproxQuantile("f", 0.3, "tdigest")
+    operation = ff.ApproxQuantile("f", 0.3, "tdigest")
     assert sliding(large(), operation) == sliding(large(), operation)
 
 
@@ -165,7 +153,7 @@ def test_quantiles_leave_out_nan_and_take_decimals() -> None:
     table = pa.table({"t": [0, 0, 9], "x": [float("nan"), 2.0, float("nan")], "d": [decimal.Decimal("1.5")] * 3})
     query = ff.events(table, time="t").window(ff.tumbling(5))
     for method in ("kll", "req", "tdigest"):
-        result = query.aggregate(x=ApproxQuantile("x", 0.5, method), d=ApproxQuantile("d", 0.5, method))
+        result = query.aggregate(x=ff.ApproxQuantile("x", 0.5, method), d=ff.ApproxQuantile("d", 0.5, method))
         assert result.select(["x", "d"]).to_pylist() == [{"x": 2.0, "d": 1.5}, {"x": None, "d": 1.5}]
 
 
@@ -178,8 +166,8 @@ def test_frequent_items_of_few_values(column: str) -> None:
     def in_one_order(result: Any) -> Any:
         return sorted(result, key=lambda row: (-row["count"], row["item"]))
 
-    operation = FrequentItems(column, 100)
-    from . import composites
+    operation = ff.FrequentItems(column, 100)
+    from ..oracles import composites
 
     table = composites.events()
     result = ff.events(table, time="t", by="k").window(ff.sliding(7, every=3)).aggregate(out=operation)
@@ -197,7 +185,7 @@ def test_frequent_items_of_many_values_are_within_the_bound() -> None:
     of = random.Random(5)
     values = [min(int(of.paretovariate(0.8)), 10**6) for _ in range(LARGE)]
     table = pa.table({"t": range(LARGE), "x": values})
-    for rows, out in sliding(table, FrequentItems("x", 10, 8)):
+    for rows, out in sliding(table, ff.FrequentItems("x", 10, 8)):
         exact = collections.Counter(values[rows])
         error = 3.5 / 2**8 * len(values[rows])
         assert all(0 <= row["count"] - exact[row["item"]] <= error for row in out)
@@ -207,28 +195,28 @@ def test_frequent_items_of_many_values_are_within_the_bound() -> None:
 
 def test_sketches_inside_other_operations() -> None:
     table = pa.table({"t": [0, 0, 1], "k": ["a", "b", "a"], "x": [1, 2, 3]})
-    operation = GroupedBy(AllOf(n=ApproxCountDistinct("x"), q=ApproxQuantile("x", 0.5)), "k")
+    operation = ff.GroupedBy(ff.AllOf(n=ff.ApproxCountDistinct("x"), q=ff.ApproxQuantile("x", 0.5)), "k")
     result = ff.events(table, time="t").window(ff.tumbling(5)).aggregate(out=operation)
     assert result["out"].to_pylist() == [[("a", {"n": 2, "q": 1.0}), ("b", {"n": 1, "q": 2.0})]]
-    assert not BoundAggregate("out", ApproxCountDistinct("x"), [pa.int64()]).deducts[0]
+    assert not BoundAggregate("out", ff.ApproxCountDistinct("x"), [pa.int64()]).deducts[0]
 
 
 @pytest.mark.parametrize(
     ("make", "error", "message"),
     [
-        (lambda: ApproxCountDistinct("x", "ull"), ff.QueryError, "'ull'; expected 'hll' or 'cpc'"),
-        (lambda: ApproxCountDistinct("x", precision=22), ff.QueryError, "expected an integer from 4 to 21"),
-        (lambda: ApproxCountDistinct("x", output="bytes"), ff.QueryError, "expected 'value' or 'sketch'"),
-        (lambda: ApproxCountDistinct("x", of_sketches=True), ff.ColumnError, "column of serialized sketches"),
-        (lambda: ApproxCountDistinct("v"), ff.ColumnError, "cannot tell values of 'v' apart"),
-        (lambda: ThetaSketch("x", 4), ff.QueryError, "expected an integer from 5 to 26"),
-        (lambda: ApproxQuantile("x", 1.5), ff.QueryError, "expected a number from 0 to 1"),
-        (lambda: ApproxQuantile("x", 0.5, "gk"), ff.QueryError, "expected 'kll', 'req' or 'tdigest'"),
-        (lambda: ApproxQuantile("x", 0.5, "req", 13), ff.QueryError, "expected an even number"),
-        (lambda: ApproxQuantile("s", 0.5), ff.ColumnError, "needs a column of numbers"),
-        (lambda: FrequentItems("x", 0), ff.QueryError, "n= of"),
-        (lambda: FrequentItems("x", type=pa.int64()), ff.QueryError, "with of_sketches=True only"),
-        (lambda: FrequentItems("v"), ff.ColumnError, "cannot tell values"),
+        (lambda: ff.ApproxCountDistinct("x", "ull"), ff.QueryError, "'ull'; expected 'hll' or 'cpc'"),
+        (lambda: ff.ApproxCountDistinct("x", precision=22), ff.QueryError, "expected an integer from 4 to 21"),
+        (lambda: ff.ApproxCountDistinct("x", output="bytes"), ff.QueryError, "expected 'value' or 'sketch'"),
+        (lambda: ff.ApproxCountDistinct("x", of_sketches=True), ff.ColumnError, "column of serialized sketches"),
+        (lambda: ff.ApproxCountDistinct("v"), ff.ColumnError, "cannot tell values of 'v' apart"),
+        (lambda: ff.ThetaSketch("x", 4), ff.QueryError, "expected an integer from 5 to 26"),
+        (lambda: ff.ApproxQuantile("x", 1.5), ff.QueryError, "expected a number from 0 to 1"),
+        (lambda: ff.ApproxQuantile("x", 0.5, "gk"), ff.QueryError, "expected 'kll', 'req' or 'tdigest'"),
+        (lambda: ff.ApproxQuantile("x", 0.5, "req", 13), ff.QueryError, "expected an even number"),
+        (lambda: ff.ApproxQuantile("s", 0.5), ff.ColumnError, "needs a column of numbers"),
+        (lambda: ff.FrequentItems("x", 0), ff.QueryError, "n= of"),
+        (lambda: ff.FrequentItems("x", type=pa.int64()), ff.QueryError, "with of_sketches=True only"),
+        (lambda: ff.FrequentItems("v"), ff.ColumnError, "cannot tell values"),
     ],
 )
 def test_what_is_put_wrongly(make: Any, error: Any, message: str) -> None:
@@ -240,7 +228,7 @@ def test_what_is_put_wrongly(make: Any, error: Any, message: str) -> None:
 def test_bytes_that_are_no_sketch() -> None:
     table = pa.table({"t": [0], "x": [b"no sketch at all"]})
     with pytest.raises(ff.OperationError, match="accumulate of 'out'"):
-        ff.events(table, time="t").window(ff.tumbling(5)).aggregate(out=ApproxCountDistinct("x", of_sketches=True))
+        ff.events(table, time="t").window(ff.tumbling(5)).aggregate(out=ff.ApproxCountDistinct("x", of_sketches=True))
 
 
 def test_the_package_is_asked_for_only_where_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -251,4 +239,4 @@ def test_the_package_is_asked_for_only_where_it_is_needed(monkeypatch: pytest.Mo
 
     monkeypatch.setattr(importlib, "import_module", missing)
     with pytest.raises(ff.EngineError, match=r"pip install framefold\[sketches\]"):
-        ApproxCountDistinct("x")
+        ff.ApproxCountDistinct("x")

@@ -25,10 +25,11 @@ from rich.progress import Progress
 
 import framefold as ff
 from framefold import aggregators
-from framefold.aggregators import Operation
-from framefold.cli import job, main
-from framefold.cli.arguments import ALIASES, OPERATIONS
-from framefold.runtime.sources.file_source import FileSource
+from framefold.cli import job
+
+from ..support.command_line import ALIASES, OPERATIONS, main
+from ..support.plans import Operation
+from ..support.sources import FileSource
 
 START = datetime.datetime(2024, 5, 1)
 ROWS = [

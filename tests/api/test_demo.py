@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 import pytest
 
-from framefold import Average, Count, EngineError
-from framefold.cli import main
+import framefold as ff
 from framefold.cli.demo import _agreement, _query
-from framefold.cli.trips import DAY, ZONES, make_trips
+
+from ..support.command_line import DAY, ZONES, main, make_trips
 
 
 def test_trips_are_seeded() -> None:
@@ -42,7 +42,7 @@ def test_trips_are_realistic() -> None:
 
 def test_the_job_of_the_demo_equals_polars() -> None:
     trips = make_trips(20_000)
-    got = _query(trips).aggregate(speed=Average("speed"), trips=Count())
+    got = _query(trips).aggregate(speed=ff.Average("speed"), trips=ff.Count())
     frame = pl.from_arrow(trips)
     assert isinstance(frame, pl.DataFrame)
     wanted = (
@@ -89,14 +89,14 @@ def test_the_demo_on_spark_checks_the_local_engine(capsys: pytest.CaptureFixture
 
 @pytest.mark.parametrize("change", ["trips", "speed", "fewer", "null"])
 def test_results_that_are_not_the_same_are_no_success(change: str) -> None:
-    one = _query(make_trips(2_000)).aggregate(speed=Average("speed"), trips=Count())
+    one = _query(make_trips(2_000)).aggregate(speed=ff.Average("speed"), trips=ff.Count())
     other = one.slice(1) if change == "fewer" else one
     if change in ("trips", "speed", "null"):
         name = "trips" if change == "trips" else "speed"
         column = one[name].to_pylist()
         column[7] = None if change == "null" else column[7] + 1
         other = one.set_column(one.column_names.index(name), name, pa.array(column, one[name].type))
-    with pytest.raises(EngineError, match="framefold on Spark and a third do not give the same windows"):
+    with pytest.raises(ff.EngineError, match="framefold on Spark and a third do not give the same windows"):
         _agreement(one, other, "a third")
     assert _agreement(one, one, "itself") == "bit for bit"
 

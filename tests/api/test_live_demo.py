@@ -14,9 +14,10 @@ from rich.console import Console
 pytest.importorskip("pyspark")
 
 import framefold as ff
-from framefold.cli.cli import main
 from framefold.cli.live import live
 from framefold.cli.live.trips_stream import LATEST, TripsStream
+
+from ..support.command_line import main
 
 
 def test_trips_are_of_the_last_seconds_and_whole_files(tmp_path: Path) -> None:

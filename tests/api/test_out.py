@@ -20,10 +20,12 @@ import pyarrow.feather
 import pyarrow.parquet as pq
 import pytest
 
-from framefold.aggregators.errors import QueryError
-from framefold.cli import main, output, replacing
+import framefold as ff
+from framefold.cli import output, replacing
 from framefold.cli.holding import check_columns, holds
 from framefold.cli.inputs import FileError
+
+from ..support.command_line import main
 
 EVENTS = pa.table({"t": [0, 1, 5, 11], "k": ["a", "b", "a", "b"], "x": [1.5, None, 2.0, 4.0]})
 QUERY = ["--time", "t", "--by", "k", "--window", "10"]
@@ -125,7 +127,9 @@ def test_what_spark_cannot_hold() -> None:
 def test_spark_is_not_given_names_that_differ_in_case_only() -> None:
     columns = pa.schema([("n", pa.int64()), ("N", pa.int64())])
     for kind in ("parquet", "json"):
-        with pytest.raises(QueryError, match=r"Spark cannot tell the columns 'n' and 'N' apart; expected names that"):
+        with pytest.raises(
+            ff.QueryError, match=r"Spark cannot tell the columns 'n' and 'N' apart; expected names that"
+        ):
             check_columns("r", kind, columns, spark=True)
         check_columns("r", kind, columns, spark=False)
     for kind in ("csv", "arrow"):
@@ -389,12 +393,14 @@ def test_an_earlier_folder_that_cannot_be_put_back_is_named(tmp_path: Path, monk
     assert (tmp_path / left / "part-0").read_text() == "old"
 
 
-def test_an_earlier_folder_that_cannot_be_removed_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_earlier_folder_that_cannot_be_removed_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]
+) -> None:
     def stuck(path: Path) -> None:
         raise OSError("held")
 
     make(tmp_path / "r", "old")
-    monkeypatch.setattr(replacing, "PATIENCE", 0.0)
+    limit(replace_patience=0.0)
     monkeypatch.setattr(shutil, "rmtree", stuck)
     with (
         pytest.raises(FileError, match=r"r' is written, but the earlier result stays behind in '.*-old', .*: held"),

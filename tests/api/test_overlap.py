@@ -11,9 +11,10 @@ import pyarrow.csv
 import pyarrow.parquet as pq
 import pytest
 
-from framefold.aggregators.errors import QueryError
-from framefold.cli import main
+import framefold as ff
 from framefold.cli.overlap import check_apart
+
+from ..support.command_line import main
 
 EVENTS = pa.table({"t": [0, 1, 5, 11], "x": [1, 2, 3, 4]})
 QUERY = ["--time", "t", "--window", "10", "--agg", "s=sum:x"]
@@ -130,7 +131,7 @@ def test_addresses(out: str, events: str, among: bool) -> None:
     if not among:
         check_apart(out, [events])
         return
-    with pytest.raises(QueryError, match=r"--out .* (is among|would overwrite) the events"):
+    with pytest.raises(ff.QueryError, match=r"--out .* (is among|would overwrite) the events"):
         check_apart(out, [events])
 
 

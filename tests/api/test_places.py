@@ -17,9 +17,11 @@ import pyarrow.fs
 import pyarrow.parquet as pq
 import pytest
 
-from framefold.cli import demo, inputs, job, main, output
+from framefold.cli import demo, inputs, job, output
 from framefold.cli.arguments import check_shared
-from framefold.runtime.sources.files import Files
+
+from ..support.command_line import main
+from ..support.sources import Files
 
 EVENTS = pa.table({"t": [0, 3, 4, 11, 12], "k": ["a", "b", "a", "a", "b"], "x": [1, 2, 3, 4, 5]})
 QUERY = ["--time", "t", "--by", "k", "--window", "10", "--agg", "s=sum:x"]

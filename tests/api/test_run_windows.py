@@ -13,8 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.cli import main
 from framefold.cli.windows import KINDS, read_windows
+
+from ..support.command_line import main
 
 START = dt.datetime(2024, 3, 30, 20)
 ROWS = 300

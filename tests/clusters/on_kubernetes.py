@@ -18,9 +18,8 @@ from typing import Any
 
 import pytest
 
-from framefold.spark.session.java import ensure_java
-
 from ..spark.submitting import EXAMPLES, JOB, found, submit, submit_options
+from ..support.sessions import ensure_java
 from .jobs import is_bit_for_bit, options_of, run_demo, run_example, run_mishap
 from .kube_api import BINARY, Api, api_server
 from .kubelet import Kubelet

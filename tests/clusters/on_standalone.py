@@ -10,10 +10,9 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from framefold.cli import main
-
 from ..spark.submitting import JOB, expected, found, submit, write_trips
 from ..spark.test_connect_streams import run_streams
+from ..support.command_line import main
 from .jobs import is_bit_for_bit, options_of, run_demo, run_example, run_mishap
 from .processes import BARE, QUICK, SPARK, WORKERS, environment, lacks_framefold, running, waited_for
 from .through_connect import server

@@ -15,9 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from framefold.spark.session.java import ensure_java
-
 from ..spark.submitting import JOB, expected, found, submit, write_trips
+from ..support.sessions import ensure_java
 from .jobs import is_bit_for_bit, options_of, run_demo, run_mishap
 from .processes import BARE, QUICK, ROOT, SPARK, environment, running, waited_for
 

@@ -17,8 +17,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from framefold.spark.session.java import ensure_java
-
+from ..support.sessions import ensure_java
 from .processes import QUICK, SPARK, WORKERS, environment, lacks_framefold
 
 SETTINGS = {

@@ -15,9 +15,8 @@ pytest.importorskip("google.protobuf")
 
 from pyspark.sql import functions as f
 
-from framefold.spark.session.session import local_session
-
 from ..spark.killing import Killed, events, expected
+from ..support.sessions import local_session
 from .broker import PYSPARK, broker, check, connector
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]

@@ -10,9 +10,9 @@ import pytest
 pytest.importorskip("pyspark")
 pytest.importorskip("google.protobuf")
 
-from framefold.spark.session.session import local_session
 
-from ..test_docs import BLOCK, DOCS, run
+from ..docs.test_docs import BLOCK, DOCS, run
+from ..support.sessions import local_session
 from .broker import broker, check, connector
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]

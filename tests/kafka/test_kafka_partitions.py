@@ -17,9 +17,8 @@ pytest.importorskip("google.protobuf")
 from pyspark.sql import functions as f
 
 import framefold as ff
-from framefold.spark.session.session import local_session
-from framefold.spark.streams.engine import PROVIDER, ROCKSDB
 
+from ..support.sessions import PROVIDER, ROCKSDB, local_session
 from .broker import broker, check, connector
 
 pytestmark = [pytest.mark.kafka, pytest.mark.slow]

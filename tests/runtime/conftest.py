@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from unittest.mock import patch
 
 import pytest
 
 from framefold.runtime.streams import blocks
 
+from ..support.limits import limits
+
 
 @pytest.fixture(scope="module", autouse=True)
 def small_blocks(request: pytest.FixtureRequest) -> Iterator[None]:
     of_shards = request.module.__name__.rpartition(".")[2].startswith("test_shard")
-    with patch.object(blocks, "FULL", 10 if of_shards else blocks.FULL):
+    with limits(shard_block_partials=10 if of_shards else blocks.FULL):
         yield

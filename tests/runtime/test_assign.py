@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
 
@@ -81,8 +82,8 @@ def test_sorting_is_stable(codes: list[int], size: int) -> None:
 
 @pytest.mark.parametrize("counted", [0, sorting.MAX_COUNTED])
 @pytest.mark.parametrize("runs", [1, 2, 3, 7, 50, 20_000])
-def test_sorting_of_ascending_runs_is_stable(runs: int, counted: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sorting, "MAX_COUNTED", counted)
+def test_sorting_of_ascending_runs_is_stable(runs: int, counted: int, limit: Callable[..., None]) -> None:
+    limit(counted_codes=counted)
     codes = np.random.default_rng(runs).integers(0, 5_000, 20_000)
     for run in np.array_split(codes, runs):
         run.sort()

@@ -11,10 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.plan.bind import bind
-from framefold.runtime.windows import Sliding
 
-from .. import stages
+from ..support import stages
+from ..support.plans import bind
+from ..support.windows import Sliding
 
 
 class Spec(NamedTuple):

@@ -17,12 +17,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.contract.frames import Frames
 from framefold.runtime.intervals import sweep
-from framefold.runtime.intervals.coverage import cover, way_of
 
-from ..operations import Ledger
+from ..oracles.operations import Ledger
+from ..support.limits import limits
+from ..support.plans import BoundAggregate
+from ..support.stages import cover, way_of
 from .test_scan import Text
 from .test_slide import NASTY, Joined, assert_own_values_only
 
@@ -71,7 +71,7 @@ def states_of(bound: BoundAggregate, values: list[Any]) -> Any:
     rows = np.arange(len(values))
     if not len(rows):
         return {key: column[:0] for key, column in bound.identity.items()}
-    return bound.accumulate(Frames(rows, len(rows), rows), [pa.array(values, type) for type in bound.types])
+    return bound.accumulate(ff.Frames(rows, len(rows), rows), [pa.array(values, type) for type in bound.types])
 
 
 def covered(bound: BoundAggregate, values: list[Any], over: Runs, way: Any = None) -> list[Any]:
@@ -184,7 +184,7 @@ def test_all_ways_give_the_same(over: Runs, data: st.DataObject, steps: int) -> 
     values = data.draw(st.lists(INTS, min_size=len(over.first), max_size=len(over.first)))
     bound = BoundAggregate("x", ff.Sum("x"), [pa.int64()])
     expected = [sum(own) if own else None for own in over.own(values)]
-    with patch.object(sweep, "RESTART_STEPS", steps), patch("framefold.runtime.intervals.coverage.MAX_COPIES", steps):
+    with limits(restart_steps=steps), patch("framefold.runtime.intervals.coverage.MAX_COPIES", steps):
         for way in WAYS:
             assert covered(bound, values, over, way) == expected
 
@@ -192,7 +192,7 @@ def test_all_ways_give_the_same(over: Runs, data: st.DataObject, steps: int) -> 
 @given(over=runs(40), data=st.data(), steps=st.integers(1, 4))
 def test_nothing_is_deducted_that_is_not_there(over: Runs, data: st.DataObject, steps: int) -> None:
     values = data.draw(st.lists(INTS, min_size=len(over.first), max_size=len(over.first)))
-    with patch.object(sweep, "RESTART_STEPS", steps):
+    with limits(restart_steps=steps):
         assert covered(BoundAggregate("x", Bag("x"), [pa.int64()]), values, over) == [
             sorted(own) for own in over.own(values)
         ]
@@ -352,7 +352,7 @@ def test_nasty_values_pass_through(over: Runs, data: Any, steps: int) -> None:
         if data is None
         else data.draw(st.lists(st.sampled_from(NASTY), min_size=size, max_size=size))
     )
-    with patch.object(sweep, "RESTART_STEPS", steps):
+    with limits(restart_steps=steps):
         for way in WAYS:
             check_floats(values, over, way)
 
@@ -360,7 +360,7 @@ def test_nasty_values_pass_through(over: Runs, data: Any, steps: int) -> None:
 @given(over=runs(), data=st.data(), steps=st.integers(1, 4))
 def test_any_floats(over: Runs, data: st.DataObject, steps: int) -> None:
     values = data.draw(st.lists(st.floats(), min_size=len(over.first), max_size=len(over.first)))
-    with patch.object(sweep, "RESTART_STEPS", steps):
+    with limits(restart_steps=steps):
         check_floats(values, over)
 
 

@@ -13,8 +13,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.states.fields import field
-from framefold.runtime.sources.ipc import read_stream
+
+from ..support.sources import read_stream
+from ..support.states import field
 
 ROWS, BATCH_ROWS = 200, 70
 

@@ -6,7 +6,7 @@ import datetime as dt
 import os
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,9 +23,9 @@ CHANCE = np.random.default_rng(5)
 
 
 @pytest.fixture(autouse=True)
-def small_files_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_files_too(limit: Callable[..., None]) -> None:
     """Files of any size are worth the import."""
-    monkeypatch.setattr(parquet_decoding, "MIN_ROWS", 0)
+    limit(min_decoded_rows=0)
 
 
 @pytest.fixture
@@ -107,9 +107,9 @@ def test_only_the_row_groups_asked_for_come_in_their_order(tmp_path: Path, asked
 
 @pytest.mark.parametrize(("most", "times"), [(300, 4), (100, 0)])
 def test_row_groups_are_taken_together_up_to_a_bound_and_beyond_it_left_to_pyarrow(
-    tmp_path: Path, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch, most: int, times: int
+    tmp_path: Path, asked: list[list[str]], limit: Callable[..., None], most: int, times: int
 ) -> None:
-    monkeypatch.setattr(parquet_decoding, "BATCH_ROWS", most)
+    limit(decoded_batch_rows=most)
     table = pa.table({"x": np.arange(ROWS)})
     assert read(written(table, tmp_path), list(range(8)), ["x"]).combine_chunks().equals(table)
     assert asked == [["x"]] * times
@@ -163,7 +163,7 @@ def test_what_polars_cannot_read_is_left_to_pyarrow(
 
 @pytest.mark.parametrize("good", [0, 1, 3])
 def test_what_polars_leaves_off_in_the_middle_pyarrow_goes_on_with(
-    tmp_path: Path, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch, good: int
+    tmp_path: Path, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None], good: int
 ) -> None:
     class Broken:
         def __init__(self, frame: pl.LazyFrame, start: int = 0) -> None:
@@ -187,7 +187,7 @@ def test_what_polars_leaves_off_in_the_middle_pyarrow_goes_on_with(
 
     scan = pl.scan_parquet
     monkeypatch.setattr(pl, "scan_parquet", lambda *names, **options: Broken(scan(*names, **options)))
-    monkeypatch.setattr(parquet_decoding, "BATCH_ROWS", 200)
+    limit(decoded_batch_rows=200)
     table = pa.table({"x": np.arange(ROWS), "text": [str(number) for number in range(ROWS)]})
     path = written(table, tmp_path, row_group_size=100)
     assert read(path, list(range(10)), ["x", "text"]).combine_chunks().equals(table)

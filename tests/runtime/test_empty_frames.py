@@ -14,10 +14,9 @@ import pytest
 
 import framefold as ff
 from framefold.runtime.accumulate import accumulate
-from framefold.runtime.plan.bind import bind
-from framefold.runtime.plan.plan import Plan
 
-from .. import stages
+from ..support import stages
+from ..support.plans import Plan, bind
 
 ROWS = 500
 
@@ -63,9 +62,11 @@ def query(outputs: dict[str, Any]) -> Plan:
 
 
 @pytest.mark.parametrize("names", [list(OUTPUTS), *([name] for name in OUTPUTS)], ids=lambda names: names[0])
-def test_frames_without_events_leave_nothing(names: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_frames_without_events_leave_nothing(
+    names: list[str], monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]
+) -> None:
     asked = query({name: OUTPUTS[name] for name in names})
-    monkeypatch.setattr(accumulate, "ROWS_PER_GROUP", math.inf)
+    limit(rows_per_group=math.inf)
     expected = stages.accumulate(asked, events(), 0)
     made = []
 
@@ -75,7 +76,7 @@ def test_frames_without_events_leave_nothing(names: list[str], monkeypatch: pyte
 
     real = accumulate.assign
     monkeypatch.setattr(accumulate, "assign", assign)
-    monkeypatch.setattr(accumulate, "ROWS_PER_GROUP", 1)
+    limit(rows_per_group=1)
     found = stages.accumulate(asked, events(), 0)
     assert len(made) == 1
     there = set(zip((events()["t"].to_numpy() // 10).tolist(), events()["k"].to_pylist(), strict=True))
@@ -94,7 +95,9 @@ class Plain(ff.Sum):
 
 
 @pytest.mark.parametrize("operation", [Plain("x"), ff.Skewness("x"), ff.First("x"), ff.Sum("n").then(np.negative)])
-def test_others_are_never_given_empty_frames(operation: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_others_are_never_given_empty_frames(
+    operation: Any, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]
+) -> None:
     def assign(*arguments: Any, **options: Any) -> accumulate.Groups:
         groups = real(*arguments, **options)
         assert groups.counts is not None
@@ -103,7 +106,7 @@ def test_others_are_never_given_empty_frames(operation: Any, monkeypatch: pytest
 
     real = accumulate.assign
     monkeypatch.setattr(accumulate, "assign", assign)
-    monkeypatch.setattr(accumulate, "ROWS_PER_GROUP", 1)
+    limit(rows_per_group=1)
     assert len(stages.accumulate(query({"other": operation, "rows": ff.Count()}), events(), 0))
 
 

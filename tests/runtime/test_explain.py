@@ -10,9 +10,11 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.runtime.sliding import slide as module
-from framefold.runtime.sliding.slide import by_stacks_side_by_side, slide
+from framefold.runtime.sliding.slide import by_stacks_side_by_side
+
+from ..support.plans import BoundAggregate
+from ..support.stages import slide
 
 EVENTS = pa.table({"t": [0], "k": ["<a>"], "x": [1.0], "i": [1], "unused": [None]})
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from typing import Any
 
 import duckdb
@@ -15,13 +16,13 @@ from hypothesis import strategies as st
 import framefold as ff
 from framefold.aggregators.moments import deviations
 from framefold.aggregators.numeric import native
-from framefold.runtime.accumulate.accumulate import accumulate
 from framefold.runtime.columns.key_codes import code_numbers, code_ordered
 from framefold.runtime.columns.sorting import groups_by_runs
 from framefold.runtime.partials import add_aligned, combine, merge
-from framefold.runtime.plan.bind import bind
 
-from .. import stages
+from ..support import stages
+from ..support.plans import bind
+from ..support.stages import partials_of as accumulate
 
 COMPILED = native.loops
 ROWS = st.lists(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 4), st.integers(5, 8)), max_size=30), max_size=5)
@@ -62,7 +63,9 @@ def test_batches_by_frame_are_grouped_by_frame() -> None:
 
 @pytest.mark.parametrize("spread", [1, 10_000])
 @pytest.mark.parametrize("chunked", [True, False])
-def test_compiled_joins_have_the_bits_of_numpys(chunked: bool, spread: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_compiled_joins_have_the_bits_of_numpys(
+    chunked: bool, spread: int, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]
+) -> None:
     if COMPILED is None:
         pytest.skip("framefold is installed without its compiled loops: there was no compiler")
     rng = np.random.default_rng(spread)
@@ -80,7 +83,7 @@ def test_compiled_joins_have_the_bits_of_numpys(chunked: bool, spread: int, monk
         times = rng.integers(0, 60, rows) * spread
         events = {"t": times, "k": rng.integers(0, 9, rows), "n": rng.integers(-(2**50), 2**50, rows), "x": x}
         batches.append(stages.accumulate(plan, pa.table(events, schema), rank))
-    monkeypatch.setattr(merge, "MIN_CHUNK", 0 if chunked else 1 << 12)
+    limit(min_merge_chunk=0 if chunked else 1 << 12)
     table = pa.concat_tables(batches)
     with_loops = stages.merge(plan, table)
     monkeypatch.setattr(combine, "loops", None)

@@ -16,15 +16,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold import OperationError
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.states.fields import Compensated
-from framefold.aggregators.states.limbs import Exact
 from framefold.runtime.sliding import prefix_sums, range_blocks, sparse_table
 from framefold.runtime.sliding import slide as module
 from framefold.runtime.sliding.native import loops
 from framefold.runtime.sliding.range_blocks import Block, RangeFacts, Workspace, runs_by_a_row
-from framefold.runtime.sliding.slide import by_kernels, slide
+from framefold.runtime.sliding.slide import by_kernels
+
+from ..support.plans import BoundAggregate
+from ..support.stages import slide
+from ..support.states import Compensated, Exact
 
 INT, FLOAT = pa.int64(), pa.float64()
 Ranges = tuple[np.ndarray, np.ndarray]
@@ -581,13 +581,15 @@ class Wrong(Own):
 
 
 def test_functions_that_are_not_what_combine_does_are_refused() -> None:
-    with pytest.raises(OperationError, match="ufuncs of 'x' has add for field 'field'; expected what its combine does"):
+    with pytest.raises(
+        ff.OperationError, match="ufuncs of 'x' has add for field 'field'; expected what its combine does"
+    ):
         BoundAggregate("x", Wrong("int64", np.add), [INT])
-    with pytest.raises(OperationError, match="ufuncs of 'x' has 'sum' for field 'field'; expected a numpy function"):
+    with pytest.raises(ff.OperationError, match="ufuncs of 'x' has 'sum' for field 'field'; expected a numpy function"):
         BoundAggregate("x", Own("int64", "sum"), [INT])  # type: ignore[arg-type]
     wrong = Own("int64", np.add)
     wrong.ufuncs = {"total": np.add}
-    with pytest.raises(OperationError, match="ufuncs of 'x' names 'total'; expected fields of its state: 'field'"):
+    with pytest.raises(ff.OperationError, match="ufuncs of 'x' names 'total'; expected fields of its state: 'field'"):
         BoundAggregate("x", wrong, [INT])
 
 
@@ -605,5 +607,5 @@ def test_the_older_name_of_ufuncs_is_read() -> None:
     assert BoundAggregate("x", Older("x"), [FLOAT]).has_kernels
     wrong = Wrong("int64", np.minimum)
     wrong.__dict__["joins"] = wrong.__dict__.pop("ufuncs")
-    with pytest.raises(OperationError, match="ufuncs of 'x' has minimum for field 'field'"):
+    with pytest.raises(ff.OperationError, match="ufuncs of 'x' has minimum for field 'field'"):
         BoundAggregate("x", wrong, [INT])

@@ -10,7 +10,9 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from framefold.runtime.streams.key_hash import hashes, shard_numbers
+from framefold.runtime.streams.key_hash import hashes
+
+from ..support.shards import shard_numbers
 
 NAN = np.array([0x7FF8000000000001], np.uint64).view(np.float64)[0]
 COLUMNS: dict[str, pa.Array] = {

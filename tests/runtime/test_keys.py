@@ -14,7 +14,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold import ColumnError
 from framefold.runtime.columns import key_codes as module
 from framefold.runtime.columns import sorting
 from framefold.runtime.columns.key_codes import (
@@ -104,7 +103,7 @@ def test_other_types_of_keys(column: pa.Array) -> None:
     ],
 )
 def test_types_that_are_no_keys(type: pa.DataType) -> None:
-    with pytest.raises(ColumnError, match="'k'"):
+    with pytest.raises(ff.ColumnError, match="'k'"):
         grouped(pa.array([None, None], type))
 
 
@@ -225,5 +224,5 @@ def test_plain_columns() -> None:
     chunked = pa.chunked_array([["a"], ["b"]]).dictionary_encode()
     assert plain(chunked, plain_type(chunked.type)).to_pylist() == ["a", "b"]
     assert plain_type(pa.string_view()) == pa.large_string()
-    with pytest.raises(ColumnError):
+    with pytest.raises(ff.ColumnError):
         require_key("k", pa.list_(pa.int64()))

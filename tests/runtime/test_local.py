@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -12,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold import DroppedEventsWarning, NullTimeError
-from framefold.runtime import local
-from framefold.runtime.local import by_key_and_time, of_one_size
-from framefold.runtime.plan.bind import bind
+
+from ..support.plans import bind
+from ..support.sources import by_key_and_time, of_one_size
 
 
 class Joined(ff.PythonOperation):
@@ -70,9 +70,8 @@ def brute(table: pa.Table) -> list[dict[str, Any]]:
 
 @pytest.mark.parametrize("batch", [1, 7, 64, 1 << 20])
 @pytest.mark.parametrize("pending", [1, 50, 1 << 21])
-def test_any_size_of_batches_and_merging_on_the_way(batch: int, pending: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "BATCH_ROWS", batch)
-    monkeypatch.setattr(local, "PENDING_PARTIALS", pending)
+def test_any_size_of_batches_and_merging_on_the_way(batch: int, pending: int, limit: Callable[..., None]) -> None:
+    limit(batch_rows=batch, pending_partials=pending)
     table = events(300)
     expected = brute(table)
     assert aggregate(table).to_pylist() == expected
@@ -80,9 +79,8 @@ def test_any_size_of_batches_and_merging_on_the_way(batch: int, pending: int, mo
 
 
 @pytest.mark.parametrize("batch", [1, 7, 1 << 20])
-def test_operations_that_need_order_get_it(batch: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "BATCH_ROWS", batch)
-    monkeypatch.setattr(local, "PENDING_PARTIALS", 20)
+def test_operations_that_need_order_get_it(batch: int, limit: Callable[..., None]) -> None:
+    limit(batch_rows=batch, pending_partials=20)
     table = events(80)
     rows = sorted(table.to_pylist(), key=lambda row: row["t"])  # stable: ties as they came
     for row in aggregate(table, joined=Joined("s")).to_pylist():
@@ -90,8 +88,8 @@ def test_operations_that_need_order_get_it(batch: int, monkeypatch: pytest.Monke
         assert row["joined"] == "".join(r["s"] for r in rows if r["k"] == row["k"] and start <= r["t"] < end)
 
 
-def test_of_one_size_puts_small_batches_together_and_cuts_large_ones(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "BATCH_ROWS", 10)
+def test_of_one_size_puts_small_batches_together_and_cuts_large_ones(limit: Callable[..., None]) -> None:
+    limit(batch_rows=10)
     table = pa.table({"t": range(47)})
     for size in (1, 3, 10, 25, 47):
         made = list(of_one_size(table.to_reader(max_chunksize=size)))
@@ -122,14 +120,14 @@ def test_events_by_key_and_time_keep_ties_as_they_came(rows: list[Any], sort: bo
 
 
 @pytest.mark.parametrize("ordered", [False, True])
-def test_null_times_are_counted_over_all_batches(ordered: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "BATCH_ROWS", 2)
+def test_null_times_are_counted_over_all_batches(ordered: bool, limit: Callable[..., None]) -> None:
+    limit(batch_rows=2)
     table = pa.table({"t": [None, 1, 2, None, 4, None], "k": ["a"] * 6, "x": range(6), "s": list("abcdef")})
     outputs = {"y": Joined("s")} if ordered else {"y": ff.Sum("x")}
-    with pytest.raises(NullTimeError, match="'t' is null in 3 of 6 events"):
+    with pytest.raises(ff.NullTimeError, match="'t' is null in 3 of 6 events"):
         aggregate(table, **outputs)
     dropping = ff.events(table, time="t", by="k", null_time="drop").window(ff.tumbling(10))
-    with pytest.warns(DroppedEventsWarning, match="3 of 6 events"):
+    with pytest.warns(ff.DroppedEventsWarning, match="3 of 6 events"):
         result = dropping.aggregate(**outputs)
     assert result["y"].to_pylist() == ["bce" if ordered else 1 + 2 + 4]
 

@@ -13,12 +13,11 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.runtime.plan.bind import bind
-from framefold.runtime.sliding.slide import slide
 
-from .. import stages
-from ..oracle import Grid
+from ..oracles.by_definition import Grid
+from ..support import stages
+from ..support.plans import BoundAggregate, bind
+from ..support.stages import slide
 
 MOST = {"deduct": 2, "two-stacks": 3}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 import time
 import weakref
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -13,12 +14,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.runtime import local
-from framefold.runtime.local import accumulate_reader, in_order
-from framefold.runtime.plan.bind import bind
-from framefold.runtime.plan.plan import is_library_code
-from framefold.runtime.sources.arrow import Readers
+
+from ..support.plans import BoundAggregate, bind, is_library_code
+from ..support.sources import Readers, accumulate_reader, in_order
 
 
 def test_results_come_in_the_order_of_the_items_and_few_items_wait() -> None:
@@ -71,8 +69,8 @@ class Doubled(ff.AggregateOperation):
 
 
 @pytest.mark.parametrize("own", [{}, {"doubled": Doubled("x")}, {"all": ff.AllOf(doubled=Doubled("x"))}])
-def test_the_same_results_in_every_run(own: dict[str, ff.Operation], monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "BATCH_ROWS", 100)
+def test_the_same_results_in_every_run(own: dict[str, ff.Operation], limit: Callable[..., None]) -> None:
+    limit(batch_rows=100)
     chance = np.random.default_rng(3)
     columns = {"t": chance.integers(0, 500, 5000), "k": chance.integers(0, 9, 5000), "x": chance.integers(0, 99, 5000)}
     events = pa.table(columns).append_column("f", pa.array(chance.normal(0, 1e9, 5000)))

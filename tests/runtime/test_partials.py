@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import math
 import random
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
@@ -15,13 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.runtime.partials import merge as module
-from framefold.runtime.partials.combine import combine_groups
-from framefold.runtime.plan.bind import bind
-from framefold.runtime.plan.plan import Plan, trusting
 
-from .. import stages
+from ..support import stages
+from ..support.plans import BoundAggregate, Plan, bind, trusting
+from ..support.stages import combine_groups
 
 SCHEMA = pa.schema({"t": pa.int64(), "k": pa.string(), "x": pa.float64(), "s": pa.string()})
 
@@ -135,12 +133,11 @@ def test_merging_twice_changes_nothing() -> None:
     assert stages.merge(asked, once.slice(0, 0)).num_rows == 0
 
 
-def test_groups_have_places_or_are_sorted(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_have_places_or_are_sorted(limit: Callable[..., None]) -> None:
     asked = query()
     made = pa.concat_tables([stages.accumulate(asked, part(number), number) for number in range(5)])
     in_places = stages.merge(asked, made)
-    monkeypatch.setattr(module, "MAX_PLACES", 0)
-    monkeypatch.setattr(module, "FEW_PLACES", 0)
+    limit(places=0, few_places=0)
     assert bits(stages.merge(asked, made)) == bits(in_places)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -11,16 +12,14 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.runtime.sources import arrow as module
 from framefold.runtime.sources import file_source, parquet_decoding
-from framefold.runtime.sources.arrow import in_portions
-from framefold.runtime.sources.file_source import FileSource
+
+from ..support.sources import FileSource, in_portions
 
 
-def sizes(batches: list[int], partials_of: float, monkeypatch: pytest.MonkeyPatch) -> tuple[list[int], list[int]]:
+def sizes(batches: list[int], partials_of: float, limit: Callable[..., None]) -> tuple[list[int], list[int]]:
     """How many events were accumulated at a time, and how many partials went out."""
-    monkeypatch.setattr(module, "PORTION_ROWS", 10)
-    monkeypatch.setattr(module, "MAX_PORTION_ROWS", 40)
+    limit(portion_rows=10, max_portion_rows=40)
     events = pa.table({"t": np.arange(sum(batches))})
     starts = np.cumsum([0, *batches])
     seen, given = [], []
@@ -47,14 +46,13 @@ def test_portions_are_large_where_they_leave_many(monkeypatch: pytest.MonkeyPatc
     assert sizes([100], 0.5, monkeypatch) == ([100], [50])
 
 
-def test_wide_events_are_not_gathered_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PORTION_BYTES", 8 * 20)
+def test_wide_events_are_not_gathered_without_end(monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]) -> None:
+    limit(portion_bytes=8 * 20)
     assert sizes([4] * 10, 1.0, monkeypatch) == ([12, 20, 20], [20, 20])
 
 
-def test_no_portion_is_made_larger_than_the_most(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PORTION_ROWS", 5)
-    monkeypatch.setattr(module, "MAX_PORTION_ROWS", 10)
+def test_no_portion_is_made_larger_than_the_most(limit: Callable[..., None]) -> None:
+    limit(portion_rows=5, max_portion_rows=10)
     sizes = [3, 9, 2, 2, 10, 4, 12, 1]
     batches = [pa.record_batch({"t": np.zeros(size, np.int64)}) for size in sizes]
     found = in_portions(lambda portion: pa.table({"rows": [len(portion)]}), batches)
@@ -63,8 +61,8 @@ def test_no_portion_is_made_larger_than_the_most(monkeypatch: pytest.MonkeyPatch
 
 @pytest.mark.parametrize("shuffled", [False, True])
 @pytest.mark.parametrize("least", [1, 16, 1 << 18])
-def test_the_size_of_portions_changes_nothing(shuffled: bool, least: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PORTION_ROWS", least)
+def test_the_size_of_portions_changes_nothing(shuffled: bool, least: int, limit: Callable[..., None]) -> None:
+    limit(portion_rows=least)
     chance = np.random.default_rng(4)
     t = np.sort(chance.integers(0, 400, 3000))
     events = pa.table({"t": chance.permutation(t) if shuffled else t, "x": chance.integers(0, 99, 3000)})
@@ -83,12 +81,13 @@ def written(path: Path, rows: int) -> Path:
     return path
 
 
-def test_a_large_row_group_is_never_held_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_large_row_group_is_never_held_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]
+) -> None:
     """Sixteen times the rows need no more memory, as pyarrow counts it."""
     for reader in (file_source, parquet_decoding):
         monkeypatch.setattr(reader, "BATCH_ROWS", 1 << 12)
-    monkeypatch.setattr(file_source, "BUFFERED_BYTES", 0)
-    monkeypatch.setattr(file_source, "BUFFER_BYTES", 1 << 14)
+    limit(buffered_bytes=0, buffer_bytes=1 << 14)
     most = []
     for rows in (1 << 14, 1 << 18):
         source = FileSource(ff.parquet(written(tmp_path / f"{rows}.parquet", rows)))

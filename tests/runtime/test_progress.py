@@ -6,6 +6,7 @@ import os
 import pty
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType, SimpleNamespace
 from typing import Any
@@ -16,9 +17,9 @@ import pytest
 from rich.console import Console
 
 import framefold as ff
-from framefold.runtime import local, progress
-from framefold.runtime.sources.arrow import Source
-from framefold.runtime.sources.file_source import FileSource
+from framefold.runtime import progress
+
+from ..support.sources import FileSource, Source
 
 QUERY = """
 import sys, pyarrow as pa, framefold as ff
@@ -69,7 +70,7 @@ def test_nothing_goes_into_a_pipe() -> None:
     assert (done.stdout, done.stderr) == ("", "")
 
 
-def test_a_notebook_has_a_bar_of_ipython(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_notebook_has_a_bar_of_ipython(monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]) -> None:
     seen: list[Any] = []
 
     class ProgressBar:
@@ -86,21 +87,20 @@ def test_a_notebook_has_a_bar_of_ipython(monkeypatch: pytest.MonkeyPatch) -> Non
     module.ProgressBar = ProgressBar  # type: ignore[attr-defined]
     monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
     monkeypatch.setitem(sys.modules, "IPython.display", module)
-    monkeypatch.setattr(local, "BATCH_ROWS", 50)
-    monkeypatch.setattr(local, "CHUNK_WINDOWS", 5)
+    limit(batch_rows=50, chunk_windows=5)
     monkeypatch.setattr(Console, "is_jupyter", True, raising=False)
     monkeypatch.setattr(Console, "__init__", lambda self, **_: None)
-    monkeypatch.setattr(progress, "PATIENCE", -1)
+    limit(progress_patience=-1)
     ff.events(pa.table({"t": range(100)}), time="t").window(ff.tumbling(10)).aggregate(n=ff.Count())
     assert seen == [100, "displayed", 50, 100, 100, 10, "displayed", 6, 10, 10]
     assert progress.bar("reading", None) is None
 
 
-def test_a_bar_is_taken_away_where_a_query_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_bar_is_taken_away_where_a_query_fails(monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]) -> None:
     moved: list[int | str] = []
     made = progress.Bar(moved.append, lambda: moved.append("closed"))
     monkeypatch.setattr(progress, "bar", lambda what, total: made)
-    monkeypatch.setattr(progress, "PATIENCE", -1)
+    limit(progress_patience=-1)
 
     def parts() -> Any:
         yield 3, "some"
@@ -111,10 +111,10 @@ def test_a_bar_is_taken_away_where_a_query_fails(monkeypatch: pytest.MonkeyPatch
     assert moved == [3, "closed"]
 
 
-def test_a_source_may_show_it_itself(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(progress, "PATIENCE", -1)
+def test_a_source_may_show_it_itself(monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]) -> None:
+    limit(progress_patience=-1)
     monkeypatch.setattr(progress, "bar", lambda what, total: pytest.fail(what))
-    monkeypatch.setattr(local, "BATCH_ROWS", 50)
+    limit(batch_rows=50)
     source = Source(pa.table({"t": range(100)}))
     source.shows_progress = True
     ff.events(source, time="t").window(ff.tumbling(10)).aggregate(n=ff.Count())

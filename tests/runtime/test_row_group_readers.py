@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -14,16 +15,16 @@ import pytest
 
 import framefold as ff
 from framefold.runtime.sources import file_source, parquet_decoding
-from framefold.runtime.sources.arrow import Source
-from framefold.runtime.sources.file_source import FileSource
+
+from ..support.sources import FileSource, Source
 
 ROWS = 5000
 
 
 @pytest.fixture(autouse=True)
-def small_files_too(monkeypatch: pytest.MonkeyPatch) -> None:
+def small_files_too(monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]) -> None:
     """Files of any size are worth the import of Polars, and are several parts."""
-    monkeypatch.setattr(parquet_decoding, "MIN_ROWS", 0)
+    limit(min_decoded_rows=0)
     for module in (file_source, parquet_decoding):
         monkeypatch.setattr(module, "BATCH_ROWS", 700)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from itertools import accumulate
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -13,10 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.states.rows import join, take
-from framefold.runtime.sliding import scan as module
 from framefold.runtime.sliding.scan import Scan, beginnings, piece_size
+
+from ..support.limits import limits
+from ..support.plans import BoundAggregate
+from ..support.states import join, take
 
 
 class Text(ff.AggregateOperation):
@@ -80,7 +80,7 @@ def test_beginnings_and_ends_in_two_levels(backwards: bool, of: list[tuple[int, 
     asked = [(block, rows) for block, (_, length) in enumerate(of) for rows in range(1, length + 1)][::-1]
     block, rows = (np.array([pair[i] for pair in asked], np.int64) for i in (0, 1))
     text.calls = text.combined = 0
-    with patch.object(module, "SHORT_BLOCK", few):
+    with limits(short_block=few):
         found = beginnings(bound, column, starts, lengths, block, rows, backwards)
     whole = [column["text"][start : start + length].tolist() for start, length in of]
     assert found["text"].tolist() == ["".join(whole[b][-n:] if backwards else whole[b][:n]) for b, n in asked]

@@ -13,12 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.accumulate.accumulate import accumulate
-from framefold.runtime.plan.bind import bind
-from framefold.runtime.plan.plan import Plan
 from framefold.runtime.streams.blocks import FRAMES
-from framefold.runtime.streams.scope import counted
-from framefold.runtime.streams.shard import Shard, events_in
+
+from ..support.plans import Plan, bind
+from ..support.shards import Shard, counted, events_in
+from ..support.stages import partials_of as accumulate
 
 SCHEMA = pa.schema([("t", pa.timestamp("us", tz="UTC")), ("k", pa.string()), ("x", pa.int64())])
 DAY = 86_400_000_000

@@ -7,10 +7,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.runtime.accumulate.accumulate import accumulate
-from framefold.runtime.streams.scope import counted
-from framefold.runtime.streams.shard import Shard
 
+from ..support.shards import Shard, counted
+from ..support.stages import partials_of as accumulate
 from .test_shard import SCHEMA, Dict, plan_of
 
 ITEM_BYTES, PARTIAL_BYTES = 16, 80

@@ -14,14 +14,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.accumulate.accumulate import accumulate
-from framefold.runtime.plan.bind import bind
-from framefold.runtime.plan.plan import Plan
-from framefold.runtime.streams.held_events import HeldEvents
-from framefold.runtime.streams.scope import counted, holds, why_not
-from framefold.runtime.streams.shard import Shard, events_in
 
-from ..examples import examples
+from ..support.examples import examples
+from ..support.plans import Plan, bind
+from ..support.shards import HeldEvents, Shard, counted, events_in, holds, why_not
+from ..support.stages import partials_of as accumulate
 
 TIME = pa.timestamp("us", tz="UTC")
 SCHEMA = pa.schema([("t", TIME), ("u", TIME), ("k", pa.string()), ("x", pa.int64())])

@@ -11,12 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.accumulate.accumulate import accumulate
-from framefold.runtime.partials.merge import merge
-from framefold.runtime.streams.scope import counted, why_no_revisions
-from framefold.runtime.streams.shard import Shard, events_in
 
-from ..examples import examples
+from ..support.examples import examples
+from ..support.shards import Shard, counted, events_in, why_no_revisions
+from ..support.stages import merged as merge
+from ..support.stages import partials_of as accumulate
 from . import test_shard_kinds as kinds
 from .test_shard import SCHEMA, Batch, Dict, cumulated, grid, microseconds, plan_of, rows, streams
 

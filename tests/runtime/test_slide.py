@@ -15,11 +15,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.states.fields import Compensated
-from framefold.runtime.sliding import running_states, scan
+from framefold.runtime.sliding import running_states
 from framefold.runtime.sliding import slide as module
-from framefold.runtime.sliding.slide import slide
+
+from ..support.limits import limits
+from ..support.plans import BoundAggregate
+from ..support.stages import slide
+from ..support.states import Compensated
 
 PRIME = 10_007
 INT, FLOAT = pa.int64(), pa.float64()
@@ -138,14 +140,14 @@ def test_any_ranges_that_move_forward(case: tuple[int, Ranges], seed: int) -> No
 def test_runs_that_are_cut_early(case: tuple[int, Ranges], steps: int) -> None:
     """With running states that start anew every few rows; and as many runs as there can be."""
     rows, ranges = case
-    with patch.object(running_states, "RESTART_ROWS", steps):
+    with limits(restart_rows=steps):
         check(matrices(rows), ranges)
 
 
 @given(forward(), st.integers(1, 5))
 def test_runs_and_blocks_some_at_a_time(case: tuple[int, Ranges], side_by_side: int) -> None:
     rows, ranges = case
-    with patch.object(scan, "MAX_GROUPS", side_by_side):
+    with limits(scanned_groups=side_by_side):
         check(matrices(rows), ranges)
 
 
@@ -251,7 +253,7 @@ def test_growing_runs_in_two_levels(case: tuple[int, Ranges], few: int) -> None:
     """Runs with one beginning, however short, among runs whose beginnings move."""
     rows, (low, high) = case
     low = low // 7 * 7
-    with patch.object(scan, "SHORT_BLOCK", few):
+    with limits(short_block=few):
         check(matrices(rows), (low, np.maximum(low, high)))
         growing = np.zeros_like(low)
         check(matrices(rows), (growing, high))

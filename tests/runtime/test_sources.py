@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,6 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold import QueryError
-from framefold.runtime.sources import file_source, formats
 
 duckdb = pytest.importorskip("duckdb")
 pandas = pytest.importorskip("pandas")
@@ -100,28 +99,28 @@ def test_a_hive_folder(tmp_path: Path) -> None:
     ids=lambda value: type(value).__name__,
 )
 def test_what_is_no_events(data: Any, message: str) -> None:
-    with pytest.raises(QueryError, match=message):
+    with pytest.raises(ff.QueryError, match=message):
         ff.events(data, time="t")
 
 
 def test_parquet_that_is_not_there(tmp_path: Path) -> None:
-    with pytest.raises(QueryError, match=r"nowhere.*does not exist"):
+    with pytest.raises(ff.QueryError, match=r"nowhere.*does not exist"):
         ff.events(ff.parquet(tmp_path / "nowhere.parquet"), time="t")
     pq.write_table(TABLE, tmp_path / "here.parquet")
-    with pytest.raises(QueryError, match="nowhere"):
+    with pytest.raises(ff.QueryError, match="nowhere"):
         ff.events(ff.parquet(tmp_path / "here.parquet", tmp_path / "nowhere.parquet"), time="t")
 
 
 def test_parquet_that_is_none(tmp_path: Path) -> None:
     path = tmp_path / "text.parquet"
     path.write_text("t,x\n1,2\n")
-    with pytest.raises(QueryError, match="cannot be read"):
+    with pytest.raises(ff.QueryError, match="cannot be read"):
         ff.events(ff.parquet(path), time="t")
 
 
-def test_what_cannot_be_read_on_the_way(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_read_on_the_way(tmp_path: Path, limit: Callable[..., None]) -> None:
     """Files that are whole at their beginning, or at their end, only: by one thread, and by several."""
-    monkeypatch.setattr(formats, "BLOCK_BYTES", 1 << 20)
+    limit(text_block_bytes=1 << 20)
     (tmp_path / "e.csv").write_text("t\n" + "1\n" * (1 << 20) + "one\n")
     pq.write_table(pa.table({"t": range(1 << 14)}), tmp_path / "e.parquet", compression="none", use_dictionary=False)
     content = bytearray((tmp_path / "e.parquet").read_bytes())
@@ -150,10 +149,10 @@ def test_events_without_a_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize("other", [pa.string(), pa.large_string(), pa.dictionary(pa.int8(), pa.string())])
 @pytest.mark.parametrize("batch", [100, 1 << 20])
 def test_text_keys_of_files_with_dictionaries_of_their_own(
-    tmp_path: Path, other: pa.DataType, batch: int, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, other: pa.DataType, batch: int, limit: Callable[..., None]
 ) -> None:
     """Row groups and files that each number the same texts in another way, some of them null."""
-    monkeypatch.setattr(file_source, "BATCH_ROWS", batch)  # the rows that a thread reads at a time
+    limit(file_batch_rows=batch)  # the rows that a thread reads at a time
     chance = np.random.default_rng(5)
     words = [f"w{number}" for number in range(30)] + [None]
     for number, type in enumerate([pa.string(), other]):
@@ -172,9 +171,9 @@ def test_text_keys_of_files_with_dictionaries_of_their_own(
     ]
 
 
-def test_pieces_of_files_in_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_pieces_of_files_in_folders(tmp_path: Path, limit: Callable[..., None]) -> None:
     """Keys that are names of folders, conditions on them and on columns, and all events without a time counted."""
-    monkeypatch.setattr(file_source, "BATCH_ROWS", 50)
+    limit(file_batch_rows=50)
     chance = np.random.default_rng(6)
     t = pa.array(chance.integers(0, 40, 600), mask=chance.random(600) < 0.05)
     table = pa.table({"t": t, "k": chance.integers(0, 4, 600), "x": chance.integers(0, 9, 600)})

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.runtime.sliding import block_scan, range_blocks
-from framefold.runtime.sliding import slide as module
 from framefold.runtime.sliding.block_scan import side_by_side
 from framefold.runtime.sliding.native import loops
 from framefold.runtime.sliding.range_blocks import runs_by_a_row
-from framefold.runtime.sliding.slide import slide
 
+from ..support.limits import limits
+from ..support.plans import BoundAggregate
+from ..support.stages import slide
 from .test_operation_counts import CountingSum
 from .test_slide import MATRICES, matrices, product
 
@@ -30,14 +30,16 @@ Ranges = tuple[np.ndarray, np.ndarray]
 @contextmanager
 def small(blocks: int, joined: int, of_a_run: int) -> Iterator[None]:
     with (
-        patch.object(block_scan, "MAX_BLOCKS", blocks),
-        patch.object(block_scan, "MAX_STATES", joined),
-        patch.object(block_scan, "MIN_BLOCKS_OF_RUN", of_a_run),
-        patch.object(block_scan, "MIN_BLOCKS_ALONE", 3),
-        patch.object(range_blocks, "SCANNED_RANGES", 7),
-        patch.object(range_blocks, "LONG_RUN", 1),
-        patch.object(module, "MIN_WINDOWS", 4),
-        patch.object(module, "MANY_RANGES", 4),
+        limits(
+            run_blocks=blocks,
+            run_states=joined,
+            min_run_blocks=of_a_run,
+            min_lone_blocks=3,
+            scanned_ranges=7,
+            long_run=1,
+            min_side_by_side=4,
+            many_ranges=4,
+        ),
     ):
         yield
 
@@ -139,7 +141,7 @@ def test_long_runs_are_by_themselves() -> None:
     """And short ones beside one another, as long as nothing long is between them."""
     row = np.concatenate([100_000 * run + 3 * np.arange(blocks) for run, blocks in enumerate([2, 1, 9, 12, 2, 2])])
     of = block_scan.SideBySide(row, row, 3, np.empty(0, np.int64))
-    with patch.object(block_scan, "MIN_BLOCKS_ALONE", 5), patch.object(block_scan, "MAX_BLOCKS", 8):
+    with limits(min_lone_blocks=5, run_blocks=8):
         found = [(batch.start, batch.stop) for batch in block_scan._batches(of)]
     assert found == [(0, 3), (3, 11), (11, 12), (12, 20), (20, 24), (24, 28)]
 
@@ -154,8 +156,7 @@ def test_runs_by_a_row(of: list[tuple[int, int, int]], loops: Any) -> None:
     high = np.concatenate([first + width + np.arange(length) for first, width, length in of])
     pairs = list(zip(low.tolist(), high.tolist(), strict=True))
     with (
-        patch.object(range_blocks, "SCANNED_RANGES", 4),
-        patch.object(range_blocks, "LONG_RUN", 1),
+        limits(scanned_ranges=4, long_run=1),
         patch.object(range_blocks, "loops", loops),
     ):
         first = runs_by_a_row(low, high)

@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.runtime.accumulate.accumulate import accumulate
-from framefold.runtime.partials.merge import merge
-from framefold.runtime.plan.bind import bind
-from framefold.runtime.plan.plan import Plan
-from framefold.runtime.results.finish import results
-from framefold.runtime.windows import Spec
+
+from ..support.plans import Plan, bind
+from ..support.stages import merged as merge
+from ..support.stages import partials_of as accumulate
+from ..support.stages import results_in_chunks as results
+from ..support.windows import Spec
 
 EVENTS = pa.schema([("t", pa.int64()), ("k", pa.int64()), ("x", pa.float64())])
 

@@ -18,10 +18,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.contract.frames import Frames
 from framefold.runtime.sliding.range_tree import build, by_range_tree, fold, nodes_of
 
+from ..support.plans import BoundAggregate
 from .test_scan import Text
 
 Ranges = list[tuple[int, int]]
@@ -175,7 +174,7 @@ def test_operations_of_all_kinds(name: str) -> None:
     chance = np.random.default_rng(len(name))
     frames = 300
     values = pa.array((chance.integers(-400, 400, 3 * frames) / 8).tolist()).cast(type, safe=False)
-    states = bound.accumulate(Frames(np.repeat(np.arange(frames), 3), frames, np.arange(3 * frames)), [values])
+    states = bound.accumulate(ff.Frames(np.repeat(np.arange(frames), 3), frames, np.arange(3 * frames)), [values])
     ends = np.sort(chance.integers(0, frames, (200, 2)), axis=1)
     low, high = ends[:, 0], ends[:, 1] + 1
     found = bound.finish(by_range_tree(bound, states, low, high)).to_pylist()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,12 +10,11 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.runtime.partials.merge import Partials
-from framefold.runtime.results import window_blocks
 from framefold.runtime.results.row_blocks import Blocked, with_neighbours
 from framefold.runtime.results.window_blocks import in_window_blocks
 
-from .. import stages
+from ..support import stages
+from ..support.stages import Partials
 
 WINDOWS = {
     "overlapping": ff.sliding(600, every=7),
@@ -36,8 +36,8 @@ def plan_of(window: Any, **outputs: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", WINDOWS)
-def test_results_of_blocks(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(window_blocks, "LEAST_TICKS", 8)
+def test_results_of_blocks(name: str, limit: Callable[..., None]) -> None:
+    limit(window_block_ticks=8)
     events, plan = plan_of(WINDOWS[name])
     blocked = in_window_blocks(plan)
     assert blocked is not None

@@ -15,10 +15,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold import DurationError, QueryError
-from framefold.runtime.columns.ticks import TimeColumn
 from framefold.runtime.frames import window_ranges
-from framefold.runtime.windows import PartialsView, Ranges, TickSteps
+
+from ..support.windows import PartialsView, Ranges, TickSteps, TimeColumn
 
 TIME = TimeColumn("t", pa.int64())
 around = import_module("framefold.runtime.windows.around")  # its function has the same name
@@ -214,7 +213,7 @@ def test_1970_and_2262() -> None:
 @pytest.mark.parametrize("far", [2**40, 2**62 + 5])
 def test_too_many_empty_windows_are_refused(far: int) -> None:
     events = pa.table({"t": [-far, far]})
-    with pytest.raises(QueryError, match="more than one process can hold"):
+    with pytest.raises(ff.QueryError, match="more than one process can hold"):
         ff.events(events, time="t").window(ff.sliding(2, 1, empty="emit")).aggregate(n=ff.Count())
 
 
@@ -230,14 +229,14 @@ def test_no_frames_no_windows() -> None:
     [("size", ff.sliding(0, 1)), ("size", ff.tumbling(-1)), ("every", ff.sliding(1, 0)), ("every", ff.sliding(1, -3))],
 )
 def test_durations_must_be_above_zero(argument: str, window: Any) -> None:
-    with pytest.raises(DurationError, match=f"{argument} is .*above zero"):
+    with pytest.raises(ff.DurationError, match=f"{argument} is .*above zero"):
         window.bind(TIME, no_columns)
 
 
 def test_words() -> None:
-    with pytest.raises(QueryError, match="closed is 'both'"):
+    with pytest.raises(ff.QueryError, match="closed is 'both'"):
         ff.sliding(1, 1, closed="both")
-    with pytest.raises(QueryError, match="empty is 'fill'"):
+    with pytest.raises(ff.QueryError, match="empty is 'fill'"):
         ff.tumbling(1, empty="fill")
     assert str(ff.tumbling("1 hour", offset="5 minutes")) == "tumbling windows of 1 hour, offset by 5 minutes"
     assert str(ff.sliding(60, 1)) == "windows of 60 every 1"

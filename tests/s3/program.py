@@ -3,6 +3,7 @@
 import logging
 import os
 import sys
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.csv as csv
@@ -10,8 +11,10 @@ import pyarrow.parquet as pq
 from pyarrow.fs import S3FileSystem
 
 import framefold as ff
-from framefold.cli import main
-from framefold.spark.session.session import local_session
+
+sys.path.insert(0, str(Path(__file__).parents[2]))
+from tests.support.command_line import main
+from tests.support.sessions import local_session
 
 jars, event_log = sys.argv[1:]
 key, secret, server = (os.environ[name] for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_ENDPOINT_URL"))

@@ -13,7 +13,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import framefold as ff
-from framefold.cli.trips import make_trips
+
+from ..support.command_line import make_trips
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 JOB = EXAMPLES / "speeds.py"

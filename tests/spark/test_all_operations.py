@@ -14,7 +14,8 @@ import pytest
 from pyspark.sql import DataFrame, SparkSession
 
 import framefold as ff
-from framefold.aggregators import Operation
+
+from ..support.plans import Operation
 
 ROWS = 240
 WINDOW = ff.sliding("40 minutes", every="15 minutes")

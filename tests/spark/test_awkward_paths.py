@@ -19,15 +19,17 @@ pytest.importorskip("pyspark")
 pytest.importorskip("google.protobuf")
 
 import framefold as ff
-from framefold.cli import main
 from framefold.spark.streams.places import QUOTED
 from framefold.spark.submission.command import read
 
+from ..support.command_line import main
 from .submitting import submit
-from .test_streams import Source, rocksdb, table  # noqa: F401  # the fixture
+from .test_streams import Source, table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.usefixtures("rocksdb")
 
 AWKWARD = "a b+50% %20 x#y é→日"
 PATTERN = "[1] {z,w} q?x=1&2;'\" ^`|~"

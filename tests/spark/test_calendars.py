@@ -141,21 +141,18 @@ def test_what_is_wrong_is_said_where_it_is_written(spark: SparkSession) -> None:
 def test_a_stream_of_weeks_by_an_expression(spark: SparkSession, tmp_path: Path) -> None:
     """As the batch has them, but for the week that the watermark has not closed."""
     pytest.importorskip("pyspark", minversion="4.1")  # which streams need
-    from framefold.spark.streams.engine import PROVIDER, ROCKSDB
+    from ..support.sessions import state_in_rocksdb
 
     folder = tmp_path / "in"
     folder.mkdir()
     seconds = [int(moment.timestamp()) for moment in EVENTS["t"].to_pylist()]
     pq.write_table(pa.table({"seconds": seconds, "k": EVENTS["k"], "x": EVENTS["x"]}), folder / "events.parquet")
-    spark.conf.set(PROVIDER, ROCKSDB)
-    try:
+    with state_in_rocksdb(spark):
         stream = spark.readStream.schema("seconds long, k long, x double").parquet(str(folder))
         events = ff.events(stream, time=f.timestamp_seconds("seconds"), by="`k`").options(watermark="1 hour")
         writer = events.window(ff.tumbling("1 week")).aggregate(**OUTPUTS).writeStream.format("parquet")
         writer = writer.option("path", str(tmp_path / "out")).option("checkpointLocation", str(tmp_path / "book"))
         writer.trigger(availableNow=True).start().awaitTermination()
-    finally:
-        spark.conf.unset(PROVIDER)
     batch = ff.events(EVENTS, time="t", by="k").window(ff.tumbling("1 week")).aggregate(**OUTPUTS)
     last = max(seconds) - 3600
     want = [row for row in instants(batch) if row[2] <= last]

@@ -19,6 +19,8 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from collections.abc import Callable
+
 import pyarrow as pa
 from pyspark.errors import PythonException
 from pyspark.sql import functions as f
@@ -489,25 +491,25 @@ def test_events_stay_in_spark(frame: DataFrame, monkeypatch: pytest.MonkeyPatch)
     assert "MapInArrow" not in plans[0]
 
 
-def test_too_many_rows_for_exact_sums_are_refused(frame: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_too_many_rows_for_exact_sums_are_refused(frame: DataFrame, limit: Callable[..., None]) -> None:
     query = ff.events(frame, time="t").window(ff.tumbling("1 day")).options(accumulate="spark")
     outputs = {"x": ff.Sum("x"), "v": ff.Variance("x")}
     expected = query.aggregate(**outputs).collect()
-    monkeypatch.setattr(sql_accumulate, "SMALL_ROW_LIMIT", 10)
+    limit(few_sql_rows=10)
     assert query.aggregate(**outputs).collect() == expected  # with more parts
-    monkeypatch.setattr(sql_accumulate, "ROW_LIMIT", 10)
+    limit(sql_rows=10)
     with pytest.raises(ff.EngineError, match=r"a frame has \d+ events of one key, and Spark's sums are exact for 10;"):
         query.aggregate(x=ff.Sum("x"))
 
 
 @pytest.mark.parametrize("ansi", ["true", "false"])
 def test_sums_of_more_rows_than_64_bits_have_room_for(
-    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, ansi: str
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None], ansi: str
 ) -> None:
     """Which is an error in ANSI mode, and a wrong sum otherwise: both are computed again, with more integers."""
     # As if a few rows were the most that the integers have room for.
     monkeypatch.setattr(sql_floats, "bits", lambda rows: 60 if rows == sql_accumulate.SMALL_ROW_LIMIT else 33)
-    monkeypatch.setattr(sql_accumulate, "SMALL_ROW_LIMIT", 10)
+    limit(few_sql_rows=10)
     df = spark.range(200_000).selectExpr("id", "200000D + id as x")
     before = spark.conf.get("spark.sql.ansi.enabled")
     spark.conf.set("spark.sql.ansi.enabled", ansi)

@@ -16,13 +16,16 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from collections.abc import Callable
+
 import pyarrow as pa
 from pyspark.errors import PythonException
 from pyspark.sql import functions as f
 
 import framefold as ff
-from framefold.runtime.partials.merge import Partials
-from framefold.spark.engine import combining, driver, events_source, rows_source
+from framefold.spark.engine import driver, events_source, rows_source
+
+from ..support.stages import Partials
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -248,25 +251,27 @@ def test_few_rows_come_to_the_driver_as_they_are(spark: SparkSession, monkeypatc
     assert "as they are" not in str(events.options(accumulate="python").explain(s=ff.Sum("x")))
 
 
-def test_auto_goes_by_the_count(df: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_auto_goes_by_the_count(df: DataFrame, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]) -> None:
     taken: list[str] = []
     for owner, way in ((driver, "on_executors"), (driver, "to_dataframe"), (driver, "blobs_of")):
         real = getattr(owner, way)
         monkeypatch.setattr(owner, way, lambda *given, way=way, real=real: (taken.append(way), real(*given))[1])
     events = ff.events(df, time="number", by="text").window(ff.tumbling(100))
     results = [rows(events.options(max_driver_partials=most).aggregate(n=ff.Count())) for most in (10, 10_000)]
-    monkeypatch.setattr(driver, "AUTO_RESULT_BYTES", 0)
+    limit(auto_result_bytes=0)
     results.append(rows(events.aggregate(n=ff.Count())))
-    monkeypatch.setattr(driver, "SENT_PARTIALS_BYTES", 0)
+    limit(sent_partials_bytes=0)
     results.append(rows(events.aggregate(n=ff.Count())))
     assert taken == ["on_executors", "to_dataframe", "blobs_of", "on_executors", "on_executors"]
-    monkeypatch.setattr(driver, "DRIVER_RESULT_BYTES", 0)
+    limit(driver_result_bytes=0)
     with pytest.raises(ff.EngineError, match="take more than the 0 MiB that combine='driver' makes on the driver"):
         events.options(combine="driver").aggregate(n=ff.Count())
     assert results[0] == results[1] == results[2] == results[3]
 
 
-def test_tasks_merge_the_partials_of_many_others(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_tasks_merge_the_partials_of_many_others(
+    spark: SparkSession, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]
+) -> None:
     taken: list[str] = []
     real = events_source.choose
     monkeypatch.setattr(
@@ -284,14 +289,14 @@ def test_tasks_merge_the_partials_of_many_others(spark: SparkSession, monkeypatc
         choices = {"max_driver_partials": limit, "accumulate": "python"}
         result = events.options(**choices).aggregate(**outputs)
         assert (result in driver.COMPUTED, rows(result)) == (limit > 10, expected), limit
-    monkeypatch.setattr(combining, "ALWAYS_DRIVER", 0)
-    monkeypatch.setattr(combining, "DRIVER", 1.0)  # though they are few enough for the driver
+    limit(always_driver=0)
+    limit(driver_cost=1.0)  # though they are few enough for the driver
     for seconds in (0.0, 1.0):
-        monkeypatch.setattr(combining, "EXECUTORS", seconds)
+        limit(executors_cost=seconds)
         result = events.options(accumulate="python").aggregate(**outputs)
         assert (result in driver.COMPUTED, rows(result)) == (seconds == 1.0, expected), seconds
     assert taken == ["executors", "tasks", "executors", "tasks"]  # none where the driver is always quickest
-    monkeypatch.setattr(events_source, "PENDING_BYTES", 100)
+    limit(pending_bytes=100)
     assert rows(events.options(combine="driver", accumulate="python").aggregate(**outputs)) == expected
     last = ff.events(df, time="t", by="k").options(accumulate="python")
     text = str(last.window(ff.tumbling(5)).explain(n=ff.Count()))
@@ -302,7 +307,7 @@ def test_tasks_merge_the_partials_of_many_others(spark: SparkSession, monkeypatc
 
 @pytest.mark.parametrize("accumulate", ["spark", "python"])
 def test_what_the_driver_sends_out_comes_back_as_if_it_had_made_it(
-    df: DataFrame, monkeypatch: pytest.MonkeyPatch, accumulate: str
+    df: DataFrame, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None], accumulate: str
 ) -> None:
     events = ff.events(df, time="number", by=["text", "bytes"]).window(ff.sliding(100, every=10))
     query = events.options(accumulate=accumulate)
@@ -310,7 +315,7 @@ def test_what_the_driver_sends_out_comes_back_as_if_it_had_made_it(
     packed = driver.blobs_of
     cut = lambda merged: packed(merged, 7)  # noqa: E731
     monkeypatch.setattr(driver, "blobs_of", cut)
-    monkeypatch.setattr(driver, "AUTO_RESULT_BYTES", 0)
+    limit(auto_result_bytes=0)
     result = query.aggregate(n=ff.Count(), total=ff.Sum("number"))
     assert result.select(f.spark_partition_id()).distinct().count() > 1
     assert rows(result) == expected

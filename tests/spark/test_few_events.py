@@ -21,12 +21,11 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as f
 
 import framefold as ff
-from framefold.runtime.plan.bind import bind
 from framefold.spark.engine import few_events, rows_source, sql_source
-from framefold.spark.input import scan_bounds
 from framefold.spark.input.scan_bounds import footers_of, is_row_by_row, most_groups, most_rows
 
-from ..operations import Ledger
+from ..oracles.operations import Ledger
+from ..support.plans import bind
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -115,22 +114,27 @@ def test_results_are_those_of_duckdb(spark: SparkSession, path: str, collected: 
 
 
 def test_more_events_are_left_to_spark(
-    spark: SparkSession, path: str, collected: list[int], monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, path: str, collected: list[int], limit: Callable[..., None]
 ) -> None:
-    monkeypatch.setattr(few_events, "FEW_EVENTS", ROWS - 1)
+    limit(few_events=ROWS - 1)
     query(spark.read.parquet(path)).aggregate(**OUTPUTS)
     assert not collected
-    monkeypatch.setattr(few_events, "FEW_EVENTS", ROWS)
+    limit(few_events=ROWS)
     query(spark.read.parquet(path)).aggregate(**OUTPUTS)
     assert collected == [ROWS]
 
 
 @pytest.mark.parametrize(("most", "few"), [(5_000_000, True), (3, True), (5_000_000, False)])
 def test_few_groups_are_put_together_by_one_task(
-    spark: SparkSession, tmp_path: Path, most: int, few: bool, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession,
+    tmp_path: Path,
+    most: int,
+    few: bool,
+    monkeypatch: pytest.MonkeyPatch,
+    limit: Callable[..., None],
 ) -> None:
     """With more partials than the driver may have, executors go on, as where groups are not known to be few."""
-    monkeypatch.setattr(few_events, "FEW_GROUPS", 1 << 14 if few else 0)
+    limit(few_groups=1 << 14 if few else 0)
     used: list[tuple[bool, bool]] = []
     collect = sql_source.SqlSource.collect
 
@@ -206,7 +210,7 @@ def test_null_times(spark: SparkSession, tmp_path: Path, collected: list[int]) -
     assert collected == [3]
 
 
-def test_footers_and_plans(spark: SparkSession, path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_footers_and_plans(spark: SparkSession, path: str, limit: Callable[..., None]) -> None:
     df = spark.read.parquet(path)
     footers = footers_of(df.where("x > 0"))
     assert footers is not None
@@ -215,7 +219,7 @@ def test_footers_and_plans(spark: SparkSession, path: str, monkeypatch: pytest.M
     assert most_rows(df.union(df)) is None
     assert footers_of(spark.range(3)) is None
     assert most_rows(spark.range(3)) is None
-    monkeypatch.setattr(scan_bounds, "FEW_FILES", 0)
+    limit(few_files=0)
     assert footers_of(df) is None
     assert is_row_by_row(df.where("x > 0"))
     assert not is_row_by_row(df.union(df))

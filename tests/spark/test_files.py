@@ -31,7 +31,9 @@ from framefold.runtime.sources.conditions import possible
 from framefold.spark.engine import driver
 from framefold.spark.files import scan
 from framefold.spark.session import conf_overrides, parallelism
-from framefold.spark.session.session import cores
+
+from ..support.limits import limits
+from ..support.sessions import cores
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -155,7 +157,7 @@ def test_tasks_are_balanced_runs_in_the_order_of_the_files(spark: SparkSession, 
     assert parallelism.runs(np.array([], np.int64), 8) == []
     for number in range(3):
         pq.write_table(table(600, number), tmp_path / f"{number}.parquet", row_group_size=200)
-    with mock.patch.object(parallelism, "MIN_TASK_BYTES", 1):
+    with limits(min_task_bytes=1):
         (scan,) = [ff.events(ff.parquet(tmp_path, spark=spark), time="ts", by="k").engine.scan]  # type: ignore[attr-defined]
         plan = scan.read_plan(["ts", "k", "x"])
         assert len(plan.tasks) == 2
@@ -581,7 +583,7 @@ def test_results_are_handed_back_whole_and_in_order(spark: SparkSession, least: 
     )
     schema = spark.createDataFrame(some.slice(0, 1)).schema
     before = spark.conf.get(conf_overrides.THRESHOLD)
-    with mock.patch.object(conf_overrides, "LOCAL_RELATION_BYTES", least):
+    with limits(local_relation_bytes=least):
         df = conf_overrides.to_dataframe(spark, some, schema)
         assert df.schema == schema
         assert [row for batch in df.toArrow().to_batches() for row in batch.to_pylist()] == some.to_pylist()
@@ -591,8 +593,8 @@ def test_results_are_handed_back_whole_and_in_order(spark: SparkSession, least: 
 def test_memory_of_a_task_does_not_grow_with_its_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tenfold file takes no more memory than one that is a batch longer: row groups go by one after the other."""
     from framefold.runtime.sources import parquet_decoding
-    from framefold.runtime.sources.files import files_of
-    from framefold.runtime.sources.formats import READERS
+
+    from ..support.sources import READERS, files_of
 
     monkeypatch.setattr(parquet_decoding, "polars", lambda: None)  # whose memory pyarrow does not count
     peaks = []

@@ -3,11 +3,12 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from framefold.aggregators.errors import JavaError
+import framefold as ff
 from framefold.spark.session import java
 
 ADVICE = "run `pip install 'framefold[java]'`, or install Java 17 or later and point JAVA_HOME to it."
@@ -36,7 +37,7 @@ def bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def message() -> str:
-    with pytest.raises(JavaError) as caught:
+    with pytest.raises(ff.JavaError) as caught:
         java.ensure_java()
     said = str(caught.value)
     assert said.endswith(ADVICE)
@@ -117,9 +118,9 @@ def test_not_executable(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     assert "cannot be run: Permission denied" in message()
 
 
-def test_hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]) -> None:
     # The script's child inherits its output and lives on: neither it nor the script may hold us up.
-    monkeypatch.setattr(java, "PATIENCE", 0.2)
+    limit(java_patience=0.2)
     monkeypatch.setenv("JAVA_HOME", str(fake_java(tmp_path / "jdk", "/bin/sleep 60")))
     assert "gave no answer within 0.2 seconds" in message()
 

@@ -17,10 +17,12 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 
-from .test_streams import MINUTE, Source, late_events, rocksdb  # noqa: F401  # the fixture
+from .test_streams import MINUTE, Source, late_events
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.usefixtures("rocksdb")
 
 BATCHES, ROWS = 9, 40
 

@@ -13,8 +13,9 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from collections.abc import Callable
+
 import framefold as ff
-from framefold.spark.engine import driver
 from framefold.spark.session.conf_overrides import described
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def test_the_way_over_a_dataframe(spark: SparkSession, caplog: pytest.LogCapture
 
 
 def test_executors_in_place_of_the_driver(
-    spark: SparkSession, caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch
+    spark: SparkSession, caplog: pytest.LogCaptureFixture, limit: Callable[..., None]
 ) -> None:
     events = spark.range(100).selectExpr("id as t", "id % 2 as k")
     told = run(events, caplog, max_driver_partials=19)
@@ -51,7 +52,7 @@ def test_executors_in_place_of_the_driver(
     told = run(events, caplog, combine="executors")
     assert [each for each in told if not each.startswith("INFO")] == [], "it was asked for"
     caplog.clear()
-    monkeypatch.setattr(driver, "AUTO_RESULT_BYTES", 1)
+    limit(auto_result_bytes=1)
     (told,) = [each for each in run(events, caplog) if not each.startswith("INFO")]
     assert told.startswith("WARNING executors slide what the driver has merged: results take about 0 MiB, more than 0")
 

@@ -16,7 +16,7 @@ from pyspark.sql import functions as f
 import framefold as ff
 
 from ..conftest import COMBINED
-from ..test_docs import BLOCK, DOCS, run
+from ..docs.test_docs import BLOCK, DOCS, run
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -130,7 +130,7 @@ def test_results_as_windows_and_without_a_time(spark: SparkSession) -> None:
 def test_results_on_disk_are_a_stream_of_events(spark: SparkSession, tmp_path: Path) -> None:
     pytest.importorskip("google.protobuf")
     pytest.importorskip("pyspark", minversion="4.1")
-    from framefold.spark.streams.engine import PROVIDER, ROCKSDB
+    from ..support.sessions import state_in_rocksdb
 
     df = spark.createDataFrame(events())
     results = fives(df)
@@ -138,15 +138,12 @@ def test_results_on_disk_are_a_stream_of_events(spark: SparkSession, tmp_path: P
     late = spark.createDataFrame([("a", (ends(900), ends(905)), 0)], results.schema)
     late.coalesce(1).write.mode("append").parquet(str(tmp_path / "fives"))
     stream = spark.readStream.schema(results.schema).parquet(str(tmp_path / "fives"))
-    spark.conf.set(PROVIDER, ROCKSDB)
-    try:
+    with state_in_rocksdb(spark):
         query = ff.events(stream, time="window.start", by="k").options(watermark="10 minutes", window="flat")
         hours = query.window(ff.tumbling("1 hour")).aggregate(most=ff.Max("s"))
         writer = hours.writeStream.format("parquet").option("path", str(tmp_path / "hours"))
         writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))
         assert writer.trigger(availableNow=True).start().awaitTermination(300)
-    finally:
-        spark.conf.unset(PROVIDER)
     found = spark.read.parquet(str(tmp_path / "hours"))
     assert found.columns == ["k", "window_start", "window_end", "most"]
     expected = expected_greatest(df).select("k", "window.start", "window.end", "most").toDF(*found.columns)

@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.partials.merge import Partials
-from framefold.runtime.plan.bind import bind
-from framefold.runtime.plan.plan import Plan
 from framefold.runtime.results import row_blocks
 from framefold.spark.input import row_numbers
 
-from .. import stages
+from ..support import stages
+from ..support.limits import limits
+from ..support.plans import Plan, bind
+from ..support.stages import Partials
 
 NAN = float("nan")
 KEYS = st.tuples(st.sampled_from([None, -1.5, -0.0, 0.0, NAN]), st.sampled_from([None, "", "a", "b"]))
@@ -122,7 +122,7 @@ def test_blocks_change_nothing(
         stages.accumulate(asked, table.slice(start, end - start), part)
         for part, (start, end) in enumerate(pairwise(edges))
     ]
-    with patch.object(row_blocks, "WIDTH", width):
+    with limits(row_block=width):
         in_blocks = row_blocks.in_blocks(asked)
     assert in_blocks is not None
     shuffled = pa.concat_tables([row_blocks.with_neighbours(in_blocks, Partials(each)).table for each in partials])

@@ -12,10 +12,10 @@ pytest.importorskip("pyspark")
 import pyspark
 
 import framefold as ff
-from framefold.aggregators.errors import JavaError
 from framefold.spark.session import packaging
 from framefold.spark.session import session as sessions
-from framefold.spark.session.session import local_session
+
+from ..support.sessions import local_session
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -81,7 +81,7 @@ def test_settings(spark: SparkSession) -> None:
 @pytest.mark.classic("a session of Connect is not started by this process")
 def test_a_running_session_is_handed_back(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     def never() -> None:
-        raise JavaError("looked for Java though a JVM is running")
+        raise ff.JavaError("looked for Java though a JVM is running")
 
     monkeypatch.setattr(sessions, "ensure_java", never)
     spark.conf.set("spark.sql.shuffle.partitions", "3")
@@ -102,10 +102,10 @@ def test_without_java_spark_is_not_even_started(
     from pyspark import SparkContext
 
     def none() -> None:
-        raise JavaError("no Java")
+        raise ff.JavaError("no Java")
 
     environment.setattr(SparkContext, "_active_spark_context", None)
     environment.setattr(sessions, "ensure_java", none)
-    with pytest.raises(JavaError, match="no Java"):
+    with pytest.raises(ff.JavaError, match="no Java"):
         local_session("never")
     assert capfd.readouterr() == ("", "")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pyarrow as pa
@@ -93,11 +93,11 @@ def test_a_mark_is_good_for_once() -> None:
     assert recalled(mark) == {}
 
 
-def test_what_is_not_at_hand_has_no_mark(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_is_not_at_hand_has_no_mark(limit: Callable[..., None]) -> None:
     of = Map()
     size = written(of, {1: table(1), 2: table(2)}).size
     assert remember({"partials": StateStore(of, size)}) is None  # nothing was asked for
-    monkeypatch.setattr(state, "AT_ONCE", size.bytes - 1)
+    limit(state_bytes_at_once=size.bytes - 1)
     part = StateStore(of, size)
     part.get(1)
     assert remember({"partials": part}) is None  # a part was read
@@ -105,10 +105,10 @@ def test_what_is_not_at_hand_has_no_mark(monkeypatch: pytest.MonkeyPatch) -> Non
     assert remember({"partials": part}) is None  # all of it, and it is too much
 
 
-def test_the_oldest_are_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_oldest_are_forgotten(limit: Callable[..., None]) -> None:
     size = written(Map(), {1: table(1)}).size.bytes
-    monkeypatch.setattr(state, "MOST_RECENT", 2 * size)
+    limit(recent_states=2 * size)
     marks = [remember({"partials": written(Map(), {1: table(1)})}) for _ in range(3)]
     assert [bool(recalled(mark)) for mark in marks] == [False, True, True]
-    monkeypatch.setattr(state, "MOST_RECENT", 0)
+    limit(recent_states=0)
     assert recalled(remember({"partials": written(Map(), {1: table(1)})}))  # the newest stays

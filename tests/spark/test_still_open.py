@@ -13,10 +13,12 @@ pytest.importorskip("google.protobuf")
 
 import framefold as ff
 
-from .test_streams import OUTPUTS, WINDOWS, Source, every_row, rocksdb, rows, table  # noqa: F401  # the fixture
+from .test_streams import OUTPUTS, WINDOWS, Source, every_row, rows, table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.usefixtures("rocksdb")
 
 IN_ORDER: dict[str, Any] = {"n": ff.Count(), "xs": ff.CollectList("x")}
 

@@ -22,13 +22,14 @@ from .test_streams import (
     every_row,
     expected,
     late_events,
-    rocksdb,  # noqa: F401  # the fixture
     rows,
     table,
 )
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.usefixtures("rocksdb")
 
 POLICY = "spark.sql.streaming.multipleWatermarkPolicy"
 

@@ -16,10 +16,12 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 
-from .test_streams import MINUTE, Source, batches, every_row, late_events, rocksdb, table  # noqa: F401  # a fixture
+from .test_streams import MINUTE, Source, batches, every_row, late_events, table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.usefixtures("rocksdb")
 
 COUNT: dict[str, Any] = {"n": ff.Count()}
 HALVES = ff.tumbling("30 minutes")

@@ -16,7 +16,6 @@ pytest.importorskip("google.protobuf")
 from pyspark.errors import StreamingQueryException
 
 import framefold as ff
-from framefold.spark.streams.engine import PROVIDER, ROCKSDB
 
 from .killing import DELAY, MINUTE, WINDOWS, Killed, expected, once
 
@@ -32,10 +31,8 @@ SCHEMA = "time timestamp, key string, x double"
 
 
 @pytest.fixture(autouse=True)
-def rocksdb(spark: SparkSession) -> Iterator[None]:
-    spark.conf.set(PROVIDER, ROCKSDB)
+def no_changelog_is_left(spark: SparkSession, rocksdb: None) -> Iterator[None]:
     yield
-    spark.conf.unset(PROVIDER)
     spark.conf.unset(CHANGELOG)
 
 

@@ -10,9 +10,9 @@ import pytest
 pytest.importorskip("pyspark")
 pytest.importorskip("google.protobuf")
 
-from framefold.spark.streams.engine import PROVIDER
 
-from ..test_docs import BLOCK, DOCS, run
+from ..docs.test_docs import BLOCK, DOCS, run
+from ..support.sessions import PROVIDER
 from .postgres import server
 
 if TYPE_CHECKING:

@@ -19,17 +19,19 @@ from pyspark.sql import types as t
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 import framefold as ff
-from framefold.runtime.plan.bind import bind
-from framefold.runtime.streams.scope import counted
 from framefold.spark.engine.tasks import Job
 from framefold.spark.session.packaging import pack
 from framefold.spark.streams import slider
 from framefold.spark.streams.shards import Shards
 
-from .test_streams import MINUTE, Source, rocksdb, table  # noqa: F401  # the fixture
+from ..support.plans import bind
+from ..support.shards import counted
+from .test_streams import MINUTE, Source, table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+pytestmark = pytest.mark.usefixtures("rocksdb")
 
 NOW = int(time.time() * 1e6) // (60 * MINUTE) * 60
 

@@ -16,12 +16,14 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 
-from .test_streams import MINUTE, PARTITIONS, Source, batches, late_events, rocksdb, table  # noqa: F401  # the fixture
+from .test_streams import PARTITIONS, Source, batches, late_events, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from pyspark.sql import DataFrame, SparkSession
+
+pytestmark = pytest.mark.usefixtures("rocksdb")
 
 OUTPUTS: dict[str, Any] = {"n": ff.Count(), "s": ff.Sum("x")}
 TEN = ff.tumbling("10 minutes")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import datetime
 import os
 from collections import Counter
-from collections.abc import Iterator
 from datetime import UTC
 from itertools import pairwise
 from pathlib import Path
@@ -23,14 +22,16 @@ pytest.importorskip("google.protobuf")
 from pyspark.errors import StreamingQueryException
 
 import framefold as ff
-from framefold.spark.streams.engine import PROVIDER, ROCKSDB
 from framefold.spark.streams.labels import labels, murmur3
 
-from ..operations import Ledger
+from ..oracles.operations import Ledger
+from ..support.sessions import PROVIDER
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.streaming import StreamingQuery
+
+pytestmark = pytest.mark.usefixtures("rocksdb")
 
 MINUTE = 60_000_000
 DELAY = 10 * MINUTE
@@ -53,14 +54,6 @@ IN_ORDER = {
     "several": (ff.sliding("20 minutes", every="10 minutes"), ff.session("90 seconds")),
 }
 """Windows for which events are held back: with an operation that depends on their order."""
-
-
-@pytest.fixture(autouse=True)
-def rocksdb(spark: SparkSession) -> Iterator[None]:
-    pytest.importorskip("pyspark", minversion="4.1")  # which streams need
-    spark.conf.set(PROVIDER, ROCKSDB)
-    yield
-    spark.conf.unset(PROVIDER)
 
 
 def table(first: int, last: int, rows: int = 300, seed: int = 0) -> pa.Table:

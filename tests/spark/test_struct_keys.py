@@ -16,8 +16,8 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 
-from ..struct_keys import KEYS, KIND
-from .test_streams import PROVIDER, ROCKSDB
+from ..support.sessions import state_in_rocksdb
+from ..values.struct_keys import KEYS, KIND
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -85,8 +85,7 @@ def test_windows_counted_in_rows(df: DataFrame, ways: Any) -> None:
 
 def test_a_stream(spark: SparkSession, tmp_path: Path) -> None:
     pytest.importorskip("pyspark", minversion="4.1")
-    spark.conf.set(PROVIDER, ROCKSDB)
-    try:
+    with state_in_rocksdb(spark):
         (tmp_path / "in").mkdir()
         pq.write_table(table(), tmp_path / "in" / "a.parquet")
         last = pa.table(
@@ -105,8 +104,6 @@ def test_a_stream(spark: SparkSession, tmp_path: Path) -> None:
             120
         )
         got = rows(spark.read.parquet(str(tmp_path / "out")).toArrow())
-    finally:
-        spark.conf.unset(PROVIDER)
     assert sorted(got) == sorted(by_spark(spark.createDataFrame(table())))
 
 

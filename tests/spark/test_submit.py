@@ -19,9 +19,9 @@ pytest.importorskip("pyspark")
 import pyarrow.parquet as pq
 
 import framefold as ff
-from framefold.cli import main
 from framefold.spark.submission import archive, command, follow
 
+from ..support.command_line import main
 from .submitting import EXAMPLES, JOB, SMALL, expected, found, submit, write_trips
 
 pytestmark = pytest.mark.classic("spark-submit comes with the whole of PySpark")

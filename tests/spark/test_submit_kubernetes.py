@@ -12,9 +12,9 @@ pytest.importorskip("pyspark")
 
 import pyspark
 
-from framefold.cli import main
 from framefold.spark.submission import follow, kubernetes
 
+from ..support.command_line import main
 from .submitting import JOB
 
 pytestmark = pytest.mark.classic("spark-submit comes with the whole of PySpark")

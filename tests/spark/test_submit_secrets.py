@@ -16,9 +16,10 @@ import pytest
 pytest.importorskip("pyspark")
 
 import framefold as ff
-from framefold.cli import main
 from framefold.spark.session.cache import KEPT_DAYS, kept_file
 from framefold.spark.submission import archive, command, follow, redaction
+
+from ..support.command_line import main
 
 pytestmark = pytest.mark.classic("spark-submit comes with the whole of PySpark")
 HIDDEN = "*********(redacted)"

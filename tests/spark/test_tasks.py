@@ -11,6 +11,8 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -18,17 +20,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.plan.bind import bind
 from framefold.runtime.sources import arrow
-from framefold.runtime.sources.files import File
-from framefold.runtime.sources.formats import Format
 from framefold.spark.convert.partials_codec import PartialsCodec, batches
 from framefold.spark.convert.types import output_schema, to_spark
 from framefold.spark.engine import tasks
 from framefold.spark.files import task_reader
 from framefold.spark.files.scan import Part, ReadPlan
 
-from .. import stages
+from ..support import stages
+from ..support.plans import bind
+from ..support.sources import File, Format
 
 KEYS = st.tuples(st.sampled_from([None, -0.0, 0.0, 1.5, float("nan")]), st.sampled_from([None, "", "a", "b"]))
 
@@ -73,26 +74,23 @@ def test_bounds_change_nothing(by: list[str], bound: int, monkeypatch: pytest.Mo
     assert results.to_pylist() == expected.to_pylist()
 
 
-def test_parts_rise_with_the_input(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_parts_rise_with_the_input(limit: Callable[..., None]) -> None:
     table = events(100, 3)
-    monkeypatch.setattr(arrow, "PORTION_ROWS", 10)
-    monkeypatch.setattr(arrow, "MAX_PORTION_ROWS", 10)
-    monkeypatch.setattr(tasks, "HELD_BYTES", 1)
+    limit(portion_rows=10, max_portion_rows=10, task_held_bytes=1)
     parts = [
         part for batch in tasks.accumulate(job(table.schema, ["k"]), sliced(table, 10)) for part in batch["batch_rank"]
     ]
     assert [part.as_py() for part in parts] == sorted(part.as_py() for part in parts)
 
 
-def test_partials_of_events_in_no_order_are_kept_and_added_to(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_partials_of_events_in_no_order_are_kept_and_added_to(limit: Callable[..., None]) -> None:
     table = events(3_000, 20)
-    monkeypatch.setattr(arrow, "PORTION_ROWS", 300)
-    monkeypatch.setattr(arrow, "MAX_PORTION_ROWS", 300)
+    limit(portion_rows=300, max_portion_rows=300)
     work = job(table.schema, ["k"])
     different = len(stages.merge(work.plan, stages.accumulate(work.plan, table, 0)))
     size = sum(batch.nbytes for batch in tasks.accumulate(work, sliced(table, 300)))
     for bound, most in ((3 * size, different), (size // 10, 3_000)):
-        monkeypatch.setattr(tasks, "HELD_BYTES", bound)
+        limit(task_held_bytes=bound)
         found = sum(len(batch) for batch in tasks.accumulate(work, sliced(table, 300)))
         assert found == different if bound > size else different < found <= most
 

@@ -13,7 +13,6 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 import framefold as ff
-from framefold import ColumnError, QueryError
 from framefold.spark.convert.types import arrow_schema, input_schema, output_schema, to_arrow, to_spark
 
 if TYPE_CHECKING:
@@ -68,7 +67,7 @@ def test_what_an_operation_may_return(arrow: pa.DataType, spark: t.DataType | No
 
 
 def test_an_output_spark_has_no_type_for_is_named() -> None:
-    with pytest.raises(QueryError, match="output 'x' has the Arrow type decimal256"):
+    with pytest.raises(ff.QueryError, match="output 'x' has the Arrow type decimal256"):
         output_schema(pa.schema([("x", pa.decimal256(50, 2))]), [])
 
 
@@ -81,13 +80,13 @@ def test_keys_keep_their_spark_types() -> None:
 def test_only_used_columns_need_a_usable_type(spark: SparkSession) -> None:
     df = spark.range(1).withColumn("odd", f.expr("parse_json('1')"))
     assert input_schema(df, ["id"]).names == ["id", "odd"]
-    with pytest.raises(ColumnError, match="'odd' has the type variant, which framefold cannot use"):
+    with pytest.raises(ff.ColumnError, match="'odd' has the type variant, which framefold cannot use"):
         input_schema(df, ["id", "odd"])
 
 
 def test_collated_strings_are_refused(spark: SparkSession) -> None:
     df = spark.range(1).withColumn("name", f.expr("'a' collate unicode_ci"))
-    with pytest.raises(ColumnError, match="'name' has the type string collate UNICODE_CI"):
+    with pytest.raises(ff.ColumnError, match="'name' has the type string collate UNICODE_CI"):
         input_schema(df, ["name"])
 
 
@@ -104,9 +103,9 @@ def test_names_are_found_as_spark_finds_them(spark: SparkSession) -> None:
 
 def test_an_ambiguous_name_is_refused(spark: SparkSession) -> None:
     df = spark.range(1).select("id", f.col("id").alias("ID"), f.lit(1).alias("x"), f.lit(2).alias("x"))
-    with pytest.raises(ColumnError, match="'x' is ambiguous: 2 columns"):
+    with pytest.raises(ff.ColumnError, match="'x' is ambiguous: 2 columns"):
         input_schema(df, ["x"])
-    with pytest.raises(ColumnError, match="'Id' is ambiguous: 2 columns"):
+    with pytest.raises(ff.ColumnError, match="'Id' is ambiguous: 2 columns"):
         input_schema(df, ["Id"])
 
 

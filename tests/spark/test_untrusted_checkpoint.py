@@ -18,7 +18,7 @@ from pyspark.errors import StreamingQueryException
 import framefold as ff
 from framefold.spark.streams import engine
 
-from ..pickled import NEVER, PICKLED
+from ..operations.pickled import NEVER, PICKLED
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

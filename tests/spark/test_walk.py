@@ -9,7 +9,7 @@ import pytest
 pytest.importorskip("pyspark")
 
 import framefold as ff
-from tests.test_walk import walk
+from tests.house.test_walk import walk
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

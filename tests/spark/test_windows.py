@@ -15,6 +15,8 @@ import pytest
 
 pytest.importorskip("pyspark")
 
+from collections.abc import Callable
+
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import functions as f
@@ -308,9 +310,9 @@ class Noted(ff.AggregateOperation):
 
 
 @pytest.mark.slow
-def test_no_task_holds_a_key(spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_task_holds_a_key(spark: SparkSession, tmp_path: Path, limit: Callable[..., None]) -> None:
     """300,000 rows of one key, half of them of one time: nowhere are there more than an eighth of them."""
-    monkeypatch.setattr(row_blocks, "WIDTH", 1 << 12)
+    limit(row_block=1 << 12)
     rows, tasks = 300_000, 24
     frame = spark.range(0, rows, 1, 3).selectExpr(
         "if(id % 2 = 0, -1, (id * 7919) % 300000) as t", "id", "id % 1000 as x"

@@ -21,8 +21,9 @@ from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 
 import framefold as ff
-from framefold.cli.job import own_session
 from framefold.spark.session.worker_python import trouble
+
+from ..support.command_line import own_session
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -6,7 +6,9 @@ import sys
 from pathlib import Path
 
 import framefold as ff
-from framefold.spark.session.session import local_session
+
+sys.path.insert(0, str(Path(__file__).parents[3]))
+from tests.support.sessions import local_session
 
 logging.basicConfig(level=logging.WARNING, stream=sys.stdout, format="%(message)s")
 spark = local_session("memory", "local[2]", **{"spark.driver.maxResultSize": "1m", "spark.log.level": "OFF"})

@@ -5,15 +5,17 @@ from __future__ import annotations
 import os
 import random
 import sys
+from pathlib import Path
 from typing import Any
 
 from pyspark.sql import functions as f
 from sitecustomize import strike
 
 import framefold as ff
-from framefold.spark.session.session import local_session
 
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+sys.path.insert(0, str(Path(__file__).parents[3]))
+from tests.support.sessions import PROVIDER, ROCKSDB, local_session
+
 STATE = "spark.sql.streaming.stateStore"
 SCHEMA = "time timestamp, key string, x double"
 
@@ -43,7 +45,7 @@ def main(sink: str, folder: str) -> None:
     """Run the query until the input has been read."""
     changelog = random.SystemRandom().choice(["true", "false"])
     settings = {
-        f"{STATE}.providerClass": ROCKSDB,
+        PROVIDER: ROCKSDB,
         f"{STATE}.rocksdb.changelogCheckpointing.enabled": changelog,
         "spark.jars": os.environ.get("KILL_JARS", ""),
         "spark.task.maxFailures": "20",

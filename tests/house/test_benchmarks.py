@@ -1,0 +1,434 @@
+"""The benchmarks' own judgement: whether results are equal, who wins, what holds. No figure here was measured."""
+
+from __future__ import annotations
+
+import signal
+import sys
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from types import ModuleType, SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def benchmarks() -> Iterator[ModuleType]:
+    """The package, which lies beside this one and is not installed."""
+    sys.path.insert(0, str(ROOT))
+    import benchmarks.child
+    import benchmarks.compare
+    import benchmarks.datasets
+    import benchmarks.measure
+    import benchmarks.report
+
+    yield benchmarks
+    sys.path.remove(str(ROOT))
+
+
+@pytest.fixture
+def compared(benchmarks: ModuleType, tmp_path: Path) -> Any:
+    """From the rows (key, start, total) of two results to their comparison."""
+
+    def compare(ours: list[tuple[Any, ...]], theirs: list[tuple[Any, ...]], place: str = "start") -> Any:
+        for name, rows in (("ours", ours), ("theirs", theirs)):
+            columns = [list(column) for column in zip(*rows, strict=True)]
+            pq.write_table(pa.table(dict(zip(("k", place, "total"), columns, strict=True))), tmp_path / name)
+        kind = "sliding" if place == "start" else "around"
+        job = benchmarks.jobs.Job("", kind, outputs=(("total", "sum", "x"),))
+        return benchmarks.compare.compare(tmp_path / "ours", tmp_path / "theirs", job)
+
+    return compare
+
+
+def test_results_that_differ_only_in_rounding_and_order_are_equal(compared: Any) -> None:
+    found = compared([(1, 0, 0.1 + 0.2), (1, 5, None)], [(1, 5, None), (1, 0, 0.3)])
+    assert (found.common, found.differing, found.missing, found.added) == (2, 0, 0, 0)
+
+
+@pytest.mark.parametrize("theirs", [0.3000001, None, float("nan"), float("inf")])
+def test_a_value_that_differs_is_found_and_shown(compared: Any, theirs: float | None) -> None:
+    found = compared([(1, 0, 0.3), (2, 0, 1.0)], [(1, 0, theirs), (2, 0, 1.0)])
+    assert (found.common, found.differing) == (2, 1)
+    assert "0.3" in found.example
+
+
+def test_windows_that_only_one_has_are_counted(compared: Any) -> None:
+    found = compared([(1, 0, 1.0), (1, 5, 1.0), (2, 0, 1.0)], [(1, 0, 1.0), (3, 0, 1.0)])
+    assert (found.common, found.differing, found.missing, found.added) == (1, 0, 2, 1)
+
+
+def test_events_of_one_time_are_compared_as_a_bag(compared: Any) -> None:
+    assert compared([(1, 0, 1.0), (1, 0, 2.0)], [(1, 0, 2.0), (1, 0, 1.0)], "at").differing == 0
+    assert compared([(1, 0, 1.0), (1, 0, 2.0)], [(1, 0, 2.0), (1, 0, 2.0)], "at").differing == 1
+    assert compared([(1, 0, 1.0), (1, 0, 1.0)], [(1, 0, 1.0)], "at").missing == 1
+
+
+def case(name: str, **seconds: dict[float, list[float]]) -> dict[str, Any]:
+    """A case as it is measured, from the seconds of each contender at each point."""
+    points = sorted({x for at in seconds.values() for x in at})
+    return {
+        "name": name,
+        "title": name,
+        "axis": "",
+        "about": "",
+        "points": [{"x": x, "label": f"{x:g}", "events": 1, "windows": 1} for x in points],
+        "found": {
+            way.replace("__", "."): {
+                str(x): {"first": 1.0, "seconds": {f"round {turn}": taken for turn, taken in enumerate(of)}}
+                for x, of in at.items()
+            }
+            for way, at in seconds.items()
+        },
+        "left_out": [],
+    }
+
+
+def report(benchmarks: ModuleType, *cases: dict[str, Any], **others: Any) -> str:
+    machine = {"cores": 2, "processor": "", "memory": "", "system": "", "Python": "", "commit": ""}
+    results = {"machine": machine, "date": "", "versions": {}, "unavailable": {}, "cases": list(cases)} | others
+    text: str = benchmarks.report.report(results, Path("plots"))
+    return text
+
+
+def test_a_case_that_a_peer_wins_comes_before_everything_else(benchmarks: ModuleType) -> None:
+    ours = {60: [2.0, 2.0], 100: [2.0, 2.0]}
+    theirs = {60: [3.0, 3.0], 100: [1.0, 1.6]}
+    text = report(benchmarks, case("reference", framefold_spark__dataframe=ours, spark__two_stages=theirs))
+    row = "| reference | Spark, two stages by hand | framefold, DataFrame | 100 | 1.62 | 2 of 2 |"
+    assert text.splitlines()[4] == "## Where a peer wins"
+    assert row in text
+    assert text.index(row) < text.index("## What must hold")
+    assert "one of ours is the fastest at 1 of 2 points" in text
+
+
+def test_the_report_says_where_each_case_was_measured(benchmarks: ModuleType) -> None:
+    machine = {"cores": 4, "processor": "X", "memory": "8 GiB", "system": "S", "Python": "3", "commit": "abc"}
+    places = [{"machine": machine | {"commit": commit}, "date": "2026-01-02"} for commit in ("abc", "def", "abc")]
+    found = [
+        case(name, framefold_spark__dataframe={60: [1.0]}, spark__two_stages={60: [2.0]})
+        for name in ("reference", "small", "own")
+    ]
+    text = report(benchmarks, *(one | place for one, place in zip(found, places, strict=True)))
+    assert "\n- reference, own: 4 cores of X, 8 GiB, S, Python 3, commit abc, 2026-01-02.\n" in text
+    assert "\n- small: 4 cores of X, 8 GiB, S, Python 3, commit def, 2026-01-02.\n" in text
+    text = report(benchmarks, *(one | places[0] for one in found), others={"Sliding": places[1] | {"lines": ["| 5 |"]}})
+    assert '\n- "Sliding": 4 cores of X, 8 GiB, S, Python 3, commit def, 2026-01-02.\n' in text
+    assert text.index("## Sliding\n\n| 5 |\n") > text.index("What must hold")
+    text = report(benchmarks, *(one | places[0] for one in found))
+    assert "\n4 cores of X, 8 GiB, S, Python 3, commit abc, 2026-01-02.\n" in text
+
+
+def test_where_no_peer_wins_the_report_says_so(benchmarks: ModuleType) -> None:
+    found = case("reference", framefold_spark__dataframe={60: [1.0]}, spark__window={60: [30.0]})
+    assert "None of our ways takes longer than a peer" in report(benchmarks, found)
+
+
+@pytest.mark.parametrize(("window", "holds"), [([40.0, 42.0, 20.0, 41.0, 60.0], "yes"), ([19.0] * 5, "**no**")])
+def test_claims_are_judged_by_the_median_of_pairs(benchmarks: ModuleType, window: list[float], holds: str) -> None:
+    found = case("reference", framefold_spark__dataframe={60: [2.0, 2.0, 1.0, 2.0, 1.0]}, spark__window={60: window})
+    line = next(line for line in report(benchmarks, found).splitlines() if "against Spark window(), 60 min" in line)
+    ratios = np.array(window) / [2.0, 2.0, 1.0, 2.0, 1.0]
+    assert f"{np.median(ratios):.2f} ({ratios.min():.2f} to {ratios.max():.2f}, 5 pairs)" in line
+    assert line.endswith(f"| {holds} |")
+
+
+def test_what_may_be_noise_comes_after_what_a_peer_wins_in_every_pair(benchmarks: ModuleType) -> None:
+    sure = case("small", framefold_spark__dataframe={1: [1.2, 1.3, 1.2]}, spark__window={1: [1.0, 1.0, 1.0]})
+    unsure = case("own", framefold_spark__dataframe={1: [3.0, 2.0, 0.9]}, spark__window={1: [1.0, 1.0, 1.0]})
+    lines = [line for line in report(benchmarks, unsure, sure).splitlines() if line.startswith(("| own", "| small"))]
+    assert lines[0].endswith("| 1.20 | 3 of 3 |")
+    assert lines[1].endswith("| 2.00 | 2 of 3 |")
+
+
+def test_why_a_peer_wins_every_pair_is_said(benchmarks: ModuleType) -> None:
+    ways = {"framefold_spark__dataframe": {1: [1.2, 1.3]}, "spark__window": {1: [1.0, 1.0]}}
+    text = report(benchmarks, case("overlap", **ways), case("own", **ways))
+    known = benchmarks.reasons.reason_for("overlap", "framefold_spark.dataframe", "spark.window")
+    assert f"- overlap, framefold, DataFrame, against Spark window(): {known.why}. Tried: {known.tried}.\n" in text
+    assert "- own, framefold, DataFrame, against Spark window(): **not explained yet**.\n" in text
+    ways["spark__window"] = {1: [1.0, 1.4]}
+    assert "not explained" not in report(benchmarks, case("own", **ways))
+    titles = benchmarks.contestants.TITLES
+    assert all({each.ours, each.peer} <= set(titles) for each in benchmarks.reasons.REASONS)
+
+
+def test_only_runs_of_one_round_are_a_pair(benchmarks: ModuleType) -> None:
+    found = case("reference", framefold_spark__dataframe={60: [1.0]}, spark__window={60: [30.0]})
+    ours, theirs = (found["found"][way]["60"]["seconds"] for way in ("framefold_spark.dataframe", "spark.window"))
+    ours |= {"spark.two_stages at 60, 1": 2.0, "spark.window at 60, 2": 2.0}
+    theirs |= {"spark.window at 60, 2": 50.0, "spark.window at 60, 3": 60.0}
+    seen = benchmarks.figures.ratio(found, ("spark.window", 60), ("framefold_spark.dataframe", 60))
+    assert seen.pairs == (30.0, 25.0)
+
+
+def test_each_peer_is_timed_with_ours_that_run_on_the_same(benchmarks: ModuleType) -> None:
+    ways = ("framefold_local.local", "framefold_spark.parquet", "spark.window", "duckdb.two_stages", "flink.hop")
+    point = benchmarks.case.Point
+    events = benchmarks.datasets.Data()
+    points = (point(10, events), point(60, events))
+    made = benchmarks.case.Case("some", "", "size", points, ways, across=(10, 60), only={"flink.hop": (10,)})
+    able = {(way, x) for way in ways for x in (10, 60)} - {("spark.window", 60)}
+    found = {group.name: group.runs for group in benchmarks.rounds.groups(made, able)}
+    local, files = "framefold_local.local", "framefold_spark.parquet"
+    assert found == {
+        "spark.window at 10": ((files, 10), ("spark.window", 10)),
+        "duckdb.two_stages at 10": ((local, 10), ("duckdb.two_stages", 10)),
+        "flink.hop at 10": ((local, 10), (files, 10), ("flink.hop", 10)),
+        "duckdb.two_stages at 60": ((local, 60), ("duckdb.two_stages", 60)),
+        f"{files} at 60": ((files, 60),),
+        f"{local} across": ((local, 10), (local, 60)),
+        f"{files} across": ((files, 10), (files, 60)),
+    }
+
+
+@pytest.mark.parametrize(
+    ("costs", "seconds", "expected"),
+    [
+        ([1.0, 60.0, 2.0], 1000.0, [10, 5, 10]),  # short times vary more
+        ([1.0, 60.0, 2.0], 135.0, [5, 2, 5]),  # what the cheap do not need is left to the one that is not
+        ([10.0, 10.0], 60.0, [3, 3]),
+        ([0.5, 10.0], 60.0, [10, 5]),
+        ([0.5, 10.0], 54.0, [5, 5]),  # but the others come first
+        ([1.0, 60.0], 0.0, [1, 1]),  # a pair there is always
+    ],
+)
+def test_what_takes_long_takes_no_rounds_from_others(
+    benchmarks: ModuleType, costs: list[float], seconds: float, expected: list[int]
+) -> None:
+    assert benchmarks.rounds.rounds(costs, seconds, 5) == expected
+
+
+class Stopwatch:
+    """Stands in for the processes of the contenders: says what each run takes, and gives everybody the same result."""
+
+    def __init__(self, folder: Path, takes: dict[str, float]) -> None:
+        self.folder, self.takes, self.runs = folder, takes, list[str]()
+        self.takes_at_first: float | None = None
+
+    def say(self, line: str) -> None:
+        pass
+
+    def run(self, contender: str, job: Any, save: Path | None = None) -> float:
+        self.runs.append(contender)
+        if save:
+            pq.write_table(pa.table({"k": [1], "start": [0], "total": [0.5], "events": [1]}), save)
+        at_first = self.takes_at_first if len(self.runs) == 1 else None
+        return self.takes[contender] if at_first is None else at_first
+
+
+def test_a_slow_peer_has_few_rounds_and_takes_none_from_others(benchmarks: ModuleType, tmp_path: Path) -> None:
+    local, fast, slow = "framefold_local.local", "duckdb.two_stages", "polars.dynamic"
+    points = tuple(benchmarks.case.Point(x, benchmarks.datasets.Data()) for x in (10, 60))
+    case = benchmarks.case.Case("some", "", "size", points, (local, fast, slow), patience=20.0)
+    arena = Stopwatch(tmp_path, {local: 1.0, fast: 2.0, slow: 30.0})
+    running = benchmarks.measure.Running(case, arena, {x: benchmarks.jobs.Job("") for x in (10, 60)})
+    for point in points:
+        running.first(point)
+    of_one_point = [local, *[local] * 3, fast, *[fast] * 2]  # until they have run for three seconds more
+    assert arena.runs == [*of_one_point, slow, *of_one_point]
+    assert [(left["contender"], left["x"], left["reason"]) for left in running.left_out] == [
+        (slow, 60, "took 30 s at 10")
+    ]
+    arena.runs.clear()
+    running.time(100.0)
+    assert arena.runs[:6] == [local, fast, local, slow, local, fast]
+    assert arena.runs[6:10] == [fast, local, slow, local]
+    seconds = {way: {x: len(entry["seconds"]) for x, entry in at.items()} for way, at in running.found.items()}
+    assert seconds == {local: {"10": 7, "60": 5}, fast: {"10": 5, "60": 5}, slow: {"10": 2}}
+
+
+def test_what_runs_in_no_time_warms_up_a_few_times_only(benchmarks: ModuleType, tmp_path: Path) -> None:
+    local = "framefold_local.local"
+    point = benchmarks.case.Point(10, benchmarks.datasets.Data())
+    case = benchmarks.case.Case("some", "", "size", (point,), (local,))
+    for repeats, expected in [(5, 1 + benchmarks.measure.WARM_UPS), (0, 1)]:
+        arena = Stopwatch(tmp_path, {local: 0.01})
+        running = benchmarks.measure.Running(replace(case, repeats=repeats), arena, {10: benchmarks.jobs.Job("")})
+        running.first(point)
+        assert arena.runs == [local] * expected
+
+
+def test_a_first_run_that_starts_things_is_no_reason_not_to_warm_up(benchmarks: ModuleType, tmp_path: Path) -> None:
+    local = "framefold_local.local"
+    point = benchmarks.case.Point(10, benchmarks.datasets.Data())
+    case = benchmarks.case.Case("some", "", "size", (point,), (local,))
+    for first, others, expected in [(8.0, 1.0, 4), (8.0, 5.0, 2), (30.0, 1.0, 1)]:
+        arena = Stopwatch(tmp_path, {local: others})
+        arena.takes_at_first = first
+        running = benchmarks.measure.Running(case, arena, {10: benchmarks.jobs.Job("")})
+        running.first(point)
+        assert arena.runs == [local] * expected
+
+
+def test_who_has_idled_for_long_warms_up_again_which_does_not_count(
+    benchmarks: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    local, peer = "framefold_local.local", "polars.dynamic"
+    point = benchmarks.case.Point(10, benchmarks.datasets.Data())
+    case = benchmarks.case.Case("some", "some", "size", (point,), (local, peer))
+    arena = Stopwatch(tmp_path, {local: 1.0, peer: 70.0})
+    clock = SimpleNamespace(monotonic=lambda: sum(arena.takes[way] for way in arena.runs))
+    monkeypatch.setattr(benchmarks.measure, "time", clock)
+    running = benchmarks.measure.Running(case, arena, {10: benchmarks.jobs.Job("")})
+    running.first(point)
+    arena.runs.clear()
+    running.ended.clear()
+    running.time(150.0)
+    assert arena.runs == [local, peer, peer, *[local] * 3, local]
+    assert {way: list(at["10"]["seconds"].values()) for way, at in running.found.items()} == {
+        local: [1.0, 1.0],
+        peer: [70.0, 70.0],
+    }
+    assert running.found[local]["10"]["after_idling"] == [1.0]
+    measured = {"points": [{"x": 10, "label": "10"}], "found": running.found, "left_out": []}
+    text = "\n".join(benchmarks.report.notes(measured, [local, peer]))
+    assert text == "- framefold, local engine, the first run after 60 s of idling, in seconds: 1.00 at 10.\n"
+
+
+def test_memory_is_that_of_the_largest_python_worker(benchmarks: ModuleType) -> None:
+    found = case("events", framefold_spark__parquet={1e6: [1.0], 8e6: [1.0], 1e8: [1.0]})
+    held = {"1000000.0": 220, "8000000.0": 250, "100000000.0": 275}
+    for x, worker in held.items():
+        entry = found["found"]["framefold_spark.parquet"][x]
+        entry["memory"] = {"process": 500 << 20, "worker": worker << 20}
+    rows = [line for line in report(benchmarks, found).splitlines() if "peak memory" in line]
+    assert [row.split(" | ")[2:] for row in rows[:2]] == [
+        ["1.25 (275 and 220 MiB)", "**no** |"],
+        ["1.10 (275 and 250 MiB)", "yes |"],
+    ]
+    assert len(rows) == 3
+    assert rows[2].endswith(
+        "against 1,000,000: so few events do not fill what is read ahead; from 8,000,000 on it is the same."
+    )
+    found["found"]["framefold_spark.parquet"]["8000000.0"]["memory"]["worker"] = 240 << 20
+    rows = [line for line in report(benchmarks, found).splitlines() if "peak memory" in line]
+    assert [row.split(" | ")[-1] for row in rows] == ["**no** |", "**no** |"]
+
+
+def test_a_million_keys_are_compared_with_a_hundred(benchmarks: ModuleType) -> None:
+    found = case("keys", framefold_local__local={100: [1.0, 2.0], 1_000_000: [1.5, 2.0]})
+    row = next(line for line in report(benchmarks, found).splitlines() if "1 million keys, against 100" in line)
+    assert row.endswith("| 1.25 (1.00 to 1.50, 2 pairs) | yes |")
+
+
+def test_the_exponent_is_the_slope_of_the_best_line(benchmarks: ModuleType) -> None:
+    x, y = np.array([1e6, 3e6, 8e6, 1e8]), np.array([0.2, 0.5, 1.5, 30.0])
+    expected = np.polyfit(np.log(x), np.log(y), 1)[0]
+    assert benchmarks.figures.exponent(zip(x, y, strict=True)) == pytest.approx(expected)
+
+
+def test_contenders_in_turns_are_compared_first(benchmarks: ModuleType, tmp_path: Path, monkeypatch: Any) -> None:
+    import benchmarks.turns as turns
+
+    job = benchmarks.jobs.Job(str(tmp_path / "events"), size=benchmarks.jobs.HOUR, every=benchmarks.jobs.HOUR // 2)
+    times = np.array([0, 1, 40, 200]) * benchmarks.jobs.MINUTE
+    pq.write_table(pa.table({"t": pa.array(times, pa.timestamp("us", "UTC")), "k": [1] * 4, "x": [0.5] * 4}), job.path)
+    ways = ("framefold_local.local", "duckdb.every", "duckdb.two_stages")
+    assert turns.check(ways, job, tmp_path) == {ways[0]: 5, ways[1]: 5, ways[2]: 3}
+    spent = turns.in_turns(ways, job, 3)
+    assert [len(spent[way].seconds) for way in ways] == [3, 3, 3]
+    monkeypatch.setitem(
+        benchmarks.peers.peer("duckdb").WAYS,
+        "every",
+        lambda job: "SELECT 1 AS k, 0 AS start, 1.5 AS total, 2 AS events",
+    )
+    with pytest.raises(SystemExit, match="DuckDB, two stages, every window differs from framefold"):
+        turns.check(ways, job, tmp_path)
+
+
+def test_a_worker_says_what_went_wrong_and_is_ended_when_it_takes_too_long(
+    benchmarks: ModuleType, tmp_path: Path
+) -> None:
+    child = benchmarks.child.Child("duckdb", Path(sys.executable), tmp_path / "log")
+    assert "DuckDB" in child.ask(60, do="versions")["versions"]
+    job = benchmarks.jobs.Job("nowhere.parquet").to_json()
+    with pytest.raises(benchmarks.child.Failure, match="IO Error"):
+        child.ask(60, do="run", way="two_stages", job=job)
+    assert child.alive
+    held = child.ask(60, do="memory")["memory"]
+    assert held["worker"] == 0
+    assert held["process"] > 30 << 20
+    child.process.send_signal(signal.SIGSTOP)  # or it may answer in no time
+    with pytest.raises(benchmarks.child.Failure, match="stopped after 0 s"):
+        child.ask(0, do="run", way="two_stages", job=job)
+    assert not child.alive
+
+
+LAYOUTS = {
+    "time": lambda rows: rows == sorted(rows),
+    "day": lambda rows: rows != sorted(rows) and rows[:25] == sorted(rows[:25]),
+    "random": lambda rows: rows[:25] != sorted(rows[:25]),
+    "key": lambda rows: [key for _, key, _ in rows] == sorted(key for _, key, _ in rows),
+    "late": lambda rows: rows != sorted(rows),
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_rows_in_other_orders_are_the_same_rows(benchmarks: ModuleType, layout: str, tmp_path: Path) -> None:
+    whole = benchmarks.datasets.Data(rows=1000, keys=3).path(tmp_path)
+    files = benchmarks.datasets.Data(rows=1000, keys=3, files=4, layout=layout).path(tmp_path)
+    assert len(list(files.iterdir())) == 4
+    rows, expected = (
+        [tuple(row[name] for name in ("t", "k", "x")) for row in pq.read_table(path).to_pylist()]
+        for path in (files, whole)
+    )
+    assert sorted(rows) == sorted(expected)
+    assert LAYOUTS[layout](rows)
+
+
+def test_a_file_for_each_chunk_of_events(
+    benchmarks: ModuleType, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.modules["benchmarks.events"], "CHUNK", 300)
+    whole, chunks = (benchmarks.datasets.Data(rows=1000, keys=3, layout=each).path(tmp_path) for each in ("", "chunks"))
+    assert sorted(file.name for file in chunks.iterdir()) == [f"{number:04d}.parquet" for number in range(4)]
+    assert pq.read_table(chunks).equals(pq.read_table(whole))
+
+
+@pytest.mark.parametrize("kind", ["zipf", "pairs", "naive", "integers", "nulls"])
+def test_variants_of_the_events(benchmarks: ModuleType, kind: str, tmp_path: Path) -> None:
+    whole, found = (
+        pq.read_table(benchmarks.datasets.Data(each, 3000, 100).path(tmp_path)) for each in ("events", kind)
+    )
+    if kind == "zipf":
+        counts = sorted(found["k"].value_counts().to_pylist(), key=lambda each: each["values"])
+        assert counts[0]["counts"] > 5 * counts[9]["counts"] > 0
+        assert len(counts) > 90
+    elif kind == "pairs":
+        joined = [10 * row["k"] + row["k2"] for row in found.to_pylist()]
+        assert joined == whole["k"].to_pylist()
+    elif kind == "nulls":
+        assert 0 < found["k"].null_count < found["x"].null_count < 300
+    else:
+        assert str(found.schema.field("t").type) == ("int64" if kind == "integers" else "timestamp[us]")
+        assert found["t"].cast(pa.int64()).equals(whole["t"].cast(pa.int64()))
+
+
+def test_ways_to_combine_partials_have_one_result(benchmarks: ModuleType, spark: Any) -> None:
+    from benchmarks import combine
+    from framefold.spark.convert.types import output_schema
+    from framefold.spark.engine import tasks
+    from framefold.spark.engine.events_source import BLOBS
+    from framefold.spark.session.packaging import stage
+
+    plan = combine.query()
+    job = tasks.Job(plan, output_schema(plan.result_schema, [spark.range(1).schema["id"].dataType]))
+    events = combine.events(spark, 4, 300)
+    assert events.select("c0", "c1").distinct().count() == 4 * 300, "no two events at one time"
+    blobs = stage(events, tasks.accumulate_to_ipc, job, None, schema=BLOBS).persist()
+    assert [row.rows for row in blobs.select("rows").collect()] == [300] * 4
+    found = {name: way().toArrow() for name, way in combine.ways(spark, job, blobs, 2).items()}
+    blobs.unpersist()
+    assert sorted(found) == ["driver", "executors", "tasks"]
+    assert all(each.equals(found["driver"]) for each in found.values())
+    assert sum(found["driver"]["events"].to_pylist()) == 4 * 300 * 60
+    seconds, chosen = combine.measured(spark, 4, 300, 1)
+    assert set(seconds) >= {"driver", "executors"}
+    assert chosen.way == "driver"

@@ -1,0 +1,103 @@
+"""Versions come from tags, and what is built is what users install."""
+
+from __future__ import annotations
+
+import os
+import re
+import runpy
+import shutil
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import framefold
+
+ROOT = Path(__file__).parents[2]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+FALLBACK = PROJECT["tool"]["setuptools_scm"]["fallback_version"]
+CHANGES = (ROOT / "CHANGELOG.md").read_text()
+
+git = pytest.mark.skipif(shutil.which("git") is None, reason="there is no git")
+
+
+def output(folder: Path, *command: str) -> str:
+    """What a command prints in a folder, whatever git of the outer process is set to."""
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    done = subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def commit(folder: Path, text: str) -> None:
+    (folder / "file").write_text(text)
+    who = ["-c", "user.name=Someone", "-c", "user.email=someone@example.org", "-c", "commit.gpgsign=false"]
+    output(folder, "git", "add", ".")
+    output(folder, "git", *who, "commit", "-m", "a change")
+
+
+def version_of(folder: Path) -> str:
+    return output(folder, sys.executable, "-m", "setuptools_scm")
+
+
+@git
+def test_the_version_is_that_of_the_last_tag(tmp_path: Path) -> None:
+    shutil.copy(ROOT / "pyproject.toml", tmp_path)
+    assert version_of(tmp_path) == FALLBACK
+    output(tmp_path, "git", "init", "--quiet")
+    commit(tmp_path, "one")
+    assert re.fullmatch(r"0\.1(\.0)?\.dev\d+\+g\w+", version_of(tmp_path))
+    output(tmp_path, "git", "tag", "v9.8.7")
+    assert version_of(tmp_path) == "9.8.7"
+    commit(tmp_path, "two")
+    assert re.fullmatch(r"9\.8\.8\.dev1\+g\w+", version_of(tmp_path))
+
+
+@git
+def test_every_release_has_its_changes() -> None:
+    sections = re.findall(r"^## (.*?)(?: - \d{4}-\d\d-\d\d)?$", CHANGES, re.MULTILINE)
+    assert sections[0] == "Unreleased"
+    try:
+        tags = output(ROOT, "git", "tag", "--list", "v*").split()
+    except subprocess.CalledProcessError:  # sources without their history
+        tags = []
+    assert sorted(sections[1:]) == sorted(tag.removeprefix("v") for tag in tags)
+
+
+def test_without_metadata_the_version_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "path", [])
+    monkeypatch.setattr(sys, "meta_path", [])
+    assert framefold.__version__ == "0+unknown"
+
+
+def test_other_names_are_no_attributes() -> None:
+    said = r"^module 'framefold' has no attribute 'version_info'; did you mean '__version__'\?$"
+    with pytest.raises(AttributeError, match=said):
+        framefold.version_info
+
+
+@pytest.mark.parametrize(("said", "loops"), [(None, 3), ("", 3), ("0", 3), ("1", 0)])
+def test_loops_are_left_out_where_asked(said: str | None, loops: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    import setuptools
+
+    given: dict[str, Any] = {}
+    monkeypatch.setattr(setuptools, "setup", given.update)
+    monkeypatch.delenv("FRAMEFOLD_PURE", raising=False)
+    if said is not None:
+        monkeypatch.setenv("FRAMEFOLD_PURE", said)
+    runpy.run_path(str(ROOT / "setup.py"))
+    assert len(given["ext_modules"]) == loops
+    for each in given["ext_modules"]:
+        assert each.optional
+        (source,) = each.sources
+        assert (ROOT / source).is_file()
+        assert each.name == "framefold." + source.removesuffix(".pyx").replace("/", ".")
+
+
+def test_wheels_are_built_for_each_python_that_is_named() -> None:
+    oldest = PROJECT["project"]["requires-python"].removeprefix(">=")
+    built = [f"{each[2]}.{each[3:-2]}" for each in PROJECT["tool"]["cibuildwheel"]["build"]]
+    assert built[0] == oldest
+    assert {"linux", "macos"} <= PROJECT["tool"]["cibuildwheel"].keys()

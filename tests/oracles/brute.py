@@ -1,0 +1,177 @@
+"""Random windows of columns of all types by every way of getting to a result, against brute force on their rows."""
+
+from __future__ import annotations
+
+import datetime
+import math
+import random
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from decimal import Decimal
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+import pyarrow as pa
+
+import framefold as ff
+from framefold.aggregators.ranges import distinct, order_statistics, ordering
+from framefold.runtime.results.over_ranges import results_over
+from framefold.runtime.sliding.range_blocks import RangeFacts
+
+from ..support import stages
+from ..support.plans import Operation, Plan
+from ..support.stages import Partials, one_array, slide, states_of
+
+Row = tuple[Any, ...]
+"""The values of the operation's columns in one event; those of a window are in the order of time, then of input."""
+
+Right = Callable[[list[Row]], Any]
+WINDOWS = [(1, 1), (5, 2), (24, 3), (3, 8)]
+DAY = datetime.date(2024, 2, 28)
+NOON = datetime.datetime(2024, 2, 28, 12, tzinfo=datetime.UTC)
+
+VALUES: dict[str, tuple[pa.DataType, list[Any]]] = {
+    "int64": (pa.int64(), [-(2**63), 2**63 - 1, 0, 1, -1, 5]),
+    "uint64": (pa.uint64(), [2**64 - 1, 2**63, 0, 7]),
+    "int8": (pa.int8(), [-128, 127, 0, 3, 4]),
+    "float64": (pa.float64(), [math.nan, math.inf, -math.inf, 0.0, -0.0, 1.5, -2.5, 5e-324, -5e-324]),
+    "float32": (pa.float32(), [math.nan, 0.5, -0.5, math.inf, 2.0]),
+    "short decimal": (pa.decimal128(18, 2), [Decimal("-9999999999999999.99"), Decimal("0.01"), Decimal("-0.02")]),
+    "long decimal": (pa.decimal128(38, 3), [Decimal(10) ** 30, Decimal("-0.125"), Decimal("7.000")]),
+    "string": (pa.string(), ["", "a", "ab", "ä", "\uffff", "😀"]),
+    "binary": (pa.binary(), [b"", b"\x00", b"\xff", b"a\x00"]),
+    "boolean": (pa.bool_(), [True, False]),
+    "date": (pa.date32(), [DAY, DAY + datetime.timedelta(2), datetime.date(1905, 1, 1)]),
+    "timestamp": (
+        pa.timestamp("us", "UTC"),
+        [NOON, NOON + datetime.timedelta(microseconds=1), NOON.replace(year=1910)],
+    ),
+    "duration": (pa.duration("us"), [datetime.timedelta(), datetime.timedelta(hours=-1), datetime.timedelta(3)]),
+    "time": (pa.time64("us"), [datetime.time(), datetime.time(23, 59, 59, 999_999), datetime.time(7)]),
+}
+ANY = list(VALUES)
+NUMBERS = ["int64", "uint64", "int8", "float64", "float32", "short decimal", "long decimal"]
+
+
+def ordered(value: Any) -> Any:
+    """What values sort by: NaN is above all others."""
+    return (True, 0) if isinstance(value, float) and math.isnan(value) else (False, value)
+
+
+def column(kind: str, length: int = 220, seed: int = 0, nulls: float = 0.125) -> pa.Array:
+    """A column of a kind of VALUES with many ties, one in eight null."""
+    type, values = VALUES[kind]
+    draw = random.Random(f"{kind} {seed}")
+    return pa.array([None if draw.random() < nulls else draw.choice(values) for _ in range(length)], type)
+
+
+def table_of(**columns: pa.Array) -> pa.Table:
+    """Events of two keys at random times, three or four of them at each."""
+    length = len(next(iter(columns.values())))
+    rng = np.random.default_rng(length)
+    return pa.table({"t": rng.integers(0, 60, length), "key": rng.integers(0, 2, length), **columns})
+
+
+def same(got: Any, right: Any) -> bool:
+    """Whether results are equal and of one type; NaN equals NaN."""
+    if isinstance(right, (list, tuple)):
+        return type(got) is type(right) and len(got) == len(right) and all(map(same, got, right))
+    if isinstance(right, dict):
+        return isinstance(got, dict) and got.keys() == right.keys() and all(same(got[k], right[k]) for k in right)
+    return type(got) is type(right) and (got == right or (got != got and right != right))
+
+
+def close(got: Any, right: Any) -> bool:
+    """Whether floats are equal up to rounding; all else as ``same`` has it."""
+    if isinstance(right, list) and isinstance(got, list):
+        return len(got) == len(right) and all(map(close, got, right))
+    if isinstance(got, float) and isinstance(right, float) and math.isfinite(right):
+        return math.isclose(got, right, rel_tol=1e-12, abs_tol=1e-300)
+    return same(got, right)
+
+
+def expected(table: pa.Table, columns: Sequence[str], size: int, every: int, right: Right) -> dict[Any, Any]:
+    """The right results by key and start of window."""
+    events = sorted(table.select(["t", "key", *columns]).to_pylist(), key=lambda row: row["t"])
+    rows: dict[Any, list[Row]] = {}
+    for event in events:
+        for number in range((event["t"] - size) // every + 1, event["t"] // every + 1):
+            rows.setdefault((event["key"], number * every), []).append(tuple(event[name] for name in columns))
+    return {window: right(values) for window, values in rows.items()}
+
+
+def query_of(table: pa.Table, operation: Operation, window: Any) -> Plan:
+    """The query for one operation, to take it through its stages."""
+    return ff.events(table, time="t", by="key").window(window)._query({"x": operation})
+
+
+def assert_right(
+    operation: Operation,
+    table: pa.Table,
+    right: Right,
+    agree: Callable[[Any, Any], bool] = same,
+    windows: Sequence[tuple[int, int]] = WINDOWS,
+) -> None:
+    """The local engine, both ways of sliding and batches merged in any order agree with brute force."""
+    for size, every in windows:
+        known = expected(table, operation.columns, size, every, right)
+        window = ff.sliding(size, every=every, gaps="allow")
+        query = query_of(table, operation, window)
+        for batches in (1, 3, 17):
+            step = -(-len(table) // batches)
+            partials = [stages.accumulate(query, table.slice(i * step, step), i) for i in range(batches)]
+            random.Random(batches).shuffle(partials)
+            compare(stages.results(query, pa.concat_tables(partials)), known, agree)
+        compare(ff.events(table, time="t", by="key").window(window).aggregate(x=operation), known, agree)
+        assert_both_ways(query, pa.concat_tables(partials), agree)
+        assert_over_ranges(query, pa.concat_tables(partials), agree)
+
+
+def assert_both_ways(query: Plan, partials: pa.Table, agree: Callable[[Any, Any], bool]) -> None:
+    """Sliding by deduct, where the operation has it, gives what two-stacks gives."""
+    bound = query.outputs["x"]
+    if not bound.operation.has("deduct"):
+        return
+    merged = stages.merge(query, partials)
+    states = states_of(query, Partials(merged), "x")
+    row, key = np.arange(len(merged)), one_array(merged.column("key")).to_numpy()
+    low = np.maximum(row - 5, np.searchsorted(key, key))
+    found = [bound.finish(slide(bound, states, low, row + 1, way)).to_pylist() for way in ("deduct", "two-stacks")]
+    assert all(map(agree, *found))
+
+
+def assert_over_ranges(query: Plan, partials: pa.Table, agree: Callable[[Any, Any], bool]) -> None:
+    """Ranges of values, in any order and nested, by compiled loops and by numpy alone, are as their states combined."""
+    bound = query.outputs["x"]
+    if not bound.answers_ranges:
+        return
+    merged = stages.merge(query, partials)
+    states, rng = states_of(query, Partials(merged), "x"), np.random.default_rng(len(merged))
+    ends = np.sort(rng.integers(0, len(merged) + 1, (2, 60)), axis=1)  # both ends ascend; some ranges are empty
+    forward = np.minimum(ends[0], ends[1]), np.maximum(ends[0], ends[1])
+    start = np.searchsorted(one_array(merged.column("key")).to_numpy(), [0, 1])
+    nested = rng.integers(0, len(merged), 60)
+    nested = nested, np.minimum(nested + rng.integers(0, 12, 60), np.where(nested < start[1], start[1], len(merged)))
+    for low, high in (forward, nested):
+        if query.outputs["x"].spec.in_order and low is forward[0]:
+            continue  # such ranges are of two keys, whose events are not in order
+        right = bound.finish(slide(bound, states, low, high, "two-stacks")).to_pylist()
+        assert all(map(agree, results_over(bound, states, RangeFacts(low, high)).to_pylist(), right))
+        with ExitStack() as numpy_alone:
+            for module in (order_statistics, distinct, ordering):
+                numpy_alone.enter_context(patch.object(module, "loops", None))
+            assert all(map(agree, results_over(bound, states, RangeFacts(low, high)).to_pylist(), right))
+
+
+def compare(results: pa.Table, known: dict[Any, Any], agree: Callable[[Any, Any], bool]) -> None:
+    """Results have the right windows, each with the right value."""
+    found = {(row["key"], row["window"]["start"]): row["x"] for row in results.to_pylist()}
+    assert found.keys() == known.keys()
+    for window, right in known.items():
+        assert agree(found[window], right), (window, found[window], right)
+
+
+def assert_laws(operation: Operation, table: pa.Table) -> None:
+    """The laws hold; fewer examples than a user's own operation would get, as there are many types."""
+    ff.check_laws(operation, table, examples=8)

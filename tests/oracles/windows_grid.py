@@ -1,0 +1,229 @@
+"""Windows with numbers, on a grid of times: sliding, tumbling, calendar units, cumulating; and landmarks, sessions."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from zoneinfo import ZoneInfo
+
+from .windows_rows import Brute, Row, Window, changes, each_key, holds, overlaps, stamped
+
+Bounds = Callable[[int], tuple[int, int]]
+EPOCH = dt.datetime(1970, 1, 1)
+MONTHS = {"month": 1, "quarter": 3, "year": 12}
+DAYS = {"day": 1, "week": 7}
+MICROSECOND, DAY = dt.timedelta(microseconds=1), dt.timedelta(days=1)
+
+
+def numbered(
+    bounds: Bounds,
+    near: Callable[[int], range],
+    *,
+    closed: str,
+    empty: str,
+    min_fill: str,
+    emit: str,
+    stamp: str,
+) -> Brute:
+    """Windows that are there whatever the events are: number k has these bounds.
+
+    `near` gives numbers among which are all windows that take in a tick. D4: empty ones are left out, or each key
+    gets all from that of its first event to that of its last.
+    """
+
+    def of_key(rows: Sequence[Row], own: list[int]) -> list[Window]:
+        members: dict[int, list[int]] = {}
+        for number in own:
+            row = rows[number]
+            for k in range(near(row.time).start, near(row.last).stop):
+                start, end = bounds(k)
+                if overlaps(closed, start, row, end):
+                    members.setdefault(k, []).append(number)
+        numbers: Iterable[int] = sorted(members)
+        if empty == "emit" and members:
+            numbers = range(min(members), max(members) + 1)
+        if min_fill == "full":
+            [step] = [k for k in near(rows[own[0]].time) if in_step(k, rows[own[0]].time)]
+            numbers = [k for k in numbers if k >= step]
+        windows = [Window(None, *bounds(k), tuple(members.get(k, ()))) for k in numbers]
+        return stamped(changes(windows, emit), stamp)
+
+    def in_step(k: int, time: int) -> bool:
+        return holds(closed, bounds(k)[0], time, bounds(k + 1)[0])
+
+    return each_key(of_key)
+
+
+def sliding(
+    size: int | str,
+    every: int | str,
+    *,
+    offset: int | str = 0,
+    closed: str = "left",
+    timezone: str | None = None,
+    empty: str = "skip",
+    min_fill: str = "partial",
+    emit: str = "every",
+    stamp: str = "interval",
+    dates: bool = False,
+) -> Brute:
+    """R15, R26: [offset + k every, offset + k every + size) for all k, fixed by the clock and not by events."""
+    rest = {"closed": closed, "empty": empty, "min_fill": min_fill, "emit": emit, "stamp": stamp}
+    if isinstance(size, str):
+        return numbered(*calendar(size, str(every), str(offset or ""), timezone, DAY if dates else MICROSECOND), **rest)
+    assert isinstance(every, int)
+    assert isinstance(offset, int)
+
+    def bounds(k: int) -> tuple[int, int]:
+        return offset + k * every, offset + k * every + size
+
+    def near(time: int) -> range:
+        return range((time - offset - size) // every - 1, (time - offset) // every + 2)
+
+    return numbered(bounds, near, **rest)
+
+
+def tumbling(size: int | str, **rest: str) -> Brute:
+    """R15: size and step are one."""
+    return sliding(size, size, **rest)  # type: ignore[arg-type]
+
+
+def parse(duration: str) -> tuple[int, dt.timedelta]:
+    """ "2 months" as (2, nothing), "9 hours" as (0, nine hours), "" as (0, nothing)."""
+    months, rest = 0, dt.timedelta()
+    words = duration.split()
+    for count, unit in zip(words[::2], words[1::2], strict=True):
+        name = unit.removesuffix("s")
+        if name in MONTHS:
+            months += int(count) * MONTHS[name]
+        else:
+            rest += dt.timedelta(**{f"{name}s": int(count)})
+    return months, rest
+
+
+def calendar(
+    size: str, every: str, offset: str, timezone: str | None, tick: dt.timedelta
+) -> tuple[Bounds, Callable[[int], range]]:
+    """Windows of months or days by a wall clock: from 1970-01-01, of weeks from Monday 1969-12-29."""
+    zone = ZoneInfo(timezone or "UTC")
+    months, days = parse(size)[0], parse(size)[1].days
+    step_months, step_days = parse(every)[0], parse(every)[1].days
+    shift_months, shift = parse(offset)
+    origin = EPOCH - dt.timedelta(days=3 if "week" in every else 0)
+
+    def tick_of(months: int, days: int) -> int:
+        """The instant at which the wall clock shows the origin plus this; a time shown twice is its first showing."""
+        total = origin.year * 12 + origin.month - 1 + months + shift_months
+        wall = origin.replace(year=total // 12, month=total % 12 + 1) + dt.timedelta(days=days) + shift
+        instant = wall.replace(tzinfo=zone, fold=0).astimezone(dt.UTC).replace(tzinfo=None)
+        return (instant - EPOCH) // tick
+
+    def bounds(k: int) -> tuple[int, int]:
+        return tick_of(k * step_months, k * step_days), tick_of(k * step_months + months, k * step_days + days)
+
+    def near(time: int) -> range:
+        day = EPOCH + time * tick
+        if step_months:
+            index, length, step, by = (day.year - 1970) * 12 + day.month - 1, months, step_months, shift_months
+        else:
+            index, length, step, by = (day - EPOCH).days, days, step_days, shift.days
+        slack = 10 + (abs(shift.days) if step_months else 31 * abs(shift_months))  # generous: zones, the origin
+        return range((index - length - by - slack) // step, (index - by + slack) // step + 1)
+
+    return bounds, near
+
+
+def cumulating(
+    size: int,
+    every: int,
+    *,
+    offset: int = 0,
+    closed: str = "left",
+    empty: str = "skip",
+    emit: str = "every",
+    stamp: str = "interval",
+) -> Brute:
+    """[c, c + every), [c, c + 2 every), .. [c, c + size), then anew from c + size, as Flink's cumulate has it."""
+    steps = size // every
+
+    def bounds(k: int) -> tuple[int, int]:
+        start = offset + k // steps * size
+        return start, start + (k % steps + 1) * every
+
+    def near(time: int) -> range:
+        cycle = (time - offset) // size
+        return range((cycle - 1) * steps, (cycle + 2) * steps)
+
+    return numbered(bounds, near, closed=closed, empty=empty, min_fill="partial", emit=emit, stamp=stamp)
+
+
+def landmark(
+    since: int | None = None,
+    until: int | None = None,
+    every: int | None = None,
+    *,
+    offset: int = 0,
+    closed: str = "left",
+    emit: str = "every",
+    stamp: str = "interval",
+) -> Brute:
+    """R56: nothing before `since`, then all from there on; at `until` it is frozen."""
+
+    def begun(time: int) -> bool:
+        return since is None or holds(closed, since, time, time + 1)
+
+    def not_over(time: int, end: int) -> bool:
+        return time <= end if closed in ("right", "both") else time < end
+
+    def at_steps(rows: Sequence[Row], own: list[int]) -> Iterator[Window]:
+        """R51 with a lower bound that stays: one window at each end of a step, from the first event's to the last's."""
+        assert every is not None
+        counted = [number for number in own if begun(rows[number].time)]
+        if not counted:
+            return
+        first, last = rows[counted[0]].time, rows[counted[-1]].time
+        origin = offset if since is None else since
+        end = origin + (first - origin) // every * every - every
+        while not not_over(first, end):
+            end += every
+        while True:
+            stop = end if until is None else min(end, until)
+            members = tuple(number for number in counted if not_over(rows[number].time, stop))
+            if members:
+                start = first if since is None else since
+                # R62: a result is stamped with the time of its evaluation, also where its window is frozen.
+                at = {"interval": None, "start": start, "end": end}[stamp]
+                yield Window(None, start, stop, members, at)
+            if not_over(last, end):
+                return
+            end += every
+
+    def at_events(rows: Sequence[Row], own: list[int]) -> Iterator[Window]:
+        """R46: one running value an event, in row order, over the events so far."""
+        counted = [number for number in own if begun(rows[number].time)]
+        for position, number in enumerate(counted):
+            time = rows[number].time
+            members = [n for n in counted[: position + 1] if until is None or not_over(rows[n].time, until)]
+            if members:
+                start = rows[counted[0]].time if since is None else since
+                yield Window(None, start, time if until is None else min(time, until), tuple(members), time)
+
+    if every is None:
+        return each_key(lambda rows, own: changes(at_events(rows, own), emit))
+    return each_key(lambda rows, own: changes(at_steps(rows, own), emit))
+
+
+def session(gap: int, *, merge_touching: bool = False, stamp: str = "interval") -> Brute:
+    """Choice 8: [first, last + gap); two that only touch stay apart unless asked otherwise."""
+
+    def of_key(rows: Sequence[Row], own: list[int]) -> list[Window]:
+        sessions: list[list[int]] = []
+        for number in own:
+            pause = rows[number].time - rows[sessions[-1][-1]].time if sessions else None
+            if pause is None or pause > gap or (pause == gap and not merge_touching):
+                sessions.append([])
+            sessions[-1].append(number)
+        windows = [Window(None, rows[s[0]].time, rows[s[-1]].time + gap, tuple(s)) for s in sessions]
+        return stamped(windows, stamp)
+
+    return each_key(of_key)

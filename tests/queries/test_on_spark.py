@@ -1,0 +1,112 @@
+"""Random events in random windows on Spark, as the oracle has them. Many cases, each a key, share one query."""
+
+from __future__ import annotations
+
+import math
+import random
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pytest
+
+import framefold as ff
+
+from ..oracles.by_definition import Event, Grid, windows
+from ..oracles.operations import any_type, numeric
+from ..oracles.rows import assert_windows
+from ..strategies.events import FAR, KEYS, NASTY
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+CASES = 25
+GRIDS = [
+    Grid(10, 3, offset=-4),
+    Grid(4, 9, offset=100, closed="right"),
+    Grid(7, 7, empty="emit"),
+    Grid(12, 5, offset=2, closed="right", empty="emit"),
+]
+
+
+def values_of(chance: random.Random, floats: bool) -> Any:
+    """A value such as hypothesis would find: null, small, or nasty."""
+    if chance.random() < 0.15:
+        return None
+    if not floats:
+        return chance.choice([chance.randint(-9, 9), chance.randint(-(2**57), 2**57)])
+    return chance.choice([float(chance.randint(-9, 9)), chance.gauss(0, 1e3), chance.choice(NASTY)])
+
+
+def events_of(seed: int, grid: Grid, floats: bool) -> list[Event]:
+    """The events of all cases; no two of a case at one time, as partitions would not say which came first."""
+    chance = random.Random(seed)
+    events = []
+    for case in range(CASES):
+        far = grid.empty == "skip" and case % 3 == 0
+        times = {chance.randint(-60, 60) + (chance.randint(-3, 3) * FAR // 3 if far else 0) for _ in range(case * 2)}
+        keys = chance.sample(KEYS, 3)
+        events += [Event(time, (case, chance.choice(keys)), values_of(chance, floats)) for time in times]
+    chance.shuffle(events)
+    return events
+
+
+def table_of(events: list[Event], values: pa.DataType) -> pa.Table:
+    return pa.table(
+        {
+            "t": pa.array([event.time for event in events], pa.int64()),
+            "case": pa.array([event.key[0] for event in events], pa.int32()),
+            "key": pa.array([event.key[1] for event in events], pa.float64()),
+            "value": pa.array([event.value for event in events], values),
+        }
+    )
+
+
+@pytest.mark.parametrize("combine", ["driver", "executors"])
+@pytest.mark.parametrize(("grid", "floats"), [(grid, n % 2 == 0) for n, grid in enumerate(GRIDS)], ids=str)
+def test_numbers(grid: Grid, floats: bool, combine: str, spark: SparkSession) -> None:
+    events = events_of(grid.size, grid, floats)
+    table = table_of(events, pa.float64() if floats else pa.int64())
+    frame = spark.createDataFrame(table).repartition(5)
+    window = ff.sliding(grid.size, grid.every, offset=grid.offset, closed=grid.closed, empty=grid.empty, gaps="allow")
+    query = ff.events(frame, time="t", by=["case", "key"]).options(combine=combine).window(window)
+    result = query.aggregate(**{name: operation for name, (operation, _) in numeric().items()}).toArrow()
+    checks = {name: check for name, (_, check) in numeric().items()}
+    assert_windows(result, windows(events, grid), checks, keys=("case", "key"), in_order=combine == "driver")
+
+
+@pytest.mark.parametrize("combine", ["driver", "executors"])
+def test_ties_keep_the_order_of_the_input(combine: str, spark: SparkSession) -> None:
+    """First and last of one time go by the order of partitions, and of the rows in them."""
+    chance = random.Random(5)
+    events = [Event(chance.randint(0, 9), (n % 2, 0.0), n) for n in range(300)]
+    frame = spark.createDataFrame(table_of(events, pa.int64())).coalesce(1)
+    query = ff.events(frame, time="t", by=["case", "key"]).options(combine=combine).window(ff.sliding(4, every=1))
+    result = query.aggregate(**{name: operation for name, (operation, _) in any_type().items()}).toArrow()
+    checks = {name: check for name, (_, check) in any_type().items()}
+    assert_windows(result, windows(events, Grid(4, 1)), checks, keys=("case", "key"), in_order=False)
+
+
+@pytest.mark.parametrize("combine", ["driver", "executors"])
+def test_of_nothing(combine: str, spark: SparkSession) -> None:
+    frame = spark.createDataFrame([], "t long, case int, key double, value double")
+    events = ff.events(frame, time="t", by=["case", "key"]).options(combine=combine)
+    result = events.window(ff.sliding(4, every=1)).aggregate(s=ff.Sum("value"), n=ff.Count())
+    assert result.columns == ["case", "key", "window", "s", "n"]
+    assert result.toArrow().num_rows == 0
+
+
+def test_driver_and_executors_agree_to_the_last_bit(spark: SparkSession) -> None:
+    chance = random.Random(3)
+    events = [Event(chance.randint(0, 500), (n % 7, math.nan), chance.gauss(0, 1e6)) for n in range(5000)]
+    frame = spark.createDataFrame(table_of(events, pa.float64())).repartition(4, "t").cache()
+    results = []
+    for combine in ("driver", "executors", "auto"):
+        query = ff.events(frame, time="t", by=["case", "key"]).options(combine=combine).window(ff.sliding(60, every=7))
+        result = query.aggregate(s=ff.Sum("value"), v=ff.Variance("value"), m=ff.Average("value")).toArrow()
+        results.append(result.sort_by([("case", "ascending")]).to_pylist())
+    frame.unpersist()
+    assert (
+        repr(sorted(map(repr, results[0])))
+        == repr(sorted(map(repr, results[1])))
+        == repr(sorted(map(repr, results[2])))
+    )

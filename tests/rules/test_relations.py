@@ -1,0 +1,193 @@
+"""Rules R59-R68 through relations: the cases of algebra.json about each, and what else the rule says."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+import framefold as ff
+from framefold.runtime.relations.updates import PATTERNS
+
+from ..relations.cases import Definition, Row, algebra, bag, netted, relation, table, tables
+from ..relations.queries import events
+from ..vectors.cases import load
+
+S = [{"t": 0, "k": "a", "x": 5}, {"t": 1, "k": "a", "x": 3}, {"t": 1, "k": "b", "x": 2}, {"t": 5, "k": "a", "x": 3}]
+
+
+def over(windows: Any, rows: list[Row] = S, **more: Any) -> ff.Relation[pa.Table]:
+    return ff.events(table(rows), time="t", **more).window(windows).relation()
+
+
+def cases_of(rule: str) -> None:
+    """The cases about a rule, and their definition."""
+    found = [case for case in algebra()["cases"] if rule in case["rules"]]
+    assert found
+    for case in found:
+        given = netted(relation(case["query"], tables(case["events"])).rows().to_pylist())
+        assert given == netted(case["expected"]["rows"]), case["id"]
+        assert given == Definition(case["events"], case["horizon"]).changes(case["query"]), case["id"]
+
+
+SLIDING, LANDMARK = ff.sliding(4, every=1, closed="right"), ff.landmark()
+
+
+def test_neutral_operators_keep_times() -> None:
+    """R59: selection, projection and union keep each row's time and expiry; equal rows stay apart."""
+    cases_of("R59")
+    relation, of_other = over(SLIDING), over(SLIDING, S[:2])
+    times = ["ts", "valid_from", "valid_to"]
+    assert relation.select("k").rows().select(times).equals(relation.rows().select(times))
+    assert relation.union(of_other).rows().num_rows == 6
+
+
+def test_interfering_operators_on_landmarks_and_elsewhere() -> None:
+    """R60: the rows kept and pairs only grow on landmarks; elsewhere they end; aggregates are replaced by row."""
+    for windows, grows in ((LANDMARK, True), (SLIDING, False), (ff.last_rows(1), False), (ff.tumbling(4), False)):
+        found = over(windows)
+        for each in (found.distinct("k", keep=True), found.join(found, on="k", prefix="p_")):
+            assert (each.deletes().num_rows == 0) == grows == (each.pattern == "monotonic")
+        assert found.aggregate(by="k", n=ff.Count()).deletes().num_rows
+
+
+def test_distinct_by_both_policies() -> None:
+    """R61: the latest of equal rows by default; with keep the one found until it ends, then the youngest."""
+    cases_of("R61")
+    found = over(SLIDING).select("k").where("k = 'a'")
+    latest, kept = found.distinct().rows().to_pylist(), found.distinct(keep=True).rows().to_pylist()
+    assert [(row["ts"], row["valid_from"], row["valid_to"]) for row in latest] == [(0, 0, 1), (1, 1, 5), (5, 5, 9)]
+    assert [(row["ts"], row["valid_from"], row["valid_to"]) for row in kept] == [(0, 0, 4), (1, 4, 5), (5, 5, 9)]
+
+
+def test_aggregates_of_relations() -> None:
+    """R62: a row a group while it has rows, with any aggregate; without groups there is one; rows have no time."""
+    cases_of("R62")
+    found = over(SLIDING).aggregate(by="k", n=ff.Count(), middle=ff.Median("x"), values=ff.CollectSet("x"))
+    assert "ts" not in found.rows().column_names
+    assert [row["k"] for row in found.at(4).to_pylist()] == ["a", "b"]
+    assert found.at(6).to_pylist() == [{"k": "a", "n": 1, "middle": 3.0, "values": [3]}]
+    assert over(SLIDING).aggregate(n=ff.Count()).at(1).to_pylist() == [{"n": 3}]
+    assert over(SLIDING).aggregate(n=ff.Count()).at(99).num_rows == 0
+
+
+def test_pairs_of_two_windows() -> None:
+    """R63: pairs end with the first of both to leave, and have the lesser time; sides commute; nulls never meet."""
+    cases_of("R63")
+    left, right = over(ff.sliding(4, every=1, closed="right")), over(ff.last_rows(2))
+    one = left.join(right, on="k", prefix="p_").select("k")
+    assert bag(one.rows().to_pylist()) == bag(right.join(left, on="k", prefix="p_").select("k").rows().to_pylist())
+
+
+def test_difference_of_two_windows() -> None:
+    """R64: as often as a row is here beyond there; one that comes there takes back, one that ends brings back."""
+    cases_of("R64")
+    found = over(LANDMARK, S[:1]).difference(over(ff.sliding(2, every=1, closed="right"), [{"t": 3, "k": "a", "x": 5}]))
+    assert [(row["at"], row["weight"]) for row in found.changes().to_pylist()] == [(0, 1), (3, -1), (5, 1)]
+
+
+def test_diverse_windows_of_relations() -> None:
+    """R65: of a landmark and a sliding window pairs end with the sliding one; the weaker pattern prevails."""
+    cases_of("R65")
+    found = over(LANDMARK).join(over(SLIDING), on="k", prefix="p_")
+    assert found.pattern == "weak non-monotonic"
+    assert max(row["valid_to"] for row in found.rows().to_pylist()) == 9
+
+
+def test_patterns_of_table_1() -> None:
+    """R66: each operator on each kind of windows has the pattern of Table 1, by row; its cases say it, too."""
+    patterns = {LANDMARK: "monotonic", SLIDING: "weakest non-monotonic", ff.tumbling(4): "weak non-monotonic",
+                ff.last_rows(2): "weakest non-monotonic"}  # fmt: skip
+    for windows, pattern in patterns.items():
+        found = over(windows)
+        assert found.pattern == found.select("k").pattern == found.where("x > 1").pattern == pattern
+        assert found.difference(found).pattern == "strictly non-monotonic"
+        grown = "monotonic" if pattern == "monotonic" else "weak non-monotonic"
+        assert found.distinct("k", keep=True).pattern == found.join(found, on="k", prefix="p_").pattern == grown
+    assert over(ff.last_rows(2), by="k").pattern == "weak non-monotonic"
+    for case in algebra()["cases"]:
+        asked = relation(case["query"], tables(case["events"]))
+        assert asked.pattern.removeprefix("strictly ") == case["pattern"], case["id"]
+
+
+def test_filters_below_windows() -> None:
+    """R67: a selection goes below windows of time, and below partitioned ones on their columns, and nowhere else."""
+    told = [text for _, text in over(SLIDING).where("x > 2").explain().rows]
+    assert "went below the windows: they go by time alone" in told
+    told = [text for _, text in over(ff.last_rows(2), by="k").where("k = 'a'").explain().rows]
+    assert "went below the windows: it is on their partition columns" in told
+    told = [text for _, text in over(ff.last_rows(2), by="k").where("x > 2").explain().rows]
+    assert "stays above the windows: rows that it leaves out push others out" in told
+
+
+@pytest.mark.parametrize("step", [1, 2, 5])
+def test_the_experiment_with_relations(step: int) -> None:
+    """R68: Q4, Q5 and Q6 over a sliding window of 10 on a made-up trace, against their definition."""
+    cases_of("R68")
+    draw = random.Random(step)
+    trace = {name: [{**row, "k": row["k"] or "c"} for row in events(draw, 40)] for name in ("S", "P")}
+    window = {"kind": "sliding", "size": 10, "every": step}
+    one, other = ({"op": "window", "stream": name, "window": window} for name in ("S", "P"))
+    for query in (
+        {"op": "distinct", "of": {"op": "select", "of": one, "columns": ["j", "k"]}, "policy": "keep"},
+        {"op": "aggregate", "of": one, "by": ["k"], "outputs": {"total": ["sum", "x"], "longest": ["max", "x"]}},
+        {"op": "join", "left": one, "right": other, "on": [["j", "j"]], "prefix": "b_"},
+    ):
+        found = netted(relation(query, tables(trace)).rows().to_pylist())
+        assert found == Definition(trace, 48).changes(query)
+
+
+def vector(name: str) -> dict[str, Any]:
+    return next(each for each in load("semantics.json") if each["id"] == name)
+
+
+def test_the_row_found_is_kept_until_it_expires() -> None:
+    """R61: PS-15, the last four rows without equal ones, of which one found late ends before one found early."""
+    case = vector("PS-15")
+    rows = [{"t": at + 1, "v": value} for at, value in enumerate(case["input"])]
+    found = over(ff.last_rows(case["params"]["n"]), rows).distinct("v", keep=True)
+    for at, state in enumerate(case["expected"], 1):
+        assert bag(found.at(at).to_pylist()) == bag({"v": value, "ts": since} for value, since, _ in state)
+
+
+def test_pairs_that_end_in_another_order() -> None:
+    """R63: PS-19, pairs over two sliding windows with the lesser time and the earlier end; PS-20, over counted rows."""
+    case = vector("PS-19")
+    sizes = case["params"]["omega1"], case["params"]["omega2"]
+    sides = [[{"t": t, "k": key} for of, t, key in case["input"] if of == side] for side in (1, 2)]
+    left, right = (
+        over(ff.sliding(size, every=1, closed="right"), rows) for size, rows in zip(sizes, sides, strict=True)
+    )
+    pairs = left.join(right, on="k", prefix="p_", stamp=case["params"]["f"]).rows().to_pylist()
+    given = [(row["k"], row["valid_from"], row["ts"], row["valid_to"]) for row in pairs]
+    assert sorted(given) == sorted(tuple(each.values()) for each in case["expected"])
+    case = vector("PS-20")
+    counted: list[list[Row]] = [[], []]
+    for at, (side, key) in enumerate(case["input"], 1):
+        counted[side - 1].append({"t": at, "k": key, "n": len(counted[side - 1]) + 1})
+    left, right = (over(ff.last_rows(case["params"][f"n{side}"]), counted[side - 1]) for side in (1, 2))
+    both = left.join(right, on="k", prefix="p_")
+    for at, state in enumerate(case["expected"], 1):
+        assert sorted([row["k"], row["n"], row["p_n"]] for row in both.at(at).to_pylist()) == sorted(state)
+
+
+def test_classes_of_table_1() -> None:
+    """R66: PS-28, by key, as the paper reads aggregates that replace rows; distinct is that which keeps rows."""
+    words = {"weakest": "weakest non-monotonic", "weak": "weak non-monotonic", "non": "strictly non-monotonic",
+             "monotonic": "monotonic"}  # fmt: skip
+    relations = {
+        "sliding": [over(SLIDING), over(ff.last_rows(2))], "tumbling": [over(ff.tumbling(4))],
+        "partitioned": [over(ff.last_rows(2), by="k")], "landmark": [over(LANDMARK)],
+    }  # fmt: skip
+    for kind, classes in vector("PS-28")["expected"].items():
+        for of in relations[kind]:
+            made = {
+                "selection": of.where("x > 1"), "projection": of.select("k"), "union": of.union(of),
+                "distinct": of.distinct(keep=True), "join": of.join(of, on="k", prefix="p_"),
+                "aggregation": of.aggregate(by="k", n=ff.Count()), "difference": of.difference(of),
+            }  # fmt: skip
+            for pattern, operators in classes.items():
+                names = ["difference"] if pattern == "non" else operators
+                assert {PATTERNS[made[name].updates.key][0] for name in names} == {words[pattern]}, (kind, pattern)

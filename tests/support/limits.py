@@ -1,0 +1,101 @@
+"""Inner limits by names of the tests' own, changed for a while: few rows then take the ways that many take."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from importlib import import_module
+from typing import Any
+from unittest.mock import patch
+
+LIMITS = {
+    # events read and accumulated by the local engine
+    "batch_rows": "runtime.local.BATCH_ROWS",
+    "pending_partials": "runtime.local.PENDING_PARTIALS",
+    "chunk_windows": "runtime.local.CHUNK_WINDOWS",
+    "portion_rows": "runtime.sources.arrow.PORTION_ROWS",
+    "max_portion_rows": "runtime.sources.arrow.MAX_PORTION_ROWS",
+    "portion_bytes": "runtime.sources.arrow.PORTION_BYTES",
+    "file_batch_rows": "runtime.sources.file_source.BATCH_ROWS",
+    "buffered_bytes": "runtime.sources.file_source.BUFFERED_BYTES",
+    "buffer_bytes": "runtime.sources.file_source.BUFFER_BYTES",
+    "text_block_bytes": "runtime.sources.formats.BLOCK_BYTES",
+    "decoded_batch_rows": "runtime.sources.parquet_decoding.BATCH_ROWS",
+    "min_decoded_rows": "runtime.sources.parquet_decoding.MIN_ROWS",
+    # rows to groups
+    "counted_codes": "runtime.columns.sorting.MAX_COUNTED",
+    "sparse_codes": "runtime.accumulate.accumulate.MAX_SPARSE",
+    "assigned_block": "runtime.accumulate.accumulate.BLOCK",
+    "rows_per_group": "runtime.accumulate.accumulate.ROWS_PER_GROUP",
+    "places": "runtime.partials.merge.MAX_PLACES",
+    "few_places": "runtime.partials.merge.FEW_PLACES",
+    "min_run": "runtime.partials.merge.MIN_RUN",
+    "packed_codes": "runtime.partials.merge.MAX_PACKED",
+    "min_merge_chunk": "runtime.partials.merge.MIN_CHUNK",
+    "sum_chunk": "aggregators.contract.frames.CHUNK",
+    "held_object_bytes": "aggregators.states.objects.MAX_HELD_BYTES",
+    "array_bytes": "aggregators.states.large.ARRAY_BYTES",
+    # sliding
+    "restart_rows": "runtime.sliding.running_states.RESTART_ROWS",
+    "restart_steps": "runtime.intervals.sweep.RESTART_STEPS",
+    "copied_rows": "runtime.intervals.coverage.MAX_COPIES",
+    "scanned_groups": "runtime.sliding.scan.MAX_GROUPS",
+    "short_block": "runtime.sliding.scan.SHORT_BLOCK",
+    "block_windows": "runtime.sliding.range_blocks.BLOCK_WINDOWS",
+    "block_rows": "runtime.sliding.range_blocks.BLOCK_ROWS",
+    "regular_run": "runtime.sliding.range_blocks.REGULAR_RUN",
+    "scanned_ranges": "runtime.sliding.range_blocks.SCANNED_RANGES",
+    "long_run": "runtime.sliding.range_blocks.LONG_RUN",
+    "run_blocks": "runtime.sliding.block_scan.MAX_BLOCKS",
+    "run_states": "runtime.sliding.block_scan.MAX_STATES",
+    "min_run_blocks": "runtime.sliding.block_scan.MIN_BLOCKS_OF_RUN",
+    "min_lone_blocks": "runtime.sliding.block_scan.MIN_BLOCKS_ALONE",
+    "min_side_by_side": "runtime.sliding.slide.MIN_WINDOWS",
+    "many_ranges": "runtime.sliding.slide.MANY_RANGES",
+    # results
+    "range_block_values": "runtime.results.over_ranges.BLOCK_VALUES",
+    "range_block_windows": "runtime.results.over_ranges.BLOCK_WINDOWS",
+    "range_widths": "runtime.results.over_ranges.WIDTHS",
+    "window_block_ticks": "runtime.results.window_blocks.LEAST_TICKS",
+    "row_block": "runtime.results.row_blocks.WIDTH",
+    "progress_patience": "runtime.progress.PATIENCE",
+    # shards of streams
+    "shard_block_partials": "runtime.streams.blocks.FULL",
+    "state_bytes_at_once": "spark.streams.state.AT_ONCE",
+    "recent_states": "spark.streams.state.MOST_RECENT",
+    # Spark: driver or executors
+    "auto_result_bytes": "spark.engine.driver.AUTO_RESULT_BYTES",
+    "sent_partials_bytes": "spark.engine.driver.SENT_PARTIALS_BYTES",
+    "driver_result_bytes": "spark.engine.driver.DRIVER_RESULT_BYTES",
+    "always_driver": "spark.engine.combining.ALWAYS_DRIVER",
+    "driver_cost": "spark.engine.combining.DRIVER",
+    "executors_cost": "spark.engine.combining.EXECUTORS",
+    "pending_bytes": "spark.engine.events_source.PENDING_BYTES",
+    "few_events": "spark.engine.few_events.FEW_EVENTS",
+    "few_groups": "spark.engine.few_events.FEW_GROUPS",
+    "few_files": "spark.input.scan_bounds.FEW_FILES",
+    "task_held_bytes": "spark.engine.tasks.HELD_BYTES",
+    "min_task_bytes": "spark.session.parallelism.MIN_TASK_BYTES",
+    "local_relation_bytes": "spark.session.conf_overrides.LOCAL_RELATION_BYTES",
+    "java_patience": "spark.session.java.PATIENCE",
+    "sql_rows": "runtime.accumulate.sql_accumulate.ROW_LIMIT",
+    "few_sql_rows": "runtime.accumulate.sql_accumulate.SMALL_ROW_LIMIT",
+    # the front door and the command line
+    "picture_rows": "notebook.PICTURE_ROWS",
+    "replace_patience": "cli.replacing.PATIENCE",
+}
+"""The constant that each name stands for."""
+
+
+@contextmanager
+def limits(**bounds: Any) -> Iterator[None]:
+    """Other limits, by their names in LIMITS.
+
+    >>> with limits(batch_rows=10):
+    ...     ...
+    """
+    with ExitStack() as stack:
+        for name, bound in bounds.items():
+            module, _, constant = f"framefold.{LIMITS[name]}".rpartition(".")
+            stack.enter_context(patch.object(import_module(module), constant, bound))
+        yield

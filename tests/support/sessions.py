@@ -1,0 +1,30 @@
+"""Spark sessions, and what they are set to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from framefold.spark.session.java import ensure_java
+from framefold.spark.session.session import cores, local_session
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+__all__ = ["PROVIDER", "ROCKSDB", "cores", "ensure_java", "local_session", "state_in_rocksdb"]
+
+PROVIDER = "spark.sql.streaming.stateStore.providerClass"
+"""Spark's setting that names the state store of streams."""
+
+ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+
+
+@contextmanager
+def state_in_rocksdb(spark: SparkSession) -> Iterator[None]:
+    """The session with its streams' state in RocksDB, for a while."""
+    spark.conf.set(PROVIDER, ROCKSDB)
+    try:
+        yield
+    finally:
+        spark.conf.unset(PROVIDER)

@@ -1,0 +1,206 @@
+"""A stream without Spark: micro-batches dealt to shards, which are opened from bytes for each and written back."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+
+import pyarrow as pa
+
+import framefold as ff
+from framefold.runtime.streams.held_events import HeldEvents, ticks_of
+from framefold.runtime.streams.key_hash import shard_numbers
+from framefold.runtime.streams.scope import counted, holds, why_no_revisions, why_not
+from framefold.runtime.streams.shard import Shard, events_in
+
+from .limits import limits
+from .plans import Plan
+from .sources import LocalEngine, Source
+from .stages import Partials, merged, one_array, partials_of
+
+__all__ = [
+    "Bytes",
+    "Cut",
+    "HeldEvents",
+    "Shard",
+    "Stored",
+    "Stream",
+    "as_stream",
+    "counted",
+    "events_in",
+    "holds",
+    "shard_numbers",
+    "ticks_of",
+    "why_no_revisions",
+    "why_not",
+]
+
+END = {pa.int64(): 1 << 61, pa.date32(): 1 << 16}
+"""A watermark beyond all windows, in ticks; of timestamps one in the year 2112."""
+
+
+class Bytes:
+    """A store whose tables are Arrow IPC, as in a checkpoint."""
+
+    def __init__(self) -> None:
+        self.blobs: dict[int, bytes] = {}
+
+    def blocks(self) -> list[int]:
+        return list(self.blobs)
+
+    def get(self, block: int) -> pa.Table | None:
+        return pa.ipc.open_stream(self.blobs[block]).read_all() if block in self.blobs else None
+
+    def put(self, block: int, table: pa.Table) -> None:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, table.schema) as writer:
+            writer.write_table(table)
+        self.blobs[block] = sink.getvalue().to_pybytes()
+
+    def remove(self, block: int) -> None:
+        self.blobs.pop(block, None)
+
+
+@dataclass
+class Stored:
+    """What a shard leaves behind between two micro-batches: its tables, and a book of numbers."""
+
+    partials: Bytes = field(default_factory=Bytes)
+    events: Bytes = field(default_factory=Bytes)
+    book: str = "{}"
+
+    def opened(self, stream: Stream) -> Shard:
+        book = {"series": 0, "first_held": None} | json.loads(self.book)
+        series, first = book.pop("series"), book.pop("first_held")
+        held = HeldEvents(stream.plan, self.events, stream.width, series, first) if stream.holds else None
+        return Shard(stream.plan, self.partials, held, stream.forget, **stream.late_ones, **book)
+
+    def keep(self, shard: Shard) -> None:
+        book = {name: getattr(shard, name) for name in ("watermark", "gone", "due", "released")}
+        if shard.held is not None:
+            book |= {"series": shard.held.series, "first_held": shard.held.due}
+        self.book = json.dumps(book)
+
+
+class Stream:
+    """A query over micro-batches.
+
+    Parameters
+    ----------
+    plan
+        What is computed.
+    shards
+        How many there are.
+    width
+        How much time a block of events has that are held back, in ticks.
+    forget
+        How long a key is kept, in ticks.
+    lateness, drop_partial
+        Which late events are taken; see ``Shard``.
+    """
+
+    def __init__(
+        self,
+        plan: Plan,
+        shards: int = 1,
+        width: int = 10,
+        forget: int | None = None,
+        lateness: int = 0,
+        drop_partial: bool = False,
+    ) -> None:
+        self.late_ones = {"lateness": lateness, "drop_partial": drop_partial}
+        self.plan, self.holds, self.width, self.forget = counted(plan), holds(plan), width, forget
+        self.stored = [Stored() for _ in range(shards)]
+        self.late = 0
+        """How many events have been dropped."""
+
+    def batch(self, watermark: int, portions: Sequence[pa.Table] = ()) -> Iterator[pa.Table]:
+        """The results at a watermark: of the windows that it closes, then of those that events change after it.
+
+        Only those shards are asked that get events, or whose time has come: the others have nothing to say.
+        """
+        dealt = [
+            shard_numbers([one_array(each.column(name)) for name in self.plan.by], len(each), len(self.stored))
+            for each in portions
+        ]
+        for number, stored in enumerate(self.stored):
+            pairs = zip(portions, dealt, strict=True)
+            own = [(rank, each.filter(pa.array(of == number))) for rank, (each, of) in enumerate(pairs)]
+            some = [(rank, each) for rank, each in own if len(each)]
+            shard = stored.opened(self)
+            if not some and (shard.due is None or shard.due > watermark):
+                continue
+            yield from shard.advance(watermark)
+            if shard.held is not None and some:
+                self.late += shard.hold(pa.concat_tables(each for _, each in some).select(self.plan.columns))
+            elif some:
+                tables = [partials_of(self.plan, each, rank).table for rank, each in reversed(some)]
+                new = merged(self.plan, Partials(pa.concat_tables(tables)))
+                self.late += events_in(shard.plan, shard.add(new))
+                yield from shard.revised(new)
+            assert shard.due is None or shard.due > watermark
+            stored.keep(shard)
+
+
+@dataclass(frozen=True)
+class Cut:
+    """How events become a stream.
+
+    Parameters
+    ----------
+    sizes
+        Of the micro-batches; what is left is in a last one.
+    slack
+        How much further back a watermark is than the events to come make it, in ticks.
+    shards, width, forget
+        See :class:`Stream`.
+    portion
+        The most events that a task of a micro-batch has.
+    full
+        The most partials of a block of a shard's.
+    """
+
+    sizes: Sequence[int] = (3, 0, 1, 2) * 9
+    slack: int = 0
+    shards: int = 2
+    width: int = 10
+    portion: int = 2
+    forget: int | None = None
+    full: int = 4
+
+    def batches(self, rows: int) -> list[tuple[int, int]]:
+        """The rows of each micro-batch, from where to where; the last one has none."""
+        ends, count = [], 0
+        for size in self.sizes:
+            ends.append(count := min(count + size, rows))
+        return list(pairwise([0, *ends, rows, rows]))
+
+
+class ShardsEngine(LocalEngine):
+    """The local engine's twin for a stream of the same events, none of them late, which ends by closing all windows."""
+
+    def __init__(self, source: Source, cut: Cut) -> None:
+        super().__init__(source)
+        self.cut = cut
+
+    def run(self, query: Plan, options: object) -> pa.Table:
+        assert why_not(query) is None, why_not(query)
+        cut, events = self.cut, self.source.batches(self.source.schema.names).read_all()
+        stream = Stream(query, cut.shards, cut.width, cut.forget)
+        end = END.get(query.times.type, 1 << 52) + cut.slack
+        ticks, found = ticks_of(query, events).tolist(), [query.result_schema.empty_table()]
+        with limits(shard_block_partials=cut.full):
+            for first, last in cut.batches(len(events)):
+                portions = [events.slice(at, min(cut.portion, last - at)) for at in range(first, last, cut.portion)]
+                found += stream.batch(min(ticks[first:], default=end) - cut.slack, portions)
+        assert stream.late == 0
+        assert not any(stored.events.blobs for stored in stream.stored)
+        return pa.concat_tables(found)
+
+
+def as_stream(events: ff.Events, cut: Cut) -> ff.Events:
+    """Events of the local engine as a stream: `.aggregate()` gives all that its shards give."""
+    assert isinstance(events.engine, LocalEngine)
+    return replace(events, engine=ShardsEngine(events.engine.source, cut))

@@ -1,0 +1,49 @@
+"""The stages of a plan on tables, for tests that run one by itself."""
+
+from __future__ import annotations
+
+import pyarrow as pa
+
+from framefold.runtime.accumulate.accumulate import accumulate as partials_of
+from framefold.runtime.columns.key_codes import one_array
+from framefold.runtime.intervals.coverage import cover, over_frames, way_of
+from framefold.runtime.partials.combine import combine_groups
+from framefold.runtime.partials.merge import Partials, release, states_of
+from framefold.runtime.partials.merge import merge as merged
+from framefold.runtime.results.finish import results as results_in_chunks
+from framefold.runtime.sliding.slide import slide
+
+from .plans import Plan
+
+__all__ = [
+    "Partials",
+    "accumulate",
+    "combine_groups",
+    "cover",
+    "merge",
+    "merged",
+    "one_array",
+    "over_frames",
+    "partials_of",
+    "release",
+    "results",
+    "results_in_chunks",
+    "slide",
+    "states_of",
+    "way_of",
+]
+
+
+def accumulate(plan: Plan, events: pa.Table, batch_rank: int) -> pa.Table:
+    """The partials of a portion of events, as a table."""
+    return partials_of(plan, events, batch_rank).table
+
+
+def merge(plan: Plan, partials: pa.Table) -> pa.Table:
+    """One partial for each key and frame, as a table."""
+    return merged(plan, Partials(partials)).table
+
+
+def results(plan: Plan, partials: pa.Table) -> pa.Table:
+    """The results of partials of any portions."""
+    return pa.concat_tables(results_in_chunks(plan, merged(plan, Partials(partials))))

@@ -1,0 +1,214 @@
+"""Durations are summed, averaged, ranked and picked as durations, on every engine."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import math
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.csv
+import pyarrow.feather
+import pyarrow.parquet as pq
+import pytest
+
+import framefold as ff
+
+from ..support.command_line import main
+
+OPERATIONS: dict[str, Any] = {
+    "sum": ff.Sum("x"),
+    "mean": ff.Average("x"),
+    "median": ff.Median("x"),
+    "quantiles": ff.Quantile("x", [0.25, 0.9]),
+    "taken": ff.Quantile("x", 0.5, method="discrete"),
+    "least": ff.Min("x"),
+    "greatest": ff.Max("x"),
+    "range": ff.Range("x"),
+    "first": ff.First("x"),
+    "last": ff.Last("x"),
+    "distinct": ff.DistinctSum("x"),
+    "mode": ff.Mode("x"),
+    "top": ff.TopN("x", 2),
+}
+
+
+def rounded(value: Fraction) -> int:
+    """To the nearest integer, halves away from 0: as Spark's ``avg`` of intervals."""
+    size = math.floor(abs(value) + Fraction(1, 2))
+    return size if value > 0 else -size
+
+
+def quantile(values: list[int], share: Fraction) -> int:
+    """Towards 0, as Spark's ``percentile`` of intervals."""
+    ordered, (place, rest) = sorted(values), divmod(share * (len(values) - 1), 1)
+    low = ordered[int(place)]
+    return int(low + (ordered[min(int(place) + 1, len(values) - 1)] - low) * rest)
+
+
+def expected(values: list[int]) -> dict[str, Any]:
+    """By definition, in ticks; values come in time order."""
+    if not values:
+        return dict.fromkeys(OPERATIONS) | {"top": []}
+    counts = {value: values.count(value) for value in sorted(values)}
+    return {
+        "sum": sum(values),
+        "mean": rounded(Fraction(sum(values), len(values))),
+        "median": quantile(values, Fraction(1, 2)),
+        "quantiles": [quantile(values, Fraction(1, 4)), quantile(values, Fraction(9, 10))],
+        "taken": sorted(values)[(len(values) - 1) // 2],
+        "least": min(values),
+        "greatest": max(values),
+        "range": max(values) - min(values),
+        "first": values[0],
+        "last": values[-1],
+        "distinct": sum(set(values)),
+        "mode": max(counts, key=lambda value: counts[value]),
+        "top": sorted(values, reverse=True)[:2],
+    }
+
+
+def ticks(column: pa.Array) -> list[Any]:
+    """Durations, or lists of them, as integers."""
+    if pa.types.is_list(column.type):
+        return column.cast(pa.list_(pa.int64())).to_pylist()
+    return column.cast(pa.int64()).to_pylist()
+
+
+def random_events(unit: str, size: int) -> tuple[pa.Table, list[int | None]]:
+    of = np.random.default_rng(size)
+    values = [None if of.random() < 0.2 else int(v) for v in of.integers(-(2**size), 2**size, 60)]
+    times = pa.array([1_000_000 * row for row in range(60)], pa.timestamp("us", "UTC"))
+    return pa.table({"t": times, "x": pa.array(values, pa.duration(unit))}), values
+
+
+@pytest.mark.parametrize("unit", ["s", "ms", "us", "ns"])
+@pytest.mark.parametrize("size", [2, 20, 40])
+def test_all_units(unit: str, size: int) -> None:
+    if unit == "s" and size == 40:
+        size = 39  # ranges are in microseconds
+    table, values = random_events(unit, size)
+    query = ff.events(table, time="t").window(ff.sliding("7 seconds", every="3 seconds", empty="emit"))
+    result = query.aggregate(**OPERATIONS, n=ff.Count())
+    scale = {"s": 10**6, "ms": 10**3, "us": 1, "ns": 1}[unit]
+    starts = [int(each["start"].timestamp()) for each in result["window"].to_pylist()]
+    for name in OPERATIONS:
+        column = result[name].combine_chunks()
+        kept = column.type.value_type if pa.types.is_list(column.type) else column.type
+        assert kept == pa.duration("us" if name == "range" and unit != "ns" else unit)
+        found = ticks(column)
+        for start, one in zip(starts, found, strict=True):
+            given = [value for value in values[max(start, 0) : start + 7] if value is not None]
+            wanted = expected(given)[name]
+            assert one == (wanted * scale if name == "range" and wanted is not None else wanted), (name, given)
+
+
+def test_sums_and_medians_as_polars_has_them() -> None:
+    table, _ = random_events("us", 30)
+    query = ff.events(table, time="t").window(ff.tumbling("10 seconds")).aggregate(s=ff.Sum("x"), m=ff.Median("x"))
+    by = pl.DataFrame(table).group_by(pl.col("t").dt.truncate("10s"), maintain_order=True)
+    theirs = by.agg(s=pl.col("x").sum(), m=pl.col("x").median())
+    assert query["s"].to_pylist() == theirs["s"].to_list()
+    assert query["m"].to_pylist() == theirs["m"].to_list()
+
+
+def one_window(values: list[Any], unit: str = "us", **outputs: Any) -> dict[str, Any]:
+    table = pa.table({"t": [0] * len(values), "x": pa.array(values, pa.duration(unit))})
+    found: dict[str, Any] = ff.events(table, time="t").window(ff.tumbling(1)).aggregate(**outputs).to_pylist()[0]
+    return found
+
+
+def test_what_does_not_fit_and_what_does() -> None:
+    most = 2**63 - 1
+    with pytest.raises(
+        ff.SumOverflowError, match=r"^the sum of 'x' does not fit duration\[us\] in 1 of 1 windows; cast the"
+    ):
+        one_window([most, 1], s=ff.Sum("x"))
+    both = one_window([2**62, 2**62, -(2**62)], m=ff.Average("x"), q=ff.Median("x"), s=ff.Sum("x"))
+    assert both["s"] // dt.timedelta(microseconds=1) == 2**62
+    assert both["m"] // dt.timedelta(microseconds=1) == rounded(Fraction(2**62, 3))
+    assert both["q"] // dt.timedelta(microseconds=1) == 2**62
+
+
+def test_sums_of_nothing() -> None:
+    hour = dt.timedelta(hours=1)
+    found = one_window([None], n=ff.Sum("x"), h=ff.Sum("x", empty=hour), z=ff.Sum("x", empty=0), m=ff.Average("x"))
+    assert (found["n"], found["h"], found["z"], found["m"]) == (None, hour, dt.timedelta(0), None)
+    with pytest.raises(
+        ff.QueryError, match=r"^empty= of Sum\('x'\) is 5, but 'x' is duration\[us\]; expected a timedelta or 0"
+    ):
+        one_window([1], n=ff.Sum("x", empty=5))
+    with pytest.raises(ff.QueryError, match=r"which duration\[s\] cannot hold"):
+        one_window([1], unit="s", n=ff.Sum("x", empty=dt.timedelta(microseconds=1)))
+    numbers = ff.events(pa.table({"t": [0], "x": [1]}), time="t").window(ff.tumbling(1))
+    with pytest.raises(ff.QueryError, match=r"but 'x' has numbers; expected one$"):
+        numbers.aggregate(n=ff.Sum("x", empty=hour))
+    for operation in (ff.Sum("s"), ff.Average("s"), ff.DistinctSum("s")):
+        with pytest.raises(ff.ColumnError, match=r"needs a column of numbers .* or durations; 's' is string"):
+            ff.events(pa.table({"t": [0], "s": ["a"]}), time="t").window(ff.tumbling(1)).aggregate(n=operation)
+
+
+def test_files_of_the_command_line(tmp_path: Path) -> None:
+    table = pa.table({"t": pa.array([0, 0], pa.timestamp("us", "UTC")), "x": pa.array([1000, 2000], pa.duration("ms"))})
+    pq.write_table(table, tmp_path / "e.parquet")
+    options = ["--time", "t", "--window", "1 second", "--agg", "s=sum:x", "--agg", "m=average:x", "--engine", "local"]
+    for kind in ("csv", "json", "arrow", "parquet"):
+        out = tmp_path / f"out.{kind}"
+        assert main(["run", str(tmp_path / "e.parquet"), *options, "--out", str(out)]) == 0
+        if kind == "arrow":
+            found = pyarrow.feather.read_table(out).select(["s", "m"]).to_pylist()[0]
+        elif kind == "parquet":
+            found = pq.read_table(out).select(["s", "m"]).to_pylist()[0]
+        elif kind == "csv":
+            text = pyarrow.csv.read_csv(out).to_pylist()[0]
+            found = {name: dt.timedelta(milliseconds=int(text[name])) for name in ("s", "m")}
+        else:
+            read = json.loads(out.read_text().splitlines()[0])
+            found = {name: read[name] for name in ("s", "m")}
+            assert found["s"] != found["m"]
+            continue
+        assert found == {"s": dt.timedelta(seconds=3), "m": dt.timedelta(seconds=1.5)}
+
+
+def test_on_spark(spark: Any, rocksdb: None, tmp_path: Path) -> None:
+    """Spark SQL, mapInArrow, executors, tasks that read what Spark has written, and a stream, as the local engine."""
+    table, _ = random_events("us", 30)
+    window = ff.sliding("7 seconds", every="3 seconds")
+    local = ff.events(table, time="t").window(window).aggregate(**OPERATIONS).select(list(OPERATIONS))
+    frame = spark.createDataFrame(table)
+
+    def found(events: Any, names: list[str], **options: Any) -> pa.Table:
+        query = ff.events(events, time="t").options(**options).window(window)
+        return query.aggregate(**{name: OPERATIONS[name] for name in names}).toArrow().select(names)
+
+    def same(one: pa.Table) -> bool:
+        wanted = local.select(one.column_names)
+        return bool(one.to_pylist() == wanted.to_pylist()) and one.schema.field(0).type == wanted.schema.field(0).type
+
+    by_sql = ["sum", "mean", "least", "greatest"]
+    assert same(found(frame.repartition(3), by_sql, accumulate="spark"))
+    assert same(found(frame.repartition(3), ["sum", "mean", "median"], accumulate="python"))
+    assert same(found(frame, list(OPERATIONS), combine="executors"))
+    path = str(tmp_path / "events")
+    frame.coalesce(1).write.parquet(path)
+    assert same(found(ff.parquet(path, spark=spark), ["sum", "mean", "median", "mode"]))
+    stream = spark.readStream.schema(frame.schema).parquet(path).withWatermark("t", "0 seconds")
+    results = (
+        ff.events(stream, time="t").window(window).aggregate(sum=ff.Sum("x"), mean=ff.Average("x"), m=ff.Median("x"))
+    )
+    query = results.writeStream.format("memory").queryName("durations").trigger(availableNow=True).start()
+    assert query.awaitTermination(300)
+    streamed = spark.table("durations").orderBy("window").toArrow()
+    assert len(streamed) > 10
+    assert streamed["sum"].to_pylist() == local["sum"].to_pylist()[: len(streamed)]
+    assert streamed["mean"].to_pylist() == local["mean"].to_pylist()[: len(streamed)]
+    assert streamed["m"].to_pylist() == local["median"].to_pylist()[: len(streamed)]
+    theirs = frame.selectExpr("sum(x)", "avg(x)", "percentile(x, 0.25)").toArrow().to_pylist()[0]
+    whole = ff.events(table, time="t").window(ff.tumbling("1 day"))
+    ours = whole.aggregate(s=ff.Sum("x"), m=ff.Average("x"), q=ff.Quantile("x", 0.25)).to_pylist()[0]
+    assert [ours[name] for name in "smq"] == list(theirs.values())

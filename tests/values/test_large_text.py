@@ -1,0 +1,142 @@
+"""More text than one array of Arrow's has room for: results, lists and keys come in several arrays."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+import framefold as ff
+from framefold.aggregators.states import large
+
+ROWS = 60
+LENGTHS = np.random.default_rng(0).integers(0, 30, ROWS).tolist()
+EVENTS = pa.table(
+    {
+        "t": range(ROWS),
+        "k": [f"key {'é' * 20} {at % 7}" for at in range(ROWS)],
+        "s": [f"{at}" + "y" * length for at, length in enumerate(LENGTHS)],
+        "b": [b"z" * length for length in LENGTHS],
+        "p": [{"name": f"{at % 5}" + "w" * 25} for at in range(ROWS)],
+        "x": [at * 7 % 11 for at in range(ROWS)],
+    }
+)
+CHUNKS = pa.concat_tables([EVENTS.slice(start, stop - start) for start, stop in itertools.pairwise((0, 20, 23, ROWS))])
+
+WINDOWS = {
+    "sliding": ff.sliding(20, every=5),
+    "few samples": ff.sliding(20, every=5, min_samples=4),
+    "last_rows": ff.last_rows(3),
+    "around": ff.around(rows=(-2, 1)),
+    "session": ff.session(8),
+    "cumulating": ff.cumulating(20, every=5),
+    "several": (ff.sliding(20, every=5), ff.last_rows(2)),
+}
+
+
+class Longest(ff.PythonOperation):
+    """The longest value."""
+
+    def create(self) -> str:
+        return ""
+
+    def accumulate(self, state: str, value: str) -> str:
+        return max(state, value, key=lambda text: (len(text), text))
+
+    def combine(self, a: str, b: str) -> str:
+        return self.accumulate(a, b)
+
+    def finish(self, state: str) -> str:
+        return state
+
+
+OUTPUTS: dict[str, ff.Operation] = {
+    "min": ff.Min("s"),
+    "max": ff.Max("b"),
+    "last": ff.Last("k"),
+    "list": ff.CollectList("s"),
+    "numbers": ff.CollectList("x"),
+    "concat": ff.Concat("s", ", "),
+    "top": ff.TopN("s", 3, "b"),
+    "best": ff.ArgMax("s", "x"),
+    "mode": ff.Mode("k"),
+    "grouped": ff.GroupedBy(ff.Last("s"), "k"),
+    "of": ff.AllOf(high=ff.Max("s"), set=ff.CollectSet("s")),
+    "then": ff.Min("s").then(lambda column: column),
+    "longest": Longest("s"),
+}
+
+
+@pytest.mark.parametrize("by", [["k"], [], ["k", "b"], ["p"]], ids=str)
+@pytest.mark.parametrize("window", WINDOWS)
+def test_results_do_not_depend_on_the_room(by: list[str], window: str, limit: Callable[..., None]) -> None:
+    windows = WINDOWS[window] if isinstance(WINDOWS[window], tuple) else (WINDOWS[window],)
+    query = ff.events(CHUNKS, time="t", by=by).window(*windows)
+    expected = query.aggregate(**OUTPUTS)
+    limit(array_bytes=1200)
+    found = query.aggregate(**OUTPUTS)
+    assert found.schema == expected.schema
+    assert found.to_pylist() == expected.to_pylist()
+    for name, column in zip(found.column_names, found.columns, strict=True):
+        if name in OUTPUTS and name not in ("grouped", "longest"):
+            assert all(int(large.sizes(chunk).sum()) <= 1200 for chunk in column.chunks), name
+
+
+def test_a_value_for_which_there_is_no_room(limit: Callable[..., None]) -> None:
+    limit(array_bytes=100)
+    query = ff.events(EVENTS, time="t").window(ff.tumbling(60))
+    with pytest.raises(
+        ff.OperationError, match=r"CollectList\('s'\) for 'all' has .* in one window, .* room for 100; exp"
+    ):
+        query.aggregate(all=ff.CollectList("s"))
+    assert query.aggregate(n=ff.CountDistinct("s"))["n"].to_pylist() == [60]
+    longer = EVENTS.set_column(2, "s", EVENTS["s"].cast(pa.large_string()))
+    found = ff.events(longer, time="t").window(ff.tumbling(60)).aggregate(all=ff.Concat("s"))
+    assert found["all"].to_pylist() == ["".join(EVENTS["s"].to_pylist())]
+
+
+def test_runs_have_room() -> None:
+    sizes = np.array([3, 3, 3, 9, 1, 0, 2])
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(large, "ARRAY_BYTES", 6)
+        assert [(run.start, run.stop) for run in large.runs(sizes)] == [(0, 2), (2, 3), (3, 4), (4, 7)]
+        column = large.take(pa.array(["abc", None, "de"]), pa.array([0, 0, 1, None, 2, 0]))
+        assert [chunk.to_pylist() for chunk in column.chunks] == [["abc", "abc", None, None], ["de", "abc"]]
+        back = large.fitting(pa.array(["abc", "def", "g"], pa.large_string()), pa.string())
+        assert back.type == pa.string()
+        assert [chunk.to_pylist() for chunk in back.chunks] == [["abc", "def"], ["g"]]
+
+
+class Wrong(ff.AggregateOperation):
+    """Its finish gives text, whatever it has said."""
+
+    state = {"n": "int64"}
+    result: Any = "int64"
+
+    def accumulate(self, frames: ff.Frames, x: Any) -> Any:
+        return {"n": frames.count(x)}
+
+    def combine(self, a: Any, b: Any) -> Any:
+        return {"n": a["n"] + b["n"]}
+
+    def finish(self, a: Any) -> Any:
+        return ["text"] * len(a["n"]) if max(a["n"], default=0) > 50 else a["n"]
+
+
+class Undeclared(Wrong):
+    """The same, and says nothing."""
+
+    result = None
+
+
+def test_to_declare_the_type_is_said_where_it_is_not() -> None:
+    query = ff.events(EVENTS, time="t").window(ff.tumbling(60))
+    with pytest.raises(ff.OperationError, match=r"cannot be a column of int64: .*; declare the type of the result"):
+        query.aggregate(x=Undeclared("x"))
+    with pytest.raises(ff.OperationError, match="cannot be a column of int64") as caught:
+        query.aggregate(x=Wrong("x"))
+    assert "declare the type" not in str(caught.value)

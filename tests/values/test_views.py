@@ -1,0 +1,228 @@
+"""Text, binaries and lists that come as views, as Polars gives them: the same results as of plain columns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.dataset as ds
+import pytest
+
+import framefold as ff
+
+from ..oracles.operations import LongestRun
+from ..support.states import viewless, without_views
+
+duckdb = pytest.importorskip("duckdb")
+polars = pytest.importorskip("polars")
+
+ROWS = 12
+PLAIN = pa.table(
+    {
+        "t": [4, 1, 7, None, 2, 9, 3, 8, 5, None, 11, 6],
+        "k": ["a", "b", None, "a", "é", "b", "a", "a", None, "b", "a", "b"],
+        "s": ["x", None, "zz", "y", "", "x", "ÿ", "x", "q", None, "long enough not to be inlined", "x"],
+        "b": [b"x", None, b"zz", b"y", b"", b"x", b"\xff", b"x", b"q", None, b"z" * 20, b"x"],
+        "l": [["p", None], [], None, ["q"], ["r" * 20], [], ["p"], None, ["p"], ["q"], ["p"], ["q"]],
+        "r": [{"of": ["p"], "n": number} for number in range(ROWS)],
+        "x": range(ROWS),
+    }
+)
+
+
+def view_of(type: pa.DataType) -> pa.DataType:
+    """The type with views wherever there can be one."""
+    if pa.types.is_string(type):
+        return pa.string_view()
+    if pa.types.is_binary(type):
+        return pa.binary_view()
+    if pa.types.is_list(type):
+        return pa.list_(view_of(type.value_type))
+    if pa.types.is_struct(type):
+        return pa.struct([(field.name, view_of(field.type)) for field in type])
+    return type
+
+
+def with_views() -> pa.Table:
+    return pa.table(
+        {field.name: pa.array(PLAIN[field.name].to_pylist(), view_of(field.type)) for field in PLAIN.schema}
+    )
+
+
+def frame() -> Any:
+    found = polars.from_arrow(PLAIN)
+    assert pa.RecordBatchReader.from_stream(found).schema.field("s").type == pa.string_view()
+    return found
+
+
+SOURCES: dict[str, Callable[[], Any]] = {
+    "a table of views": with_views,
+    "a table of views in chunks": lambda: pa.concat_tables([with_views().slice(at, 5) for at in (0, 5, 10)]),
+    "a reader of views": lambda: with_views().to_reader(max_chunksize=4),
+    "a data set of views": lambda: ds.dataset(with_views()),
+    "Polars": frame,
+    "Polars categories": lambda: frame().with_columns(k=polars.col("k").cast(polars.Categorical)),
+    "DuckDB": lambda: duckdb.sql("select * from PLAIN"),
+}
+
+WINDOWS = {
+    "sliding": ff.sliding(4, every=2),
+    "tumbling": ff.tumbling(5),
+    "cumulating": ff.cumulating(6, every=2),
+    "session": ff.session(2),
+    "landmark": ff.landmark(since=0, every=5),
+    "last_rows": ff.last_rows(3),
+    "around rows": ff.around(rows=(-1, 1)),
+    "around time": ff.around(time=(-2, 0)),
+    "policy": ff.policy(evict=ff.by_count(2), trigger=ff.by_count(2)),
+    "policy by delta": ff.policy(evict=ff.by_delta("x", 3), trigger=ff.by_time(2)),
+    "windows_from": ff.windows_from(pa.table({"k": ["a", "b"], "s": [0, 2], "e": [9, 7]}), start="s", end="e", by="k"),
+}
+
+
+class Joined(ff.PythonOperation):
+    """The values, one after the other."""
+
+    result = "string"
+
+    def create(self) -> str:
+        return ""
+
+    def accumulate(self, state: str, value: Any) -> str:
+        return state + str(value)
+
+    def combine(self, a: str, b: str) -> str:
+        return a + b
+
+    def finish(self, state: str) -> str:
+        return state
+
+
+OUTPUTS: dict[str, ff.Operation] = {
+    "count": ff.Count("s"),
+    "min": ff.Min("s"),
+    "max_b": ff.Max("b"),
+    "first": ff.First("l"),
+    "last": ff.Last("r"),
+    "list": ff.CollectList("l"),
+    "concat": ff.Concat("s", "-"),
+    "set": ff.CollectSet("s"),
+    "mode": ff.Mode("b"),
+    "top": ff.TopN("s", 2, "b", "l"),
+    "best": ff.ArgMax("l", "s"),
+    "distinct": ff.CountDistinct("s"),
+    "grouped": ff.GroupedBy(ff.Last("b"), "s"),
+    "filtered": ff.Filtered(ff.Last("s"), lambda text: pc.greater(text, "c"), "s"),
+    "mapped": ff.Mapped(ff.Sum("n"), pc.binary_length, "s", type=pa.int32()),
+    "flat": ff.FlatMapped(ff.Max("l")),
+    "of": ff.AllOf(low=ff.Min("s"), n=ff.Sum("r.n")),
+    "run": LongestRun("s"),
+    "joined": Joined("s"),
+}
+
+
+def ask(data: Any, window: Any, **arguments: Any) -> list[Any]:
+    found = ff.events(data, time="t", by="k", null_time="drop", **arguments).window(window).aggregate(**OUTPUTS)
+    rows: list[Any] = found.to_pylist()
+    return rows
+
+
+@pytest.mark.filterwarnings("ignore:2 of 12 events have no time")
+@pytest.mark.parametrize("window", WINDOWS)
+def test_views_are_plain_columns(window: str) -> None:
+    expected = ask(PLAIN, WINDOWS[window])
+    assert len(expected) >= 2
+    for name in ("a table of views in chunks", "a reader of views", "Polars", "Polars categories"):
+        assert ask(SOURCES[name](), WINDOWS[window]) == expected, name
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_null_times_are_an_error_or_apart(source: str) -> None:
+    data = SOURCES[source]()
+    with pytest.raises(ff.NullTimeError, match="the time 't' is null in"):
+        ff.events(data, time="t", by="k").window(ff.last_rows(2)).aggregate(n=ff.Count())
+    dropped = ff.events(SOURCES[source](), time="t", by="k").dropped()
+    assert dropped.select(["k", "s", "x"]).to_pylist() == [
+        {"k": "a", "s": "y", "x": 3},
+        {"k": "b", "s": None, "x": 9},
+    ]
+
+
+@pytest.mark.parametrize("source", SOURCES)
+def test_conditions_and_expressions_of_views(source: str) -> None:
+    events = ff.events(SOURCES[source](), time="t", null_time="drop").where(
+        (pc.field("s") == "x") & (pc.field("b") != b"zz") & pc.field("t").is_valid()
+    )
+    found = events.window(ff.tumbling(100)).aggregate(
+        x=ff.CollectList("x"), n=ff.Sum(pc.binary_length(pc.field("s"))), r=ff.Max("r.n")
+    )
+    assert found.select(["x", "n", "r"]).to_pylist() == [{"x": [0, 11, 7, 5], "n": 4, "r": 11}]
+
+
+@pytest.mark.skipif(int(pa.__version__.split(".")[0]) < 20, reason="pyarrow 18 itself crashes on files of views")
+def test_arrow_files_of_views(tmp_path: Any) -> None:
+    frame().write_ipc(tmp_path / "views.arrow")
+    files = ff.files(str(tmp_path / "views.arrow"), format="arrow")
+    with pytest.warns(ff.DroppedEventsWarning):
+        assert ask(files, ff.last_rows(3)) == ask(PLAIN, ff.last_rows(3))
+
+
+def test_inputs_together_and_keys_to_fill() -> None:
+    some = PLAIN.filter(pc.field("t").is_valid())
+    both = ff.together(
+        a=ff.events(polars.from_arrow(some), time="t", by="k"), b=ff.events(some, time="t", by="k")
+    ).window(ff.tumbling(100, empty="emit", fill_from=0, fill_to=100, fill_keys=polars.DataFrame({"k": ["new"]})))
+    found = both.aggregate(n=ff.Count(), low=ff.Min("a.s"), last=ff.Last("b.s")).to_pylist()
+    alone = (
+        ff.events(some, time="t", by="k")
+        .window(ff.tumbling(100))
+        .aggregate(n=ff.Count(), low=ff.Min("s"), last=ff.Last("s"))
+    )
+    assert [row | {"n": row["n"] // 2} for row in found if row["k"] != "new"] == alone.to_pylist()
+    assert [row["n"] for row in found if row["k"] == "new"] == [0]
+
+
+NESTED = [
+    ([["a", None], None, [], ["b" * 20]], pa.list_view(pa.string_view()), pa.list_(pa.large_string())),
+    ([["a"], None, ["b"]], pa.large_list_view(pa.binary_view()), pa.large_list(pa.large_binary())),
+    ([["a", "b"], None], pa.list_(pa.string_view(), 2), pa.list_(pa.large_string(), 2)),
+    (
+        [{"a": [["x"], []]}, None, {"a": None}],
+        pa.struct([("a", pa.list_(pa.list_view(pa.string_view())))]),
+        pa.struct([("a", pa.list_(pa.list_(pa.large_string())))]),
+    ),
+    (
+        [[("a", "b")], None, []],
+        pa.map_(pa.string_view(), pa.string_view()),
+        pa.map_(pa.large_string(), pa.large_string()),
+    ),
+]
+
+
+@pytest.mark.parametrize(("values", "given", "expected"), NESTED)
+def test_views_however_deep(values: Any, given: pa.DataType, expected: pa.DataType) -> None:
+    assert without_views(given) == expected
+    column = pa.array(values, given)
+    for part in (column, column.slice(1), column.slice(0, 1), column[:0]):
+        found = viewless(part)
+        found.validate(full=True)
+        assert found.type == expected
+        assert found.to_pylist() == part.to_pylist()
+
+
+def test_dictionaries_and_runs_of_views() -> None:
+    coded = pa.DictionaryArray.from_arrays(pa.array([1, None, 0], pa.int8()), pa.array(["a", "b"], pa.string_view()))
+    assert viewless(coded).type == pa.dictionary(pa.int8(), pa.large_string())
+    nested = pa.ListArray.from_arrays([0, 2, 3], coded)
+    assert viewless(nested).to_pylist() == [["b", None], ["a"]]
+    runs = pa.RunEndEncodedArray.from_arrays([2, 3], ["a", "b"])
+    assert viewless(runs).to_pylist() == ["a", "a", "b"]
+    plain = pa.array(["a"])
+    assert viewless(plain) is plain
+
+
+def test_laws_are_checked_on_views() -> None:
+    for operation in (ff.Min("s"), ff.Last("l"), ff.Last("r")):
+        ff.check_laws(operation, frame(), examples=2)

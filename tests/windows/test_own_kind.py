@@ -1,0 +1,114 @@
+"""A kind of windows in one file runs on every engine: locally, on Spark, and on a stream."""
+
+from __future__ import annotations
+
+import os
+from collections import defaultdict
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+import framefold as ff
+from framefold.runtime.windows import PartialsView, Ranges, Spec, Windows
+
+SECOND = 1_000_000
+
+
+@dataclass(frozen=True)
+class Octaves(Spec):
+    """Windows that double: [0, 1), [1, 2), [2, 4), [4, 8) seconds and so on since the epoch."""
+
+    def __str__(self) -> str:
+        return "octaves of seconds"
+
+    def bind(self, time: Any, type_of: Any) -> Windows:
+        return OctaveWindows(time=time)
+
+
+@dataclass(frozen=True, kw_only=True)
+class OctaveWindows(Windows):
+    """The same in ticks: a frame a window."""
+
+    def frames(self, ticks: Any, ranks: Any = None) -> tuple[Any, Any]:
+        return np.frexp(ticks // SECOND)[1].astype(np.int64), ticks >= 0
+
+    def ranges(self, partials: PartialsView) -> Ranges:
+        row = np.arange(len(partials.frames))
+        ends = SECOND << partials.frames
+        return Ranges(row, row + 1, row, np.where(partials.frames > 0, ends // 2, 0), ends)
+
+    def describe(self) -> str:
+        return "octaves of seconds"
+
+
+OUTPUTS: dict[str, Any] = {"n": ff.Count(), "x": ff.Sum("x")}
+
+
+def events() -> pa.Table:
+    """Events of two keys over a thousand seconds, in no order."""
+    rng = np.random.default_rng(5)
+    ticks = rng.permutation(rng.integers(0, 1000 * SECOND, 400))
+    keys, x = rng.choice(["a", "b"], 400), rng.integers(-9, 9, 400)
+    return pa.table({"time": pa.array(ticks).cast(pa.timestamp("us", "UTC")), "key": keys, "x": x})
+
+
+def brute(table: pa.Table, last: int) -> list[tuple[str, int, int, int, int]]:
+    """Key, bounds in seconds, number and sum of each window that ends by a second."""
+    found: dict[tuple[str, int, int], list[int]] = defaultdict(list)
+    for at, key, x in zip(*(table[c].to_pylist() for c in ["time", "key", "x"]), strict=True):
+        second, end = int(at.timestamp()), 1
+        while end <= second:
+            end *= 2
+        if end <= last:
+            found[key, end // 2, end].append(x)
+    return sorted((*window, len(xs), sum(xs)) for window, xs in found.items())
+
+
+def rows(result: pa.Table) -> list[tuple[str, int, int, int, int]]:
+    """The same of a result."""
+    bounds = [result["window"].combine_chunks().field(end).cast("int64").to_numpy() // SECOND for end in (0, 1)]
+    columns = [result["key"].to_pylist(), *(each.tolist() for each in bounds), *(result[c].to_pylist() for c in "nx")]
+    return sorted(zip(*columns, strict=True))
+
+
+def test_in_one_process() -> None:
+    found = ff.events(events(), time="time", by="key").window(Octaves()).aggregate(**OUTPUTS)
+    assert rows(found) == brute(events(), 1024)
+    assert len(found) > 15
+
+
+def test_beside_other_windows() -> None:
+    found = ff.events(events(), time="time", by="key").window(Octaves(), ff.tumbling("1 hour")).aggregate(**OUTPUTS)
+    octaves = [row for row in rows(found) if row[2] != 3600]
+    assert octaves == brute(events(), 1024)
+
+
+@pytest.mark.parametrize("combine", ["driver", "executors"])
+def test_on_spark(spark: Any, combine: str) -> None:
+    frame = spark.createDataFrame(events())
+    query = ff.events(frame, time="time", by="key").window(Octaves()).options(combine=combine)
+    assert rows(query.aggregate(**OUTPUTS).toArrow()) == brute(events(), 1024)
+
+
+def test_on_a_stream(spark: Any, tmp_path: Path) -> None:
+    """By what every kind has from the start: events are held back until the watermark has passed them."""
+    pytest.importorskip("pyspark", minversion="4.1")  # which streams need
+    from ..support.sessions import PROVIDER, ROCKSDB
+
+    spark.conf.set(PROVIDER, ROCKSDB)
+    table, folder = events().sort_by("time"), tmp_path / "in"
+    folder.mkdir()
+    for number in range(4):
+        pq.write_table(table.slice(100 * number, 100), folder / f"{number}.parquet")
+        os.utime(folder / f"{number}.parquet", (1_000_000_000 + number, 1_000_000_000 + number))
+    stream = spark.readStream.schema("time timestamp, key string, x bigint").option("maxFilesPerTrigger", 1)
+    late = stream.parquet(str(folder)).withWatermark("time", "1 second")
+    result = ff.events(late, time="time", by="key").window(Octaves()).aggregate(**OUTPUTS)
+    writer = result.writeStream.format("parquet").option("checkpointLocation", str(tmp_path / "checkpoint"))
+    writer.trigger(availableNow=True).start(str(tmp_path / "out")).awaitTermination(120)
+    assert rows(spark.read.parquet(str(tmp_path / "out")).toArrow()) == brute(table, 512)

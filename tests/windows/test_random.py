@@ -1,0 +1,299 @@
+"""Random events in random windows of every kind: each row of the result is that of the definition."""
+
+from __future__ import annotations
+
+import datetime as dt
+from collections import Counter
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from dataclasses import replace
+from fractions import Fraction
+from typing import Any
+from unittest.mock import patch
+
+import pyarrow as pa
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+import framefold as ff
+from framefold.runtime import local
+from framefold.runtime.results import over_ranges
+
+from ..oracles import windows as oracle
+from ..oracles.windows import Row, Window
+from ..strategies import windows as strategies
+from ..strategies.windows import Anchors, Instant, Problem, Span, Spec
+from ..support.examples import examples
+
+pytestmark = [
+    pytest.mark.filterwarnings("ignore::framefold.GapsWarning"),  # steps and sizes are drawn apart
+    pytest.mark.filterwarnings("ignore::framefold.CalendarWarning"),
+]
+
+MICROSECONDS = 1_000_000
+EPOCH = dt.datetime(1970, 1, 1)
+TYPES = {"int": pa.int64(), "naive": pa.timestamp("us"), "utc": pa.timestamp("us", "UTC"), "date": pa.date32()}
+TYPES |= {zone: pa.timestamp("us", zone) for zone in strategies.ZONES}
+
+# --- the two worlds: a problem as a user puts it, and in ticks ------------------------------------------------------
+
+
+def scale(kind: str) -> int:
+    """How many ticks a unit of a problem has: its units are seconds of a timestamp, days of a date."""
+    return 1 if kind in ("int", "date") else MICROSECONDS
+
+
+def instant(units: int, kind: str) -> Any:
+    """A time as a user gives it."""
+    if kind == "int":
+        return units
+    if kind == "date":
+        return EPOCH.date() + dt.timedelta(days=units)
+    return (EPOCH + dt.timedelta(seconds=units)).replace(tzinfo=None if kind == "naive" else dt.UTC)
+
+
+def duration(units: int, kind: str) -> Any:
+    """A duration as a user gives it: each kind has its own way of writing it."""
+    words: dict[str, Any] = {"int": units, "naive": f"{units} seconds", "date": f"{units} days"}
+    return dt.timedelta(seconds=units) if kind == "utc" else words[kind]
+
+
+def ticks(value: Any) -> Any:
+    """A time of a result in ticks."""
+    if isinstance(value, dt.datetime):
+        value = value if value.tzinfo is None else value.astimezone(dt.UTC)
+        return (value.replace(tzinfo=None) - EPOCH) // dt.timedelta(microseconds=1)
+    return (value - EPOCH.date()).days if isinstance(value, dt.date) else value
+
+
+def converted(value: Any, leaf: Callable[[Any], Any], module: Any) -> Any:
+    """A value of a specification for a module: ff itself or its oracle."""
+    if isinstance(value, Spec):
+        return getattr(module, value.name)(**{k: converted(v, leaf, module) for k, v in value.arguments.items()})
+    if isinstance(value, tuple):
+        return tuple(converted(each, leaf, module) for each in value)
+    return leaf(value) if isinstance(value, Span | Instant) else value
+
+
+def window_of(problem: Problem, keys: Callable[[pa.ChunkedArray], Any] = lambda keys: keys) -> Any:
+    """The specification as a user writes it, with the keys of anchors as another column."""
+    kind, spec = problem.kind, problem.spec
+
+    def leaf(value: Any) -> Any:
+        return duration(value.units, kind) if isinstance(value, Span) else instant(value.units, kind)
+
+    anchors = spec.arguments.get("anchors")
+    if isinstance(anchors, Anchors):
+        names = ["key", "start", "end", "at"]
+        columns = list(zip(*anchors.rows, strict=True)) or [()] * 4
+        types = [pa.string(), *[TYPES[kind]] * 3]
+        rows = [columns[0], *([instant(units, kind) for units in column] for column in columns[1:])]
+        table = pa.table({name: pa.array(row, type) for name, row, type in zip(names, rows, types, strict=True)})
+        table = table.set_column(0, "key", keys(table["key"]))
+        by = "key" if anchors.by and problem.keyed else None
+        more = {name: value for name, value in spec.arguments.items() if name != "anchors"}
+        return ff.windows_from(table, start="start", end="end", by=by, **more)
+    if kind in strategies.ZONES:  # that of the times, which is not said
+        spec = Spec(spec.name, {name: value for name, value in spec.arguments.items() if name != "timezone"})
+    return converted(spec, leaf, ff)
+
+
+def events_of(problem: Problem) -> Any:
+    """The events as a user gives them."""
+    return ff.events(table_of(problem), **said_of(problem))
+
+
+def said_of(problem: Problem) -> dict[str, Any]:
+    """What a user says of the columns of the events."""
+    lifetimes = any(row.end is not None for row in problem.rows) or problem.spec.name == "snapshot"
+    said: dict[str, Any] = {"time": "t", "by": "key" if problem.keyed else None}
+    said |= {"until": "end"} if lifetimes else {}
+    return said | ({"ties": ["tie"]} if problem.tied else {})
+
+
+def table_of(problem: Problem) -> pa.Table:
+    """The events: columns t, end, key, tie, attr, v and their own number."""
+    rows, kind = problem.rows, problem.kind
+    whole = all(float(row.attr).is_integer() for row in rows)
+    columns = {
+        "t": pa.array([instant(row.time, kind) for row in rows], TYPES[kind]),
+        "key": pa.array([row.key for row in rows], pa.string()),
+        "tie": pa.array([row.tie for row in rows], pa.int64()),
+        "attr": pa.array([int(row.attr) if whole else row.attr for row in rows], pa.int64() if whole else pa.float64()),
+        "v": pa.array([row.value for row in rows], pa.int64()),
+        "number": pa.array(range(len(rows)), pa.int64()),
+    }
+    if "until" in said_of(problem):
+        columns["end"] = pa.array([None if row.end is None else instant(row.end, kind) for row in rows], TYPES[kind])
+    return pa.table(columns)
+
+
+def in_ticks(problem: Problem) -> list[Row]:
+    """The rows as the definition sees them."""
+    by = scale(problem.kind)
+    return [
+        replace(
+            row,
+            time=row.time * by,
+            end=None if row.end is None else row.end * by,
+            key=row.key if problem.keyed else None,
+            tie=row.tie if problem.tied else 0,
+        )
+        for row in problem.rows
+    ]
+
+
+def right_windows(problem: Problem) -> list[Window]:
+    """The windows that have to come out."""
+    by, spec = scale(problem.kind), problem.spec
+    anchors = spec.arguments.get("anchors")
+    if isinstance(anchors, Anchors):
+        stamped = "at" in spec.arguments
+        rows = [(key, *(units * by for units in (a, b, at if stamped else a))) for key, a, b, at in anchors.rows]
+        more = {name: spec.arguments[name] for name in ("closed", "empty")}
+        brute = oracle.windows_from(rows, keyed=problem.keyed, by=anchors.by and problem.keyed, **more)
+        return brute(in_ticks(problem))
+    if problem.kind == "date" and isinstance(spec.arguments.get("size"), str):
+        spec = replace(spec, arguments={**spec.arguments, "dates": True})
+    brute = converted(spec, lambda value: value.units * by, oracle)
+    return brute(in_ticks(problem))
+
+
+# --- comparing ----------------------------------------------------------------------------------------------------
+
+
+def outputs(lifetimes: bool) -> dict[str, Any]:
+    """What slides by deduct, what by two-stacks, what needs the order or all values; and which rows are in a window."""
+    more = {"covered": ff.Covered(), "weighted": ff.TimeWeightedAverage("v")}
+    return {
+        "rows": ff.CollectList("number"),
+        "n": ff.Count(),
+        "s": ff.Sum("v"),
+        "low": ff.Min("v"),
+        "first": ff.First("v"),
+        "list": ff.CollectList("v"),
+        "middle": ff.Median("v"),
+        "different": ff.CountDistinct("v"),
+        "once": ff.DistinctSum("v"),
+        "mode": ff.Mode("v"),
+        "counts": ff.Histogram("v"),
+        "top": ff.TopN("v", 2, "number"),
+        "each": ff.GroupedBy(ff.Max("number"), "v"),
+        **(more if lifetimes else {}),
+    }
+
+
+def right_row(rows: Sequence[Row], window: Window) -> dict[str, Any]:
+    """A row of the result, from a window's own rows."""
+    values = [v for v in (rows[number].value for number in window.rows) if v is not None]
+    return {
+        "key": window.key,
+        "start": window.start,
+        "end": window.end,
+        "at": window.at,
+        "rows": list(window.rows),
+        "n": len(window.rows),
+        "s": sum(values) if values else None,
+        "low": min(values, default=None),
+        "first": values[0] if values else None,
+        "list": values,
+        **right_of_values(rows, window, values),
+    }
+
+
+def right_of_values(rows: Sequence[Row], window: Window, values: list[int]) -> dict[str, Any]:
+    """What needs all values of a window, by definition."""
+    counts, place = sorted(Counter(values).items()), (len(values) - 1) // 2
+    middle = sorted(values)[place : len(values) - place]
+    numbers = [number for number in window.rows if rows[number].value is not None]
+    top = sorted(range(len(values)), key=lambda at: (-values[at], at))[:2]
+    return {
+        "middle": sum(middle) / len(middle) if values else None,
+        "different": len(counts),
+        "once": sum(set(values)) if values else None,
+        "mode": min((-count, value) for value, count in counts)[1] if values else None,
+        "counts": counts,
+        "top": [{"v": values[at], "number": numbers[at]} for at in top],
+        "each": [(value, max(n for n in numbers if rows[n].value == value)) for value, _ in counts],
+    }
+
+
+def over_lifetimes(problem: Problem, rows: Sequence[Row], window: Window) -> dict[str, Any]:
+    """R17: what the operations see that weigh each event by how long it lives in the window."""
+    closed = problem.spec.arguments.get("closed", "left")
+    weights = [oracle.clipped(rows[number], window, closed) for number in window.rows]
+    parts = [(rows[n].value, weight) for n, weight in zip(window.rows, weights, strict=True)]
+    known = [(value, weight) for value, weight in parts if value is not None]
+    total = sum(value * weight for value, weight in known)
+    mean = float(Fraction(total, sum(weight for _, weight in known))) if known else None
+    return {"covered": sum(weights), "weighted": None if mean is None else pytest.approx(mean, rel=1e-14, abs=1e-300)}
+
+
+def got_rows(result: pa.Table) -> list[dict[str, Any]]:
+    rows = []
+    for row in result.to_pylist():
+        bounds = row.pop("window")
+        times = {"start": ticks(bounds["start"]), "end": ticks(bounds["end"]), "at": ticks(row.pop("at", None))}
+        if isinstance(row.get("covered"), dt.timedelta):
+            row["covered"] //= dt.timedelta(microseconds=1)
+        rows.append({"key": row.pop("key", None), **times, **row})
+    return rows
+
+
+def assert_right(problem: Problem) -> None:
+    """The result has exactly the rows that it has to have, in order."""
+    lifetimes = problem.spec.name == "snapshot" or any(row.end is not None for row in problem.rows)
+    rows, windows = in_ticks(problem), right_windows(problem)
+    want = [right_row(problem.rows, window) for window in windows]
+    if lifetimes:
+        want = [right | over_lifetimes(problem, rows, w) for right, w in zip(want, windows, strict=True)]
+    bounds = [
+        (local, "BATCH_ROWS", problem.batch),
+        (local, "PENDING_PARTIALS", problem.pending),
+        (local, "CHUNK_WINDOWS", problem.batch),
+        (over_ranges, "BLOCK_VALUES", problem.batch),
+        (over_ranges, "BLOCK_WINDOWS", problem.batch),
+    ]
+    with ExitStack() as small:
+        for module, name, bound in bounds:
+            small.enter_context(patch.object(module, name, bound))
+        result = events_of(problem).window(window_of(problem)).aggregate(**outputs(lifetimes))
+    stamped = bool(want) and want[0]["at"] is not None
+    assert ("at" in result.column_names) >= stamped
+    got = got_rows(result)
+    if got == want:
+        return
+    said = [f"should not be there: {row}" for row in got if row not in want]
+    said += [f"missing: {row}" for row in want if row not in got]
+    said = said or [f"out of order: {got}", f"should be: {want}"]
+    raise AssertionError(f"{window_of(problem)}\n" + "\n".join(said[:8]))
+
+
+KINDS = ("count", "time", "delta")
+CONSTRUCTORS: dict[str, st.SearchStrategy[Problem]] = {
+    "sliding": strategies.sliding(),
+    "tumbling": strategies.tumbling(),
+    "calendar": strategies.calendar(),
+    "cumulating": strategies.cumulating(),
+    "landmark a step": strategies.landmark_steps(),
+    "landmark an event": strategies.landmark_events(),
+    "session": strategies.session(),
+    **{f"last_rows {ties}": strategies.last_rows(ties) for ties in ("arrival", "distinct_time", "strict")},
+    "around rows": strategies.around_rows(),
+    "around time": strategies.around_time(),
+    **{f"policy {evict} {trigger}": strategies.policy(evict, trigger) for evict in KINDS for trigger in KINDS},
+    "windows_from": strategies.windows_from(),
+    "intervals": strategies.intervals(),
+    "snapshot": strategies.snapshot(),
+}
+
+
+@pytest.mark.parametrize("name", CONSTRUCTORS)
+def test_windows(name: str) -> None:
+    @settings(examples(100 if name.startswith("policy") else 250), suppress_health_check=[HealthCheck.too_slow])
+    @given(CONSTRUCTORS[name])
+    def check(problem: Problem) -> None:
+        assert_right(problem)
+
+    check()
