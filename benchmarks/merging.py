@@ -17,7 +17,8 @@ import pyarrow as pa
 import framefold as ff
 from framefold.runtime.accumulate.accumulate import accumulate
 from framefold.runtime.columns.malloc import raise_mmap_threshold
-from framefold.runtime.partials.merge import Partials, merge
+from framefold.runtime.partials.merge import merge
+from framefold.runtime.partials.partials import Partials
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.plan.plan import Plan
 
@@ -62,11 +63,11 @@ def measured(plan: Plan, parts: Sequence[Partials], repeats: int) -> tuple[float
     rows, taken = sum(map(len, parts)), []
     for _ in range(repeats):
         begin = time.process_time()
-        merge(plan, parts)
+        merge(parts)
         taken.append(time.process_time() - begin)
     arrow = pa.total_allocated_bytes()
     tracemalloc.start()
-    merged = merge(plan, parts)
+    merged = merge(parts)
     most = tracemalloc.get_traced_memory()[1] + max(pa.total_allocated_bytes() - arrow, 0)
     tracemalloc.stop()
     assert len(merged) == len(parts[0])

@@ -15,5 +15,5 @@ from .merging import OPERATIONS, SPREAD, partials, query
 def test_merge_a_million_partials(benchmark: BenchmarkFixture, name: str, kind: str) -> None:
     plan = query(OPERATIONS[name])
     parts = partials(plan, 1_000_000, 10, SPREAD[kind])
-    merged = benchmark(lambda: merge(plan, parts))
+    merged = benchmark(lambda: merge(parts))
     assert len(merged) == len(parts[0])

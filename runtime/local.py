@@ -23,7 +23,8 @@ from .accumulate.time_order import sorted_events
 from .columns.ticks import drop_null_times, null_times
 from .explain import Explanation, explain
 from .partials.add_aligned import add_or_append
-from .partials.merge import Partials, empty_key_partials, merge, release
+from .partials.merge import merge
+from .partials.partials import Partials
 from .plan.bind import BOUNDS, type_of
 from .plan.plan import Plan, in_this_process, is_library_code
 from .plan.text_codes import with_text_codes
@@ -113,14 +114,14 @@ def run(source: Source, plan: Plan) -> pa.Table:
         warnings.warn(
             f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning, 2
         )
-    merged = merge(plan, [empty_key_partials(plan), *partials])
+    merged = merge([Partials.of_given_keys(plan), *partials])
     if reported:
         report_partials(merged, "the local engine", events)
     threads = pa.cpu_count() if only_library_code(plan) else 1
-    parts = chunks(plan, merged, CHUNK_WINDOWS)
+    parts = chunks(merged, CHUNK_WINDOWS)
     watch = partial(watched, what="sliding windows", total=lambda: len(merged), began=began)
     slid = in_order(
-        lambda number, chunk: (len(chunk.partials), results_of(plan, chunk)),
+        lambda number, chunk: (len(chunk.partials), results_of(chunk)),
         parts,
         threads,
         None if source.shows_progress else watch,
@@ -168,15 +169,15 @@ def partials_of(source: Source, plan: Plan) -> tuple[list[Partials], int, int]:
             if not partials:
                 partials.append(each)
             else:
-                add_or_append(plan, partials, each)
+                add_or_append(partials, each)
         # As many new ones as there are merged ones: each is merged a few times only.
         if sum(map(len, partials)) > merged + max(PENDING_PARTIALS, merged):
-            partials = [merge(plan, partials)]
-            release(plan, partials[0])
+            partials = [merge(partials)]
+            partials[0].release_others()
             merged = len(partials[0])
     if nulls and plan.null_time == "error":
         raise NullTimeError(null_times(plan.time, nulls, events))
-    return partials or [Partials(plan.partials_schema.empty_table())], nulls, events
+    return partials or [Partials.none(plan)], nulls, events
 
 
 def accumulate_reader(plan: Plan, number: int, read: Reader) -> tuple[int, int, list[Partials]]:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from functools import cache
 
 from .explain import ways
-from .partials.merge import Partials
+from .partials.partials import Partials
 from .plan.plan import Plan
 
 LOGGER = logging.getLogger("framefold")

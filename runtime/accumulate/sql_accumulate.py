@@ -20,7 +20,7 @@ from ...aggregators.errors import EngineError, NullTimeError
 from ...aggregators.states.arrays import Ints
 from ..columns.key_codes import normalised, one_array, plain
 from ..columns.ticks import LIMIT, null_times
-from ..partials.merge import Partials, of_states
+from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..windows.spec import Numbering
 
@@ -188,7 +188,7 @@ class SqlAccumulate:
         """
         plan, columns = self.plan, {name: one_array(groups.column(name)) for name in groups.column_names}
         if not len(groups):
-            return Partials(plan.partials_schema.empty_table())
+            return Partials.none(plan)
         rows = columns[self.rows].to_numpy()
         if columns[FRAME].null_count:
             without = rows[columns[FRAME].is_null().to_numpy(False)]
@@ -212,7 +212,7 @@ class SqlAccumulate:
             for output, bound in plan.states.items()
         }
         self._guard(frames, states)
-        return of_states(plan, keys, [frames, ranks], states)
+        return Partials.of_states(plan, keys, [frames, ranks], states)
 
     def _guard(self, frames: Ints, states: dict[str, State]) -> None:
         """Refuse times so near the ends of their type that a window would reach beyond, as ``frames`` does."""

@@ -12,33 +12,33 @@ from ...aggregators.numeric.native import loops
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.fields import Column, Compensated
 from ...aggregators.states.limbs import Exact
-from ..columns.key_codes import one_array
-from ..plan.plan import BATCH_RANK, FRAME, Plan
-from .merge import Partials, of_states, states_of
+from ..plan.plan import BATCH_RANK, FRAME
+from .partials import Partials
 
 NEAR = 8
 """The latest partials, at most, that others may be added to row by row."""
 
 
-def add_or_append(plan: Plan, several: list[Partials], each: Partials) -> None:
+def add_or_append(several: list[Partials], each: Partials) -> None:
     """Append partials to several, or add them to late ones among these that are of the same keys and frames.
 
     Those of the same part of the time are some portions apart where files that span all of it have several row groups.
     """
     for place in range(len(several) - 1, max(len(several) - 1 - NEAR, -1), -1):
-        if len(several[place]) == len(each) and (both := add_aligned(plan, several[place], each)) is not None:
+        if len(several[place]) == len(each) and (both := add_aligned(several[place], each)) is not None:
             several[place] = both
             return
     several.append(each)
 
 
-def add_aligned(plan: Plan, before: Partials, after: Partials) -> Partials | None:
+def add_aligned(before: Partials, after: Partials) -> Partials | None:
     """Partials of two batches in one, row by row, where both are of the same keys and frames; None where they are not.
 
     Batches that each have events of all times and keys, as of files that overlap in time, are: this takes a part of the
     time that finding their groups does. None also where an operation has no function of numpy's to join its states, and
     where order matters.
     """
+    plan = before.plan
     if len(before) != len(after) or plan.ordered or plan.until is not None or loops is None:
         return None
     if not all(bound.has_kernels for bound in plan.states.values()):
@@ -49,13 +49,13 @@ def add_aligned(plan: Plan, before: Partials, after: Partials) -> Partials | Non
     rows = np.arange(len(before))
     states = {
         name: {
-            key: added(bound.ufuncs[key], column, states_of(plan, after, name)[key], rows)
-            for key, column in states_of(plan, before, name).items()
+            key: added(bound.ufuncs[key], column, after.states(name)[key], rows)
+            for key, column in before.states(name).items()
         }
         for name, bound in plan.states.items()
     }
-    numbers = [one_array(before.table.column(name)).to_numpy() for name in (FRAME, BATCH_RANK)]
-    made = of_states(plan, [one_array(before.table.column(name)) for name in plan.keys], numbers, states)
+    numbers = [before.column(name).to_numpy() for name in (FRAME, BATCH_RANK)]
+    made = Partials.of_states(plan, before.keys, numbers, states)
     if before.events is None or after.events is None:
         return made
     events = before.events + after.events

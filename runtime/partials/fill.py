@@ -6,18 +6,18 @@ import numpy as np
 import pyarrow as pa
 
 from ...aggregators.states.arrays import Ints
-from ..columns.key_codes import one_array
-from ..plan.plan import Plan
-from .merge import Partials, merge, without_events
+from .merge import merge
+from .partials import Partials
 
 
-def filled_up(plan: Plan, merged: Partials) -> Partials:
+def filled_up(merged: Partials) -> Partials:
     """Merged partials, with one more where a key has none at or before the first time, or at or after the last."""
-    frames, starts = plan.axis.fill_frames, merged.starts
+    plan, starts = merged.plan, merged.starts
+    frames = plan.axis.fill_frames
     if frames is None or starts is None or not len(merged):
         return merged
     first, last = frames
-    found, rows, numbers = merged.frames(), [], []
+    found, rows, numbers = merged.frames, [], []
     ends = np.append(starts[1:], len(merged)) - 1
     for frame, at, short in ((first, starts, np.greater), (last, ends, np.less)):
         if frame is not None:
@@ -28,5 +28,5 @@ def filled_up(plan: Plan, merged: Partials) -> Partials:
     if not sum(map(len, rows)):
         return merged
     taken = pa.array(np.concatenate(rows))
-    keys = [one_array(merged.table.column(name)).take(taken) for name in plan.keys]
-    return merge(plan, [Partials(merged.table), without_events(plan, keys, np.concatenate(numbers))])
+    keys = [key.take(taken) for key in merged.keys]
+    return merge([merged.unmerged(), Partials.without_events(plan, keys, np.concatenate(numbers))])

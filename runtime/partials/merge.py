@@ -1,83 +1,27 @@
-"""Partials, the states of events of one key and frame each as an Arrow table, and those of batches merged into one."""
+"""Partials of several batches merged: one for each key and frame, sorted by them."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
-from numpy.typing import NDArray
 
-from ...aggregators.contract.operation import State
-from ...aggregators.numeric.native import loops
 from ...aggregators.states.arrays import Index, Ints
-from ...aggregators.states.fields import CompensatedField, Field
 from ...aggregators.states.large import fitting
 from ...aggregators.states.large import take as take_fitting
-from ...aggregators.states.objects import HeldObjects
-from ...aggregators.states.ragged import leaves
 from ...aggregators.states.rows import take
-from ..columns.key_codes import (
-    MAX_PACKED,
-    Coded,
-    code_numbers,
-    code_ordered,
-    key_codes,
-    one_array,
-    pack,
-    packed,
-    subtract,
-)
-from ..columns.sorting import MIN_RUN, groups_by_runs, groups_by_sorting, stable_order
-from ..plan.plan import BATCH_RANK, FRAME, UNTIL, Plan
+from ..columns.groups import sorted_groups
+from ..columns.key_codes import Coded, code_numbers, code_ordered, one_array
+from ..plan.plan import BATCH_RANK, FRAME, UNTIL
 from .combine import combine_groups
+from .partials import Partials, concat
 
 MIN_CHUNK = 1 << 12
 """Rows of a chunk, on average, from which on states are joined where they are, and not put into one chunk before."""
 
-MAX_PLACES, FEW_PLACES = 4, 1 << 12
-"""Possible groups for each partial, or at all, up to which each has a place in an array; else partials are sorted."""
 
-SAMPLE = 1 << 12
-"""Rows that are looked at for the order of rows."""
-
-
-@dataclass(frozen=True)
-class Partials:
-    """A table of a plan's ``partials_schema``.
-
-    Parameters
-    ----------
-    table
-        The partials of one batch, of several, or merged ones: then there is one for each (key, frame), sorted by them.
-    starts
-        The first row of each key, once merged.
-    events
-        The number of events of each row, where some have none: these are left out when partials are merged.
-    """
-
-    table: pa.Table
-    starts: Index | None = None
-    events: Ints | None = None
-
-    def __len__(self) -> int:
-        return len(self.table)
-
-    def filled(self) -> Partials:
-        """Those that have an event."""
-        return self if self.events is None else Partials(self.table.filter(pa.array(self.events > 0)))
-
-    def frames(self) -> Ints:
-        """The frame of each row."""
-        frames: Ints = one_array(self.table.column(FRAME)).to_numpy()
-        return frames
-
-
-def merge(plan: Plan, partials: Partials | Iterable[Partials]) -> Partials:
+def merge(partials: Partials | Iterable[Partials]) -> Partials:
     """Partials sorted by key and frame with one row each, and the first row of each key; merged ones are unchanged.
 
     Those of one (key, frame), and of interval events with one last frame, are combined in the order of their batches,
@@ -86,9 +30,10 @@ def merge(plan: Plan, partials: Partials | Iterable[Partials]) -> Partials:
     partials = partials if isinstance(partials, Partials) else concat(partials)
     if partials.starts is not None:
         return partials
+    plan = partials.plan
     table = in_order_of_batches(partials.table.select(plan.partials_schema.names))
     if not len(table):
-        return Partials(table, np.empty(0, np.intp))
+        return Partials(plan, table, np.empty(0, np.intp))
     if table.column(0).num_chunks * MIN_CHUNK > len(table):
         table = table.combine_chunks()
     columns = [one_array(table.column(name)) for name in plan.keys]
@@ -96,108 +41,24 @@ def merge(plan: Plan, partials: Partials | Iterable[Partials]) -> Partials:
     names = [FRAME] if plan.until is None else [FRAME, UNTIL]
     numbers = [one_array(table.column(name)).to_numpy() for name in names]
     frames = list(map(code_numbers, numbers))
-    group, first, order = groups_of(keys, frames, len(table))
+    group, first, order = sorted_groups(keys, frames, len(table))
     rows = first if order is None else first[order]
     # One batch from now on, before all that come after it.
     rank = np.full(len(rows), one_array(table.column(BATCH_RANK).slice(0, 1)).to_numpy()[0])
     if len(rows) < len(table):
+        whole = Partials(plan, table)
         combined = {
-            name: combine_groups(bound, blocks_of(plan, table, name), group, first)
-            for name, bound in plan.states.items()
+            name: combine_groups(bound, whole.state_blocks(name), group, first) for name, bound in plan.states.items()
         }
         if order is not None:
             combined = {name: take(states, order) for name, states in combined.items()}
         frame, *last = (each[rows] for each in numbers)
-        table = of_states(plan, [each.take(pa.array(rows)) for each in columns], [frame, rank, *last], combined).table
+        merged_keys = [each.take(pa.array(rows)) for each in columns]
+        table = Partials.of_states(plan, merged_keys, [frame, rank, *last], combined).table
     else:
         table = take_rows(table, rows) if (rows[1:] < rows[:-1]).any() else table
         table = table.set_column(len(keys) + 1, table.schema.field(len(keys) + 1), pa.array(rank))
-    return Partials(table, starts_of(keys, rows))
-
-
-class Groups(NamedTuple):
-    """Rows in groups.
-
-    Parameters
-    ----------
-    group
-        The group of each row.
-    first
-        The first row of each group.
-    order
-        The groups sorted by key, then frame; None where they are.
-    """
-
-    group: Ints
-    first: Ints
-    order: Ints | None
-
-
-def groups_of(keys: Sequence[Coded], frames: Sequence[Coded], rows: int) -> Groups:
-    """Rows of equal keys and frames in groups; codes of keys are in the order of keys."""
-    size, of_frames = (math.prod(column.count for column in columns) for columns in ([*keys, *frames], frames))
-    if size > MAX_PACKED:
-        columns = [(subtract(column.codes, column.least), column.count) for column in (*keys, *frames)]
-        return Groups(*grouped(*pack(columns, rows)), None)
-    of_keys = size // of_frames
-    if loops is None or of_keys == 1 or not by_frame(keys, frames):
-        return Groups(*grouped(packed([*keys, *frames], rows), size), None)
-    codes = packed([*frames, *keys], rows)
-    found = grouped(codes.copy(), size)
-    ordered = np.divmod(codes[found[1]], of_keys)
-    return Groups(*found, in_order(ordered[1] * of_frames + ordered[0], size))
-
-
-def by_frame(keys: Sequence[Coded], frames: Sequence[Coded]) -> bool:
-    """Whether rows are in the order of frames, and not of keys, as far as the first ones show."""
-    some = min(SAMPLE, len(frames[0].codes))
-    first, key = (packed([each.at(slice(some)) for each in columns], some) for columns in (frames, keys))
-    return bool((first[1:] >= first[:-1]).all() and (key[1:] < key[:-1]).any())
-
-
-def in_order(codes: Ints, size: int) -> Ints:
-    """The order of different codes below ``size``."""
-    if not have_places(size, len(codes)):
-        return stable_order(codes, size)
-    places: NDArray[Any] = np.full(size, -1, np.int32 if len(codes) < 1 << 31 else np.int64)
-    places[codes] = np.arange(len(codes))
-    return places[places >= 0].astype(np.intp)
-
-
-def grouped(codes: Ints, size: int) -> tuple[Ints, Ints]:
-    """The group of each row, and the first row of each group: rows of one code, in the order of the codes.
-
-    The codes, from 0 to below ``size``, may be overwritten.
-    """
-    rises = codes[1:] > codes[:-1]
-    if rises.all():
-        return (rows := np.arange(len(codes))), rows
-    if have_places(size, len(codes)):
-        return in_places(codes, size)
-    runs = len(codes) - np.count_nonzero(rises)
-    if loops is None or runs * MIN_RUN > len(codes):
-        return groups_by_sorting(codes, size)[:2]
-    return groups_by_runs(codes, [0, *(np.flatnonzero(~rises) + 1).tolist(), len(codes)])
-
-
-def have_places(size: int, rows: int) -> bool:
-    """Whether each possible group of some rows has a place in an array."""
-    return size <= max(MAX_PLACES * rows, FEW_PLACES)
-
-
-def in_places(codes: Ints, size: int) -> tuple[Ints, Ints]:
-    """As :func:`grouped`, with a place for each code."""
-    if loops is not None and size < 1 << 31:
-        numbers = np.zeros(size, np.int32)
-        first = np.empty(loops.number_codes(codes, numbers), np.intp)
-        loops.number_rows(codes, numbers, first)
-        return codes, first
-    seen = np.zeros(size, bool)
-    seen[codes] = True
-    group = (np.cumsum(seen) - 1)[codes]
-    first = np.empty(np.count_nonzero(seen), np.intp)
-    first[group[::-1]] = np.arange(len(codes))[::-1]  # where a group repeats, numpy keeps what is assigned last
-    return group, first
+    return Partials(plan, table, starts_of(keys, rows))
 
 
 def starts_of(keys: Sequence[Coded], rows: Ints) -> Index:
@@ -223,88 +84,3 @@ def take_rows(table: pa.Table, rows: Ints) -> pa.Table:
         for each in table.columns
     ]
     return pa.Table.from_arrays(columns, schema=table.schema)
-
-
-def blocks_of(plan: Plan, table: pa.Table, name: str) -> Iterator[State]:
-    """The states of one output or window input, chunk by chunk."""
-    columns = [column for planes in plan.state_columns[name].values() for column in planes]
-    for batch in table.select(columns).to_batches():
-        yield states_of(plan, Partials(pa.Table.from_batches([batch])), name)
-
-
-def concat(several: Iterable[Partials]) -> Partials:
-    """Partials one after the other, not merged; where only one has any rows, that one as it is."""
-    several = [each.filled() for each in several]
-    filled = [each for each in several if len(each)]
-    return filled[0] if len(filled) == 1 else Partials(pa.concat_tables([each.table for each in several]))
-
-
-def of_states(plan: Plan, keys: Sequence[pa.Array], numbers: Sequence[Ints], states: Mapping[str, State]) -> Partials:
-    """Partials of their columns; ``numbers`` are frames, batch ranks and, of interval events, the last frames."""
-    planes = [
-        plane
-        for name, bound in plan.states.items()
-        for key, kind in bound.fields.items()
-        for plane in kind.to_arrow(states[name][key])
-    ]
-    columns = map(fitting, [*keys, *map(pa.array, numbers), *planes], plan.partials_schema.types)
-    return Partials(pa.Table.from_arrays(list(columns), schema=plan.partials_schema))
-
-
-def states_of(plan: Plan, partials: Partials, name: str) -> State:
-    """The states of one output or window input."""
-    bound = plan.states[name]
-    return {
-        key: bound.fields[key].from_arrow([_plane(partials.table.column(each), bound.fields[key]) for each in columns])
-        for key, columns in plan.state_columns[name].items()
-    }
-
-
-def release(plan: Plan, partials: Partials) -> None:
-    """Forget the Python objects that are held for other partials than these."""
-    for name, bound in plan.outputs.items():
-        for key, columns in plan.state_columns[name].items():
-            for column, kind in zip(columns, leaves(bound.fields[key]), strict=False):
-                if isinstance(kind, HeldObjects) and len(partials):
-                    numbers = partials.table.column(column)
-                    if kind is not bound.fields[key]:
-                        numbers = pc.list_flatten(numbers)
-                    if len(numbers):
-                        kind.store.release(pc.min(numbers).as_py())
-
-
-def empty_key_partials(plan: Plan) -> Partials:
-    """Partials without an event for the keys that windows have of their own, to be merged with the others."""
-    types = [plan.partials_schema.field(name).type for name in plan.keys]
-    found = [Partials(plan.partials_schema.empty_table())]
-    for windows in plan.axis.windows:
-        if (keys := windows.keys_of_their_own(types)) is None:
-            continue
-        first = np.unique(key_codes(keys, len(keys[0]) if keys else 1, ordered=False)[0], return_index=True)[1]
-        frame = -1 if plan.axis.fill_frames is None else plan.axis.fill_frames[0]
-        found.append(without_events(plan, [key.take(pa.array(first)) for key in keys], np.full(len(first), frame)))
-    return concat(found)
-
-
-def without_events(plan: Plan, keys: Sequence[pa.Array], frames: Ints, rank: int = 0) -> Partials:
-    """Partials without an event for some keys and frames, of the batch of a rank."""
-    none = np.empty(0, np.intp)
-    states = {
-        name: bound.scatter(len(frames), none, {key: column[:0] for key, column in bound.identity.items()})
-        for name, bound in plan.states.items()
-    }
-    return of_states(plan, keys, [frames, np.full(len(frames), rank)], states)
-
-
-def window_inputs_of(plan: Plan, partials: Partials) -> dict[str, NDArray[Any]]:
-    """The window inputs of each partial, by the windows' names for them."""
-    return {
-        name: bound.finish(states_of(plan, partials, plan.input_state(name))).to_numpy()
-        for name, bound in plan.window_inputs.items()
-    }
-
-
-def _plane(column: pa.ChunkedArray, kind: Field) -> pa.Array:
-    if isinstance(kind, CompensatedField) and column.num_chunks and column.null_count == len(column):
-        return column.chunk(0)  # an unused plane is null in all chunks: the first one is enough
-    return one_array(column)

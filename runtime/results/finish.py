@@ -28,7 +28,7 @@ from ..frames.window_ranges import WindowIds, entering
 from ..intervals import coverage
 from ..intervals.lifespans import Lifespans, lifespans, states_of_lifespans
 from ..partials.fill import filled_up
-from ..partials.merge import Partials, states_of, window_inputs_of
+from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..sliding.range_blocks import RangeFacts
 from ..sliding.slide import choose
@@ -55,6 +55,11 @@ class Chunk(NamedTuple):
     partials: Partials
     views: list[PartialsView]
 
+    @property
+    def plan(self) -> Plan:
+        """What is computed."""
+        return self.partials.plan
+
 
 class Wanted(Protocol):
     """Which windows are wanted of all that there are over some partials."""
@@ -66,15 +71,11 @@ class Wanted(Protocol):
         """The places of the wanted ones among those that are made; None: all of them."""
 
 
-def results(
-    plan: Plan, merged: Partials, chunk_windows: int | None = None, wanted: Wanted | None = None
-) -> Iterator[pa.Table]:
+def results(merged: Partials, chunk_windows: int | None = None, wanted: Wanted | None = None) -> Iterator[pa.Table]:
     """The results of merged partials of whole keys, sorted by key and window, in chunks of bounded size.
 
     Parameters
     ----------
-    plan
-        What is computed.
     merged
         From :func:`~framefold.runtime.partials.merge.merge`.
     chunk_windows
@@ -86,25 +87,26 @@ def results(
     ------
     At least one table of the plan's ``result_schema``, maybe empty.
     """
-    for chunk in chunks(plan, merged, chunk_windows or CHUNK_WINDOWS):
-        yield results_of(plan, chunk, wanted)
+    for chunk in chunks(merged, chunk_windows or CHUNK_WINDOWS):
+        yield results_of(chunk, wanted)
 
 
-def results_of(plan: Plan, chunk: Chunk, wanted: Wanted | None = None) -> pa.Table:
+def results_of(chunk: Chunk, wanted: Wanted | None = None) -> pa.Table:
     """The results of one of the :func:`chunks`, whatever thread works on it; see :func:`results`."""
     raise_mmap_threshold()
-    windows = windows_of(plan, chunk) if wanted is None else wanted_windows(plan, chunk, wanted)
-    return finish(plan, chunk, windows, results_of_windows(plan, chunk.partials, windows))
+    windows = windows_of(chunk) if wanted is None else wanted_windows(chunk, wanted)
+    return finish(chunk, windows, results_of_windows(chunk.partials, windows))
 
 
-def wanted_windows(plan: Plan, chunk: Chunk, wanted: Wanted) -> list[Found]:
+def wanted_windows(chunk: Chunk, wanted: Wanted) -> list[Found]:
     """The windows of each kind over a chunk that are wanted."""
-    kinds, numbers = plan.axis.windows, [wanted.numbers(windows) for windows in plan.axis.windows]
+    kinds = chunk.plan.axis.windows
+    numbers = [wanted.numbers(windows) for windows in kinds]
     views = [
         view if within is None else replace(view, within=common(within, view.within))
         for view, within in zip(chunk.views, numbers, strict=True)
     ]
-    found = windows_of(plan, chunk._replace(views=views))
+    found = windows_of(chunk._replace(views=views))
     for at, (windows, view) in enumerate(zip(kinds, views, strict=True)):
         each = found[at]
         kept = wanted.among(windows, each.ranges if isinstance(each, Lifespans) else each, view)
@@ -117,19 +119,21 @@ def common(some: tuple[int, int], others: tuple[int, int] | None) -> tuple[int, 
     return some if others is None else (max(some[0], others[0]), min(some[1], others[1]))
 
 
-def windows_of(plan: Plan, chunk: Chunk) -> list[Found]:
+def windows_of(chunk: Chunk) -> list[Found]:
     """The windows of each kind over a chunk."""
+    plan = chunk.plan
     if plan.until is None:
         return [plan.axis.ranges(number, view) for number, view in enumerate(chunk.views)]
     return [lifespans(each, view) for each, view in zip(plan.axis.windows, chunk.views, strict=True)]
 
 
-def results_of_windows(plan: Plan, partials: Partials, windows: list[Found]) -> Iterator[Iterator[Column]]:
+def results_of_windows(partials: Partials, windows: list[Found]) -> Iterator[Iterator[Column]]:
     """For each output the results of each kind of windows that it is over, to be taken before those of the next one."""
+    plan = partials.plan
     facts = [RangeFacts(each.low, each.high) if isinstance(each, Ranges) else None for each in windows]
     for name in plan.outputs:
-        states = states_of(plan, partials, name)
-        finish = partial(finished_in_runs, plan, name, longest_texts(plan, partials, name))
+        states = partials.states(name)
+        finish = partial(finished_in_runs, plan, name, longest_texts(partials, name))
         yield (
             finished_over(plan, name, states, number, windows[number], finish, facts[number])
             for number in plan.over[name]
@@ -157,26 +161,25 @@ def finished_over(
     return finish(states_of_lifespans(bound, states, found, whole, way))
 
 
-def too_few(plan: Plan, partials: Partials, name: str, windows: list[Found]) -> Iterator[Bools | None]:
+def too_few(partials: Partials, name: str, windows: list[Found]) -> Iterator[Bools | None]:
     """For each kind of windows of an output: a mask of the windows below min_samples, or None."""
+    plan = partials.plan
     for number in plan.over[name]:
         least = plan.axis.windows[number].min_samples
         if not least or name not in plan.samples:
             yield None
             continue
         samples = plan.input_state(plan.samples[name])
-        states, count = states_of(plan, partials, samples), plan.states[samples].finish
+        states, count = partials.states(samples), plan.states[samples].finish
         few: Bools = finished_over(plan, samples, states, number, windows[number], count).to_numpy() < least
         yield few if few.any() else None
 
 
-def finish(plan: Plan, chunk: Chunk, windows: list[Found], results: Iterable[Iterable[Column]]) -> pa.Table:
+def finish(chunk: Chunk, windows: list[Found], results: Iterable[Iterable[Column]]) -> pa.Table:
     """The results of a chunk: keys, windows, ``at`` where windows have it, outputs; sorted by key and window.
 
     Parameters
     ----------
-    plan
-        What is computed.
     chunk
         The partials that the windows are over.
     windows
@@ -184,7 +187,7 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Found], results: Iterable[Ite
     results
         For each output, the results of the windows of each kind that it is over. They are taken one after the other.
     """
-    kinds = [each.ranges if isinstance(each, Lifespans) else each for each in windows]
+    plan, kinds = chunk.plan, [each.ranges if isinstance(each, Lifespans) else each for each in windows]
     several = None if len(kinds) == 1 else lay_out(kinds, chunk.views[0].starts)
     rows = several or kinds[0]
     taken = None if each_row(rows.row, len(chunk.partials)) else pa.array(rows.row)
@@ -205,7 +208,7 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Found], results: Iterable[Ite
     for name, each_kind in zip(plan.outputs, results, strict=True):
         finished = list(each_kind)
         if name in plan.samples:
-            few = too_few(plan, chunk.partials, name, windows)
+            few = too_few(chunk.partials, name, windows)
             finished = [each if no is None else without(each, no) for each, no in zip(finished, few, strict=True)]
         if several is None:
             columns += finished
@@ -214,12 +217,12 @@ def finish(plan: Plan, chunk: Chunk, windows: list[Found], results: Iterable[Ite
     return pa.Table.from_arrays(columns, schema=plan.result_schema)
 
 
-def longest_texts(plan: Plan, partials: Partials, name: str) -> dict[str, int]:
+def longest_texts(partials: Partials, name: str) -> dict[str, int]:
     """The bytes of the longest text of each field of an output's states that may have any."""
     return {
         key: max(large.longest_text(partials.table.column(column)) for column in columns)
-        for key, columns in plan.state_columns[name].items()
-        if isinstance(plan.outputs[name].fields[key], (RaggedField, Objects))
+        for key, columns in partials.plan.state_columns[name].items()
+        if isinstance(partials.plan.outputs[name].fields[key], (RaggedField, Objects))
     }
 
 
@@ -259,29 +262,28 @@ def without(column: pa.Array | pa.ChunkedArray, some: Bools) -> pa.Array | pa.Ch
     return fitting(take(column, pa.array(np.arange(len(column)), mask=some)), column.type)
 
 
-def views_of(plan: Plan, merged: Partials) -> list[PartialsView]:
+def views_of(merged: Partials) -> list[PartialsView]:
     """How each kind of windows sees merged partials; the windows of each row are numbered here, once."""
     assert merged.starts is not None
     first = pa.array(merged.starts)
-    keys = tuple(one_array(take(column, first)) for column in merged.table.columns[: len(plan.by)])
-    return plan.axis.views(PartialsView(merged.frames(), merged.starts, window_inputs_of(plan, merged), keys))
+    keys = tuple(one_array(take(column, first)) for column in merged.table.columns[: len(merged.plan.by)])
+    return merged.plan.axis.views(PartialsView(merged.frames, merged.starts, merged.window_inputs(), keys))
 
 
-def chunks(plan: Plan, merged: Partials, windows: int) -> Iterator[Chunk]:
+def chunks(merged: Partials, windows: int) -> Iterator[Chunk]:
     """Merged partials in chunks, sorted by key and window; at least one.
 
     Parameters
     ----------
-    plan
-        What is computed.
     merged
         Merged partials.
     windows
         About how many windows a chunk has. A key with more is a chunk of its own, and is cut into several where its
         windows are numbered: sliding, calendar and cumulating ones.
     """
-    merged = filled_up(plan, merged) if plan.axis.fill_frames else merged
-    views, starts = views_of(plan, merged), merged.starts
+    plan = merged.plan
+    merged = filled_up(merged) if plan.axis.fill_frames else merged
+    views, starts = views_of(merged), merged.starts
     assert starts is not None
     if not len(starts):
         yield Chunk(merged, views)
@@ -302,7 +304,7 @@ def chunks(plan: Plan, merged: Partials, windows: int) -> Iterator[Chunk]:
     for first, last in itertools.pairwise([*np.flatnonzero(fresh).tolist(), len(starts)]):
         keys, own = slice(first, last), slice(int(starts[first]), int(ends[last - 1]))
         if chunkable and windows < counts[first] <= MAX_WINDOWS:
-            yield from chunks_of_key(plan, merged, views[0], keys, own, windows)
+            yield from chunks_of_key(merged, views[0], keys, own, windows)
         else:
             yield _part(merged, views, keys, own)
 
@@ -311,17 +313,16 @@ def _part(
     merged: Partials, views: list[PartialsView], keys: slice, rows: slice, within: tuple[int, int] | None = None
 ) -> Chunk:
     parts = [view.part(keys, rows, within) for view in views]
-    return Chunk(Partials(merged.table.slice(rows.start, rows.stop - rows.start), parts[0].starts), parts)
+    part = Partials(merged.plan, merged.table.slice(rows.start, rows.stop - rows.start), parts[0].starts)
+    return Chunk(part, parts)
 
 
-def chunks_of_key(
-    plan: Plan, merged: Partials, view: PartialsView, keys: slice, rows: slice, windows: int
-) -> Iterator[Chunk]:
+def chunks_of_key(merged: Partials, view: PartialsView, keys: slice, rows: slice, windows: int) -> Iterator[Chunk]:
     """One key, some of its windows at a time by their numbers: the rows that are in these, and those next to them."""
     own = view.part(keys, rows)
     ids = own.ids
     assert ids is not None
-    begin, counts = windows_of_rows(own, ids, plan.axis.windows[0])
+    begin, counts = windows_of_rows(own, ids, merged.plan.axis.windows[0])
     cuts = cuts_of_key(own, ids, begin, counts, windows)
     size = max(1.0, merged.table.nbytes / len(merged) / BYTES_OF_VALUE)
     again = (sum(last - first for first, last, *_ in cuts) - len(own.frames)) * size
@@ -365,12 +366,13 @@ def windows_of_keys(plan: Plan, views: list[PartialsView]) -> Floats:
     return total
 
 
-def result_bytes(plan: Plan, merged: Partials) -> float:
+def result_bytes(merged: Partials) -> float:
     """About how many bytes the results of merged partials take; of lists and strings, only where each ends."""
     if not len(merged):
         return 0.0
-    merged = filled_up(plan, merged) if plan.axis.fill_frames else merged
+    plan = merged.plan
+    merged = filled_up(merged) if plan.axis.fill_frames else merged
     keys, some = len(plan.by), 1 << 10
     row = sum(pa.nulls(some, kind).nbytes for kind in plan.result_schema.types[keys:]) / some
     own = sum(column.nbytes for column in merged.table.columns[:keys]) / len(merged)
-    return float(windows_of_keys(plan, views_of(plan, merged)).sum() * (row + own))
+    return float(windows_of_keys(plan, views_of(merged)).sum() * (row + own))

@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from ...aggregators.states.arrays import Ints
 from ..columns.ticks import describe
-from ..partials.merge import Partials, window_inputs_of
+from ..partials.partials import Partials
 from ..plan.plan import Axis, Plan, with_key
 from ..windows import Coverage, PartialsView, Ranges
 
@@ -61,7 +61,7 @@ class Blocks(Blocked):
 
     def places(self, plan: Plan, partials: Partials) -> tuple[Ints, Ints]:
         (lookback, lookahead), width = self.span, self.width
-        rows = window_inputs_of(plan, partials).get("rank", partials.frames())  # without ranks a frame is a row
+        rows = partials.window_inputs().get("rank", partials.frames)  # without ranks a frame is a row
         block = rows // width
         next_too = np.flatnonzero(rows >= (block + 1) * width - lookback)  # a tick is a frame as a row is
         previous_too = np.flatnonzero((rows < block * width + lookahead) & ((block > 0) | (self.row_span is None)))
@@ -127,4 +127,4 @@ def with_neighbours(plan: Plan, partials: Partials) -> Partials:
     if len(rows) != len(table) or (rows[1:] < rows[:-1]).any():
         table = table.take(pa.array(rows))
     place = len(plan.by) - 1
-    return Partials(table.add_column(place, plan.partials_schema.field(place), pa.array(blocks)))
+    return Partials(plan, table.add_column(place, plan.partials_schema.field(place), pa.array(blocks)))

@@ -9,7 +9,7 @@ import numpy as np
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.ragged import RaggedField
 from ..frames.window_ranges import WindowIds
-from ..partials.merge import Partials
+from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..windows import PartialsView
 from .row_blocks import Blocked, Blocks, with_block
@@ -37,7 +37,7 @@ class WindowBlocks(Blocked):
         return [replace(found, ids=ids)]
 
     def places(self, plan: Plan, partials: Partials) -> tuple[Ints, Ints]:
-        ids = ids_of(plan, partials.frames())
+        ids = ids_of(plan, partials.frames)
         first = ids.first // self.width
         times = np.where(ids.first <= ids.last, ids.last // self.width - first + 1, 0)
         rows = np.repeat(np.arange(len(times)), times)

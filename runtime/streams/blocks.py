@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import numpy as np
 
 from ...aggregators.states.arrays import Ints
+from ..columns.groups import grouped
 from ..columns.key_codes import code_numbers, subtract
-from ..partials.merge import grouped
 
 FRAMES = 16
 """Frames that share a number, ``frame // FRAMES``: a block begins with one, and is called by it."""

@@ -10,7 +10,7 @@ import pyarrow as pa
 from ...aggregators.states.arrays import Ints
 from ..accumulate.time_order import sorted_events
 from ..columns.key_codes import key_codes, normalised, one_array, plain
-from ..partials.merge import Partials, window_inputs_of
+from ..partials.partials import Partials
 from ..plan.plan import Plan
 from .store import Store
 
@@ -90,26 +90,27 @@ def ticks_of(plan: Plan, events: pa.Table) -> Ints:
     return plan.times.ticks(plain(events.column(plan.time), plan.times.type))
 
 
-def in_order(plan: Plan, events: pa.Table, before: Partials) -> pa.Table:
+def in_order(events: pa.Table, before: Partials) -> pa.Table:
     """Events by key, time, ties and arrival, numbered from the last row of their key on in partials of earlier ones."""
+    plan = before.plan
     found = sorted_events(plan, events)
     assert before.starts is not None
     if not plan.in_rows or not len(before.starts):
         return found
-    inputs = window_inputs_of(plan, before)
+    inputs = before.window_inputs()
     last = np.append(before.starts[1:], len(before)) - 1
-    count = of_their_keys(plan, found, before, (inputs["rank"] + inputs["rows"])[last], 0)
+    count = of_their_keys(found, before, (inputs["rank"] + inputs["rows"])[last], 0)
     ranks = one_array(found.column(plan.rank)).to_numpy() + count
     return found.set_column(found.column_names.index(plan.rank), plan.rank, pa.array(ranks))
 
 
-def of_their_keys(plan: Plan, events: pa.Table, before: Partials, values: Ints, missing: int) -> Ints:
+def of_their_keys(events: pa.Table, before: Partials, values: Ints, missing: int) -> Ints:
     """For each event what a value of each key of merged partials is for its own, or what is said where it has none."""
     assert before.starts is not None
-    first = pa.array(before.starts)
+    first, plan = pa.array(before.starts), before.plan
     pairs = [
-        (one_array(before.table.column(mine)).take(first), events.column(name), plan.input_schema.field(name).type)
-        for mine, name in zip(plan.keys, plan.by, strict=True)
+        (mine.take(first), events.column(name), plan.input_schema.field(name).type)
+        for mine, name in zip(before.keys, plan.by, strict=True)
     ]
     columns = [pa.concat_arrays([mine, normalised(plain(theirs, kind))]) for mine, theirs, kind in pairs]
     codes, size = key_codes(columns, len(first) + len(events), ordered=False)

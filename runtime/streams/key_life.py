@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pyarrow as pa
 
 from ...aggregators.states.arrays import Bools, Ints
-from ..columns.key_codes import one_array
 from ..columns.ticks import NEVER
 from ..frames.window_ranges import PartialsView, Ranges
-from ..partials.merge import Partials, merge, window_inputs_of, without_events
+from ..partials.merge import merge
+from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..windows.numbered import NumberedWindows
 
@@ -28,14 +26,15 @@ def last_ticks(view: PartialsView) -> Ints:
     return found
 
 
-def living_on(plan: Plan, stored: Partials, watermark: int, forget: int | None) -> Partials:
+def living_on(stored: Partials, watermark: int, forget: int | None) -> Partials:
     """Partials, and for keys whose windows go on one without an event, at the watermark or where they are forgotten."""
+    plan = stored.plan
     if not emits_empty(plan) or not len(stored):
         return stored
     assert forget is not None
     assert stored.starts is not None
     (windows,) = plan.axis.windows
-    view = PartialsView(stored.frames(), stored.starts, window_inputs_of(plan, stored))
+    view = PartialsView(stored.frames, stored.starts, stored.window_inputs())
     ticks = np.minimum(last_ticks(view) + forget, watermark)
     frames, inside = windows.frames(ticks)
     if inside is not None:  # a tick between two windows: the frame before it is in the one that began last
@@ -44,9 +43,9 @@ def living_on(plan: Plan, stored: Partials, watermark: int, forget: int | None) 
     if not later.any():
         return stored
     first = pa.array(stored.starts[later])
-    keys = [one_array(stored.table.column(name)).take(first) for name in plan.keys]
-    empty = without_events(plan, keys, frames[later], np.iinfo(np.int64).max)
-    return merge(plan, [replace(stored, starts=None), empty])
+    keys = [key.take(first) for key in stored.keys]
+    empty = Partials.without_events(plan, keys, frames[later], np.iinfo(np.int64).max)
+    return merge([stored.unmerged(), empty])
 
 
 def known(windows: NumberedWindows, found: Ranges, view: PartialsView, forget: int) -> Bools:

@@ -6,25 +6,25 @@ import numpy as np
 import pyarrow as pa
 
 from ...aggregators.states.arrays import Bools, Ints
-from ..columns.key_codes import key_codes, normalised, one_array, pack, plain, span
-from ..partials.merge import Partials
-from ..plan.plan import Plan
+from ..columns.key_codes import key_codes, normalised, pack, plain, span
+from ..partials.partials import Partials
 from .held_events import ticks_of
 
 
-def among(plan: Plan, some: Partials, others: Partials) -> Bools:
+def among(some: Partials, others: Partials) -> Bools:
     """Mask of the rows of ``some`` whose (key, frame) occurs in ``others``."""
-    columns = [[one_array(each.table.column(name)) for each in (some, others)] for name in plan.keys]
-    return matched(columns, some.frames(), others.frames())
+    columns = [list(both) for both in zip(some.keys, others.keys, strict=True)]
+    return matched(columns, some.frames, others.frames)
 
 
-def late_events(plan: Plan, events: pa.Table, late: Partials) -> Bools:
+def late_events(events: pa.Table, late: Partials) -> Bools:
     """Which events are in one of some partials."""
+    plan = late.plan
     columns = [
-        [normalised(plain(events.column(name), plan.input_schema.field(name).type)), one_array(late.table.column(mine))]
-        for name, mine in zip(plan.by, plan.keys, strict=True)
+        [normalised(plain(events.column(name), plan.input_schema.field(name).type)), mine]
+        for name, mine in zip(plan.by, late.keys, strict=True)
     ]
-    return matched(columns, plan.axis.frames(ticks_of(plan, events), None)[0], late.frames())
+    return matched(columns, plan.axis.frames(ticks_of(plan, events), None)[0], late.frames)
 
 
 def matched(keys: list[list[pa.Array]], frames: Ints, others: Ints) -> Bools:

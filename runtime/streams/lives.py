@@ -10,7 +10,7 @@ import pyarrow as pa
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.key_codes import key_codes, normalised, one_array, plain
 from ..frames.window_ranges import PartialsView
-from ..partials.merge import Partials, window_inputs_of
+from ..partials.partials import Partials
 from ..plan.plan import Plan, with_key
 from .held_events import of_their_keys, ticks_of
 from .key_life import last_ticks, over
@@ -21,13 +21,11 @@ LIFE = "#life"
 NONE_BEFORE = np.iinfo(np.int64).min
 
 
-def in_lives(plan: Plan, events: pa.Table, before: Partials, forget: int) -> tuple[Plan, pa.Table] | None:
+def in_lives(events: pa.Table, before: Partials, forget: int) -> tuple[Plan, pa.Table] | None:
     """Events with the number of their life, and the plan in which it is the last key.
 
     Parameters
     ----------
-    plan
-        What is computed.
     events
         By key and time, with row numbers where windows are counted in rows.
     before
@@ -39,8 +37,9 @@ def in_lives(plan: Plan, events: pa.Table, before: Partials, forget: int) -> tup
     -------
     None where all go on from what is stored. Row numbers of later lives are their own.
     """
+    plan = before.plan
     first = firsts(plan, events)
-    begins = beginnings(plan, events, first, before, forget)
+    begins = beginnings(events, first, before, forget)
     if not begins.any():
         return None
     rows, count = np.arange(len(events)), np.cumsum(begins)
@@ -56,15 +55,16 @@ def in_lives(plan: Plan, events: pa.Table, before: Partials, forget: int) -> tup
     return found, events
 
 
-def beginnings(plan: Plan, events: pa.Table, first: Bools, before: Partials, forget: int) -> Bools:
+def beginnings(events: pa.Table, first: Bools, before: Partials, forget: int) -> Bools:
     """Which events are the first of a life, but for the first life of a key; ``first`` says which are of their key."""
+    plan = before.plan
     ticks, begins = ticks_of(plan, events), np.zeros(len(events), bool)
     earlier = np.full(len(events), NONE_BEFORE)
     if len(before):
         assert before.starts is not None
-        view = PartialsView(before.frames(), before.starts, window_inputs_of(plan, before))
+        view = PartialsView(before.frames, before.starts, before.window_inputs())
         heads = events.filter(pa.array(first))
-        earlier[first] = of_their_keys(plan, heads, before, last_ticks(view), NONE_BEFORE)
+        earlier[first] = of_their_keys(heads, before, last_ticks(view), NONE_BEFORE)
     inside = plan.axis.frames(ticks, ranks_of(plan, events) if plan.in_rows else None)[1]
     if inside is not None:  # what is in no window is not stored, and leaves no trace
         stored = earlier[np.maximum.accumulate(np.where(first, np.arange(len(events)), 0))]
@@ -96,19 +96,19 @@ def of_first_lives(plan: Plan, before: Partials) -> Partials:
     """Stored partials as those of the lives that go on."""
     place = len(plan.by) - 1
     numbers = pa.array(np.zeros(len(before), np.int64))
-    return Partials(before.table.add_column(place, plan.partials_schema.field(place), numbers))
+    return Partials(plan, before.table.add_column(place, plan.partials_schema.field(place), numbers))
 
 
 def last_lives(plan: Plan, merged: Partials) -> tuple[Partials, Ints]:
-    """Of each key the partials of its last life, as those of the key; and the frames of all others."""
+    """Of each key the partials of its last life, as those of the key in a plan without lives; the frames of others."""
     assert merged.starts is not None
-    place = len(plan.by) - 1
+    place = len(plan.by)
     lives = one_array(merged.table.column(place)).to_numpy()[merged.starts]
     last = np.append(lives[1:] == 0, True)
     sizes = np.diff(np.append(merged.starts, len(merged)))
     rows = np.repeat(last, sizes)
     table = merged.table.remove_column(place).filter(pa.array(rows))
-    return Partials(table, np.cumsum(sizes[last]) - sizes[last]), merged.frames()[~rows]
+    return Partials(plan, table, np.cumsum(sizes[last]) - sizes[last]), merged.frames[~rows]
 
 
 def without_lives(plan: Plan, results: pa.Table) -> pa.Table:

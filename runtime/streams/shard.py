@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,8 @@ import pyarrow as pa
 from ...aggregators.states.arrays import Bools, Ints
 from ..accumulate.accumulate import accumulate
 from ..columns.ticks import NEVER
-from ..partials.merge import Partials, merge, window_inputs_of
+from ..partials.merge import merge
+from ..partials.partials import Partials
 from ..plan.plan import BATCH_RANK, Plan
 from ..results.finish import results, views_of
 from ..windows.numbered import NumberedWindows
@@ -76,14 +77,14 @@ class Shard:
         self.gone = max(self.gone, watermark - self.lateness)
         if self.due is None or watermark < self.due:
             return
-        plan, stored, changed = self.plan, self._merged(self.store.blocks()), set[int]()
+        stored, changed = self._merged(self.store.blocks()), set[int]()
         if self.held is not None and (events := self.held.released(watermark)) is not None:
-            plan, stored, changed = self._with_events(stored, events)
+            stored, changed = self._with_events(stored, events)
             self.released += 1
         if not silent:
-            yield from self._results(plan, stored, before, watermark)
-        if plan is not self.plan:
-            stored, gone = last_lives(plan, stored)
+            yield from self._results(stored, before, watermark)
+        if stored.plan is not self.plan:
+            stored, gone = last_lives(self.plan, stored)
             changed |= self._blocks_of(gone)
         left, emptied = self._left(stored)
         self._write(left, changed | emptied)
@@ -92,58 +93,59 @@ class Shard:
 
     def early(self) -> Iterator[pa.Table]:
         """The results that open windows have by now."""
-        plan, stored = self.plan, self._merged(self.store.blocks())
+        stored = self._merged(self.store.blocks())
         if self.held is not None and (events := self.held.all()) is not None:
-            plan, stored, _ = self._with_events(stored, events)
-        yield from self._results(plan, stored, self.watermark, NEVER)
+            stored, _ = self._with_events(stored, events)
+        yield from self._results(stored, self.watermark, NEVER)
 
-    def _results(self, plan: Plan, stored: Partials, after: int, until: int) -> Iterator[pa.Table]:
-        """The results of the windows that close within two ticks, of a plan with the lives of keys or without."""
-        stored = living_on(plan, stored, until, self.forget) if until < NEVER else stored
-        for found in results(plan, stored, wanted=ClosingWithin(plan, after, until, self.forget)):
+    def _results(self, stored: Partials, after: int, until: int) -> Iterator[pa.Table]:
+        """The results of the windows that close within two ticks, of partials with the lives of keys or without."""
+        plan = stored.plan
+        stored = living_on(stored, until, self.forget) if until < NEVER else stored
+        for found in results(stored, wanted=ClosingWithin(plan, after, until, self.forget)):
             yield found if plan is self.plan else without_lives(plan, found)
 
     def revised(self, new: Partials) -> Iterator[pa.Table]:
         """The results of closed windows that partials have changed which were added, as these windows are by now."""
         if not self.lateness or self.gone == self.watermark:
             return
-        new = merge(self.plan, new)
+        new = merge(new)
         (windows,) = self.plan.axis.windows
         assert isinstance(windows, NumberedWindows)
-        first = windows.window_ids(views_of(self.plan, new)[0]).first
+        first = windows.window_ids(views_of(new)[0]).first
         if not (first <= windows.closed_by(self.watermark)).any():
             return
         stored = self._merged(self.store.blocks())
-        yield from results(self.plan, stored, wanted=ChangedWithin(self.plan, self.gone, self.watermark, changed=new))
+        yield from results(stored, wanted=ChangedWithin(self.plan, self.gone, self.watermark, changed=new))
 
     def add(self, partials: Partials) -> Partials:
         """Keep the partials of new events, but for those whose windows are all closed: these are returned."""
-        new = merge(self.plan, partials)
+        new = merge(partials)
         if self.plan.until is not None:
-            new = where(new, ~in_gaps(self.plan, views_of(self.plan, new)))
+            new = new.where(~in_gaps(self.plan, views_of(new)))
         fresh = self._open(new)
         if self.drop_partial:
-            fresh &= untouched(self.plan, views_of(self.plan, new), self.gone)
-        touched = self._blocks_of(new.frames())
+            fresh &= untouched(self.plan, views_of(new), self.gone)
+        touched = self._blocks_of(new.frames)
         if not self.plan.axis.windows[0].merging or fresh.all():
-            after = self._both(self._merged(touched), where(new, fresh))
+            after = self._both(self._merged(touched), new.where(fresh))
             late = ~fresh
         else:  # an event whose own window has closed may be in one that has not
             touched |= set(self.store.blocks())
             after = self._both(self._merged(touched), new)
             kept = self._open(after)
-            late = among(self.plan, new, where(after, ~kept))
-            after = where(after, kept)
+            late = among(new, after.where(~kept))
+            after = after.where(kept)
         self._write(after, touched)
         self._wake_for(after)
-        return where(new, late)
+        return new.where(late)
 
     def _both(self, stored: Partials, new: Partials) -> Partials:
         """Stored partials and new ones, which come after them whatever the rank of their batch in its micro-batch."""
         at = stored.table.column_names.index(BATCH_RANK)
         field = stored.table.schema.field(at)
         tables = [each.table.set_column(at, field, pa.array(np.zeros(len(each), np.int64))) for each in (stored, new)]
-        return merge(self.plan, map(Partials, tables))
+        return merge(Partials(self.plan, each) for each in tables)
 
     def hold(self, events: pa.Table) -> int:
         """Hold new events back, but for those that the watermark has passed; how many those are."""
@@ -152,25 +154,25 @@ class Shard:
         self.due = earliest(self.due, self.held.due)
         return late
 
-    def _with_events(self, stored: Partials, events: pa.Table) -> tuple[Plan, Partials, set[int]]:
+    def _with_events(self, stored: Partials, events: pa.Table) -> tuple[Partials, set[int]]:
         """Stored partials, and after them those of events that were held back; the blocks that the latter are in.
 
         They are of the plan that comes first, in which keys have lives where an event begins a later one.
         """
-        plan, events, before = self.plan, in_order(self.plan, events, stored), replace(stored, starts=None)
-        if self.forget is not None and (alive := in_lives(plan, events, stored, self.forget)) is not None:
+        plan, events, before = self.plan, in_order(events, stored), stored.unmerged()
+        if self.forget is not None and (alive := in_lives(events, stored, self.forget)) is not None:
             plan, events = alive
             before = of_first_lives(plan, stored)
         found = accumulate(plan, events, self.released + 1)
-        return plan, merge(plan, [before, found]), self._blocks_of(found.frames())
+        return merge([before, found]), self._blocks_of(found.frames)
 
     def _open(self, merged: Partials) -> Bools:
         """Which partials are in a window that still takes events."""
-        return needed(self.plan, views_of(self.plan, merged), self.gone, opened=True)
+        return needed(self.plan, views_of(merged), self.gone, opened=True)
 
     def _left(self, stored: Partials) -> tuple[Partials, set[int]]:
         """What is left of partials once the windows that the watermark closes are given; the blocks that change."""
-        views = views_of(self.plan, stored)
+        views = views_of(stored)
         kept = needed(self.plan, views, self.gone)
         if any(each.counts_rows for each in self.plan.axis.windows) and len(kept):
             kept = np.arange(len(kept)) >= views[0].first_of(kept)[views[0].key]
@@ -179,16 +181,16 @@ class Shard:
         kept &= ~forgotten(self.plan, views[0], self.watermark, self.forget)
         changed = condensed(self.plan, views[0], self.watermark)
         if changed is None:
-            return where(stored, kept), self._blocks_of(stored.frames()[~kept])
+            return stored.where(kept), self._blocks_of(stored.frames[~kept])
         name, values = changed
         at = stored.table.schema.get_field_index(name)
         table = stored.table.set_column(at, stored.table.schema.field(at), pa.array(values))
-        left = merge(self.plan, Partials(table.filter(pa.array(kept))))
-        return left, self._blocks_of(stored.frames()) | self._blocks_of(left.frames())
+        left = merge(Partials(self.plan, table.filter(pa.array(kept))))
+        return left, self._blocks_of(stored.frames) | self._blocks_of(left.frames)
 
     def _wake_for(self, merged: Partials) -> None:
         """Be due where the first window of some partials closes."""
-        views = views_of(self.plan, merged)
+        views = views_of(merged)
         closing = first_closing(self.plan, views, self.watermark)
         if self.lateness and (going := first_closing(self.plan, views, self.gone)) is not None:
             self.due = earliest(self.due, going + self.lateness)
@@ -197,11 +199,11 @@ class Shard:
     def _merged(self, blocks: Iterable[int]) -> Partials:
         """The partials of some blocks."""
         tables = [table for block in sorted(blocks) if (table := self.store.get(block)) is not None]
-        return merge(self.plan, Partials(pa.concat_tables([self.plan.partials_schema.empty_table(), *tables])))
+        return merge(Partials(self.plan, pa.concat_tables([self.plan.partials_schema.empty_table(), *tables])))
 
     def _write(self, merged: Partials, blocks: set[int]) -> None:
         """Store what merged partials have of some blocks, and what is in none yet."""
-        numbers, place, counts = distinct(self._numbers(merged.frames()))
+        numbers, place, counts = distinct(self._numbers(merged.frames))
         owned = owners(numbers, self.store.blocks())
         touched = np.isin(owned, [NOWHERE, *blocks])
         of = np.full(len(numbers), NOWHERE)
@@ -222,19 +224,9 @@ class Shard:
         return set(owners(distinct(self._numbers(frames))[0], self.store.blocks()).tolist()) - {NOWHERE}
 
 
-def where(merged: Partials, kept: Bools) -> Partials:
-    """Some of merged partials, which are merged as they are."""
-    assert merged.starts is not None
-    if kept.all():
-        return merged
-    left = np.add.reduceat(kept, merged.starts, dtype=np.intp)
-    starts = np.cumsum(left) - left
-    return Partials(merged.table.filter(pa.array(kept)), starts[left > 0])
-
-
-def events_in(plan: Plan, merged: Partials) -> int:
+def events_in(some: Partials) -> int:
     """The number of events in some partials."""
-    return int(window_inputs_of(plan, merged)["rows"].sum())
+    return int(some.window_inputs()["rows"].sum())
 
 
 def earliest(*ticks: int | None) -> int | None:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...aggregators.states.arrays import Bools, Ints
-from ..columns.key_codes import one_array
 from ..columns.ticks import NEVER
 from ..frames.window_ranges import Coverage, PartialsView, Ranges
-from ..partials.merge import Partials
+from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..windows.numbered import NumberedWindows
 from ..windows.spec import Windows
@@ -78,5 +77,5 @@ class ChangedWithin(ClosingWithin):
         """The rows of the partials that have changed."""
         assert self.changed is not None
         mine = [key.take(view.key) for key in view.keys]
-        theirs = [one_array(self.changed.table.column(name)) for name in self.plan.keys]
-        return matched([list(both) for both in zip(mine, theirs, strict=True)], view.frames, self.changed.frames())
+        pairs = [list(both) for both in zip(mine, self.changed.keys, strict=True)]
+        return matched(pairs, view.frames, self.changed.frames)

@@ -14,7 +14,8 @@ from pyspark.sql import types as t
 
 from ...aggregators.errors import EngineError
 from ...runtime.columns.malloc import raise_mmap_threshold
-from ...runtime.partials.merge import Partials, empty_key_partials, merge
+from ...runtime.partials.merge import merge
+from ...runtime.partials.partials import Partials
 from ...runtime.plan.plan import Plan
 from ...runtime.reporting import LOGGER, report_partials, report_way
 from ...runtime.results.finish import result_bytes, results
@@ -101,13 +102,13 @@ def on_driver(spark: SparkSession, job: tasks.Job, decision: Decision, partials:
     """The results of collected partials; lazily, by tasks, if they are large; None if partials are too."""
     raise_mmap_threshold()
     plan = job.plan
-    merged = merge(plan, [empty_key_partials(plan), partials])
+    merged = merge([Partials.of_given_keys(plan), partials])
     if LOGGER.isEnabledFor(logging.INFO):
         report_partials(merged, "the driver")
     limit = DRIVER_RESULT_BYTES if decision.combine == "driver" else AUTO_RESULT_BYTES
-    size, tables, expected = 0, [], result_bytes(plan, merged)
+    size, tables, expected = 0, [], result_bytes(merged)
     if decision.combine == "driver" or expected <= limit:
-        for table in results(plan, merged):
+        for table in results(merged):
             tables.append(table)
             size += table.nbytes
             if size > limit:
@@ -152,7 +153,7 @@ def on_executors(spark: SparkSession, job: tasks.Job, rows: PartialRows) -> Data
         return stage(df, rows.slide, job, schema=job.schema)
     keys, order = [f.col(name) for name in codec.key_names], [f.col(name) for name in rows.order]
     if rows.merges:
-        empty = empty_key_partials(job.plan)
+        empty = Partials.of_given_keys(job.plan)
         if len(empty):
             encoded = pa.Table.from_batches(list(codec.encode(empty.table)))
             df = df.union(spark.createDataFrame(encoded, schema=codec.spark_schema))

@@ -17,7 +17,8 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
-from ...runtime.partials.merge import Partials, merge
+from ...runtime.partials.merge import merge
+from ...runtime.partials.partials import Partials
 from ...runtime.plan.plan import Plan
 from ...runtime.reporting import LOGGER
 from ..convert.names import under_plain_names
@@ -172,13 +173,13 @@ def received(blobs: DataFrame) -> pa.Table:
 
 def merged(plan: Plan, blobs: pa.Table) -> Partials:
     """The partials in blobs, merged as they are unpacked: as many bytes at a time as are merged already, or more."""
-    held, pending = [Partials(plan.partials_schema.empty_table())], 0
+    held, pending = [Partials.none(plan)], 0
     for batch in blobs.to_batches(max_chunksize=1):
-        held.append(Partials(from_ipc(batch, plan.partials_schema)))
+        held.append(Partials(plan, from_ipc(batch, plan.partials_schema)))
         pending += held[-1].table.nbytes
         if pending > max(PENDING_BYTES, held[0].table.nbytes):
-            held, pending = [merge(plan, held)], 0
-    return merge(plan, held)
+            held, pending = [merge(held)], 0
+    return merge(held)
 
 
 def kept(df: DataFrame) -> DataFrame:

@@ -10,7 +10,8 @@ from pyspark.errors import PySparkException
 from pyspark.sql import DataFrame
 
 from ...runtime.local import partials_of
-from ...runtime.partials.merge import Partials, merge
+from ...runtime.partials.merge import merge
+from ...runtime.partials.partials import Partials
 from ...runtime.reporting import LOGGER
 from ...runtime.sources.arrow import Source
 from ...runtime.sources.files import one_line
@@ -68,4 +69,4 @@ class FewEventsSource:
         with conf_overrides(spark, LARGE_BATCHES):
             found = under_plain_names(self.df, plan.columns).toArrow()
         partials, _, _ = partials_of(Source(cast_to(found, plan.events_schema)), plan)
-        return merge(plan, partials)
+        return merge(partials)

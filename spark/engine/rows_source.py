@@ -10,7 +10,8 @@ from pyspark.sql import functions as f
 from ...runtime.accumulate.accumulate import accumulate
 from ...runtime.accumulate.time_order import sorted_events
 from ...runtime.columns.key_codes import one_array
-from ...runtime.partials.merge import Partials, merge
+from ...runtime.partials.merge import merge
+from ...runtime.partials.partials import Partials
 from ...runtime.sources.arrow import BATCH_ROWS
 from ..convert.types import cast_to
 from ..input.ordering import ARRIVAL
@@ -39,4 +40,4 @@ class RowsSource(EventsSource):
         table = sorted_events(plan, cast_to(found.drop_columns(ARRIVAL), plan.events_schema), dictionaries=True)
         portions = (table.slice(start, BATCH_ROWS) for start in range(0, len(table), BATCH_ROWS))
         partials = [accumulate(plan, portion, number) for number, portion in enumerate(portions)]
-        return merge(plan, [Partials(plan.partials_schema.empty_table()), *partials])
+        return merge([Partials.none(plan), *partials])

@@ -8,7 +8,7 @@ from typing import Protocol
 
 from pyspark.sql import DataFrame
 
-from ...runtime.partials.merge import Partials
+from ...runtime.partials.partials import Partials
 from ...runtime.reporting import LOGGER
 from ..session.packaging import Task
 

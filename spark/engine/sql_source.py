@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 from ...runtime.accumulate.sql_accumulate import FRAME, TICKS, SqlAccumulate, TooManyRows
-from ...runtime.partials.merge import Partials
+from ...runtime.partials.partials import Partials
 from ...runtime.reporting import LOGGER
 from ...runtime.sources.files import one_line
 from ..convert.names import under_plain_names

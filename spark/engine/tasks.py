@@ -16,8 +16,8 @@ from pyspark.sql import types as t
 from ...runtime.accumulate.accumulate import accumulate as accumulate_events
 from ...runtime.accumulate.sql_accumulate import SqlAccumulate
 from ...runtime.partials.add_aligned import add_aligned
-from ...runtime.partials.merge import Partials
 from ...runtime.partials.merge import merge as merge_partials
+from ...runtime.partials.partials import Partials
 from ...runtime.plan.plan import Plan, trusting
 from ...runtime.results.finish import results
 from ...runtime.results.row_blocks import with_neighbours
@@ -103,7 +103,7 @@ def merge_blobs(job: Job, limit: int, rows: Iterator[pa.RecordBatch]) -> Iterato
 
     A task with more than ``limit`` partials ends with a null.
     """
-    yield from _blobs(_merged(job.plan, _unpacked(job, rows)), limit)
+    yield from _blobs(_merged(_unpacked(job, rows)), limit)
 
 
 def from_blobs(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -115,12 +115,12 @@ def merge(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Partials sorted by key, frame and batch rank to one for each (key, frame)."""
     codec = job.codec
     for some in _cut(rows, columns=codec.keys + 1, enough=MERGED_ROWS):
-        yield from codec.encode(merge_partials(job.shuffled, Partials(codec.decode(some))).table)
+        yield from codec.encode(merge_partials(Partials(job.shuffled, codec.decode(some))).table)
 
 
 def slide(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Partials sorted by key, frame and batch rank to results; a task holds one key, or some small ones."""
-    yield from _slide(job, lambda some: Partials(job.codec.decode(some)), rows)
+    yield from _slide(job, lambda some: Partials(job.shuffled, job.codec.decode(some)), rows)
 
 
 def slide_sql(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -132,20 +132,20 @@ def slide_sql(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBat
 def slide_blobs(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """IPC blobs, each of whole keys, to results."""
     for partials in _unpacked(job, rows):
-        yield from _results(job, job.plan, partials)
+        yield from _results(job, partials)
 
 
 def _slide(
     job: Job, decode: Callable[[list[pa.RecordBatch]], Partials], rows: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
     for some in _cut(rows, columns=len(job.shuffled.by), enough=SLID_ROWS):
-        yield from _results(job, job.shuffled, decode(some))
+        yield from _results(job, decode(some))
 
 
-def _results(job: Job, plan: Plan, partials: Partials) -> Iterator[pa.RecordBatch]:
+def _results(job: Job, partials: Partials) -> Iterator[pa.RecordBatch]:
     schema = arrow_schema(job.schema)
-    for table in results(plan, merge_partials(plan, partials)):
-        if len(plan.by) > len(job.plan.by):
+    for table in results(merge_partials(partials)):
+        if len(partials.plan.by) > len(job.plan.by):
             table = table.remove_column(len(job.plan.by))  # the block
         yield from batches(cast_to(table, schema))
 
@@ -161,14 +161,14 @@ def accumulated_partials(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[P
     def accumulated(events: pa.Table) -> Partials:
         return accumulate_events(plan, cast_to(events, schema, coded=True), next(ranks), with_empty=True)
 
-    yield from _merged(plan, in_portions(accumulated, filled(rows)))
+    yield from _merged(in_portions(accumulated, filled(rows)))
 
 
 def _unpacked(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[Partials]:
     """The partials in IPC blobs, blob by blob."""
     for batch in rows:
         for start in range(len(batch)):
-            yield Partials(from_ipc(batch.slice(start, 1), job.plan.partials_schema))
+            yield Partials(job.plan, from_ipc(batch.slice(start, 1), job.plan.partials_schema))
 
 
 def failed(report: str) -> Iterator[pa.RecordBatch]:
@@ -213,14 +213,14 @@ def _rows(job: Job, several: Iterable[Partials]) -> Iterator[pa.RecordBatch]:
         yield from job.codec.encode((partials if job.blocks is None else with_neighbours(job.blocks, partials)).table)
 
 
-def _merged(plan: Plan, several: Iterable[Partials]) -> Iterator[Partials]:
+def _merged(several: Iterable[Partials]) -> Iterator[Partials]:
     """Merge a task's partials as they grow; emit them when merging leaves many."""
     held: list[Partials] = []
     for partials in several:
-        together = add_aligned(plan, held[-1], partials) if held else None
+        together = add_aligned(held[-1], partials) if held else None
         held = [*held, partials] if together is None else [*held[:-1], together]
         if sum(each.table.nbytes for each in held) > HELD_BYTES:
-            merged = _whole(plan, held)
+            merged = _whole(held)
             # Half, so that merging happens once for half the limit of new bytes and not each time.
             if merged.table.nbytes > HELD_BYTES // 2:
                 yield merged
@@ -228,12 +228,12 @@ def _merged(plan: Plan, several: Iterable[Partials]) -> Iterator[Partials]:
             else:
                 held = [merged]
     if held:
-        yield _whole(plan, held)
+        yield _whole(held)
 
 
-def _whole(plan: Plan, held: list[Partials]) -> Partials:
+def _whole(held: list[Partials]) -> Partials:
     """All that is held, merged where it is of several batches."""
-    return merge_partials(plan, held) if len(held) > 1 else held[0].filled()
+    return merge_partials(held) if len(held) > 1 else held[0].filled()
 
 
 def _cut(rows: Iterable[pa.RecordBatch], columns: int, enough: int) -> Iterator[list[pa.RecordBatch]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
-from ...runtime.partials.merge import Partials
+from ...runtime.partials.partials import Partials
 from ..engine import tasks
 from ..engine.events_source import BLOBS, collect, merged, received, release
 from ..engine.source import PartialRows, left_to_executors

@@ -42,10 +42,10 @@ def pack_partials(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBat
 
     def dealt() -> Iterator[tuple[pa.Table, Ints]]:
         for partials in accumulated_partials(job, rows):
-            merged = merge(job.plan, partials)
+            merged = merge(partials)
             if merged.starts is not None and len(merged):
                 first = pa.array(merged.starts)
-                keys = [one_array(merged.table.column(name).take(first)) for name in job.plan.keys]
+                keys = [key.take(first) for key in merged.keys]
                 sizes = np.diff(np.append(merged.starts, len(merged)))
                 yield merged.table, np.repeat(shard_numbers(keys, len(merged.starts), len(labels)), sizes)
 

@@ -12,7 +12,8 @@ from pyspark.sql import types as t
 from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from ...runtime.accumulate.accumulate import accumulate
-from ...runtime.partials.merge import Partials, merge
+from ...runtime.partials.merge import merge
+from ...runtime.partials.partials import Partials
 from ...runtime.streams.held_events import ticks_of
 from ...runtime.streams.late_events import late_events
 from ...runtime.streams.scope import holds
@@ -114,7 +115,7 @@ def start(payload: bytes, of: Any, packets: list[bytes | None]) -> None:
     elif shard.held is not None:
         shard.hold(new)
     else:
-        shard.add(Partials(new))
+        shard.add(Partials(shard.plan, new))
     for _ in shard.advance(shards.begin, silent=True):
         pass
     keep(of, book | {"changed": True}, shard, None)
@@ -149,8 +150,8 @@ def taken(shards: Shards, shard: Shard, new: pa.Table) -> Iterator[Row]:
     if shard.held is not None:
         late = shard.hold(new)
     else:
-        partials = merge(shard.plan, Partials(new))
-        late = events_in(shard.plan, shard.add(partials))
+        partials = merge(Partials(shard.plan, new))
+        late = events_in(shard.add(partials))
         yield from marked(shards, shard.revised(partials), revision=True)
     if late:
         yield packet(None, late_events=late)
@@ -163,7 +164,7 @@ def late_of(_: Shards, shard: Shard, new: pa.Table) -> Iterator[Row]:
     if holds(plan):
         late = ticks_of(plan, events) < shard.watermark
     else:
-        late = late_events(plan, events, shard.add(accumulate(plan, events, 0)))
+        late = late_events(events, shard.add(accumulate(plan, events, 0)))
     if late.any():
         found = new.select(range(len(plan.columns), new.num_columns)).filter(pa.array(late))
         yield packet(partials_codec.to_ipc(found), late_events=len(found))

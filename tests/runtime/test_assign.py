@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 
 from framefold.aggregators.numeric.native import loops
 from framefold.runtime.accumulate import accumulate as module
-from framefold.runtime.accumulate.accumulate import assign
 from framefold.runtime.columns import sorting
+from framefold.runtime.columns.groups import assign
 from framefold.runtime.columns.key_codes import code_key, code_numbers
 from framefold.runtime.columns.sorting import stable_order
 

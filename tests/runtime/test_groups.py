@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import framefold as ff
 from framefold.aggregators.moments import deviations
 from framefold.aggregators.numeric import native
+from framefold.runtime.columns import groups
 from framefold.runtime.columns.key_codes import code_numbers, code_ordered
 from framefold.runtime.columns.sorting import groups_by_runs
 from framefold.runtime.partials import add_aligned, combine, merge
@@ -39,12 +40,12 @@ def test_groups_are_those_of_equal_rows(way: str, order: str, batches: list[list
     rows = list(itertools.chain(*batches)) or [(0, 0, 5)]
     key, *frames = (np.array(column, np.int64) for column in zip(*rows, strict=True))
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(merge, "loops", None if way == "by numpy" else COMPILED)
-        patch.setattr(merge, "MAX_PLACES", 99 if way in ("in places", "by numpy") else 0)
-        patch.setattr(merge, "FEW_PLACES", 0)
-        patch.setattr(merge, "MIN_RUN", 0 if way == "by runs" else 99)
-        patch.setattr(merge, "MAX_PACKED", 0 if way == "dense codes" else merge.MAX_PACKED)
-        found = merge.groups_of([code_ordered(pa.array(key))], list(map(code_numbers, frames)), len(rows))
+        patch.setattr(groups, "loops", None if way == "by numpy" else COMPILED)
+        patch.setattr(groups, "MAX_PLACES", 99 if way in ("in places", "by numpy") else 0)
+        patch.setattr(groups, "FEW_PLACES", 0)
+        patch.setattr(groups, "MIN_RUN", 0 if way == "by runs" else 99)
+        patch.setattr(groups, "MAX_PACKED", 0 if way == "dense codes" else groups.MAX_PACKED)
+        found = groups.sorted_groups([code_ordered(pa.array(key))], list(map(code_numbers, frames)), len(rows))
     of_group = [rows[row] for row in found.first]
     assert [of_group[number] for number in found.group] == rows
     assert found.first.tolist() == list(map(rows.index, of_group))
@@ -56,7 +57,7 @@ def test_batches_by_frame_are_grouped_by_frame() -> None:
     if COMPILED is None:
         pytest.skip("framefold is installed without its compiled loops: there was no compiler")
     keys, frames = np.tile(np.arange(5), 40), np.repeat(np.arange(20), 10)
-    found = merge.groups_of([code_ordered(pa.array(keys))], [code_numbers(frames)], 200)
+    found = groups.sorted_groups([code_ordered(pa.array(keys))], [code_numbers(frames)], 200)
     assert found.order is not None
     assert (np.diff(found.group) >= -4).all()  # keys of one frame are neighbours
 
@@ -87,7 +88,7 @@ def test_compiled_joins_have_the_bits_of_numpys(
     table = pa.concat_tables(batches)
     with_loops = stages.merge(plan, table)
     monkeypatch.setattr(combine, "loops", None)
-    monkeypatch.setattr(merge, "loops", None)
+    monkeypatch.setattr(groups, "loops", None)
     monkeypatch.setattr(deviations, "loops", None)
     by_pairs = stages.merge(plan, table)
     # Pairs of floats are added in another order by pairs: only what is exact is the same in any order.
@@ -141,15 +142,15 @@ def test_partials_are_added_to_those_of_the_same_frames_some_portions_before() -
     schema = pa.schema({"t": pa.int64(), "k": pa.int64(), "x": pa.float64()})
     plan = bind(schema, time="t", by=["k"], window=ff.tumbling(1), outputs={"sum": ff.Sum("x"), "most": ff.Max("x")})
     rng = np.random.default_rng(1)
-    several: list[merge.Partials] = []
+    several: list[stages.Partials] = []
     files = []
     for rank in range(6):  # three files, each of two row groups: the first half of the time, then the second one
         half = np.arange(50) + 50 * (rank % 2)
         events = pa.table({"t": half, "k": half % 7, "x": rng.normal(0, 1, 50)}, schema)
         files.append(events)
-        add_aligned.add_or_append(plan, several, accumulate(plan, events, rank))
+        add_aligned.add_or_append(several, accumulate(plan, events, rank))
     assert list(map(len, several)) == [50, 50]
-    found = stages.results(plan, merge.merge(plan, several).table)
+    found = stages.results(plan, merge.merge(several).table)
     united = pa.concat_tables(files)  # noqa: F841  # duckdb reads it by name
     expected = duckdb.sql("SELECT k, t, fsum(x), max(x) FROM united GROUP BY ALL ORDER BY ALL").fetchall()
     starts = found["window"].combine_chunks().field("start").to_pylist()

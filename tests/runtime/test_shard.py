@@ -63,7 +63,7 @@ def streamed(windows: Any, batches: list[Batch]) -> tuple[list[tuple[Any, ...]],
             found += rows(table)
         columns = list(zip(*events, strict=True)) or [[], [], []]
         table = pa.table([pa.array(columns[0], pa.int64()).cast(SCHEMA.field("t").type), *columns[1:]], schema=SCHEMA)
-        dropped += events_in(plan, shard.add(accumulate(plan, table, number)))
+        dropped += events_in(shard.add(accumulate(plan, table, number)))
     return found, dropped, shard
 
 

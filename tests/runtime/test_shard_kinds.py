@@ -137,7 +137,7 @@ def fed(shard: Shard, batches: list[Batch]) -> tuple[Counter[str], int]:
         rows += of_tables(shard.advance(watermark))
         assert shard.due is None or shard.due > watermark
         if shard.held is None:
-            dropped += events_in(shard.plan, shard.add(accumulate(shard.plan, table(events), number)))
+            dropped += events_in(shard.add(accumulate(shard.plan, table(events), number)))
         else:
             dropped += shard.hold(table(events))
     return rows, dropped

@@ -63,8 +63,8 @@ def test_late_events_change_closed_windows(
                 found[tuple(window)] = n, s, m
         columns = list(zip(*events, strict=True)) or [[], [], []]
         table = pa.table([pa.array(columns[0], pa.int64()).cast(SCHEMA.field("t").type), *columns[1:]], schema=SCHEMA)
-        new = merge(plan, accumulate(plan, table, number))
-        dropped += events_in(plan, shard.add(new))
+        new = merge(accumulate(plan, table, number))
+        dropped += events_in(shard.add(new))
         for table in shard.revised(new):
             for *window, n, s, m in rows(table):
                 assert n > found.get(tuple(window), (0,))[0], "nothing has changed"
@@ -95,7 +95,7 @@ def test_a_changed_lateness_gives_no_window_that_lacks_events(batches: list[Batc
             most |= Counter({tuple(window): n for *window, n, _, _ in rows(table)})
         columns = list(zip(*events, strict=True)) or [[], [], []]
         table = pa.table([pa.array(columns[0], pa.int64()).cast(SCHEMA.field("t").type), *columns[1:]], schema=SCHEMA)
-        new = merge(plan, accumulate(plan, table, number))
+        new = merge(accumulate(plan, table, number))
         shard.add(new)
         for table in shard.revised(new):
             for *window, n, _, _ in rows(table):

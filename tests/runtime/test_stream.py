@@ -29,7 +29,7 @@ def pieces(window: Spec, rows: list[tuple[int, int, float]], most: int) -> list[
         [pa.array(column, field.type) for column, field in zip(columns, EVENTS, strict=True)], schema=EVENTS
     )
     asked = query(window)
-    return list(results(asked, merge(asked, accumulate(asked, table, 0)), most))
+    return list(results(merge(accumulate(asked, table, 0)), most))
 
 
 def brute(size: int, every: int, empty: str, rows: list[tuple[int, int, float]]) -> list[dict[str, Any]]:

@@ -43,7 +43,7 @@ def test_results_of_blocks(name: str, limit: Callable[..., None]) -> None:
     assert blocked is not None
     assert isinstance(blocked.axis, Blocked)
     partials = [stages.accumulate(plan, events.slice(at, 500), at) for at in range(0, len(events), 500)]
-    copies = pa.concat_tables([with_neighbours(blocked, Partials(each)).table for each in partials])
+    copies = pa.concat_tables([with_neighbours(blocked, Partials(plan, each)).table for each in partials])
     block = blocked.by[-1]
     assert len(copies.column(block).unique()) > 3
     by_block = stages.results(blocked, copies)

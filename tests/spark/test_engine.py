@@ -325,7 +325,7 @@ def test_packets_hold_whole_keys() -> None:
     starts = np.array([0, 1, 2, 30, 31, 40, 41])
     table = pa.table({"row": pa.array(range(50))})
     cuts = []
-    for each in driver.blobs_of(Partials(table, starts), 10):
+    for each in driver.blobs_of(Partials(None, table, starts), 10):
         cuts.append(pa.ipc.open_stream(each).read_all()["row"].to_pylist())
     assert [row for rows in cuts for row in rows] == list(range(50))
     assert [each[0] for each in cuts] == [0, 30, 40]

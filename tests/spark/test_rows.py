@@ -125,7 +125,9 @@ def test_blocks_change_nothing(
     with limits(row_block=width):
         in_blocks = row_blocks.in_blocks(asked)
     assert in_blocks is not None
-    shuffled = pa.concat_tables([row_blocks.with_neighbours(in_blocks, Partials(each)).table for each in partials])
+    shuffled = pa.concat_tables(
+        [row_blocks.with_neighbours(in_blocks, Partials(asked, each)).table for each in partials]
+    )
     by_block = stages.results(in_blocks, shuffled)
     assert by_block.column_names == [*asked.by, "#block", *asked.result_schema.names[len(asked.by) :]]
     assert by_block.drop_columns("#block").equals(stages.results(asked, pa.concat_tables(partials)))

@@ -137,7 +137,7 @@ class Stream:
                 self.late += shard.hold(pa.concat_tables(each for _, each in some).select(self.plan.columns))
             elif some:
                 tables = [partials_of(self.plan, each, rank).table for rank, each in reversed(some)]
-                new = merged(self.plan, Partials(pa.concat_tables(tables)))
+                new = merged(Partials(self.plan, pa.concat_tables(tables)))
                 self.late += events_in(shard.plan, shard.add(new))
                 yield from shard.revised(new)
             assert shard.due is None or shard.due > watermark

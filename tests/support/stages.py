@@ -8,8 +8,8 @@ from framefold.runtime.accumulate.accumulate import accumulate as partials_of
 from framefold.runtime.columns.key_codes import one_array
 from framefold.runtime.intervals.coverage import cover, over_frames, way_of
 from framefold.runtime.partials.combine import combine_groups
-from framefold.runtime.partials.merge import Partials, release, states_of
 from framefold.runtime.partials.merge import merge as merged
+from framefold.runtime.partials.partials import Partials
 from framefold.runtime.results.finish import results as results_in_chunks
 from framefold.runtime.sliding.slide import slide
 
@@ -25,11 +25,9 @@ __all__ = [
     "one_array",
     "over_frames",
     "partials_of",
-    "release",
     "results",
     "results_in_chunks",
     "slide",
-    "states_of",
     "way_of",
 ]
 
@@ -41,9 +39,9 @@ def accumulate(plan: Plan, events: pa.Table, batch_rank: int) -> pa.Table:
 
 def merge(plan: Plan, partials: pa.Table) -> pa.Table:
     """One partial for each key and frame, as a table."""
-    return merged(plan, Partials(partials)).table
+    return merged(Partials(plan, partials)).table
 
 
 def results(plan: Plan, partials: pa.Table) -> pa.Table:
     """The results of partials of any portions."""
-    return pa.concat_tables(results_in_chunks(plan, merged(plan, Partials(partials))))
+    return pa.concat_tables(results_in_chunks(merged(Partials(plan, partials))))

@@ -1,0 +1,175 @@
+"""What partials are: the states of the events of one key and frame each, as an Arrow table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
+from numpy.typing import NDArray
+
+from ...aggregators.contract.operation import State
+from ...aggregators.states.arrays import Bools, Index, Ints
+from ...aggregators.states.fields import CompensatedField, Field
+from ...aggregators.states.large import fitting
+from ...aggregators.states.objects import HeldObjects
+from ...aggregators.states.ragged import leaves
+from ..columns.key_codes import key_codes, one_array
+from ..plan.plan import FRAME, Plan
+
+
+@dataclass(frozen=True)
+class Partials:
+    """A table of a plan's ``partials_schema``, with a row for each key and frame.
+
+    ::
+
+        key   #frame  #batch   n.count  x.sum   ...
+        "a"        7       0         2    5.0           2.5
+        "a"        8       0         1    1.5
+
+    Parameters
+    ----------
+    plan
+        What is computed.
+    table
+        The partials of one batch, of several, or merged ones: then there is one for each (key, frame), sorted by them.
+    starts
+        The first row of each key, once merged.
+    events
+        The number of events of each row, where some have none: these are left out when partials are merged.
+    """
+
+    plan: Plan
+    table: pa.Table
+    starts: Index | None = None
+    events: Ints | None = None
+
+    @classmethod
+    def none(cls, plan: Plan) -> Partials:
+        """No partials."""
+        return cls(plan, plan.partials_schema.empty_table())
+
+    @classmethod
+    def of_states(
+        cls, plan: Plan, keys: Sequence[pa.Array], numbers: Sequence[Ints], states: Mapping[str, State]
+    ) -> Partials:
+        """Those of some columns; ``numbers`` are frames, batch ranks and, of interval events, the last frames."""
+        planes = [
+            plane
+            for name, bound in plan.states.items()
+            for key, kind in bound.fields.items()
+            for plane in kind.to_arrow(states[name][key])
+        ]
+        columns = map(fitting, [*keys, *map(pa.array, numbers), *planes], plan.partials_schema.types)
+        return cls(plan, pa.Table.from_arrays(list(columns), schema=plan.partials_schema))
+
+    @classmethod
+    def without_events(cls, plan: Plan, keys: Sequence[pa.Array], frames: Ints, rank: int = 0) -> Partials:
+        """Those without an event for some keys and frames, of the batch of a rank."""
+        none = np.empty(0, np.intp)
+        states = {
+            name: bound.scatter(len(frames), none, {key: column[:0] for key, column in bound.identity.items()})
+            for name, bound in plan.states.items()
+        }
+        return cls.of_states(plan, keys, [frames, np.full(len(frames), rank)], states)
+
+    @classmethod
+    def of_given_keys(cls, plan: Plan) -> Partials:
+        """Those without an event for the keys that windows have of their own, to be merged with the others."""
+        types = [plan.partials_schema.field(name).type for name in plan.keys]
+        found = [cls.none(plan)]
+        for windows in plan.axis.windows:
+            if (keys := windows.keys_of_their_own(types)) is None:
+                continue
+            first = np.unique(key_codes(keys, len(keys[0]) if keys else 1, ordered=False)[0], return_index=True)[1]
+            frame = -1 if plan.axis.fill_frames is None else plan.axis.fill_frames[0]
+            keys = [key.take(pa.array(first)) for key in keys]
+            found.append(cls.without_events(plan, keys, np.full(len(first), frame)))
+        return concat(found)
+
+    def __len__(self) -> int:
+        return len(self.table)
+
+    def filled(self) -> Partials:
+        """Those that have an event."""
+        return self if self.events is None else Partials(self.plan, self.table.filter(pa.array(self.events > 0)))
+
+    def where(self, kept: Bools) -> Partials:
+        """Some of merged partials, which are merged as they are."""
+        assert self.starts is not None
+        if kept.all():
+            return self
+        left = np.add.reduceat(kept, self.starts, dtype=np.intp)
+        starts = np.cumsum(left) - left
+        return Partials(self.plan, self.table.filter(pa.array(kept)), starts[left > 0])
+
+    def unmerged(self) -> Partials:
+        """The same to be merged with others."""
+        return replace(self, starts=None)
+
+    def column(self, name: str) -> pa.Array:
+        """A column of the table."""
+        return one_array(self.table.column(name))
+
+    @property
+    def keys(self) -> list[pa.Array]:
+        """The key columns, a value a row."""
+        return list(map(self.column, self.plan.keys))
+
+    @property
+    def frames(self) -> Ints:
+        """The frame of each row."""
+        frames: Ints = self.column(FRAME).to_numpy()
+        return frames
+
+    def states(self, name: str) -> State:
+        """The states of one output or window input."""
+        fields = self.plan.states[name].fields
+        return {
+            key: fields[key].from_arrow([_plane(self.table.column(each), fields[key]) for each in columns])
+            for key, columns in self.plan.state_columns[name].items()
+        }
+
+    def state_blocks(self, name: str) -> Iterator[State]:
+        """The same, chunk by chunk."""
+        columns = [column for planes in self.plan.state_columns[name].values() for column in planes]
+        for batch in self.table.select(columns).to_batches():
+            yield Partials(self.plan, pa.Table.from_batches([batch])).states(name)
+
+    def window_inputs(self) -> dict[str, NDArray[Any]]:
+        """The window inputs of each partial, by the windows' names for them."""
+        return {
+            name: bound.finish(self.states(self.plan.input_state(name))).to_numpy()
+            for name, bound in self.plan.window_inputs.items()
+        }
+
+    def release_others(self) -> None:
+        """Forget the Python objects that are held for other partials than these."""
+        for name, bound in self.plan.outputs.items():
+            for key, columns in self.plan.state_columns[name].items():
+                for column, kind in zip(columns, leaves(bound.fields[key]), strict=False):
+                    if isinstance(kind, HeldObjects) and len(self):
+                        numbers = self.table.column(column)
+                        if kind is not bound.fields[key]:
+                            numbers = pc.list_flatten(numbers)
+                        if len(numbers):
+                            kind.store.release(pc.min(numbers).as_py())
+
+
+def concat(several: Iterable[Partials]) -> Partials:
+    """Partials of one plan one after the other, not merged; where only one has any rows, that one as it is."""
+    several = [each.filled() for each in several]
+    filled = [each for each in several if len(each)]
+    if len(filled) == 1:
+        return filled[0]
+    return Partials(several[0].plan, pa.concat_tables([each.table for each in several]))
+
+
+def _plane(column: pa.ChunkedArray, kind: Field) -> pa.Array:
+    if isinstance(kind, CompensatedField) and column.num_chunks and column.null_count == len(column):
+        return column.chunk(0)  # an unused plane is null in all chunks: the first one is enough
+    return one_array(column)
