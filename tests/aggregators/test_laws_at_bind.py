@@ -12,9 +12,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.contract import trial
 
-from ..support.plans import BoundAggregate
+from ..support.inner import place_of
+from ..support.plans import BoundAggregate, laws_untried
 
 INT, FLOAT, TEXT = pa.int64(), pa.float64(), pa.string()
 
@@ -370,7 +370,7 @@ def test_check_laws_says_it_in_its_own_words(operation: Any) -> None:
 
 def test_a_trial_that_goes_wrong_says_so() -> None:
     """Only what a user's functions raise is left to real events, not what is wrong in the trial."""
-    with patch.object(trial, "law_trial", side_effect=RuntimeError("wrong")), pytest.raises(RuntimeError):
+    with patch.object(*place_of("trial of laws"), side_effect=RuntimeError("wrong")), pytest.raises(RuntimeError):
         bound(Total("x"))
 
 
@@ -408,7 +408,7 @@ def test_the_trial_leaves_the_identity_as_it_is() -> None:
     "operation", [ff.Sum("x"), ff.AllOf(a=ff.Sum("x")), ff.Filtered(ff.Max("x"), lambda x: x > 1, "x")], ids=repr
 )
 def test_built_in_operations_are_not_tried(operation: Any) -> None:
-    with patch.object(trial, "check_laws") as tried:
+    with patch.object(*place_of("laws checked in a trial")) as tried:
         bound(operation)
         assert tried.call_count == 0
         bound(ff.AllOf(a=Total("x"), b=operation))
@@ -423,7 +423,7 @@ def test_it_takes_few_calls() -> None:
             calls.append(1)
             return a + b
 
-    with trial.laws_untried():
+    with laws_untried():
         bound(Counted("x"))
     others = len(calls)
     bound(Counted("x"))

@@ -14,6 +14,7 @@ import pytest
 import framefold as ff
 from framefold.aggregators.states import objects
 
+from ..support.inner import inner, place_of
 from ..support.plans import BoundAggregate
 
 
@@ -116,13 +117,13 @@ def test_states_of_many_portions(most: int, monkeypatch: pytest.MonkeyPatch, lim
     """Values beyond some bytes are pickled, and those that are merged into others are no longer held."""
     limit(held_object_bytes=most, pending_partials=8, batch_rows=10)
     held: list[int] = []
-    release = objects.Store.release
+    release = inner("release of held objects")
 
     def spied(store: objects.Store, least: int) -> None:
         release(store, least)
         held.append(len(store.values))
 
-    monkeypatch.setattr(objects.Store, "release", spied)
+    monkeypatch.setattr(*place_of("release of held objects"), spied)
     rng = np.random.default_rng(3)
     times, keys, x = np.arange(400) // 4, rng.integers(0, 2, 400), rng.integers(0, 10, 400)
     table = pa.table({"t": times, "k": keys, "x": x})

@@ -20,6 +20,7 @@ import framefold as ff
 from framefold.runtime.intervals import sweep
 
 from ..oracles.operations import Ledger
+from ..support.inner import inner, place_of
 from ..support.limits import limits
 from ..support.plans import BoundAggregate
 from ..support.stages import cover, way_of
@@ -184,7 +185,7 @@ def test_all_ways_give_the_same(over: Runs, data: st.DataObject, steps: int) -> 
     values = data.draw(st.lists(INTS, min_size=len(over.first), max_size=len(over.first)))
     bound = BoundAggregate("x", ff.Sum("x"), [pa.int64()])
     expected = [sum(own) if own else None for own in over.own(values)]
-    with limits(restart_steps=steps), patch("framefold.runtime.intervals.coverage.MAX_COPIES", steps):
+    with limits(restart_steps=steps, copied_rows=steps):
         for way in WAYS:
             assert covered(bound, values, over, way) == expected
 
@@ -324,7 +325,7 @@ def test_copies_are_made_some_windows_at_a_time() -> None:
     windows = over.own(letters.tolist())
     for room in (1, 50, 1 << 20):
         text.combined = 0
-        with patch("framefold.runtime.intervals.coverage.MAX_COPIES", room):
+        with limits(copied_rows=room):
             states = cover(bound, {"text": letters}, over.first, over.last, over.windows)
         assert states["text"].tolist() == ["".join(own) for own in windows]
         assert text.combined == sum(len(own) - 1 for own in windows if own)
@@ -385,7 +386,7 @@ def test_without_the_rebuild_they_would_be_wrong() -> None:
     def never(operation: Any, running: Any, *others: Any) -> Any:
         return {}
 
-    with patch.object(sweep, "_lost", never), pytest.raises(AssertionError):
+    with patch.object(*place_of("what a deduct has lost"), never), pytest.raises(AssertionError):
         check_floats(*CROWDED_OUT)
     check_floats(*CROWDED_OUT)
 
@@ -402,8 +403,8 @@ def test_what_is_lost_is_carried_on_to_where_running_states_start_anew() -> None
     def forgetful(operation: Any, running: Any, states: Any, parts: Any, before: Any, moves: Any) -> Any:
         return lost(operation, running, states, parts, {"total": np.zeros(len(parts.begins))}, moves)
 
-    lost = sweep._lost
-    with patch.object(sweep, "_lost", forgetful), pytest.raises(AssertionError):
+    lost = inner("what a deduct has lost")
+    with patch.object(*place_of("what a deduct has lost"), forgetful), pytest.raises(AssertionError):
         check_floats(*case)
     check_floats(*case)
 
@@ -416,10 +417,10 @@ def test_doubtful_windows_are_few() -> None:
         again.append(windows)
         return by_tree(operation, states, first, last, windows)
 
-    by_tree = sweep.by_tree
+    by_tree = inner("tree after a sweep")
     over = random_runs(6, 20_000, 20_000, 50)
     values = [0.1 * (n % 1000 + 1) for n in range(20_000)]
-    with patch.object(sweep, "by_tree", watched):
+    with patch.object(*place_of("tree after a sweep"), watched):
         check_floats(values, over, every=97)
         assert not again
         values[10_000] = 1e300

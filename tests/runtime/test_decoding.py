@@ -18,6 +18,8 @@ import pytest
 
 from framefold.runtime.sources import parquet_decoding, parquet_opening
 
+from ..support.inner import inner, place_of
+
 ROWS = 1000
 CHANCE = np.random.default_rng(5)
 
@@ -32,14 +34,14 @@ def small_files_too(limit: Callable[..., None]) -> None:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The columns that come from Polars, each time."""
     seen: list[list[str]] = []
-    numbers = parquet_decoding._numbers
+    numbers = inner("numbers from Polars")
 
     def spy(*given: Any) -> Iterator[dict[str, pa.Array]]:
         for found in numbers(*given):
             seen.append(list(found))
             yield found
 
-    monkeypatch.setattr(parquet_decoding, "_numbers", spy)
+    monkeypatch.setattr(*place_of("numbers from Polars"), spy)
     return seen
 
 
@@ -202,7 +204,7 @@ def test_too_old_a_polars_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) ->
 def test_without_polars_pyarrow_reads_all(
     tmp_path: Path, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet_decoding, "polars", lambda: None)
+    monkeypatch.setattr(*place_of("Polars"), lambda: None)
     table = numbers()
     found = read(written(table, tmp_path), list(range(8)), table.column_names)
     assert found.schema.names == table.column_names

@@ -16,6 +16,7 @@ import framefold as ff
 from framefold.runtime.accumulate import accumulate
 
 from ..support import stages
+from ..support.inner import inner, place_of
 from ..support.plans import Plan, bind
 
 ROWS = 500
@@ -74,8 +75,8 @@ def test_frames_without_events_leave_nothing(
         made.append(real(*arguments, **options))
         return made[-1]
 
-    real = accumulate.assign
-    monkeypatch.setattr(accumulate, "assign", assign)
+    real = inner("assign")
+    monkeypatch.setattr(*place_of("assign"), assign)
     limit(rows_per_group=1)
     found = stages.accumulate(asked, events(), 0)
     assert len(made) == 1
@@ -104,8 +105,8 @@ def test_others_are_never_given_empty_frames(
         assert groups.counts.all()
         return groups
 
-    real = accumulate.assign
-    monkeypatch.setattr(accumulate, "assign", assign)
+    real = inner("assign")
+    monkeypatch.setattr(*place_of("assign"), assign)
     limit(rows_per_group=1)
     assert len(stages.accumulate(query({"other": operation, "rows": ff.Count()}), events(), 0))
 

@@ -29,6 +29,8 @@ from framefold.runtime.columns.key_codes import (
     span,
 )
 
+from ..support.limits import limits
+
 duckdb = pytest.importorskip("duckdb")
 
 NAN = math.nan
@@ -132,12 +134,9 @@ def test_several_columns_compare_one_after_the_other(rows: list[Any], room: int)
     """Also where the room for their codes runs out, and codes must be made dense on the way."""
     types = (pa.float64(), pa.string(), pa.int64())
     columns = [normalised(pa.array([row[i] for row in rows], type)) for i, type in enumerate(types)]
-    before, module.MAX_PACKED = module.MAX_PACKED, room
-    try:
+    with limits(packed_key_codes=room):
         codes, _ = key_codes(columns, len(rows), ordered=True)
         loose, _ = key_codes(columns, len(rows), ordered=False)
-    finally:
-        module.MAX_PACKED = before
     ranked = [tuple(map(rank, row)) for row in rows]
     for i, x in enumerate(ranked):
         for j, y in enumerate(ranked):

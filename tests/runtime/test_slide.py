@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 import framefold as ff
 from framefold.runtime.sliding import running_states
-from framefold.runtime.sliding import slide as module
 
+from ..support.inner import inner, place_of
 from ..support.limits import limits
 from ..support.plans import BoundAggregate
 from ..support.stages import slide
@@ -226,7 +226,7 @@ def test_ranges_that_can_be_sorted_slide_by_either_way(case: tuple[int, Ranges],
     rows, (low, high) = case
     order = list(range(len(low)))
     shuffle.shuffle(order)
-    with patch.object(module, "by_range_tree", None):
+    with patch.object(*place_of("range tree"), None):
         check(matrices(rows), (low[order], high[order]))
 
 
@@ -238,8 +238,8 @@ def test_the_way_is_chosen_by_the_ranges() -> None:
         called.append(len(low))
         return by_range_tree(operation, states, low, high)
 
-    by_range_tree = module.by_range_tree
-    with patch.object(module, "by_range_tree", watched):
+    by_range_tree = inner("range tree")
+    with patch.object(*place_of("range tree"), watched):
         slide(SUM, ints([1, 2, 3]), np.array([2, 0, 1]), np.array([3, 2, 2]))
         assert called == []
         slide(SUM, ints([1, 2, 3]), np.array([0, 1, 2]), np.array([3, 2, 2]))
@@ -332,8 +332,8 @@ def test_doubtful_windows_are_rebuilt() -> None:
         again.extend(low.tolist())
         return by_two_stacks(operation, states, low, high)
 
-    by_two_stacks = running_states.by_two_stacks
-    with patch.object(running_states, "by_two_stacks", watched):
+    by_two_stacks = inner("two-stacks after deduct")
+    with patch.object(*place_of("two-stacks after deduct"), watched):
         check_floats(SMALL_AMONG_LARGE, of_width(len(SMALL_AMONG_LARGE), 2), "deduct")
         assert 4 in again
         again.clear()
@@ -343,7 +343,7 @@ def test_doubtful_windows_are_rebuilt() -> None:
 
 def test_without_the_rebuild_they_would_be_wrong() -> None:
     never = patch.object(
-        running_states, "_doubtful", lambda operation, running, run, difference: np.zeros(len(run), bool)
+        *place_of("doubtful windows"), lambda operation, running, run, difference: np.zeros(len(run), bool)
     )
     with never, pytest.raises(AssertionError):
         check_floats([1e40, 0.1, 0.2, 0.3], of_width(4, 2), "deduct")

@@ -23,15 +23,19 @@ import framefold as ff
 from framefold.aggregators.numeric import native
 from framefold.spark.session import packaging
 
+from ..support.programs import WITH_SUPPORT
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
 
-PROGRAM = """
+PROGRAM = (
+    WITH_SUPPORT
+    + """
 import framefold as ff
 assert ".zip" in ff.__file__, ff.__file__
-from framefold.spark.session import local_session
+from tests.support.sessions import local_session
 from helpers import Tally
 
 bare = {"spark.executorEnv.PYTHONPATH": "", "spark.executor.memory": "1g"}
@@ -70,6 +74,7 @@ for way in ("driver", "executors", "auto"):
 spark.stop()
 print("shipped")
 """
+)
 
 HELPERS = """
 import dataclasses

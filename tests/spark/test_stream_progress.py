@@ -24,6 +24,7 @@ from framefold.spark.session.packaging import pack
 from framefold.spark.streams import slider
 from framefold.spark.streams.shards import Shards
 
+from ..support.inner import place_of
 from ..support.plans import bind
 from ..support.shards import counted
 from .test_streams import MINUTE, Source, table
@@ -153,7 +154,7 @@ def test_a_worker_searches_no_modules_for_garbage_while_state_is_committed(monke
     )
     times = SimpleNamespace(getCurrentWatermarkInMs=lambda: 7)
     calls: list[int] = []
-    monkeypatch.setattr(slider, "settle", lambda: calls.append(len(book)))
+    monkeypatch.setattr(*place_of("settling of memory"), lambda: calls.append(len(book)))
     (said,) = slider.slide(pack(shards), of, (0,), [], times)
     assert said["shards"] == 1
     assert calls == [len(book)] == [2], "after the timer and the book are written"

@@ -2,7 +2,7 @@
 
 from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.aggregators.contract.operation import Operation
-from framefold.aggregators.contract.trial import same, sample
+from framefold.aggregators.contract.trial import laws_untried, same, sample
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.plan.plan import Plan, in_this_process, is_library_code, pickled_outputs, trusting
 from framefold.runtime.plan.text_codes import coded_columns, with_text_codes
@@ -17,6 +17,7 @@ __all__ = [
     "is_library_code",
     "pickled_outputs",
     "same",
+    "laws_untried",
     "sample",
     "trusting",
     "with_text_codes",

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pyarrow as pa
 
 from framefold.runtime.accumulate.accumulate import accumulate as partials_of
@@ -11,9 +14,11 @@ from framefold.runtime.partials.combine import combine_groups
 from framefold.runtime.partials.merge import Partials, release, states_of
 from framefold.runtime.partials.merge import merge as merged
 from framefold.runtime.results.finish import results as results_in_chunks
+from framefold.runtime.results.over_ranges import results_over
+from framefold.runtime.sliding.range_blocks import RangeFacts
 from framefold.runtime.sliding.slide import slide
 
-from .plans import Plan
+from .plans import BoundAggregate, Plan
 
 __all__ = [
     "Partials",
@@ -24,6 +29,7 @@ __all__ = [
     "merged",
     "one_array",
     "over_frames",
+    "over_ranges",
     "partials_of",
     "release",
     "results",
@@ -47,3 +53,8 @@ def merge(plan: Plan, partials: pa.Table) -> pa.Table:
 def results(plan: Plan, partials: pa.Table) -> pa.Table:
     """The results of partials of any portions."""
     return pa.concat_tables(results_in_chunks(plan, merged(plan, Partials(partials))))
+
+
+def over_ranges(bound: BoundAggregate, states: Mapping[str, Any], low: Any, high: Any) -> pa.Array:
+    """The results of an operation that answers ranges, for half-open ranges of rows of its states."""
+    return results_over(bound, states, RangeFacts(low, high))

@@ -1,5 +1,6 @@
 """Columns of states, and the fields that they are of."""
 
+from framefold.aggregators.moments.deviations import Deviations
 from framefold.aggregators.states.categories import Categories
 from framefold.aggregators.states.fields import HUGE, Compensated, CompensatedField, Plain, field, numpy_type
 from framefold.aggregators.states.limbs import Exact, ExactField
@@ -13,6 +14,7 @@ __all__ = [
     "Categories",
     "Compensated",
     "CompensatedField",
+    "Deviations",
     "Exact",
     "ExactField",
     "HeldObjects",
