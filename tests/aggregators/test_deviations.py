@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.moments.deviations import ORDINARY, Deviations
+from framefold.aggregators.moments.deviations import ORDINARY
 
 from ..support.loops import WAYS, by, needs_loops, row_loops
+from ..support.states import Deviations
 
 
 def states(size: int, seed: int, *, rows: int = 8, away: float = 50.0, empty: float = 0.1) -> Deviations:

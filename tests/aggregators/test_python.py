@@ -12,7 +12,6 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.states import objects
 
 from ..support.inner import inner, place_of
 from ..support.plans import BoundAggregate
@@ -119,7 +118,7 @@ def test_states_of_many_portions(most: int, monkeypatch: pytest.MonkeyPatch, lim
     held: list[int] = []
     release = inner("release of held objects")
 
-    def spied(store: objects.Store, least: int) -> None:
+    def spied(store: Any, least: int) -> None:
         release(store, least)
         held.append(len(store.values))
 

@@ -24,7 +24,6 @@ from rich.console import Console
 from rich.progress import Progress
 
 import framefold as ff
-from framefold import aggregators
 
 from ..support.command_line import ALIASES, OPERATIONS, main
 from ..support.inner import inner, place_of
@@ -230,11 +229,11 @@ def test_every_operation_that_columns_and_options_are_enough_for(tmp_path: Path)
 def test_no_operation_is_left_out() -> None:
     said = {name.partition(":")[0].lower() for name in EVERY}
     assert {ALIASES.get(name, name) for name in said} == OPERATIONS.keys() - ELSEWHERE
-    classes = [kind for name in aggregators.__all__ if inspect.isclass(kind := getattr(aggregators, name))]
+    classes = [kind for name in ff.__all__ if inspect.isclass(kind := getattr(ff, name))]
     left = {kind.__name__ for kind in classes if issubclass(kind, Operation)}
     left -= {kind.__name__ for kind in OPERATIONS.values()}
     made_of_others = {"AllOf", "ElementWise", "Filtered", "FlatMapped", "GroupedBy", "Mapped", "Reducing"}
-    assert left == made_of_others | {"Operation", "AggregateOperation", "PythonOperation"}
+    assert left == made_of_others | {"AggregateOperation", "PythonOperation"}
 
 
 def test_without_out_there_is_only_a_preview(

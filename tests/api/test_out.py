@@ -21,12 +21,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.cli import output, replacing
-from framefold.cli.holding import check_columns, holds
-from framefold.cli.inputs import FileError
 
-from ..support.command_line import main
+from ..support.command_line import FileError, check_columns, holds, main, output, replacing
 from ..support.inner import place_of
+from ..support.programs import WITH_SUPPORT
 
 EVENTS = pa.table({"t": [0, 1, 5, 11], "k": ["a", "b", "a", "b"], "x": [1.5, None, 2.0, 4.0]})
 QUERY = ["--time", "t", "--by", "k", "--window", "10"]
@@ -202,11 +200,11 @@ def test_a_process_that_is_killed_while_it_writes_leaves_the_earlier_result(fold
     assert run(folder, GOOD, "keep.json") == 0
     before = (folder / "keep.json").read_bytes()
     code = (
-        "import os, signal, sys; from framefold.cli import output; from framefold.cli import main\n"
+        f"{WITH_SUPPORT}import os, signal; from framefold.cli import main; from tests.support.inner import place_of\n"
         "def lines(table):\n"
         "    yield 'half of it' * 10_000\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
-        "output.json_lines = lines\n"
+        "setattr(*place_of('lines of JSON'), lines)\n"
         f"main(['run', {str(folder / 'e.parquet')!r}, *{GOOD!r}, '--engine', 'local', '--out', "
         f"{str(folder / 'keep.json')!r}])"
     )

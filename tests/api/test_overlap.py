@@ -12,9 +12,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.cli.overlap import check_apart
 
-from ..support.command_line import main
+from ..support.command_line import check_apart, main
 from ..support.inner import place_of
 
 EVENTS = pa.table({"t": [0, 1, 5, 11], "x": [1, 2, 3, 4]})

@@ -17,10 +17,7 @@ import pyarrow.fs
 import pyarrow.parquet as pq
 import pytest
 
-from framefold.cli import inputs, output
-from framefold.cli.arguments import check_shared
-
-from ..support.command_line import main
+from ..support.command_line import check_shared, inputs, main, output
 from ..support.inner import place_of
 from ..support.sources import Files
 

@@ -296,7 +296,7 @@ def test_what_spark_says_of_a_stopped_session(word: str) -> None:
     pytest.importorskip("pyspark")
     from pyspark.errors import PySparkException
 
-    from framefold.spark.session.errors import stopped_named
+    from ..support.spark_parts import stopped_named
 
     with pytest.raises(ff.EngineError, match="was stopped; expected one that runs"), stopped_named():
         raise PySparkException(word)

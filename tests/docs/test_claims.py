@@ -99,7 +99,7 @@ def test_there_are_as_many_aggregates_as_it_says() -> None:
 
 def test_the_page_on_streams_has_each_option_of_streams() -> None:
     pytest.importorskip("pyspark")
-    from framefold.spark.options import Options
+    from ..support.plans import Options
 
     words = re.split(r"\n    (\w+)\n        ", Options.__doc__ or "")
     of_streams = {name for name, said in zip(words[1::2], words[2::2], strict=True) if said.startswith("Of a stream")}

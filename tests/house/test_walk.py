@@ -10,9 +10,8 @@ from typing import Any
 import pyarrow as pa
 
 import framefold as ff
-from framefold import aggregators
 
-ROOMS = Path(aggregators.__file__).parent.parent
+ROOMS = Path(ff.__file__).parents[1]
 MOST_MODULES = 35
 
 

@@ -13,10 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.runtime.accumulate.accumulate import assign
-from framefold.runtime.columns.key_codes import code_key, code_numbers
-from framefold.runtime.columns.sorting import groups_by_sorting, stable_order
-
+from ..support.columns import assign, code_key, code_numbers, groups_by_sorting, stable_order
 from ..support.limits import limits
 from ..support.loops import needs_loops, row_loops
 

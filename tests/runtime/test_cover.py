@@ -17,11 +17,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.intervals import sweep
 
 from ..oracles.operations import Ledger
 from ..support.inner import inner, place_of
-from ..support.limits import limits
+from ..support.limits import limit_of, limits
 from ..support.plans import BoundAggregate
 from ..support.stages import cover, way_of
 from .test_scan import Text
@@ -298,9 +297,11 @@ def test_operations_of_a_long_line_by_deduct(longest: int) -> None:
     operations = operation.combined + operation.deducted - (rows - begin) - (rows - end) - 2 * over.windows
     assert operations <= 2 * np.count_nonzero(over.last - over.first >= 1)
     if longest <= 60:
-        crossing = 40_000 / sweep.RESTART_STEPS * longest  # one event a window on average lives for half of `longest`
+        crossing = (
+            40_000 / limit_of("restart_steps") * longest
+        )  # one event a window on average lives for half of `longest`
         assert operations <= 2 * crossing
-    assert operation.calls <= 2 * 3 * sweep.RESTART_STEPS + 2 * 40_000 // sweep.RESTART_STEPS + 100
+    assert operation.calls <= 2 * 3 * limit_of("restart_steps") + 2 * 40_000 // limit_of("restart_steps") + 100
 
 
 @pytest.mark.parametrize("over", SHAPES)
@@ -425,7 +426,7 @@ def test_doubtful_windows_are_few() -> None:
         assert not again
         values[10_000] = 1e300
         check_floats(values, over, every=97)
-        assert 0 < sum(again) < 3 * 3 * sweep.RESTART_STEPS
+        assert 0 < sum(again) < 3 * 3 * limit_of("restart_steps")
 
 
 def test_plain_floats_of_a_users_own_are_never_deducted() -> None:

@@ -10,9 +10,8 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.runtime.sliding.slide import by_stacks_side_by_side
 
-from ..support.inner import place_of
+from ..support.inner import inner, place_of
 from ..support.plans import BoundAggregate
 from ..support.stages import slide
 
@@ -116,7 +115,7 @@ def test_deduct_of_columns_says_that_long_runs_go_otherwise() -> None:
     states = {"total": np.ones(200_000, np.int64)}
     for windows, called in ((1000, 0), (100_000, 1)):
         low = np.arange(windows)
-        with patch.object(*place_of("two-stacks side by side"), side_effect=by_stacks_side_by_side) as side:
+        with patch.object(*place_of("two-stacks side by side"), side_effect=inner("two-stacks side by side")) as side:
             slide(bound, states, low, low + 60)
         assert side.call_count == called
 

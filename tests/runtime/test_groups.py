@@ -15,11 +15,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.columns.key_codes import code_numbers, code_ordered
-from framefold.runtime.columns.sorting import groups_by_runs
-from framefold.runtime.partials import add_aligned, merge
 
 from ..support import stages
+from ..support.columns import add_or_append, code_numbers, code_ordered, groups_by_runs, groups_of
 from ..support.limits import limits
 from ..support.loops import WHY_NOT, needs_loops, row_loops, without_loops
 from ..support.plans import bind
@@ -41,7 +39,7 @@ def test_groups_are_those_of_equal_rows(way: str, order: str, batches: list[list
     bounds = {"places": 99 if way in ("in places", "by numpy") else 0, "min_run": 0 if way == "by runs" else 99}
     bounds |= {"packed_codes": 0} if way == "dense codes" else {}
     with limits(few_places=0, **bounds), without_loops() if way == "by numpy" else nullcontext():
-        found = merge.groups_of([code_ordered(pa.array(key))], list(map(code_numbers, frames)), len(rows))
+        found = groups_of([code_ordered(pa.array(key))], list(map(code_numbers, frames)), len(rows))
     of_group = [rows[row] for row in found.first]
     assert [of_group[number] for number in found.group] == rows
     assert found.first.tolist() == list(map(rows.index, of_group))
@@ -52,7 +50,7 @@ def test_groups_are_those_of_equal_rows(way: str, order: str, batches: list[list
 @needs_loops
 def test_batches_by_frame_are_grouped_by_frame() -> None:
     keys, frames = np.tile(np.arange(5), 40), np.repeat(np.arange(20), 10)
-    found = merge.groups_of([code_ordered(pa.array(keys))], [code_numbers(frames)], 200)
+    found = groups_of([code_ordered(pa.array(keys))], [code_numbers(frames)], 200)
     assert found.order is not None
     assert (np.diff(found.group) >= -4).all()  # keys of one frame are neighbours
 
@@ -129,15 +127,15 @@ def test_partials_are_added_to_those_of_the_same_frames_some_portions_before() -
     schema = pa.schema({"t": pa.int64(), "k": pa.int64(), "x": pa.float64()})
     plan = bind(schema, time="t", by=["k"], window=ff.tumbling(1), outputs={"sum": ff.Sum("x"), "most": ff.Max("x")})
     rng = np.random.default_rng(1)
-    several: list[merge.Partials] = []
+    several: list[stages.Partials] = []
     files = []
     for rank in range(6):  # three files, each of two row groups: the first half of the time, then the second one
         half = np.arange(50) + 50 * (rank % 2)
         events = pa.table({"t": half, "k": half % 7, "x": rng.normal(0, 1, 50)}, schema)
         files.append(events)
-        add_aligned.add_or_append(plan, several, accumulate(plan, events, rank))
+        add_or_append(plan, several, accumulate(plan, events, rank))
     assert list(map(len, several)) == [50, 50]
-    found = stages.results(plan, merge.merge(plan, several).table)
+    found = stages.results(plan, stages.merged(plan, several).table)
     united = pa.concat_tables(files)  # noqa: F841  # duckdb reads it by name
     expected = duckdb.sql("SELECT k, t, fsum(x), max(x) FROM united GROUP BY ALL ORDER BY ALL").fetchall()
     starts = found["window"].combine_chunks().field("start").to_pylist()

@@ -16,13 +16,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.sliding import range_blocks
 from framefold.runtime.sliding.range_blocks import Block, RangeFacts, Workspace, runs_by_a_row
+from framefold.runtime.sliding.range_blocks import blocks as cut
 from framefold.runtime.sliding.slide import by_kernels
 from framefold.runtime.sliding.sparse_table import extremes
 
 from ..support.inner import inner, place_of
-from ..support.limits import limits
+from ..support.limits import limit_of, limits
 from ..support.loops import WAYS, by, needs_loops, window_loops
 from ..support.plans import BoundAggregate
 from ..support.stages import slide
@@ -42,7 +42,7 @@ def blocks_of(windows: int, rows: int) -> Iterator[None]:
 
 
 def blocks(low: np.ndarray, high: np.ndarray) -> list[Block]:
-    return range_blocks.blocks(low, high, runs_by_a_row(low, high))
+    return cut(low, high, runs_by_a_row(low, high))
 
 
 SMALL = st.tuples(st.integers(1, 9), st.integers(1, 20))
@@ -90,7 +90,7 @@ def test_blocks_of_one_long_run_are_regular_but_for_its_ends() -> None:
     starts = np.arange(-59, 200_000)
     found = blocks(np.maximum(starts, 0), np.minimum(starts + 60, 200_000))
     assert [each.step for each in found] == [0, *[1] * (len(found) - 2), 0]
-    assert all(each.last - each.first <= range_blocks.BLOCK_WINDOWS for each in found)
+    assert all(each.last - each.first <= limit_of("block_windows") for each in found)
     assert found[0].last == 59, "only where windows grow"
 
 

@@ -14,11 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.columns import key_codes as module
-from framefold.runtime.columns import sorting
 from framefold.runtime.columns.key_codes import (
     MAX_PACKED,
     dense,
+    dictionary,
     encode,
     key_codes,
     normalised,
@@ -187,11 +186,8 @@ def test_codes_in_order_of_appearance() -> None:
 def test_text_in_runs_is_coded_once_a_run(type: pa.DataType, runs: list[tuple[str | None, int]]) -> None:
     """As row by row: codes in the order of appearance, a null among them."""
     values = [value for value, length in runs for _ in range(length)]
-    before, sorting.RUNS_SAMPLE, sorting.LONG_RUN = (sorting.RUNS_SAMPLE, sorting.LONG_RUN), 2, 2
-    try:
-        codes, found = module.dictionary(pa.array(["x", *values], type)[1:])
-    finally:
-        sorting.RUNS_SAMPLE, sorting.LONG_RUN = before
+    with limits(sampled_runs=2, long_run_of_text=2):
+        codes, found = dictionary(pa.array(["x", *values], type)[1:])
     assert [found[code].as_py() for code in codes.tolist()] == values
     assert found.to_pylist() == list(dict.fromkeys(values))
     assert found.type == type

@@ -15,10 +15,9 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.sliding import running_states
 
 from ..support.inner import inner, place_of
-from ..support.limits import limits
+from ..support.limits import limit_of, limits
 from ..support.plans import BoundAggregate
 from ..support.stages import slide
 from ..support.states import Compensated
@@ -162,7 +161,7 @@ def test_strings_keep_their_order(case: tuple[int, Ranges]) -> None:
 @pytest.mark.parametrize("width", [1, 2, 60, 5000])
 def test_one_long_run(width: int) -> None:
     """More than three times the rows after which running states start anew."""
-    rows = 3 * running_states.RESTART_ROWS + 77
+    rows = 3 * limit_of("restart_rows") + 77
     starts = np.arange(-width + 1, rows)
     low, high = np.maximum(starts, 0), np.minimum(starts + width, rows)
     check(matrices(rows), (low, high), every=max(1, width // 2, rows // 30))

@@ -26,13 +26,11 @@ from pyspark.errors import PythonException
 from pyspark.sql import functions as f
 
 import framefold as ff
-from framefold.aggregators.numeric.float_sums import joined
-from framefold.aggregators.sums import sql_floats
-from framefold.runtime.accumulate import sql_accumulate
-from framefold.spark.input.scan_bounds import explained
 
 from ..support.inner import inner, place_of
 from ..support.programs import WITH_SUPPORT
+from ..support.spark_parts import explained
+from ..support.sql import ROW_LIMIT, SMALL_ROW_LIMIT, joined, sql_floats
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -314,7 +312,7 @@ def test_long_sums_of_cents_are_exact(spark: SparkSession) -> None:
     df.unpersist()
 
 
-@pytest.mark.parametrize("most", [sql_accumulate.SMALL_ROW_LIMIT, sql_accumulate.ROW_LIMIT])
+@pytest.mark.parametrize("most", [SMALL_ROW_LIMIT, ROW_LIMIT])
 def test_integers_leave_nothing_of_ordinary_values(most: int) -> None:
     """What is cut off is exact, and 64 bits have room for the most rows there may be."""
     rng = np.random.default_rng(2)
@@ -332,7 +330,7 @@ def test_integers_leave_nothing_of_ordinary_values(most: int) -> None:
     assert exact == list(map(Fraction, values.tolist()))
 
 
-@pytest.mark.parametrize("most", [sql_accumulate.SMALL_ROW_LIMIT, sql_accumulate.ROW_LIMIT])
+@pytest.mark.parametrize("most", [SMALL_ROW_LIMIT, ROW_LIMIT])
 def test_sums_of_integers_are_joined_without_an_error(most: int) -> None:
     rng = np.random.default_rng(3)
     sums = [rng.integers(-(2**62), 2**62, 500) >> rng.integers(0, 60, 500) for _ in range(sql_floats.INTEGERS[most])]
@@ -510,9 +508,7 @@ def test_sums_of_more_rows_than_64_bits_have_room_for(
 ) -> None:
     """Which is an error in ANSI mode, and a wrong sum otherwise: both are computed again, with more integers."""
     # As if a few rows were the most that the integers have room for.
-    monkeypatch.setattr(
-        *place_of("bits of integers in SQL"), lambda rows: 60 if rows == sql_accumulate.SMALL_ROW_LIMIT else 33
-    )
+    monkeypatch.setattr(*place_of("bits of integers in SQL"), lambda rows: 60 if rows == SMALL_ROW_LIMIT else 33)
     limit(few_sql_rows=10)
     df = spark.range(200_000).selectExpr("id", "200000D + id as x")
     before = spark.conf.get("spark.sql.ansi.enabled")

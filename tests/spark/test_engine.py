@@ -23,9 +23,9 @@ from pyspark.errors import PythonException
 from pyspark.sql import functions as f
 
 import framefold as ff
-from framefold.spark.engine import driver
 
 from ..support.inner import inner, place_of
+from ..support.spark_parts import COMPUTED
 from ..support.stages import Partials
 
 if TYPE_CHECKING:
@@ -290,12 +290,12 @@ def test_tasks_merge_the_partials_of_many_others(
     for most in (10, 2_000, 100_000):  # 40 partials are left of 1,600, and weigh more, as they have values
         choices = {"max_driver_partials": most, "accumulate": "python"}
         result = events.options(**choices).aggregate(**outputs)
-        assert (result in driver.COMPUTED, rows(result)) == (most > 10, expected), most
+        assert (result in COMPUTED, rows(result)) == (most > 10, expected), most
     limit(always_driver=0, driver_cost=1.0)  # though they are few enough for the driver
     for seconds in (0.0, 1.0):
         limit(executors_cost=seconds)
         result = events.options(accumulate="python").aggregate(**outputs)
-        assert (result in driver.COMPUTED, rows(result)) == (seconds == 1.0, expected), seconds
+        assert (result in COMPUTED, rows(result)) == (seconds == 1.0, expected), seconds
     assert taken == ["executors", "tasks", "executors", "tasks"]  # none where the driver is always quickest
     limit(pending_bytes=100)
     assert rows(events.options(combine="driver", accumulate="python").aggregate(**outputs)) == expected

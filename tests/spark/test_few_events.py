@@ -21,7 +21,6 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as f
 
 import framefold as ff
-from framefold.spark.engine import sql_source
 from framefold.spark.input.scan_bounds import footers_of, is_row_by_row, most_groups, most_rows
 
 from ..oracles.operations import Ledger
@@ -139,7 +138,7 @@ def test_few_groups_are_put_together_by_one_task(
     used: list[tuple[bool, bool]] = []
     collect = inner("groups of SQL collected")
 
-    def spied(source: sql_source.SqlSource, limit: int | None) -> Any:
+    def spied(source: Any, limit: int | None) -> Any:
         found = collect(source, limit)
         used.append((source.few, found is not None))
         return found

@@ -27,12 +27,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 import framefold as ff
-from framefold.runtime.sources.conditions import possible
-from framefold.spark.session import conf_overrides, parallelism
 
 from ..support.inner import inner, place_of
 from ..support.limits import limits
 from ..support.sessions import cores
+from ..support.sources import possible
+from ..support.spark_parts import THRESHOLD, parallelism, to_dataframe
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -581,12 +581,12 @@ def test_results_are_handed_back_whole_and_in_order(spark: SparkSession, least: 
         }
     )
     schema = spark.createDataFrame(some.slice(0, 1)).schema
-    before = spark.conf.get(conf_overrides.THRESHOLD)
+    before = spark.conf.get(THRESHOLD)
     with limits(local_relation_bytes=least):
-        df = conf_overrides.to_dataframe(spark, some, schema)
+        df = to_dataframe(spark, some, schema)
         assert df.schema == schema
         assert [row for batch in df.toArrow().to_batches() for row in batch.to_pylist()] == some.to_pylist()
-    assert spark.conf.get(conf_overrides.THRESHOLD) == before
+    assert spark.conf.get(THRESHOLD) == before
 
 
 def test_memory_of_a_task_does_not_grow_with_its_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

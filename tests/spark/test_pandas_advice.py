@@ -12,9 +12,8 @@ pytest.importorskip("pyspark")
 
 from pyspark.sql import SparkSession
 
-from framefold.spark.session import session as sessions
-
 from ..support.inner import place_of
+from ..support.sessions import session as sessions
 
 WAYS: dict[str, Callable[[], Any]] = {
     "local": lambda: sessions.local_session("a name"),

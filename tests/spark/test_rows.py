@@ -17,14 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.results import row_blocks
 from framefold.spark.input import row_numbers
 
 from ..support import stages
 from ..support.inner import place_of
 from ..support.limits import limits
 from ..support.plans import Plan, bind
-from ..support.stages import Partials
+from ..support.stages import Partials, row_blocks
 
 NAN = float("nan")
 KEYS = st.tuples(st.sampled_from([None, -1.5, -0.0, 0.0, NAN]), st.sampled_from([None, "", "a", "b"]))

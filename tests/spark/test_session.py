@@ -12,11 +12,11 @@ pytest.importorskip("pyspark")
 import pyspark
 
 import framefold as ff
-from framefold.spark.session import packaging
-from framefold.spark.session import session as sessions
 
 from ..support.inner import inner, place_of
 from ..support.sessions import local_session
+from ..support.sessions import session as sessions
+from ..support.spark_parts import packaging
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,11 +16,11 @@ import pytest
 pytest.importorskip("pyspark")
 
 import framefold as ff
-from framefold.spark.session.cache import KEPT_DAYS, kept_file
 from framefold.spark.submission import archive, command, follow, redaction
 
 from ..support.command_line import main
 from ..support.programs import WITH_SUPPORT
+from ..support.sessions import KEPT_DAYS, kept_file
 
 pytestmark = pytest.mark.classic("spark-submit comes with the whole of PySpark")
 HIDDEN = "*********(redacted)"

@@ -20,15 +20,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.spark.convert.partials_codec import PartialsCodec, batches
-from framefold.spark.convert.types import output_schema, to_spark
 from framefold.spark.engine import tasks
-from framefold.spark.files import task_reader
-from framefold.spark.files.scan import Part, ReadPlan
 
 from ..support import stages
 from ..support.plans import bind
 from ..support.sources import File, Format
+from ..support.spark_parts import Part, PartialsCodec, ReadPlan, output_schema, task_reader, to_spark
+from ..support.spark_parts import wire_batches as batches
 
 KEYS = st.tuples(st.sampled_from([None, -0.0, 0.0, 1.5, float("nan")]), st.sampled_from([None, "", "a", "b"]))
 

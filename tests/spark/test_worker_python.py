@@ -21,10 +21,10 @@ from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 
 import framefold as ff
-from framefold.spark.session.worker_python import trouble
 
 from ..support.command_line import own_session
 from ..support.programs import WITH_SUPPORT
+from ..support.spark_parts import trouble
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -26,6 +26,8 @@ LIMITS: dict[str, str | tuple[str, ...]] = {
     "counted_codes": "runtime.columns.sorting.MAX_COUNTED",
     "sparse_codes": "runtime.accumulate.accumulate.MAX_SPARSE",
     "assigned_block": "runtime.accumulate.accumulate.BLOCK",
+    "sampled_runs": "runtime.columns.sorting.RUNS_SAMPLE",
+    "long_run_of_text": "runtime.columns.sorting.LONG_RUN",
     "rows_per_group": "runtime.accumulate.accumulate.ROWS_PER_GROUP",
     "places": "runtime.partials.merge.MAX_PLACES",
     "few_places": "runtime.partials.merge.FEW_PLACES",
@@ -88,6 +90,12 @@ LIMITS: dict[str, str | tuple[str, ...]] = {
     "replace_patience": "cli.replacing.PATIENCE",
 }
 """The constant that each name stands for, or several of one meaning."""
+
+
+def limit_of(name: str) -> Any:
+    """What a limit is."""
+    module, _, constant = f"framefold.{LIMITS[name]}".rpartition(".")
+    return getattr(import_module(module), constant)
 
 
 @contextmanager

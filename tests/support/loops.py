@@ -15,6 +15,7 @@ from framefold.runtime.reporting import warn_of_numpy
 from framefold.runtime.sliding.native import loops as window_loops
 
 __all__ = [
+    "MODULES_OF_LOOPS",
     "WAYS",
     "WHY_NOT",
     "by",
@@ -26,6 +27,7 @@ __all__ = [
     "without_loops",
 ]
 
+MODULES_OF_LOOPS = ("framefold.aggregators.numeric.native", "framefold.runtime.sliding.native")
 COMPILED = [loops for loops in (row_loops, range_loops, window_loops) if loops is not None]
 WHY_NOT = "framefold is installed without its compiled loops: there was no compiler"
 needs_loops = pytest.mark.skipif(row_loops is None, reason=WHY_NOT)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from framefold.spark.session import session
 from framefold.spark.session.cache import KEPT_DAYS, kept_file
 from framefold.spark.session.java import ensure_java
 from framefold.spark.session.session import cores, local_session
@@ -16,12 +17,13 @@ if TYPE_CHECKING:
 
 __all__ = [
     "KEPT_DAYS",
-    "kept_file",
     "PROVIDER",
     "ROCKSDB",
     "cores",
     "ensure_java",
+    "kept_file",
     "local_session",
+    "session",
     "settle",
     "state_in_rocksdb",
 ]

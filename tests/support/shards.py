@@ -10,6 +10,7 @@ from itertools import pairwise
 import pyarrow as pa
 
 import framefold as ff
+from framefold.runtime.streams.blocks import FRAMES
 from framefold.runtime.streams.held_events import HeldEvents, ticks_of
 from framefold.runtime.streams.key_hash import shard_numbers
 from framefold.runtime.streams.scope import counted, holds, why_no_revisions, why_not
@@ -23,6 +24,7 @@ from .stages import Partials, merged, one_array, partials_of
 __all__ = [
     "Bytes",
     "Cut",
+    "FRAMES",
     "HeldEvents",
     "Shard",
     "Stored",

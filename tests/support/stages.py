@@ -13,18 +13,23 @@ from framefold.runtime.intervals.coverage import cover, over_frames, way_of
 from framefold.runtime.partials.combine import combine_groups
 from framefold.runtime.partials.merge import Partials, release, states_of
 from framefold.runtime.partials.merge import merge as merged
+from framefold.runtime.results import row_blocks
 from framefold.runtime.results.finish import results as results_in_chunks
 from framefold.runtime.results.over_ranges import results_over
+from framefold.runtime.results.row_blocks import Blocked, with_neighbours
+from framefold.runtime.results.window_blocks import in_window_blocks
 from framefold.runtime.sliding.range_blocks import RangeFacts
 from framefold.runtime.sliding.slide import slide
 
 from .plans import BoundAggregate, Plan
 
 __all__ = [
+    "Blocked",
     "Partials",
     "accumulate",
     "combine_groups",
     "cover",
+    "in_window_blocks",
     "merge",
     "merged",
     "one_array",
@@ -34,9 +39,11 @@ __all__ = [
     "release",
     "results",
     "results_in_chunks",
+    "row_blocks",
     "slide",
     "states_of",
     "way_of",
+    "with_neighbours",
 ]
 
 

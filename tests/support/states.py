@@ -1,7 +1,9 @@
 """Columns of states, and the fields that they are of."""
 
+from framefold.aggregators.intervals.time_weighted import Lifetimes, lifetimes_of
 from framefold.aggregators.moments.deviations import Deviations
 from framefold.aggregators.states.categories import Categories
+from framefold.aggregators.states.double_double import two_sum
 from framefold.aggregators.states.fields import HUGE, Compensated, CompensatedField, Plain, field, numpy_type
 from framefold.aggregators.states.limbs import Exact, ExactField
 from framefold.aggregators.states.objects import HeldObjects, Objects
@@ -10,14 +12,15 @@ from framefold.aggregators.states.rows import concatenate, join, place, take
 from framefold.aggregators.states.views import viewless, without_views
 
 __all__ = [
-    "HUGE",
     "Categories",
     "Compensated",
     "CompensatedField",
     "Deviations",
     "Exact",
     "ExactField",
+    "HUGE",
     "HeldObjects",
+    "Lifetimes",
     "Objects",
     "Plain",
     "Ragged",
@@ -25,9 +28,11 @@ __all__ = [
     "field",
     "join",
     "leaves",
+    "lifetimes_of",
     "numpy_type",
     "place",
     "take",
+    "two_sum",
     "viewless",
     "without_views",
 ]

@@ -11,8 +11,8 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.states import large
 
+from ..support.columns import large
 from ..support.limits import limits
 
 ROWS = 60

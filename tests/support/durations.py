@@ -1,0 +1,5 @@
+"""Durations, as users write them and as whole microseconds."""
+
+from framefold.aggregators.durations import MICROSECONDS, microseconds, written
+
+__all__ = ["MICROSECONDS", "microseconds", "written"]
