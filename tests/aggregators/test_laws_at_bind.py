@@ -15,25 +15,13 @@ import framefold as ff
 
 from ..support.inner import place_of
 from ..support.plans import BoundAggregate, laws_untried
+from ..support.toys import Items, Total
 
 INT, FLOAT, TEXT = pa.int64(), pa.float64(), pa.string()
 
 
 def bound(operation: ff.AggregateOperation, *types: pa.DataType) -> BoundAggregate:
     return BoundAggregate("out", operation, types or [INT] * len(operation.columns))
-
-
-class Total(ff.AggregateOperation):
-    state = {"total": "int64"}
-
-    def accumulate(self, frames: Any, x: Any) -> Any:
-        return {"total": frames.sum(x)}
-
-    def combine(self, a: Any, b: Any) -> Any:
-        return {"total": a["total"] + b["total"]}
-
-    def finish(self, a: Any) -> Any:
-        return a["total"]
 
 
 class NoIdentity(Total):
@@ -65,24 +53,6 @@ class MeanOfMeans(ff.AggregateOperation):
 
     def finish(self, a: Any) -> Any:
         return a["mean"]
-
-
-class Items(ff.PythonOperation):
-    """The values, in their order."""
-
-    result: Any = "list<int64>"
-
-    def create(self) -> Any:
-        return ()
-
-    def accumulate(self, state: Any, value: Any) -> Any:
-        return (*state, value)
-
-    def combine(self, a: Any, b: Any) -> Any:
-        return a + b
-
-    def finish(self, state: Any) -> Any:
-        return list(state)
 
 
 class Mirrored(Items):

@@ -23,8 +23,9 @@ from ..support.inner import inner, place_of
 from ..support.limits import limit_of, limits
 from ..support.plans import BoundAggregate
 from ..support.stages import cover, way_of
+from ..support.toys import Joined
 from .test_scan import Text
-from .test_slide import NASTY, Joined, assert_own_values_only
+from .test_slide import NASTY, assert_own_values_only
 
 WAYS = ("deduct", "tree", "copies")
 

@@ -14,26 +14,9 @@ import framefold as ff
 from ..support.inner import inner, place_of
 from ..support.plans import BoundAggregate
 from ..support.stages import slide
+from ..support.toys import Joined
 
 EVENTS = pa.table({"t": [0], "k": ["<a>"], "x": [1.0], "i": [1], "unused": [None]})
-
-
-class Longest(ff.PythonOperation):
-    """Order-sensitive, without an inverse."""
-
-    result = "string"
-
-    def create(self) -> str:
-        return ""
-
-    def accumulate(self, state: str, value: int) -> str:
-        return state + str(value)
-
-    def combine(self, a: str, b: str) -> str:
-        return a + b
-
-    def finish(self, state: str) -> str:
-        return state
 
 
 class Plain(ff.AggregateOperation):
@@ -86,7 +69,7 @@ def test_frames(window: Any, frames: str) -> None:
         (ff.Max("x"), "two-stacks", "it has no deduct"),
         (ff.Variance("x"), "two-stacks", "it has no deduct"),
         (Plain("x"), "two-stacks", "'total' is a plain float64"),
-        (Longest("i"), "two-stacks", "order-sensitive"),
+        (Joined("i"), "two-stacks", "order-sensitive"),
     ],
     ids=repr,
 )

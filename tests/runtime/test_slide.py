@@ -21,6 +21,7 @@ from ..support.limits import limit_of, limits
 from ..support.plans import BoundAggregate
 from ..support.stages import slide
 from ..support.states import Compensated
+from ..support.toys import Joined
 
 PRIME = 10_007
 INT, FLOAT = pa.int64(), pa.float64()
@@ -50,25 +51,6 @@ class Matrices(ff.AggregateOperation):
 
     def finish(self, a: Any) -> Any:
         return a["a"]
-
-
-class Joined(ff.PythonOperation):
-    """Strings one after the other."""
-
-    result = "string"
-    commutative = False
-
-    def create(self) -> str:
-        return ""
-
-    def accumulate(self, state: str, value: str) -> str:
-        return state + value
-
-    def combine(self, a: str, b: str) -> str:
-        return a + b
-
-    def finish(self, state: str) -> str:
-        return state
 
 
 MATRICES = BoundAggregate("m", Matrices("x"), [INT])
