@@ -7,17 +7,3 @@ from framefold.runtime.columns.key_types import wider
 from framefold.runtime.columns.sorting import groups_by_runs, groups_by_sorting, stable_order
 from framefold.runtime.partials.add_aligned import add_or_append
 from framefold.runtime.partials.merge import groups_of
-
-__all__ = [
-    "add_or_append",
-    "assign",
-    "code_key",
-    "code_numbers",
-    "code_ordered",
-    "groups_by_runs",
-    "groups_by_sorting",
-    "groups_of",
-    "large",
-    "stable_order",
-    "wider",
-]

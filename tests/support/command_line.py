@@ -15,30 +15,3 @@ from framefold.cli.plain import plain_arguments
 from framefold.cli.trips import DAY, ZONES, make_trips
 from framefold.cli.windows import KINDS as KINDS_OF_WINDOWS
 from framefold.cli.windows import read_windows
-
-__all__ = [
-    "ALIASES",
-    "DAY",
-    "FileError",
-    "KINDS_OF_WINDOWS",
-    "LATEST",
-    "OPERATIONS",
-    "TripsStream",
-    "ZONES",
-    "agreement_of_demo",
-    "check_apart",
-    "check_columns",
-    "check_shared",
-    "holds",
-    "inputs",
-    "live",
-    "main",
-    "make_trips",
-    "output",
-    "own_session",
-    "plain_arguments",
-    "query_of_demo",
-    "read_windows",
-    "replacing",
-    "run",
-]

@@ -14,19 +14,6 @@ from framefold.aggregators.ranges.native import loops as range_loops
 from framefold.runtime.reporting import warn_of_numpy
 from framefold.runtime.sliding.native import loops as window_loops
 
-__all__ = [
-    "MODULES_OF_LOOPS",
-    "WAYS",
-    "WHY_NOT",
-    "by",
-    "needs_loops",
-    "range_loops",
-    "row_loops",
-    "warn_of_numpy",
-    "window_loops",
-    "without_loops",
-]
-
 MODULES_OF_LOOPS = ("framefold.aggregators.numeric.native", "framefold.runtime.sliding.native")
 COMPILED = [loops for loops in (row_loops, range_loops, window_loops) if loops is not None]
 WHY_NOT = "framefold is installed without its compiled loops: there was no compiler"

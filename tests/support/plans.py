@@ -9,22 +9,3 @@ from framefold.runtime.plan.plan import Plan, in_this_process, is_library_code, 
 from framefold.runtime.plan.text_codes import coded_columns, with_text_codes
 from framefold.spark import options
 from framefold.spark.options import Options
-
-__all__ = [
-    "BoundAggregate",
-    "ColumnExpression",
-    "Operation",
-    "Options",
-    "Plan",
-    "bind",
-    "coded_columns",
-    "in_this_process",
-    "is_library_code",
-    "laws_untried",
-    "options",
-    "pickled_outputs",
-    "same",
-    "sample",
-    "trusting",
-    "with_text_codes",
-]

@@ -15,18 +15,6 @@ from framefold.spark.session.worker import settle
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = [
-    "KEPT_DAYS",
-    "PROVIDER",
-    "ROCKSDB",
-    "cores",
-    "ensure_java",
-    "kept_file",
-    "local_session",
-    "session",
-    "settle",
-    "state_in_rocksdb",
-]
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 """Spark's setting that names the state store of streams."""

@@ -21,24 +21,6 @@ from .plans import Plan
 from .sources import LocalEngine, Source
 from .stages import Partials, merged, one_array, partials_of
 
-__all__ = [
-    "Bytes",
-    "Cut",
-    "FRAMES",
-    "HeldEvents",
-    "Shard",
-    "Stored",
-    "Stream",
-    "as_stream",
-    "counted",
-    "events_in",
-    "holds",
-    "shard_numbers",
-    "ticks_of",
-    "why_no_revisions",
-    "why_not",
-]
-
 END = {pa.int64(): 1 << 61, pa.date32(): 1 << 16}
 """A watermark beyond all windows, in ticks; of timestamps one in the year 2112."""
 

@@ -9,24 +9,3 @@ from framefold.runtime.sources.files import File, Files, files_of
 from framefold.runtime.sources.formats import READERS, Format
 from framefold.runtime.sources.ipc import read_stream
 from framefold.runtime.sources.parquet_opening import OPTIONS as OPTIONS_OF_PARQUET
-
-__all__ = [
-    "FORMATS",
-    "File",
-    "FileSource",
-    "Files",
-    "Format",
-    "LocalEngine",
-    "OPTIONS_OF_PARQUET",
-    "READERS",
-    "Readers",
-    "Source",
-    "accumulate_reader",
-    "by_key_and_time",
-    "files_of",
-    "in_order",
-    "in_portions",
-    "of_one_size",
-    "possible",
-    "read_stream",
-]

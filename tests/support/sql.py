@@ -5,5 +5,3 @@ from framefold.aggregators.numeric.float_sums import joined
 from framefold.aggregators.states import big_integers
 from framefold.aggregators.sums import sql_floats
 from framefold.runtime.accumulate.sql_accumulate import ROW_LIMIT, SMALL_ROW_LIMIT
-
-__all__ = ["ROW_LIMIT", "SMALL_ROW_LIMIT", "big_integers", "joined", "sql_floats", "sql_squares"]

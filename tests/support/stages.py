@@ -23,29 +23,6 @@ from framefold.runtime.sliding.slide import slide
 
 from .plans import BoundAggregate, Plan
 
-__all__ = [
-    "Blocked",
-    "Partials",
-    "accumulate",
-    "combine_groups",
-    "cover",
-    "in_window_blocks",
-    "merge",
-    "merged",
-    "one_array",
-    "over_frames",
-    "over_ranges",
-    "partials_of",
-    "release",
-    "results",
-    "results_in_chunks",
-    "row_blocks",
-    "slide",
-    "states_of",
-    "way_of",
-    "with_neighbours",
-]
-
 
 def accumulate(plan: Plan, events: pa.Table, batch_rank: int) -> pa.Table:
     """The partials of a portion of events, as a table."""

@@ -10,29 +10,3 @@ from framefold.aggregators.states.objects import HeldObjects, Objects
 from framefold.aggregators.states.ragged import Ragged, leaves
 from framefold.aggregators.states.rows import concatenate, join, place, take
 from framefold.aggregators.states.views import viewless, without_views
-
-__all__ = [
-    "Categories",
-    "Compensated",
-    "CompensatedField",
-    "Deviations",
-    "Exact",
-    "ExactField",
-    "HUGE",
-    "HeldObjects",
-    "Lifetimes",
-    "Objects",
-    "Plain",
-    "Ragged",
-    "concatenate",
-    "field",
-    "join",
-    "leaves",
-    "lifetimes_of",
-    "numpy_type",
-    "place",
-    "take",
-    "two_sum",
-    "viewless",
-    "without_views",
-]

@@ -6,17 +6,3 @@ from framefold.runtime.windows import PartialsView, Ranges, Sliding, Spec, TickS
 from framefold.runtime.windows.around import reach
 from framefold.runtime.windows.calendar import is_known as is_known_unit
 from framefold.runtime.windows.last_rows import TIES
-
-__all__ = [
-    "PartialsView",
-    "Ranges",
-    "Sliding",
-    "Spec",
-    "TIES",
-    "TickSteps",
-    "TimeColumn",
-    "UPDATE_PATTERNS",
-    "is_known_unit",
-    "reach",
-    "spec",
-]
