@@ -10,6 +10,7 @@ from itertools import pairwise
 import pyarrow as pa
 
 import framefold as ff
+from framefold.runtime.streams.blocks import FRAMES
 from framefold.runtime.streams.held_events import HeldEvents, ticks_of
 from framefold.runtime.streams.key_hash import shard_numbers
 from framefold.runtime.streams.scope import counted, holds, why_no_revisions, why_not
@@ -19,23 +20,6 @@ from .limits import limits
 from .plans import Plan
 from .sources import LocalEngine, Source
 from .stages import Partials, merged, one_array, partials_of
-
-__all__ = [
-    "Bytes",
-    "Cut",
-    "HeldEvents",
-    "Shard",
-    "Stored",
-    "Stream",
-    "as_stream",
-    "counted",
-    "events_in",
-    "holds",
-    "shard_numbers",
-    "ticks_of",
-    "why_no_revisions",
-    "why_not",
-]
 
 END = {pa.int64(): 1 << 61, pa.date32(): 1 << 16}
 """A watermark beyond all windows, in ticks; of timestamps one in the year 2112."""
@@ -138,7 +122,7 @@ class Stream:
             elif some:
                 tables = [partials_of(self.plan, each, rank).table for rank, each in reversed(some)]
                 new = merged(Partials(self.plan, pa.concat_tables(tables)))
-                self.late += events_in(shard.plan, shard.add(new))
+                self.late += events_in(shard.add(new))
                 yield from shard.revised(new)
             assert shard.due is None or shard.due > watermark
             stored.keep(shard)
