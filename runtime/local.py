@@ -113,7 +113,9 @@ def run(source: Source, plan: Plan) -> pa.Table:
         warnings.warn(
             f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning, 2
         )
-    merged = merge(plan, [empty_key_partials(plan), *partials])
+    partials.insert(0, empty_key_partials(plan))
+    merged = merge(plan, partials)
+    del partials  # merging has copied some of them
     if reported:
         report_partials(merged, "the local engine", events)
     threads = pa.cpu_count() if only_library_code(plan) else 1

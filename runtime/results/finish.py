@@ -303,10 +303,11 @@ def chunks(plan: Plan, merged: Partials, windows: int) -> Iterator[Chunk]:
     span = kind.frame_span if alone else None
     for first, last in itertools.pairwise([*np.flatnonzero(fresh).tolist(), len(starts)]):
         keys, own = slice(first, last), slice(int(starts[first]), int(ends[last - 1]))
-        if alone and kind.chunkable and windows < counts[first] <= MAX_WINDOWS:
-            yield from chunks_of_key(plan, merged, views[0], keys, own, windows)
-        elif span is not None and windows < counts[first]:
-            yield from chunks_of_frames(merged, views[0], keys, own, windows, span)
+        some = max(1, int(counts[first] / weights[first]))
+        if alone and kind.chunkable and heavy[first] and counts[first] <= MAX_WINDOWS:
+            yield from chunks_of_key(plan, merged, views[0], keys, own, some)
+        elif span is not None and heavy[first]:
+            yield from chunks_of_frames(merged, views[0], keys, own, some, span)
         else:
             yield _part(merged, views, keys, own)
 
