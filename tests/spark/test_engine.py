@@ -24,8 +24,7 @@ import framefold as ff
 
 from ..support.inner import inner, place_of
 from ..support.sessions import settings
-from ..support.spark_parts import COMPUTED
-from ..support.stages import Partials
+from ..support.spark_parts import COMPUTED, blobs_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -312,7 +311,7 @@ def test_packets_hold_whole_keys() -> None:
     starts = np.array([0, 1, 2, 30, 31, 40, 41])
     table = pa.table({"row": pa.array(range(50))})
     cuts = []
-    for each in inner("blobs")(Partials(table, starts), 10):
+    for each in blobs_of(table, starts, 10):
         cuts.append(pa.ipc.open_stream(each).read_all()["row"].to_pylist())
     assert [row for rows in cuts for row in rows] == list(range(50))
     assert [each[0] for each in cuts] == [0, 30, 40]
