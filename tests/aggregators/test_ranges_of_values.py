@@ -70,7 +70,7 @@ def test_distinct_values(way: str) -> None:
         weight = weights[ranges.items]
         listed = distinct.list_codes(codes, weight, ranges, counted=True)
         most = distinct.most_frequent(codes, weight, ranges)
-        assert (listed is None) == (most is None) == (way == "numpy alone" or not ranges.ascending)
+        assert (listed is None) == (most is None) == (way == "numpy" or not ranges.ascending)
         if listed is None or most is None:
             continue
         assert listed.weight is not None

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-import ast
 import importlib.util
-import io
 import itertools
 import re
 import sys
-from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +16,8 @@ import pytest
 import framefold as ff
 
 from ..support import stages
+from ..support.pages import BLOCK, DOCS, ROOT, run
 from ..support.plans import Operation, bind, sample
-
-ROOT = Path(__file__).parents[2]
-DOCS = ROOT / "docs"
 
 
 def load(path: Path) -> Any:
@@ -39,45 +34,6 @@ def load(path: Path) -> Any:
 make_aggregates = load(DOCS / "make_aggregates.py")
 make_pictures = load(DOCS / "make_pictures.py")
 exactness = load(ROOT / "benchmarks" / "exactness.py")
-BLOCK = re.compile(r"^```python(?: requires=(\w+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-
-
-def expected_after(lines: list[str], line: int) -> str | None:
-    """What stands after ``# ->`` below a line, over as many comment lines as it takes; None if nothing does."""
-    if line >= len(lines) or not lines[line].startswith("# ->"):
-        return None
-    said = [lines[line].removeprefix("# ->")]
-    for more in lines[line + 1 :]:
-        if not more.startswith("#  "):
-            break
-        said.append(more.removeprefix("#"))
-    return " ".join(" ".join(said).split())
-
-
-def outcome(node: ast.expr, namespace: dict[str, Any]) -> str:
-    """What an expression gives: the repr of its value, what it prints, or the error."""
-    printed = io.StringIO()
-    try:
-        with redirect_stdout(printed):
-            value = eval(compile(ast.Expression(node), "<docs>", "eval"), namespace)
-    except Exception as error:
-        return " ".join(f"{type(error).__name__}: {error}".split())
-    return " ".join((repr(value) if value is not None else printed.getvalue()).split())
-
-
-def run(block: str, namespace: dict[str, Any]) -> int:
-    """Run a block; how many of its outcomes were compared."""
-    lines = block.splitlines()
-    compared = 0
-    for node in ast.parse(block).body:
-        expected = expected_after(lines, node.end_lineno or 0)
-        if expected is None:
-            exec(compile(ast.Module([node], []), "<docs>", "exec"), namespace)
-            continue
-        assert isinstance(node, ast.Expr), f"not an expression: {ast.unparse(node)}"
-        assert outcome(node.value, namespace) == expected, ast.unparse(node)
-        compared += 1
-    return compared
 
 
 # The page of streams needs Spark: tests/spark/test_streams.py runs it. Blocks that need Spark on other pages are run by

@@ -7,7 +7,6 @@ import importlib
 import importlib.metadata
 import importlib.resources
 import inspect
-import re
 import subprocess
 import sys
 import tomllib
@@ -100,13 +99,6 @@ def test_make_can_say_what_it_would_do(target: str) -> None:
     done = subprocess.run(["make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout
-
-
-def test_make_targets_are_named_at_the_top_of_the_makefile() -> None:
-    makefile = (ROOT / "Makefile").read_text()
-    phony = re.search(r"^\.PHONY: (.*)$", makefile, re.MULTILINE)
-    assert phony
-    assert makefile.splitlines()[0] == "# make " + " | ".join(phony[1].split())
 
 
 def test_no_module_takes_the_place_of_a_name_that_is_exported() -> None:

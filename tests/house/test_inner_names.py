@@ -9,6 +9,9 @@ import pytest
 
 import framefold as ff
 
+from ..support.inner import INNER, place_of
+from ..support.limits import LIMITS, limits
+
 TESTS = Path(__file__).parents[1]
 
 PIECES = {
@@ -86,3 +89,14 @@ def test_no_inner_name(name: str) -> None:
 @pytest.mark.parametrize("name", PIECES)
 def test_pieces_are_named_by_their_tests(name: str) -> None:
     assert any(f"{each}.".startswith(f"{PIECES[name]}.") for each in inner_names(name))
+
+
+@pytest.mark.parametrize("name", [*LIMITS, *INNER])
+def test_what_tests_change_is_there(name: str) -> None:
+    paths = LIMITS.get(name) or INNER[name]
+    if str(paths).startswith("spark."):
+        pytest.importorskip("pyspark", reason="Spark is not installed: pip install 'framefold[spark]'")
+    if name in LIMITS:
+        with limits(**{name: 7}):  # an AttributeError where there is none
+            return
+    assert hasattr(*place_of(name))

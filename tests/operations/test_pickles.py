@@ -43,7 +43,7 @@ def test_a_state_with_pickles_is_known_at_any_depth(name: str) -> None:
     assert not is_library_code(plan.outputs)
     partials = stages.accumulate(plan, EVENTS, 0)
     with pytest.raises(ff.EngineError, match=r"pickles that nobody has said can be trusted.*trust_checkpoint=True"):
-        stages.Partials(plan, partials).states("n")
+        states_of(plan, partials, "n")
     found = stages.results(trusting(plan), partials)
     windows = ff.events(EVENTS, time="t").window(ff.sliding(10, every=5))
     assert found.to_pylist() == windows.aggregate(n=PICKLED[name]).to_pylist()
@@ -115,8 +115,8 @@ def test_objects_in_lists_are_released() -> None:
     (store,) = [leaf.store for leaf in leaves(held.outputs["n"].fields["items"]) if isinstance(leaf, HeldObjects)]
     many = pa.concat_tables([EVENTS] * 100)
     parts = [stages.accumulate(held, many.slice(at, 40), at) for at in range(0, 400, 40)]
-    merged = stages.Partials(held, stages.merge(held, pa.concat_tables(parts)))
+    merged = stages.merge(held, pa.concat_tables(parts))
     before = len(store.values)
-    merged.release_others()
+    release(held, merged)
     assert len(store.values) == 400 < before
-    assert stages.results(held, merged.table)["n"].to_pylist() == [300, 300, 100, 100]
+    assert stages.results(held, merged)["n"].to_pylist() == [300, 300, 100, 100]

@@ -17,7 +17,7 @@ import framefold as ff
 from ..support import stages
 from ..support.loops import without_loops
 from ..support.plans import Operation, Plan
-from ..support.stages import Partials, one_array, over_ranges, slide
+from ..support.stages import one_array, over_ranges, slide, states_of
 
 Row = tuple[Any, ...]
 """The values of the operation's columns in one event; those of a window are in the order of time, then of input."""
@@ -130,7 +130,7 @@ def assert_both_ways(query: Plan, partials: pa.Table, agree: Callable[[Any, Any]
     if not bound.operation.has("deduct"):
         return
     merged = stages.merge(query, partials)
-    states = Partials(query, merged).states("x")
+    states = states_of(query, merged, "x")
     row, key = np.arange(len(merged)), one_array(merged.column("key")).to_numpy()
     low = np.maximum(row - 5, np.searchsorted(key, key))
     found = [bound.finish(slide(bound, states, low, row + 1, way)).to_pylist() for way in ("deduct", "two-stacks")]
@@ -143,7 +143,7 @@ def assert_over_ranges(query: Plan, partials: pa.Table, agree: Callable[[Any, An
     if not bound.answers_ranges:
         return
     merged = stages.merge(query, partials)
-    states, rng = Partials(query, merged).states("x"), np.random.default_rng(len(merged))
+    states, rng = states_of(query, merged, "x"), np.random.default_rng(len(merged))
     ends = np.sort(rng.integers(0, len(merged) + 1, (2, 60)), axis=1)  # both ends ascend; some ranges are empty
     forward = np.minimum(ends[0], ends[1]), np.maximum(ends[0], ends[1])
     start = np.searchsorted(one_array(merged.column("key")).to_numpy(), [0, 1])

@@ -36,31 +36,6 @@ def aggregate(data: Any, **outputs: Any) -> pa.Table:
     return ff.events(data, time="t", by="k").window(ff.sliding(7, 2)).aggregate(**chosen)
 
 
-def brute(table: pa.Table) -> list[dict[str, Any]]:
-    rows = table.to_pylist()
-    found = []
-    for key in sorted({row["k"] for row in rows}):
-        for number in range(-40, 40):
-            start = 2 * number
-            own = [row for row in rows if row["k"] == key and start <= row["t"] < start + 7]
-            if own:
-                last = max(enumerate(own), key=lambda pair: (pair[1]["t"], pair[0]))[1]
-                total, low = sum(row["x"] for row in own), min(row["s"] for row in own)
-                window = {"start": start, "end": start + 7}
-                found.append({"k": key, "window": window, "n": len(own), "s": total, "last": last["s"], "low": low})
-    return found
-
-
-@pytest.mark.parametrize("batch", [1, 7, 64, 1 << 20])
-@pytest.mark.parametrize("pending", [1, 50, 1 << 21])
-def test_any_size_of_batches_and_merging_on_the_way(batch: int, pending: int, limit: Callable[..., None]) -> None:
-    limit(batch_rows=batch, pending_partials=pending)
-    table = events(300)
-    expected = brute(table)
-    assert aggregate(table).to_pylist() == expected
-    assert aggregate(table.to_reader(max_chunksize=13)).to_pylist() == expected
-
-
 @pytest.mark.parametrize("batch", [1, 7, 1 << 20])
 def test_operations_that_need_order_get_it(batch: int, limit: Callable[..., None]) -> None:
     limit(batch_rows=batch, pending_partials=20)

@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-import numpy as np
 import pyarrow as pa
-import pytest
 
 import framefold as ff
 
@@ -30,32 +26,6 @@ def pieces(window: Spec, rows: list[tuple[int, int, float]], most: int) -> list[
     )
     asked = query(window)
     return list(results(merge(accumulate(asked, table, 0)), most))
-
-
-def brute(size: int, every: int, empty: str, rows: list[tuple[int, int, float]]) -> list[dict[str, Any]]:
-    """Every window of every key by its definition; empty ones from its first window to its last."""
-    found = []
-    for key in sorted({k for _, k, _ in rows}):
-        own = [(t, x) for t, k, x in rows if k == key]
-        windows = []
-        for start in range((min(own)[0] - size) // every * every, max(own)[0] + 1, every):
-            values = [x for t, x in own if start <= t < start + size]
-            bounds = {"start": start, "end": start + size}
-            windows.append({"k": key, "window": bounds, "s": sum(values) if values else None, "n": len(values)})
-        filled = [place for place, window in enumerate(windows) if window["n"]]
-        found += [each for each in windows[filled[0] : filled[-1] + 1] if each["n"] or empty == "emit"]
-    return found
-
-
-@pytest.mark.parametrize("empty", ["skip", "emit"])
-@pytest.mark.parametrize(("size", "every"), [(200, 1), (200, 3), (7, 2), (2, 7)])
-@pytest.mark.parametrize("most", [1, 40, 1 << 20])
-def test_pieces_are_all_windows(size: int, every: int, empty: str, most: int) -> None:
-    rng = np.random.default_rng(5)
-    rows = [(int(t), int(k), float(x)) for t, k, x in rng.integers(-300, 300, (12, 3)) % np.array([300, 4, 9])]
-    rows += [(2_000, 1, 5.0), (2_001, 1, 6.0), (2_500, 1, 7.0)]
-    found = pieces(ff.sliding(size, every=every, empty=empty, gaps="allow"), rows, most)
-    assert pa.concat_tables(found).to_pylist() == brute(size, every, empty, rows)
 
 
 def test_a_piece_is_small_however_many_windows_a_frame_is_in() -> None:

@@ -12,7 +12,7 @@ import pytest
 import framefold as ff
 
 from ..support import stages
-from ..support.stages import Blocked, Partials, in_window_blocks, with_neighbours
+from ..support.stages import Blocked, in_window_blocks, with_neighbours
 
 WINDOWS = {
     "overlapping": ff.sliding(600, every=7),
@@ -41,7 +41,7 @@ def test_results_of_blocks(name: str, limit: Callable[..., None]) -> None:
     assert blocked is not None
     assert isinstance(blocked.axis, Blocked)
     partials = [stages.accumulate(plan, events.slice(at, 500), at) for at in range(0, len(events), 500)]
-    copies = pa.concat_tables([with_neighbours(blocked, Partials(plan, each)).table for each in partials])
+    copies = pa.concat_tables([with_neighbours(blocked, plan, each) for each in partials])
     block = blocked.by[-1]
     assert len(copies.column(block).unique()) > 3
     by_block = stages.results(blocked, copies)

@@ -23,8 +23,8 @@ import framefold as ff
 from ..support.command_line import main
 from ..support.spark_parts import QUOTED
 from ..support.spark_parts import read_command as read
+from ..support.stream_source import Source, table
 from .submitting import submit
-from .test_streams import Source, table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

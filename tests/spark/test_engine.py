@@ -5,8 +5,6 @@ from __future__ import annotations
 import gc
 import time
 import traceback
-from collections.abc import Iterator
-from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -25,8 +23,8 @@ from pyspark.sql import functions as f
 import framefold as ff
 
 from ..support.inner import inner, place_of
-from ..support.spark_parts import COMPUTED
-from ..support.stages import Partials
+from ..support.sessions import settings
+from ..support.spark_parts import COMPUTED, blobs_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -37,19 +35,6 @@ ALL_WAYS = [*WAYS, "driver python", "executors python", "auto python"]
 ZONES = ["America/New_York", "Asia/Kathmandu"]
 # The night of November 3, 2024: 01:00 to 02:00 comes twice in New York.
 NIGHT = 1_730_600_000_000_000
-
-
-@contextmanager
-def settings(spark: SparkSession, **values: str) -> Iterator[None]:
-    names = {name.replace("__", "."): value for name, value in values.items()}
-    before = {name: spark.conf.get(name) for name in names}
-    try:
-        for name, value in names.items():
-            spark.conf.set(name, value)
-        yield
-    finally:
-        for name, value in before.items():
-            spark.conf.set(name, str(value))
 
 
 @pytest.fixture(scope="module")
@@ -326,7 +311,7 @@ def test_packets_hold_whole_keys() -> None:
     starts = np.array([0, 1, 2, 30, 31, 40, 41])
     table = pa.table({"row": pa.array(range(50))})
     cuts = []
-    for each in inner("blobs")(Partials(None, table, starts), 10):
+    for each in blobs_of(table, starts, 10):
         cuts.append(pa.ipc.open_stream(each).read_all()["row"].to_pylist())
     assert [row for rows in cuts for row in rows] == list(range(50))
     assert [each[0] for each in cuts] == [0, 30, 40]

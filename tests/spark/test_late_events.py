@@ -17,7 +17,7 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 
-from .test_streams import MINUTE, Source, late_events
+from ..support.stream_source import MINUTE, Source, late_events
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

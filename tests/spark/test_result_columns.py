@@ -16,7 +16,7 @@ from pyspark.sql import functions as f
 import framefold as ff
 
 from ..conftest import COMBINED
-from ..docs.test_docs import BLOCK, DOCS, run
+from ..support.pages import BLOCK, DOCS, run
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -23,7 +23,7 @@ from ..support import stages
 from ..support.inner import place_of
 from ..support.limits import limits
 from ..support.plans import Plan, bind
-from ..support.stages import Partials, row_blocks
+from ..support.stages import row_blocks, with_neighbours
 
 NAN = float("nan")
 KEYS = st.tuples(st.sampled_from([None, -1.5, -0.0, 0.0, NAN]), st.sampled_from([None, "", "a", "b"]))
@@ -126,9 +126,7 @@ def test_blocks_change_nothing(
     with limits(row_block=width):
         in_blocks = row_blocks.in_blocks(asked)
     assert in_blocks is not None
-    shuffled = pa.concat_tables(
-        [row_blocks.with_neighbours(in_blocks, Partials(asked, each)).table for each in partials]
-    )
+    shuffled = pa.concat_tables([with_neighbours(in_blocks, asked, each) for each in partials])
     by_block = stages.results(in_blocks, shuffled)
     assert by_block.column_names == [*asked.by, "#block", *asked.result_schema.names[len(asked.by) :]]
     assert by_block.drop_columns("#block").equals(stages.results(asked, pa.concat_tables(partials)))

@@ -13,7 +13,7 @@ pytest.importorskip("google.protobuf")
 
 import framefold as ff
 
-from .test_streams import OUTPUTS, WINDOWS, Source, every_row, rows, table
+from ..support.stream_source import OUTPUTS, WINDOWS, Source, every_row, rows, table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

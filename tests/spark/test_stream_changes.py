@@ -13,7 +13,7 @@ pytest.importorskip("google.protobuf")
 
 import framefold as ff
 
-from .test_streams import (
+from ..support.stream_source import (
     MINUTE,
     OUTPUTS,
     WINDOWS,

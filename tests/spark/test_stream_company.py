@@ -16,7 +16,7 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 
-from .test_streams import MINUTE, Source, batches, every_row, late_events, table
+from ..support.stream_source import MINUTE, Source, batches, every_row, late_events, table
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -11,7 +11,7 @@ pytest.importorskip("pyspark")
 pytest.importorskip("google.protobuf")
 
 
-from ..docs.test_docs import BLOCK, DOCS, run
+from ..support.pages import BLOCK, DOCS, run
 from ..support.sessions import PROVIDER
 from .postgres import server
 

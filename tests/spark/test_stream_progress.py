@@ -24,7 +24,7 @@ from ..support.inner import place_of
 from ..support.plans import bind
 from ..support.shards import counted
 from ..support.spark_parts import Job, Shards, pack, slide_shard
-from .test_streams import MINUTE, Source, table
+from ..support.stream_source import MINUTE, Source, table
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

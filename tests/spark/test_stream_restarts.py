@@ -16,7 +16,7 @@ from pyspark.sql import functions as f
 
 import framefold as ff
 
-from .test_streams import PARTITIONS, Source, batches, late_events, table
+from ..support.stream_source import PARTITIONS, Source, batches, late_events, table
 
 if TYPE_CHECKING:
     from collections.abc import Callable

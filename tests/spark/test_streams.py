@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import datetime
-import os
 from collections import Counter
 from datetime import UTC
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
@@ -26,25 +24,26 @@ import framefold as ff
 from ..oracles.operations import Ledger
 from ..support.sessions import PROVIDER
 from ..support.spark_parts import labels, murmur3
+from ..support.stream_source import (
+    MINUTE,
+    OUTPUTS,
+    PARTITIONS,
+    SCHEMA,
+    WINDOWS,
+    Source,
+    batches,
+    every_row,
+    expected,
+    late_events,
+    rows,
+    table,
+)
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
-    from pyspark.sql.streaming import StreamingQuery
+    from pyspark.sql import SparkSession
 
 pytestmark = pytest.mark.usefixtures("rocksdb")
 
-MINUTE = 60_000_000
-DELAY = 10 * MINUTE
-PARTITIONS = "spark.sql.shuffle.partitions"
-SCHEMA = "time timestamp, key string, x double"
-OUTPUTS: dict[str, Any] = {"n": ff.Count(), "s": ff.Sum("x"), "m": ff.Median("x"), "v": ff.Variance("x")}
-WINDOWS = {
-    "sliding": ff.sliding("20 minutes", every="5 minutes"),
-    "sliding in two frames a step": ff.sliding("20 minutes", every="7 minutes", offset="3 minutes", closed="right"),
-    "cumulating": ff.cumulating("30 minutes", every="10 minutes"),
-    "days of a zone": ff.tumbling("1 day", timezone="Asia/Kathmandu"),
-    "sessions": ff.session("90 seconds"),
-}
 
 IN_ORDER = {
     "last rows": ff.last_rows(3),
@@ -54,74 +53,6 @@ IN_ORDER = {
     "several": (ff.sliding("20 minutes", every="10 minutes"), ff.session("90 seconds")),
 }
 """Windows for which events are held back: with an operation that depends on their order."""
-
-
-def table(first: int, last: int, rows: int = 300, seed: int = 0) -> pa.Table:
-    """Events between two minutes, in any order."""
-    rng = np.random.default_rng(seed)
-    times = pa.array(rng.integers(first * MINUTE, last * MINUTE, rows)).cast(pa.timestamp("us", tz="UTC"))
-    return pa.table({"time": times, "key": rng.choice(["a", "b", "c", "d"], rows), "x": rng.normal(0, 1, rows)})
-
-
-def batches() -> list[pa.Table]:
-    """Three batches, each within ten minutes of what came before, and a last one that closes a day."""
-    return [*(table(30 * number, 30 * number + 38, seed=number) for number in range(3)), table(4000, 4001, 9)]
-
-
-class Source:
-    """A folder that a stream reads, a file a micro-batch."""
-
-    def __init__(self, spark: SparkSession, folder: Path) -> None:
-        self.spark, self.folder = spark, folder
-        self.count = 0
-        (folder / "in").mkdir(parents=True)
-
-    def add(self, *tables: pa.Table) -> Source:
-        for each in tables:
-            path = self.folder / "in" / f"{self.count}.parquet"
-            pq.write_table(each, path)
-            self.count += 1
-            os.utime(path, (1_000_000_000 + self.count, 1_000_000_000 + self.count))
-        return self
-
-    @property
-    def plain(self) -> DataFrame:
-        return self.spark.readStream.schema(SCHEMA).option("maxFilesPerTrigger", 1).parquet(str(self.folder / "in"))
-
-    def query(self, windows: Any = WINDOWS["sliding"], **options: Any) -> Any:
-        stream = self.plain.withWatermark("time", "10 minutes")
-        several = windows if isinstance(windows, tuple) else (windows,)
-        return ff.events(stream, time="time", by="key").window(*several).options(**options)
-
-    def start(self, result: DataFrame, name: str = "out") -> StreamingQuery:
-        writer = result.writeStream.format("parquet").option("path", str(self.folder / name))
-        writer = writer.option("checkpointLocation", str(self.folder / f"{name}-checkpoint"))
-        return writer.trigger(availableNow=True).start()
-
-    def found(self, name: str = "out") -> pa.Table:
-        found: pa.Table = self.spark.read.parquet(str(self.folder / name)).toArrow()
-        return found
-
-
-def rows(found: pa.Table) -> Counter[str]:
-    return Counter(repr(sorted(row.items())) for row in found.select(["key", "window", *OUTPUTS]).to_pylist())
-
-
-def every_row(found: pa.Table) -> Counter[str]:
-    return Counter(repr(sorted(row.items())) for row in found.to_pylist())
-
-
-def expected(windows: Any, tables: list[pa.Table]) -> pa.Table:
-    """The batch's windows that end by the watermark."""
-    events = pa.concat_tables(tables)
-    watermark = (pc.max(events["time"]).value - DELAY) // 1000 * 1000
-    found = ff.events(events, time="time", by="key").window(windows).aggregate(**OUTPUTS)
-    reach = watermark - (getattr(windows, "closed", "left") == "right")
-    return found.filter(pc.less_equal(pc.struct_field(found["window"], "end").cast("int64"), reach))
-
-
-def late_events(query: StreamingQuery) -> int:
-    return sum(ff.stream_metrics(progress)["late_events"] for progress in query.recentProgress)
 
 
 def test_windows_are_those_of_the_batch(spark: SparkSession, tmp_path: Path) -> None:

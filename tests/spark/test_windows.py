@@ -6,7 +6,6 @@ import gc
 import random
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +23,7 @@ from pyspark.sql import functions as f
 import framefold as ff
 
 from ..support.limits import limits
+from ..support.sessions import settings
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -32,19 +32,6 @@ WAYS: list[dict[str, Any]] = [{"combine": "driver"}, {"combine": "executors"}, {
 # Hours before the clocks of Berlin go back, on October 31, 2021.
 NIGHT = datetime(2021, 10, 30, 22, tzinfo=UTC)
 NAN = float("nan")
-
-
-@contextmanager
-def settings(spark: SparkSession, **values: str) -> Iterator[None]:
-    names = {name.replace("__", "."): value for name, value in values.items()}
-    before = {name: spark.conf.get(name) for name in names}
-    try:
-        for name, value in names.items():
-            spark.conf.set(name, value)
-        yield
-    finally:
-        for name, value in before.items():
-            spark.conf.set(name, str(value))
 
 
 @pytest.fixture(scope="module")

@@ -23,6 +23,20 @@ ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvi
 
 
 @contextmanager
+def settings(spark: SparkSession, **values: str) -> Iterator[None]:
+    """The session with other settings, dots of their names as ``__``, for a while."""
+    names = {name.replace("__", "."): value for name, value in values.items()}
+    before = {name: spark.conf.get(name) for name in names}
+    try:
+        for name, value in names.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            spark.conf.set(name, str(value))
+
+
+@contextmanager
 def state_in_rocksdb(spark: SparkSession) -> Iterator[None]:
     """The session with its streams' state in RocksDB, for a while."""
     spark.conf.set(PROVIDER, ROCKSDB)

@@ -1,9 +1,17 @@
 """Parts of the engine on Spark: what tasks are sent, what they send, and a shard's function."""
 
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, cast
+
+import pyarrow as pa
+
 from framefold.spark.convert import partials_codec
 from framefold.spark.convert.partials_codec import PartialsCodec
 from framefold.spark.convert.partials_codec import batches as wire_batches
 from framefold.spark.convert.types import output_schema, ticks_sql, to_spark
+from framefold.spark.engine import driver
 from framefold.spark.engine.driver import COMPUTED
 from framefold.spark.engine.events_source import BLOBS
 from framefold.spark.engine.tasks import WEIGHT, Job, accumulate_to_ipc, weight_of
@@ -22,3 +30,10 @@ from framefold.spark.streams.places import QUOTED
 from framefold.spark.streams.shards import VERSION, Shards
 from framefold.spark.streams.slider import slide as slide_shard
 from framefold.spark.submission.command import read as read_command
+
+from .stages import Partials
+
+
+def blobs_of(partials: pa.Table, starts: Any, size: int) -> Iterator[bytes]:
+    """Partials as blobs of whole keys, which begin at ``starts``, of about so many rows."""
+    return driver.blobs_of(Partials(cast(Any, None), partials, starts), size)

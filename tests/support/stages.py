@@ -16,7 +16,7 @@ from framefold.runtime.partials.partials import Partials
 from framefold.runtime.results import row_blocks
 from framefold.runtime.results.finish import results as results_in_chunks
 from framefold.runtime.results.over_ranges import results_over
-from framefold.runtime.results.row_blocks import Blocked, with_neighbours
+from framefold.runtime.results.row_blocks import Blocked
 from framefold.runtime.results.window_blocks import in_window_blocks
 from framefold.runtime.sliding.range_blocks import RangeFacts
 from framefold.runtime.sliding.slide import slide
@@ -42,3 +42,18 @@ def results(plan: Plan, partials: pa.Table) -> pa.Table:
 def over_ranges(bound: BoundAggregate, states: Mapping[str, Any], low: Any, high: Any) -> pa.Array:
     """The results of an operation that answers ranges, for half-open ranges of rows of its states."""
     return results_over(bound, states, RangeFacts(low, high))
+
+
+def states_of(plan: Plan, partials: pa.Table, name: str) -> Any:
+    """The states of an output in partials."""
+    return Partials(plan, partials).states(name)
+
+
+def release(plan: Plan, partials: pa.Table) -> None:
+    """Let go of the held objects of all partials but these."""
+    Partials(plan, partials).release_others()
+
+
+def with_neighbours(blocked: Plan, plan: Plan, partials: pa.Table) -> pa.Table:
+    """Partials of a plan, with copies of those that the blocks beside their own need as well."""
+    return row_blocks.with_neighbours(blocked, Partials(plan, partials)).table
