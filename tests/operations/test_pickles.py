@@ -16,6 +16,7 @@ import framefold as ff
 
 from ..support import stages
 from ..support.plans import bind, in_this_process, is_library_code, pickled_outputs, trusting
+from ..support.stages import release, states_of
 from ..support.states import HeldObjects, Objects, field, leaves
 from .pickled import NEVER, PICKLED
 
