@@ -28,7 +28,7 @@ def between(low: pa.Array, high: pa.Array, rest: Ints, denominator: int) -> pa.A
     [9007199254740994.0]
     """
     if pa.types.is_floating(low.type):
-        x, y = (each.to_numpy().astype(np.float64) for each in (low, high))
+        x, y = (each.to_numpy().astype(np.float64, copy=False) for each in (low, high))
         share = rest / denominator
         with np.errstate(invalid="ignore"):  # inf * 0, of shares of nothing
             mean: Floats = np.where((rest == 0) | (x == y), x, x * (1 - share) + y * share)

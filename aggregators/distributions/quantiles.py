@@ -126,7 +126,9 @@ class Quantile(Multiset):
     def _rank(self, count: Ints, q: Fraction) -> tuple[Ints, Ints]:
         """The place of the quantile, or of the value before it, among sorted values, from 0; what is left of it."""
         if self.method == "linear":
-            return np.divmod(q.numerator * (count - 1), q.denominator)
+            place = q.numerator * (count - 1)
+            rank = place // q.denominator  # which numpy does in much less time than divmod
+            return rank, place - rank * q.denominator
         rank = np.maximum(-(-q.numerator * count // q.denominator) - 1, 0)
         return rank, np.zeros_like(rank)
 

@@ -7,8 +7,9 @@ not 0, and so on: the next code is found in as many steps as there are levels (P
 forest in less than logarithmic time", 1975, with words for its recursion).
 """
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
 
 cdef extern from *:
     """
@@ -341,29 +342,44 @@ def most_frequent(
     """Set the code of each range whose items weigh most together, the least of several.
 
     The winners of pairs of codes, of pairs of these, and so on, are kept: a change is followed up as far as it matters.
+    They are those of a group of ranges that have no item in common with others, so that few codes have few pairs.
     """
     cdef int64_t* counts
     cdef int32_t* winner
     cdef Moving items = at_first(code, weight)
     cdef Item item
-    cdef Py_ssize_t window, windows = low.shape[0]
-    cdef int64_t size = 1
+    cdef Py_ssize_t window, windows = low.shape[0], group = 0, at
+    cdef int64_t size = 1, past, least = 0, most
     check(code, weight, low, high, found.shape[0], codes)
     while size < codes:
         size *= 2
     with nogil:
-        counts = <int64_t*>calloc(size + 1, sizeof(int64_t))
-        winner = <int32_t*>calloc(2 * size + 1, sizeof(int32_t))
+        counts = <int64_t*>malloc((size + 1) * sizeof(int64_t))
+        winner = <int32_t*>malloc((2 * size + 1) * sizeof(int32_t))
         if counts != NULL and winner != NULL:
-            begin_winners(winner, size)
             for window in range(windows):
+                if window == group:
+                    past = low[window] + 1
+                    while group < windows and low[group] < past:
+                        past = high[group]
+                        group += 1
+                    least = most = code[low[window]]
+                    for at in range(low[window], past):
+                        least = min(least, <int64_t>code[at])
+                        most = max(most, <int64_t>code[at])
+                    size = 1
+                    while size <= most - least:
+                        size *= 2
+                    memset(counts, 0, (size + 1) * sizeof(int64_t))
+                    begin_winners(winner, size)
+                    items.leaving = items.entering = low[window]
                 while leaves(&items, low[window], &item):
-                    counts[item.code] -= item.weight
-                    follow_up(counts, winner, size, item.code)
+                    counts[item.code - least] -= item.weight
+                    follow_up(counts, winner, size, item.code - least)
                 while enters(&items, high[window], &item):
-                    counts[item.code] += item.weight
-                    follow_up(counts, winner, size, item.code)
-                found[window] = winner[1]
+                    counts[item.code - least] += item.weight
+                    follow_up(counts, winner, size, item.code - least)
+                found[window] = <int32_t>(least + winner[1])
         free(counts)
         free(winner)
     if counts == NULL or winner == NULL:
@@ -392,68 +408,258 @@ cdef inline void follow_up(int64_t* counts, int32_t* winner, int64_t size, int64
         node >>= 1
 
 
+def steps_reach(const int64_t[::1] values not None, int64_t least):
+    """Whether each value is at least so much above the one before it."""
+    cdef Py_ssize_t at = 1, end, rows = values.shape[0]
+    cdef bint low = False
+    with nogil:
+        while at < rows and not low:
+            end = min(at + STEPS, rows)
+            if least:
+                while at < end:
+                    low |= values[at] <= values[at - 1]
+                    at += 1
+            else:
+                while at < end:
+                    low |= values[at] < values[at - 1]
+                    at += 1
+    return not low
+
+
+cdef union Float:
+    double value
+    int64_t bits
+
+
+def keys_of_floats(const double[::1] values not None, int64_t[::1] keys not None):
+    """Set integers in the order of floats: NaN is one, above all others, and -0.0 is 0.0."""
+    cdef Py_ssize_t row, rows = values.shape[0]
+    cdef Float each
+    if keys.shape[0] != rows:
+        raise ValueError("keys_of_floats: there must be a key for each value")
+    with nogil:
+        for row in range(rows):
+            each.value = values[row] + 0.0
+            keys[row] = each.bits ^ ((each.bits >> 63) & NAN_KEY) if each.value == each.value else NAN_KEY
+
+
+ctypedef fused word:
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+
+
+def offsets_of_ranges(
+    const int64_t[::1] begin not None, const int64_t[::1] end not None, int64_t most, int64_t[::1] offsets not None
+):
+    """Set where the items of each range begin in a list of them all, ``most`` of each at most; and the end of all."""
+    cdef Py_ssize_t window, windows = begin.shape[0]
+    cdef int64_t total = 0
+    if end.shape[0] != windows or offsets.shape[0] != windows + 1:
+        raise ValueError("offsets_of_ranges: there must be an end and an offset for each range, and one more")
+    with nogil:
+        offsets[0] = 0
+        for window in range(windows):
+            total += min(end[window] - begin[window], most)
+            offsets[window + 1] = total
+
+
+def items_of_ranges(
+    const word[::1] values not None,
+    const int64_t[::1] edges not None,
+    bint last,
+    const int64_t[::1] offsets not None,
+    word[::1] found not None,
+):
+    """Set some values from where each range begins, or before where it ends if ``last``, as its offsets have room."""
+    cdef Py_ssize_t window, windows = edges.shape[0], start, to, size = values.shape[0], room = found.shape[0]
+    cdef bint right = offsets.shape[0] == windows + 1
+    with nogil:
+        for window in range(windows if right else 0):
+            if not (0 <= offsets[window] <= offsets[window + 1] <= room):
+                right = False
+                break
+            start = edges[window]
+            if last:
+                start -= offsets[window + 1] - offsets[window]
+            if not (0 <= start <= size - (offsets[window + 1] - offsets[window])):
+                right = False
+                break
+            start -= offsets[window]
+            for to in range(offsets[window], offsets[window + 1]):
+                found[to] = values[start + to]
+    if not right:
+        raise ValueError("items_of_ranges: ranges must be of the values, and offsets of what is found")
+
+
+cdef int64_t NAN_KEY = (<uint64_t>1 << 63) - 1
+
 cdef enum:
+    STEPS = 1 << 10
     DIGIT = 11
-    DIGITS = 6
+    UPPER = 4  # digits by which values are sorted first
+    MOST_MOVES = 4  # of each value by insertion
     PLACES = 1 << DIGIT
+    FEW = 48  # values that are sorted by insertion
 
 
 def order_values(const int64_t[::1] values not None, Py_ssize_t[::1] order not None):
-    """Set the stable order of values: digit by digit, without those that all values have in common.
-
-    D. E. Knuth, "The Art of Computer Programming", volume 3, 5.2.5: radix sort.
-    """
-    cdef Py_ssize_t row, rows = values.shape[0], at, before, each
-    cdef Py_ssize_t* places
-    cdef uint64_t* keys
-    cdef uint64_t* other_keys
-    cdef int32_t* numbers
-    cdef int32_t* other_numbers
-    cdef void* room
-    cdef uint64_t key, all_keys
-    cdef int64_t least, most
-    cdef int digit, shift
+    """Set the stable order of values."""
+    cdef Py_ssize_t rows = values.shape[0]
+    cdef bint room
     if order.shape[0] != rows or rows >= <int64_t>1 << 31:
         raise ValueError("order_values: there must be a place for each value, and less than 2**31 of them")
     if not rows:
         return
     with nogil:
-        places = <Py_ssize_t*>calloc(DIGITS * PLACES, sizeof(Py_ssize_t))
-        room = malloc(rows * 24)
-        if places != NULL and room != NULL:
-            keys = <uint64_t*>room
-            other_keys = keys + rows
-            numbers = <int32_t*>(other_keys + rows)
-            other_numbers = numbers + rows
-            least = most = values[0]
-            for row in range(rows):
-                least = min(least, values[row])
-                most = max(most, values[row])
-            all_keys = <uint64_t>most - <uint64_t>least
-            for row in range(rows):
-                key = <uint64_t>values[row] - <uint64_t>least
-                keys[row], numbers[row] = key, <int32_t>row
-                for digit in range(DIGITS):
-                    places[digit * PLACES + ((key >> (digit * DIGIT)) & (PLACES - 1))] += 1
-            for digit in range(DIGITS):
-                shift = digit * DIGIT
-                if not all_keys >> shift:
-                    break
-                before = 0
-                for at in range(digit * PLACES, (digit + 1) * PLACES):
-                    each = places[at]
-                    places[at] = before
-                    before += each
-                for row in range(rows):
-                    key = keys[row]
-                    at = digit * PLACES + ((key >> shift) & (PLACES - 1))
-                    other_keys[places[at]], other_numbers[places[at]] = key, numbers[row]
-                    places[at] += 1
-                keys, other_keys = other_keys, keys
-                numbers, other_numbers = other_numbers, numbers
-            for row in range(rows):
-                order[row] = numbers[row]
-        free(places)
-        free(room)
-    if places == NULL or room == NULL:
+        room = order_run(&values[0], 0, rows, &order[0])
+    if not room:
         raise MemoryError
+
+
+def code_groups(
+    const int64_t[::1] values not None,
+    const int64_t[::1] starts not None,
+    bint distinct,
+    int32_t[::1] code not None,
+    Py_ssize_t[::1] first not None,
+    Py_ssize_t[::1] order not None,
+):
+    """Number the values of each group in their order, from group to group: the number of codes.
+
+    ``starts`` has where each group begins, the first with 0. Equal values of a group have one code if ``distinct``. Set
+    the code of each row, the first row of each code, and the rows by code, those of one code as they are.
+    """
+    cdef Py_ssize_t group, groups = starts.shape[0], rows = values.shape[0], start = 0, end, at, row, number = -1
+    cdef int64_t value, before = 0
+    cdef bint room = True, right = True
+    if not code.shape[0] == first.shape[0] == order.shape[0] == rows or rows >= <int64_t>1 << 31:
+        raise ValueError("code_groups: there must be a place for each value, and less than 2**31 of them")
+    if (starts[0] if groups else rows) != 0:
+        raise ValueError("code_groups: the first group must begin with the first value")
+    with nogil:
+        for group in range(groups):
+            end = starts[group + 1] if group + 1 < groups else rows
+            if not start <= end <= rows:
+                right = False
+                break
+            room = order_run(&values[0], start, end, &order[start])
+            if not room:
+                break
+            for at in range(start, end):
+                row = order[at]
+                value = values[row]
+                if not distinct or at == start or value != before:
+                    number += 1
+                    first[number] = row
+                before = value
+                code[row] = <int32_t>number
+            start = end
+    if not room:
+        raise MemoryError
+    if not right:
+        raise ValueError("code_groups: groups must ascend")
+    return number + 1
+
+
+cdef bint order_run(const int64_t* values, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* order) noexcept nogil:
+    """Set the stable order of some rows by their values; False where there is no memory for it."""
+    cdef Py_ssize_t row, at
+    cdef int64_t value
+    if end - start > FEW:
+        return order_digits(values, start, end, order)
+    for row in range(start, end):
+        value, at = values[row], row - start
+        while at and values[order[at - 1]] > value:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = row
+    return True
+
+
+cdef struct Digits:
+    # Keys and the numbers of their rows, as they are sorted so far; room for both again; a place for each digit.
+    uint64_t* keys
+    uint64_t* other_keys
+    int32_t* numbers
+    int32_t* other_numbers
+    Py_ssize_t* places
+    void* room
+
+
+cdef bint order_digits(const int64_t* values, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* order) noexcept nogil:
+    """Set the stable order of some rows by their values; False where there is no memory for it.
+
+    By the upper digits that differ, and what is left by insertion; where that takes long, by all digits.
+    D. E. Knuth, "The Art of Computer Programming", volume 3, 5.2.5: radix sort.
+    """
+    cdef Digits of
+    cdef Py_ssize_t row, rows = end - start, at, moves = 0
+    cdef uint64_t key, all_keys
+    cdef int32_t number
+    cdef int64_t least = values[start], most = least
+    cdef int bits = 0, rest = 0
+    for row in range(start, end):
+        least = min(least, values[row])
+        most = max(most, values[row])
+    all_keys = <uint64_t>most - <uint64_t>least
+    if all_keys:
+        bits = highest(all_keys) + 1
+    if bits > UPPER * DIGIT:
+        rest = bits - UPPER * DIGIT
+    of.places = <Py_ssize_t*>malloc(PLACES * sizeof(Py_ssize_t))
+    of.room = malloc(rows * 24)
+    if of.places != NULL and of.room != NULL:
+        begin_digits(&of, values + start, rows, least)
+        sort_by_digits(&of, rows, rest, bits)
+        if rest:
+            for row in range(1, rows):
+                key, number, at = of.keys[row], of.numbers[row], row
+                while at and of.keys[at - 1] > key and moves < MOST_MOVES * rows:
+                    of.keys[at], of.numbers[at] = of.keys[at - 1], of.numbers[at - 1]
+                    at -= 1
+                    moves += 1
+                of.keys[at], of.numbers[at] = key, number
+            if moves >= MOST_MOVES * rows:
+                begin_digits(&of, values + start, rows, least)
+                sort_by_digits(&of, rows, 0, bits)
+        for row in range(rows):
+            order[row] = start + of.numbers[row]
+    free(of.places)
+    free(of.room)
+    return of.places != NULL and of.room != NULL
+
+
+cdef void begin_digits(Digits* of, const int64_t* values, Py_ssize_t rows, int64_t least) noexcept nogil:
+    """Set keys from 0 on, in the order of rows."""
+    cdef Py_ssize_t row
+    of.keys = <uint64_t*>of.room
+    of.other_keys = of.keys + rows
+    of.numbers = <int32_t*>(of.other_keys + rows)
+    of.other_numbers = of.numbers + rows
+    for row in range(rows):
+        of.keys[row], of.numbers[row] = <uint64_t>values[row] - <uint64_t>least, <int32_t>row
+
+
+cdef void sort_by_digits(Digits* of, Py_ssize_t rows, int low, int high) noexcept nogil:
+    """Sort by the bits from ``low`` to below ``high``, digit by digit; keys equal in them stay as they are."""
+    cdef Py_ssize_t row, at, before, each
+    cdef uint64_t key
+    while low < high:
+        memset(of.places, 0, PLACES * sizeof(Py_ssize_t))
+        for row in range(rows):
+            of.places[(of.keys[row] >> low) & (PLACES - 1)] += 1
+        before = 0
+        for at in range(PLACES):
+            each = of.places[at]
+            of.places[at] = before
+            before += each
+        for row in range(rows):
+            key = of.keys[row]
+            at = (key >> low) & (PLACES - 1)
+            of.other_keys[of.places[at]], of.other_numbers[of.places[at]] = key, of.numbers[row]
+            of.places[at] += 1
+        of.keys, of.other_keys = of.other_keys, of.keys
+        of.numbers, of.other_numbers = of.other_numbers, of.numbers
+        low += DIGIT

@@ -61,6 +61,11 @@ class Ragged:
         return made
 
     @classmethod
+    def one_each(cls, planes: Mapping[str, NDArray[Any]]) -> Ragged:
+        """A column of lists of one item, by planes of which there is one at least."""
+        return cls.at(np.arange(len(next(iter(planes.values()))) + 1), planes)
+
+    @classmethod
     def concatenate(cls, columns: Sequence[Ragged]) -> Ragged:
         """The columns one after the other."""
         planes = {name: np.concatenate([column.planes[name] for column in columns]) for name in columns[0].planes}
@@ -204,12 +209,13 @@ class RaggedField:
         return found
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> Ragged:
-        offsets = planes[0].offsets.to_numpy().astype(np.int64, copy=False)
-        values = {
-            name: kind.from_arrow([plane.flatten()]) for (name, kind), plane in zip(self.items, planes, strict=True)
-        }
-        if planes[0].null_count or any(len(each) != offsets[-1] - offsets[0] for each in values.values()):
+        offsets, *others = (plane.offsets.to_numpy().astype(np.int64, copy=False) for plane in planes)
+        sizes = {int(each[-1] - each[0]) for each in (offsets, *others)}
+        if len(sizes) > 1 or any(plane.null_count for plane in planes):
             raise EngineError("a state is damaged: its lists of items do not have as many items in each plane")
+        values = {}
+        for (name, kind), plane, own in zip(self.items, planes, (offsets, *others), strict=True):
+            values[name] = kind.from_arrow([plane.values.slice(int(own[0]), int(own[-1] - own[0]))])
         return Ragged.at(offsets - offsets[0] if offsets[0] else offsets, values)
 
     def of_pickles(self, change: Any) -> RaggedField:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from ...aggregators.contract.frames import Frames
 from ...aggregators.intervals.time_weighted import Lifetimes
+from ...aggregators.ranges.item_ranges import rises
 from ...aggregators.states.arrays import Bools, Index, Ints
 from ..columns.key_codes import (
     BLOCK,
@@ -194,6 +195,9 @@ def assign(
     """
     columns = [*frames, *keys]
     size = math.prod(column.count for column in columns)
+    alone = columns and rows // ROWS_PER_GROUP < size == columns[0].count
+    if alone and rises(columns[0].codes):  # each row is a group
+        return Groups(np.arange(rows), rows, np.ones(rows, np.int64), [each.values_of_rows() for each in columns])
     if by_key or size > max(MAX_SPARSE, rows):
         found = by_sorting([*keys, *frames], rows)
         return replace(found, values=found.values[len(keys) :] + found.values[: len(keys)])

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from ...aggregators.contract.operation import State
 from ...aggregators.numeric.native import loops
+from ...aggregators.ranges.item_ranges import ascends, rises
 from ...aggregators.states.arrays import Index, Ints
 from ...aggregators.states.fields import CompensatedField, Field
 from ...aggregators.states.large import fitting
@@ -111,7 +112,7 @@ def merge(plan: Plan, partials: Partials | Iterable[Partials]) -> Partials:
         frame, *last = (each[rows] for each in numbers)
         table = of_states(plan, [each.take(pa.array(rows)) for each in columns], [frame, rank, *last], combined).table
     else:
-        table = take_rows(table, rows) if (rows[1:] < rows[:-1]).any() else table
+        table = table if ascends(rows) else take_rows(table, rows)
         table = table.set_column(len(keys) + 1, table.schema.field(len(keys) + 1), pa.array(rank))
     return Partials(table, starts_of(keys, rows))
 
@@ -141,6 +142,8 @@ def groups_of(keys: Sequence[Coded], frames: Sequence[Coded], rows: int) -> Grou
         columns = [(subtract(column.codes, column.least), column.count) for column in (*keys, *frames)]
         return Groups(*grouped(*pack(columns, rows)), None)
     of_keys = size // of_frames
+    if of_keys == len(frames) == 1 and rises(frames[0].codes):
+        return Groups(each := np.arange(rows), each, None)
     if loops is None or of_keys == 1 or not by_frame(keys, frames):
         return Groups(*grouped(packed([*keys, *frames], rows), size), None)
     codes = packed([*frames, *keys], rows)
@@ -203,8 +206,11 @@ def in_places(codes: Ints, size: int) -> tuple[Ints, Ints]:
 
 def starts_of(keys: Sequence[Coded], rows: Ints) -> Index:
     """Where keys begin, in rows that are sorted by them."""
-    new = np.arange(len(rows)) == 0
+    new = np.zeros(len(rows), bool)
+    new[:1] = True
     for each in keys:
+        if each.count == 1:
+            continue
         codes = each.codes[rows]
         new[1:] |= codes[1:] != codes[:-1]
     return np.flatnonzero(new)
@@ -213,7 +219,7 @@ def starts_of(keys: Sequence[Coded], rows: Ints) -> Index:
 def in_order_of_batches(table: pa.Table) -> pa.Table:
     """Partials in the order of their batches, those of one batch as they are."""
     ranks = one_array(table.column(BATCH_RANK)).to_numpy()
-    return take_rows(table, np.argsort(ranks, kind="stable")) if (ranks[1:] < ranks[:-1]).any() else table
+    return table if ascends(ranks) else take_rows(table, np.argsort(ranks, kind="stable"))
 
 
 def take_rows(table: pa.Table, rows: Ints) -> pa.Table:

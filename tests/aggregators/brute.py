@@ -17,7 +17,7 @@ import pyarrow as pa
 import framefold as ff
 from framefold import check_laws
 from framefold.aggregators.contract.operation import Operation
-from framefold.aggregators.ranges import distinct, order_statistics, ordering
+from framefold.aggregators.ranges import codes, distinct, item_ranges, order_statistics, ordering
 from framefold.runtime.columns.key_codes import one_array
 from framefold.runtime.partials.merge import Partials, states_of
 from framefold.runtime.plan.plan import Plan
@@ -163,7 +163,7 @@ def assert_over_ranges(query: Plan, partials: pa.Table, agree: Callable[[Any, An
         right = bound.finish(slide(bound, states, low, high, "two-stacks")).to_pylist()
         assert all(map(agree, results_over(bound, states, RangeFacts(low, high)).to_pylist(), right))
         with ExitStack() as numpy_alone:
-            for module in (order_statistics, distinct, ordering):
+            for module in (order_statistics, distinct, ordering, codes, item_ranges):
                 numpy_alone.enter_context(patch.object(module, "loops", None))
             assert all(map(agree, results_over(bound, states, RangeFacts(low, high)).to_pylist(), right))
 

@@ -10,7 +10,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from framefold.aggregators.ranges import distinct, order_statistics, ordering
+from framefold.aggregators.ranges import codes as coding
+from framefold.aggregators.ranges import distinct, item_ranges, order_statistics, ordering
 from framefold.aggregators.ranges.codes import codes_of
 from framefold.aggregators.ranges.item_ranges import ItemRanges
 from framefold.aggregators.ranges.native import loops
@@ -22,7 +23,7 @@ WAYS = ["numpy alone", *([] if loops is None else ["compiled"])]
 @pytest.fixture(params=WAYS)
 def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     if request.param == "numpy alone":
-        for module in (order_statistics, distinct, ordering):
+        for module in (order_statistics, distinct, ordering, coding, item_ranges):
             monkeypatch.setattr(module, "loops", None)
     return str(request.param)
 
