@@ -106,19 +106,12 @@ class ItemRanges:
 
 def ascends(values: Ints) -> bool:
     """Whether no value is below the one before it."""
-    return steps_reach(values, 0)
+    return bool((values[1:] >= values[:-1]).all())
 
 
 def rises(values: Ints) -> bool:
     """Whether each value is above the one before it."""
-    return steps_reach(values, 1)
-
-
-def steps_reach(values: Ints, least: int) -> bool:
-    """Whether each value is at least so much above the one before it: 0 or 1."""
-    if loops is not None and values.dtype == np.int64 and values.flags.c_contiguous:
-        return bool(loops.steps_reach(values, least))
-    return bool((values[1:] > values[:-1]).all() if least else (values[1:] >= values[:-1]).all())
+    return bool((values[1:] > values[:-1]).all())
 
 
 def ascends_in_groups(values: Ints, ranges: ItemRanges) -> bool:
@@ -153,8 +146,9 @@ def items_of(values: NDArray[Any], ranges: ItemRanges, offsets: Ints, *, last: b
     if loops is None or values.dtype == object:
         lengths = np.diff(offsets)
         begin = ranges.end - lengths if last else ranges.begin
-        return values[np.arange(offsets[-1]) + np.repeat(begin - offsets[:-1], lengths)]
-    found = np.empty(offsets[-1], values.dtype)
+        places = np.arange(offsets[-1]) + np.repeat(begin - offsets[:-1], lengths)
+        return np.take(values, places)
+    found: NDArray[Any] = np.empty(offsets[-1], values.dtype)
     word = f"u{values.itemsize}"
     edges = ranges.end if last else ranges.begin
     loops.items_of_ranges(np.ascontiguousarray(values).view(word), edges, last, offsets, found.view(word))

@@ -408,24 +408,6 @@ cdef inline void follow_up(int64_t* counts, int32_t* winner, int64_t size, int64
         node >>= 1
 
 
-def steps_reach(const int64_t[::1] values not None, int64_t least):
-    """Whether each value is at least so much above the one before it."""
-    cdef Py_ssize_t at = 1, end, rows = values.shape[0]
-    cdef bint low = False
-    with nogil:
-        while at < rows and not low:
-            end = min(at + STEPS, rows)
-            if least:
-                while at < end:
-                    low |= values[at] <= values[at - 1]
-                    at += 1
-            else:
-                while at < end:
-                    low |= values[at] < values[at - 1]
-                    at += 1
-    return not low
-
-
 cdef union Float:
     double value
     int64_t bits
@@ -473,22 +455,23 @@ def items_of_ranges(
     word[::1] found not None,
 ):
     """Set some values from where each range begins, or before where it ends if ``last``, as its offsets have room."""
-    cdef Py_ssize_t window, windows = edges.shape[0], start, to, size = values.shape[0], room = found.shape[0]
+    cdef Py_ssize_t window, windows = edges.shape[0], at, size = values.shape[0], room = found.shape[0]
     cdef bint right = offsets.shape[0] == windows + 1
+    cdef int64_t begin, end, start
+    cdef const word* here
+    cdef word* there
     with nogil:
+        end = offsets[0] if right else 0
         for window in range(windows if right else 0):
-            if not (0 <= offsets[window] <= offsets[window + 1] <= room):
+            begin, end = end, offsets[window + 1]
+            start = edges[window] - (end - begin) if last else edges[window]
+            if not (0 <= begin <= end <= room and 0 <= start <= size - (end - begin)):
                 right = False
                 break
-            start = edges[window]
-            if last:
-                start -= offsets[window + 1] - offsets[window]
-            if not (0 <= start <= size - (offsets[window + 1] - offsets[window])):
-                right = False
-                break
-            start -= offsets[window]
-            for to in range(offsets[window], offsets[window + 1]):
-                found[to] = values[start + to]
+            if begin < end:
+                here, there = &values[start], &found[begin]
+                for at in range(end - begin):
+                    there[at] = here[at]
     if not right:
         raise ValueError("items_of_ranges: ranges must be of the values, and offsets of what is found")
 
@@ -496,7 +479,6 @@ def items_of_ranges(
 cdef int64_t NAN_KEY = (<uint64_t>1 << 63) - 1
 
 cdef enum:
-    STEPS = 1 << 10
     DIGIT = 11
     UPPER = 4  # digits by which values are sorted first
     MOST_MOVES = 4  # of each value by insertion
