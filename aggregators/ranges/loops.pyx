@@ -30,7 +30,8 @@ cdef enum:
 
 
 cdef struct Present:
-    # The weight of each code in the range; the bits of those that are, level by level; the levels, and the codes.
+    # The weight of each code in the range, NULL where each code is of one item of weight 1; the bits of those that are,
+    # level by level; the levels, and the codes.
     int64_t* counts
     uint64_t* words
     uint64_t* level[LEVELS]
@@ -38,11 +39,20 @@ cdef struct Present:
     int64_t codes
 
 
-cdef bint begin(Present* of, int64_t codes) noexcept nogil:
-    """Make room for codes from 0 to below ``codes``; whether there was memory."""
+cdef struct Moving:
+    # A range of items that moves forward: those from ``leaving`` up to ``entering`` are in it.
+    const int32_t* codes
+    const int64_t* weights
+    Py_ssize_t leaving, entering
+
+
+cdef bint begin(Present* of, const Moving* items, Py_ssize_t count, int64_t codes) noexcept nogil:
+    """Make room for the codes of items, from 0 to below ``codes``; whether there was memory."""
     cdef int64_t size = codes, total = 0
     cdef int64_t[LEVELS] start
     cdef int at
+    cdef Py_ssize_t item
+    cdef uint64_t bit, again = 0
     of.levels, of.codes = 0, codes
     while True:
         size = (size + 63) >> 6
@@ -51,11 +61,22 @@ cdef bint begin(Present* of, int64_t codes) noexcept nogil:
         of.levels += 1
         if size <= 1:
             break
-    of.counts = <int64_t*>calloc(codes + 1, sizeof(int64_t))
+    of.counts = NULL
     of.words = <uint64_t*>calloc(total, sizeof(uint64_t))
+    if of.words == NULL:
+        return False
     for at in range(of.levels):
         of.level[at] = of.words + start[at]
-    return of.counts != NULL and of.words != NULL
+    if items.weights == NULL and count == codes:
+        for item in range(count):
+            bit = <uint64_t>1 << (items.codes[item] & 63)
+            again |= of.words[items.codes[item] >> 6] & bit
+            of.words[items.codes[item] >> 6] |= bit
+        memset(of.words, 0, total * sizeof(uint64_t))
+        if not again:
+            return True
+    of.counts = <int64_t*>calloc(codes + 1, sizeof(int64_t))
+    return of.counts != NULL
 
 
 cdef void end(Present* of) noexcept nogil:
@@ -63,32 +84,41 @@ cdef void end(Present* of) noexcept nogil:
     free(of.words)
 
 
+cdef inline int64_t weight_of(Present* of, int64_t code) noexcept nogil:
+    """The weight of a code in the range."""
+    return <int64_t>(of.level[0][code >> 6] >> (code & 63) & 1) if of.counts == NULL else of.counts[code]
+
+
 cdef inline void add(Present* of, int64_t code, int64_t weight) noexcept nogil:
     """Count a code that enters."""
     cdef int at
     cdef uint64_t before
     cdef int64_t place = code
-    if of.counts[code] == 0:
-        for at in range(of.levels):
-            before = of.level[at][place >> 6]
-            of.level[at][place >> 6] = before | (<uint64_t>1 << (place & 63))
-            if before:
-                break
-            place >>= 6
-    of.counts[code] += weight
+    if of.counts != NULL:
+        of.counts[code] += weight
+        if of.counts[code] != weight:
+            return
+    for at in range(of.levels):
+        before = of.level[at][place >> 6]
+        of.level[at][place >> 6] = before | (<uint64_t>1 << (place & 63))
+        if before:
+            break
+        place >>= 6
 
 
 cdef inline void drop(Present* of, int64_t code, int64_t weight) noexcept nogil:
     """Count off a code that leaves."""
     cdef int at
     cdef int64_t place = code
-    of.counts[code] -= weight
-    if of.counts[code] == 0:
-        for at in range(of.levels):
-            of.level[at][place >> 6] &= ~(<uint64_t>1 << (place & 63))
-            if of.level[at][place >> 6]:
-                break
-            place >>= 6
+    if of.counts != NULL:
+        of.counts[code] -= weight
+        if of.counts[code]:
+            return
+    for at in range(of.levels):
+        of.level[at][place >> 6] &= ~(<uint64_t>1 << (place & 63))
+        if of.level[at][place >> 6]:
+            break
+        place >>= 6
 
 
 cdef inline int64_t next_code(Present* of, int64_t code) noexcept nogil:
@@ -123,13 +153,6 @@ cdef inline int64_t previous_code(Present* of, int64_t code) noexcept nogil:
             return place
         place >>= 6
     return -1
-
-
-cdef struct Moving:
-    # A range of items that moves forward: those from ``leaving`` up to ``entering`` are in it.
-    const int32_t* codes
-    const int64_t* weights
-    Py_ssize_t leaving, entering
 
 
 cdef struct Item:
@@ -219,7 +242,7 @@ def select(
     if rank.shape[0] != windows or following.shape[0] != windows:
         raise ValueError("select: there must be a rank for each range")
     with nogil:
-        room = begin(&present, codes)
+        room = begin(&present, &items, code.shape[0], codes)
         if room:
             for window in range(windows):
                 while leaves(&items, low[window], &item):
@@ -240,12 +263,12 @@ def select(
                     continue
                 while below > goal:
                     place = previous_code(&present, place)
-                    below -= present.counts[place]
-                while below + present.counts[place] <= goal:
-                    below += present.counts[place]
+                    below -= weight_of(&present, place)
+                while below + weight_of(&present, place) <= goal:
+                    below += weight_of(&present, place)
                     place = next_code(&present, place + 1)
                 found[window] = following[window] = <int32_t>place
-                if goal + 1 < total and below + present.counts[place] <= goal + 1:
+                if goal + 1 < total and below + weight_of(&present, place) <= goal + 1:
                     following[window] = <int32_t>next_code(&present, place + 1)
         end(&present)
     if not room:
@@ -303,7 +326,7 @@ def list_codes(
     if counts is not None and counts.shape[0] != found.shape[0]:
         raise ValueError("list_codes: there must be a count for each code")
     with nogil:
-        room = begin(&present, codes)
+        room = begin(&present, &items, code.shape[0], codes)
         if room:
             for window in range(windows):
                 while leaves(&items, low[window], &item):
@@ -321,7 +344,7 @@ def list_codes(
                         break
                     found[at] = <int32_t>place
                     if counts is not None:
-                        counts[at] = present.counts[place]
+                        counts[at] = weight_of(&present, place)
                 if not right:
                     break
         end(&present)
