@@ -136,7 +136,7 @@ def contests(data: pa.Table, kind: str, overlap: int, text: bool) -> Iterator[Co
         "grid": lambda: asked.window(ff.sliding(overlap, every=1, gaps="allow")),
         "around": lambda: asked.window(ff.around(time=(-overlap, 0))),
         "last_rows": lambda: asked.window(ff.last_rows(overlap)),
-    }[kind]
+    }[kind]()
     frames = {"around": f"range between {overlap} preceding and current row",
               "last_rows": f"rows between {overlap - 1} preceding and current row"}  # fmt: skip
     short = overlap <= LONGEST
@@ -151,7 +151,7 @@ def contests(data: pa.Table, kind: str, overlap: int, text: bool) -> Iterator[Co
             peers["Polars"] = partial(in_polars, data, kind, overlap, each)
         if kind == "last_rows" and each.pandas is not None:
             peers["pandas"] = partial(in_pandas, data, overlap, each)
-        yield Contest(name, partial(lambda op: windows().aggregate(r=op), each.ours), peers, each.compared)
+        yield Contest(name, partial(lambda op: windows.aggregate(r=op), each.ours), peers, each.compared)
 
 
 def in_duckdb(connection: duckdb.DuckDBPyConnection, data: pa.Table, sql: str) -> pa.Table:

@@ -121,6 +121,8 @@ class Quantile(Multiset):
             rank, rest = self._rank(count, q)
             low, high = (values.take(pa.array(each)) for each in select(codes, weights, of_items, rank))
             found.append(low if self.method == "discrete" else between(low, high, rest, q.denominator))
+        if not self.several and of_items.whole:
+            return found[0]
         return self._column(found, of_items.places)
 
     def _rank(self, count: Ints, q: Fraction) -> tuple[Ints, Ints]:

@@ -110,6 +110,10 @@ class Order:
         return restored(keys if self.dtype is None else self._decoded(keys, self.dtype), self.type, mask)
 
     def _decoded(self, keys: Keys, dtype: np.dtype[Any]) -> Keys:
+        if dtype.kind == "f" and loops is not None:
+            values = np.empty(len(keys))
+            loops.floats_of_keys(np.ascontiguousarray(keys), values)
+            return values.astype(dtype, copy=False)
         if dtype.kind == "f":
             return canonical(_turned(keys).view(np.float64)).astype(dtype)
         return (keys ^ SIGN).view(np.uint64) if dtype == np.uint64 else keys.astype(dtype)

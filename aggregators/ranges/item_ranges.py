@@ -67,6 +67,11 @@ class ItemRanges:
         return np.arange(self.count) if self._filled is None else self._filled
 
     @property
+    def whole(self) -> bool:
+        """Whether each of the ranges has an item, and they are as they were given."""
+        return self.in_order and len(self.begin) == self.count
+
+    @property
     def size(self) -> int:
         """The number of items that the ranges are in."""
         return self.items.stop - self.items.start
@@ -97,7 +102,7 @@ class ItemRanges:
 
     def spread(self, values: NDArray[Any], rest: Any = 0) -> NDArray[Any]:
         """The values of the ranges with an item, and ``rest`` for others, in the order in which they were given."""
-        if len(values) == self.count and self.in_order:
+        if self.whole:
             return values
         found = np.full(self.count, rest, values.dtype)
         found[self.filled] = values

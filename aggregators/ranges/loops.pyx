@@ -448,6 +448,20 @@ def keys_of_floats(const double[::1] values not None, int64_t[::1] keys not None
             keys[row] = each.bits ^ ((each.bits >> 63) & NAN_KEY) if each.value == each.value else NAN_KEY
 
 
+def floats_of_keys(const int64_t[::1] keys not None, double[::1] values not None):
+    """Set the floats of such integers."""
+    cdef Py_ssize_t row, rows = keys.shape[0]
+    cdef Float each
+    if values.shape[0] != rows:
+        raise ValueError("floats_of_keys: there must be a value for each key")
+    with nogil:
+        for row in range(rows):
+            each.bits = keys[row] ^ ((keys[row] >> 63) & NAN_KEY)
+            if each.value != each.value:
+                each.bits = NAN_BITS
+            values[row] = each.value + 0.0
+
+
 ctypedef fused word:
     uint8_t
     uint16_t
@@ -491,15 +505,20 @@ def items_of_ranges(
             if not (0 <= begin <= end <= room and 0 <= start <= size - (end - begin)):
                 right = False
                 break
-            if begin < end:
-                here, there = &values[start], &found[begin]
-                for at in range(end - begin):
-                    there[at] = here[at]
+            if begin == end:
+                continue
+            here, there, at = &values[start], &found[begin], 0
+            if begin + 4 <= room and start + 4 <= size:  # those beyond the last one are set again
+                there[0], there[1], there[2], there[3] = here[0], here[1], here[2], here[3]
+                at = 4
+            while at < end - begin:
+                there[at] = here[at]
+                at += 1
     if not right:
         raise ValueError("items_of_ranges: ranges must be of the values, and offsets of what is found")
 
 
-cdef int64_t NAN_KEY = (<uint64_t>1 << 63) - 1
+cdef int64_t NAN_KEY = (<uint64_t>1 << 63) - 1, NAN_BITS = <int64_t>0x7FF8 << 48
 
 cdef enum:
     DIGIT = 11

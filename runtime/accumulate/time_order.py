@@ -42,8 +42,8 @@ def sorted_events(plan: Plan, events: pa.Table, *, dictionaries: bool = False) -
     if plan.in_rows:
         codes = keys[0] if order is None else keys[0][order]
         ranks = np.arange(len(codes))
-        first = np.flatnonzero(differs(codes))
-        if len(first) > 1:
+        if keys[1] > 1:
+            first = np.flatnonzero(differs(codes))
             ranks -= np.repeat(first, np.diff(np.append(first, len(codes))))
         events = events.append_column(plan.rank, pa.array(ranks))
     return events

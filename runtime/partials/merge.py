@@ -99,9 +99,12 @@ def merge(plan: Plan, partials: Partials | Iterable[Partials]) -> Partials:
     numbers = [one_array(table.column(name)).to_numpy() for name in names]
     frames = list(map(code_numbers, numbers))
     group, first, order = groups_of(keys, frames, len(table))
+    ranks = one_array(table.column(BATCH_RANK)).to_numpy()
+    if group is first and order is None and ranks[0] == ranks[-1]:  # in order, and of one batch
+        return Partials(table, starts_of(keys, first))
     rows = first if order is None else first[order]
     # One batch from now on, before all that come after it.
-    rank = np.full(len(rows), one_array(table.column(BATCH_RANK).slice(0, 1)).to_numpy()[0])
+    rank = np.full(len(rows), ranks[0])
     if len(rows) < len(table):
         combined = {
             name: combine_groups(bound, blocks_of(plan, table, name), group, first)
@@ -282,11 +285,12 @@ def release(plan: Plan, partials: Partials) -> None:
 
 def empty_key_partials(plan: Plan) -> Partials:
     """Partials without an event for the keys that windows have of their own, to be merged with the others."""
-    types = [plan.partials_schema.field(name).type for name in plan.keys]
     found = [Partials(plan.partials_schema.empty_table())]
-    for windows in plan.axis.windows:
-        if windows.fill is None and not isinstance(windows, Anchored):
-            continue
+    with_own = [each for each in plan.axis.windows if each.fill is not None or isinstance(each, Anchored)]
+    if not with_own:
+        return found[0]
+    types = [plan.partials_schema.field(name).type for name in plan.keys]
+    for windows in with_own:
         if (keys := windows.keys_of_their_own(types)) is None:
             continue
         first = np.unique(key_codes(keys, len(keys[0]) if keys else 1, ordered=False)[0], return_index=True)[1]

@@ -100,6 +100,9 @@ def test_keys_of_floats(way: str, type: pa.DataType) -> None:
     keys = Order(ff.Median("x"), "x", type).keys(np.array(values, type.to_pandas_dtype()))
     assert keys.dtype == np.int64
     assert np.unique(keys, return_inverse=True)[1].tolist() == [7, 7, 6, 5, 4, 3, 3, 2, 1, 0]
+    back = Order(ff.Median("x"), "x", type).values(keys)
+    one = np.array([np.nan, np.nan, np.inf, 3.5, 1e-30, 0.0, 0.0, -1e-30, -7.0, -np.inf], type.to_pandas_dtype())
+    assert (back.type, back.to_numpy().tobytes()) == (type, one.tobytes())
 
 
 def test_each_row_a_frame() -> None:
@@ -144,6 +147,8 @@ def test_loops_refuse_what_they_would_write_beyond() -> None:
             loops.items_of_ranges(one.view("u8"), edges, False, offsets, one.copy().view("u8"))
     with pytest.raises(ValueError, match="a key for each"):
         loops.keys_of_floats(np.zeros(2), one)
+    with pytest.raises(ValueError, match="a value for each"):
+        loops.floats_of_keys(one, np.zeros(2))
     room = np.empty(2, np.int32), np.empty(2, np.intp), np.empty(2, np.intp)
     with pytest.raises(ValueError, match="a place for each"):
         loops.code_groups(one, one, True, *room)
