@@ -45,7 +45,7 @@ REPORTED = 100_000
 SLOW = 1.0
 """Seconds from which on a peer is measured once."""
 
-ENOUGH, MORE = 0.5, 8
+ENOUGH, MORE = 1.0, 8
 """Seconds until which rounds are added to the fewest, and as how many times these there are at most."""
 
 MOST_GROWTH = 1.15

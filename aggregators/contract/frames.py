@@ -206,6 +206,7 @@ class Frames:
         return self._chosen(greatest, values)
 
     def _chosen(self, choose: Callable[[Values, Index, int], Values], values: Values) -> Values:
+        """The value that is chosen of each frame; of a single row its own."""
         if isinstance(values, np.ndarray) and self.are_rows:
             return canonical(values.copy())
         return choose(values, self.index, self.size)

@@ -76,7 +76,7 @@ class CollectList(OneColumn):
         offsets = offsets_of(of_items, self.most)
         lists.require_memory(int(offsets[-1]))
         values = items_of(lists.planes["value"][of_items.items], of_items, offsets, last=self.keeps_last)
-        unused = np.broadcast_to(np.int64(0), len(values))  # results do not have the times
+        unused = np.empty(len(values), np.int64)  # results do not have the times
         return {"items": lists_of_ranges(of_items, Ragged.at(offsets, {"time": unused, "value": values}))}
 
     def combine(self, a: State, b: State) -> State:

@@ -209,17 +209,24 @@ class RaggedField:
         return found
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> Ragged:
-        offsets, *others = (plane.offsets.to_numpy().astype(np.int64, copy=False) for plane in planes)
-        sizes = {int(each[-1] - each[0]) for each in (offsets, *others)}
-        if len(sizes) > 1 or any(plane.null_count for plane in planes):
+        offsets = planes[0].offsets.to_numpy().astype(np.int64, copy=False)
+        values = {
+            name: kind.from_arrow([items_of(plane)]) for (name, kind), plane in zip(self.items, planes, strict=True)
+        }
+        if planes[0].null_count or any(len(each) != offsets[-1] - offsets[0] for each in values.values()):
             raise EngineError("a state is damaged: its lists of items do not have as many items in each plane")
-        values = {}
-        for (name, kind), plane, own in zip(self.items, planes, (offsets, *others), strict=True):
-            values[name] = kind.from_arrow([plane.values.slice(int(own[0]), int(own[-1] - own[0]))])
         return Ragged.at(offsets - offsets[0] if offsets[0] else offsets, values)
 
     def of_pickles(self, change: Any) -> RaggedField:
         return RaggedField(tuple((name, kind.of_pickles(change)) for name, kind in self.items))
+
+
+def items_of(lists: pa.LargeListArray) -> pa.Array:
+    """The items of lists, one after the other: without a look at each where none is null."""
+    if lists.null_count:
+        return lists.flatten()
+    edges = lists.offsets
+    return lists.values[edges[0].as_py() : edges[-1].as_py()]
 
 
 def leaves(kind: Any) -> list[Any]:
