@@ -1,9 +1,16 @@
 """What needs all values of a window, by kinds of windows and overlap, next to DuckDB, Polars, pandas and Spark.
 
 ``python -m benchmarks.holistic --rows 200000`` prints the tables as Markdown: seconds in one process, the ratio to each
-peer in pairs, and how the processor's time grows with the overlap at as many windows. Results are compared first. With
-``--spark`` a window of an hour every minute is run on Spark, next to Spark's own functions over ``window()`` and over
-``OVER``. ``python -m benchmarks.run --cases holistic`` writes them into the report.
+peer in pairs, and how the processor's time grows with the overlap at as many windows. Results are compared first.
+
+Each contender starts from the same Arrow table, whose rows are in the order of time and whose keys come in turns, and
+gives an Arrow table of key, time and result, in the order of key and time; ours has the bounds of the windows as well.
+What it must sort or convert for that is in its time: DuckDB partitions by key and orders its results, Polars and pandas
+sort the events by key first, so that results need no order. Pairs take turns, five or more, and are many where they
+are short. What is missed is said by the clock; the processor's time is what other work on the machine changes least.
+
+With ``--spark`` a window of an hour every minute is run on Spark, next to Spark's own functions over ``window()`` and
+over ``OVER``. ``python -m benchmarks.run --cases holistic`` writes all into the report.
 """
 
 from __future__ import annotations
@@ -21,6 +28,7 @@ import duckdb
 import numpy as np
 import polars as pl
 import pyarrow as pa
+import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 import framefold as ff
@@ -37,6 +45,9 @@ REPORTED = 100_000
 SLOW = 1.0
 """Seconds from which on a peer is measured once."""
 
+ENOUGH, MORE = 1.0, 8
+"""Seconds until which rounds are added to the fewest, and as how many times these there are at most."""
+
 MOST_GROWTH = 1.15
 """The most that the time may grow with the overlap."""
 
@@ -48,15 +59,17 @@ LONGEST = 2_000
 class Operation:
     """An operation as each contender has it; None where it does not.
 
-    ``column`` is what it is of, ``rolling`` an expression of Polars over windows around each row, ``pandas`` a method
-    of its rolling windows. Modes are not compared: peers take any of several.
+    ``column`` is what it is of. ``polars`` is an expression of Polars over the rows of a window; ``rolling`` and
+    ``of_rows`` are such over windows around each row, and of its last rows. ``pandas`` is a method of rolling windows.
+    Modes are not compared: peers take any of several.
     """
 
     ours: Any
     column: str
     sql: str | None
-    polars: pl.Expr | None
-    rolling: Callable[[str], pl.Expr] | None = None
+    polars: pl.Expr
+    rolling: Callable[[int], pl.Expr] | None = None
+    of_rows: Callable[[int], pl.Expr] | None = None
     pandas: Callable[[Any], Any] | None = None
     compared: bool = True
 
@@ -76,11 +89,13 @@ def operations(text: bool) -> dict[str, Operation]:
     return found | {
         "Median": Operation(
             ff.Median("x"), "x", "median(x)", x.median(),
-            lambda size: x.rolling_median_by("t", size, closed="both"), lambda rolled: rolled.median(),
+            lambda size: x.rolling_median_by("t", f"{size}i", closed="both"),
+            lambda rows: x.rolling_median(rows, min_samples=1), lambda rolled: rolled.median(),
         ),
         "Quantile(0.9)": Operation(
             ff.Quantile("x", 0.9), "x", "quantile_cont(x, 0.9)", x.quantile(0.9, "linear"),
-            lambda size: x.rolling_quantile_by("t", size, quantile=0.9, interpolation="linear", closed="both"),
+            lambda size: x.rolling_quantile_by("t", f"{size}i", quantile=0.9, interpolation="linear", closed="both"),
+            lambda rows: x.rolling_quantile(0.9, "linear", rows, min_samples=1),
             lambda rolled: rolled.quantile(0.9),
         ),
         "DistinctSum": Operation(ff.DistinctSum("i"), "i", "sum(distinct i)", pl.col("i").unique().sum()),
@@ -105,7 +120,7 @@ def events(rows: int, keys: int) -> pa.Table:
 
 @dataclass(frozen=True)
 class Contest:
-    """A case: what ours does, what each peer does, each giving the results sorted by key and time."""
+    """A case: what ours does, what each peer does, each from the table of events to a table of results."""
 
     name: str
     ours: Run
@@ -116,11 +131,6 @@ class Contest:
 def contests(data: pa.Table, kind: str, overlap: int, text: bool) -> Iterator[Contest]:
     """The contests of one kind of windows: ``"grid"``, ``"around"`` or ``"last_rows"``."""
     connection = duckdb.connect()
-    connection.register("data", data)
-    frame = pl.from_arrow(data)
-    assert isinstance(frame, pl.DataFrame)
-    frame = frame.sort("k", "t")
-    pandas = data.to_pandas().sort_values(["k", "t"], ignore_index=True)
     asked = ff.events(data, time="t", by="k")
     windows = {
         "grid": lambda: asked.window(ff.sliding(overlap, every=1, gaps="allow")),
@@ -134,40 +144,69 @@ def contests(data: pa.Table, kind: str, overlap: int, text: bool) -> Iterator[Co
         peers: dict[str, Run] = {}
         if kind in frames and each.sql is not None:
             over = f"over (partition by k order by t {frames[kind]})"
-            sql = f"select {each.sql} {over} as r from data order by k, t"
+            sql = f"select k, t, {each.sql} {over} as r from data order by k, t"
             if "max(x, 3)" not in sql and (short or "median" in sql or "quantile" in sql or "distinct" in sql):
-                peers["DuckDB"] = partial(lambda sql: connection.sql(sql).to_arrow_table()["r"], sql)
-        if kind == "around" and each.rolling is not None:
-            rolling = each.rolling(f"{overlap}i").over("k").alias("r")
-            peers["Polars"] = partial(lambda e: frame.select(e)["r"].to_arrow(), rolling)
-        elif kind == "around" and short:
-            own = each.polars.alias("r") if each.polars is not None else None
-            rolled = partial(frame.rolling, "t", period=f"{overlap}i", group_by="k", closed="both")
-            peers["Polars"] = partial(lambda rolled, e: rolled().agg(e)["r"].to_arrow(), rolled, own)
-        if kind == "grid" and short:
-            own = each.polars.alias("r") if each.polars is not None else None
-            every = partial(frame.group_by_dynamic, "t", every="1i", period=f"{overlap}i", group_by="k")
-            peers["Polars"] = partial(lambda every, e: every().agg(e), every, own)
+                peers["DuckDB"] = partial(in_duckdb, connection, data, sql)
+        if short or (kind == "around" and each.rolling is not None):
+            peers["Polars"] = partial(in_polars, data, kind, overlap, each)
         if kind == "last_rows" and each.pandas is not None:
-            rolled = partial(lambda: pandas.groupby("k", sort=False)["x"].rolling(overlap, min_periods=1))
-            peers["pandas"] = partial(lambda rolled, of: pa.array(of(rolled())), rolled, each.pandas)
+            peers["pandas"] = partial(in_pandas, data, overlap, each)
         yield Contest(name, partial(lambda op: windows.aggregate(r=op), each.ours), peers, each.compared)
 
 
-def require_equal(contest: Contest) -> None:
+def in_duckdb(connection: duckdb.DuckDBPyConnection, data: pa.Table, sql: str) -> pa.Table:
+    """The results of a query over the table ``data``."""
+    return connection.register("data", data).sql(sql).to_arrow_table()
+
+
+def in_polars(data: pa.Table, kind: str, size: int, operation: Operation) -> pa.Table:
+    """The results by Polars, in the fastest way that was found: events are in the order of time, and need that of keys.
+
+    Without a sort of its own for them ``rolling`` takes twice as long, and a sort of the results twice that again.
+    """
+    frame = pl.from_arrow(data.select(["t", "k", operation.column]))
+    assert isinstance(frame, pl.DataFrame)
+    if not frame["k"].is_sorted():
+        frame = frame.sort("k", maintain_order=True)
+    if kind == "grid":
+        found = frame.group_by_dynamic("t", every="1i", period=f"{size}i", group_by="k").agg(r=operation.polars)
+    elif kind == "around" and operation.rolling is not None:
+        found = frame.select("k", "t", r=operation.rolling(size).over("k"))
+    elif kind == "around":
+        found = frame.rolling("t", period=f"{size}i", group_by="k", closed="both").agg(r=operation.polars)
+    elif operation.of_rows is not None:
+        found = frame.select("k", "t", r=operation.of_rows(size).over("k"))
+    else:
+        numbered = frame.with_columns(n=pl.int_range(pl.len()).over("k"))
+        found = numbered.rolling("n", period=f"{size}i", group_by="k").agg(pl.col("t").last(), r=operation.polars)
+    return found.select("k", "t", "r").to_arrow()
+
+
+def in_pandas(data: pa.Table, rows: int, operation: Operation) -> pa.Table:
+    """The results of windows of rows by pandas."""
+    frame = data.select(["t", "k", "x"]).to_pandas().sort_values("k", kind="stable")
+    assert operation.pandas is not None
+    found = operation.pandas(frame.groupby("k", sort=False)["x"].rolling(rows, min_periods=1))
+    return pa.table({"k": frame["k"].to_numpy(), "t": frame["t"].to_numpy(), "r": found.to_numpy()})
+
+
+def require_equal(contest: Contest, kind: str) -> None:
     """SystemExit unless the peers have our results, as far as they give them in the same windows."""
     ours = contest.ours()
+    at = pc.struct_field(ours["window"], "start") if kind == "grid" else ours["at"]
+    ours = pa.table({"k": ours["k"], "t": at, "r": ours["r"]})
     for peer, run in contest.peers.items():
         theirs = run()
-        if isinstance(theirs, pl.DataFrame):  # of the windows of a grid, those that both have
-            own = pl.DataFrame({"k": ours["k"], "t": ours["window"].combine_chunks().field("start"), "r": ours["r"]})
-            both = own.join(theirs, on=["k", "t"])
-            found, expected = both["r"].to_arrow(), both["r_right"].to_arrow()
-            same = len(both) == len(theirs)
+        own = ours
+        if kind == "grid":  # of the windows of a grid, those that both have
+            common = pa.table({"k": theirs["k"], "t": theirs["t"], "row": np.arange(len(theirs))})
+            rows = ours.select(["k", "t"]).append_column("own", pa.array(np.arange(len(ours))))
+            both = rows.join(common, ["k", "t"], join_type="inner").sort_by("row")
+            own, same = ours.take(both["own"]), len(both) == len(theirs)
         else:
-            found, expected, same = ours["r"].combine_chunks(), theirs, len(theirs) == len(ours)
+            same = ours.select(["k", "t"]).equals(theirs.select(["k", "t"]))
         if same and contest.compared:
-            same = equal(found, expected)
+            same = equal(own["r"].combine_chunks(), theirs["r"].combine_chunks())
         if not same:
             sys.exit(f"{contest.name}: {peer} differs from framefold")
 
@@ -215,10 +254,11 @@ class Measured(NamedTuple):
 
 
 def measured(contest: Contest, rounds: int) -> Measured:
-    """The medians of some rounds; of peers that take longer than a second one round is enough."""
+    """The medians of some rounds, or more where they are short; of peers that take over a second one is enough."""
     ours: list[Took] = []
     peers: dict[str, list[tuple[Took, Took]]] = {peer: [] for peer in contest.peers}
-    for _ in range(rounds):
+    began = time.perf_counter()
+    while len(ours) < rounds or (time.perf_counter() - began < ENOUGH and len(ours) < rounds * MORE):
         ours.append(took(contest.ours))
         for peer, run in contest.peers.items():
             if not peers[peer] or peers[peer][0][0].wall < SLOW:
@@ -236,8 +276,8 @@ def measured(contest: Contest, rounds: int) -> Measured:
 def growth(runs: Sequence[Run], rounds: int) -> list[float]:
     """How much more of the processor's time each run takes for a window than the first one: medians of pairs."""
     found: list[list[float]] = []
-    counts = [len(run()) for run in runs]
-    for _ in range(rounds):
+    counts, began = [len(run()) for run in runs], time.perf_counter()
+    while len(found) < rounds or (time.perf_counter() - began < ENOUGH and len(found) < rounds * MORE):
         each = [took(run).cpu / count for run, count in zip(runs, counts, strict=True)]
         found.append([one / each[0] for one in each])
     return [median(shares) for shares in zip(*found, strict=True)]
@@ -263,7 +303,7 @@ def local(rows: int, keys: int, rounds: int, kinds: Sequence[str], text: bool) -
         for of_one in zip(*every, strict=True):  # the contests of an operation
             grown = growth([contest.ours for contest in of_one], rounds)
             for overlap, contest, most in zip(overlaps, of_one, grown, strict=True):
-                require_equal(contest)
+                require_equal(contest, kind)
                 ours, peers = measured(contest, rounds)
                 said = "; ".join(
                     f"{peer} {theirs.wall:.3f} (x{share.wall:.2f}; x{share.cpu:.2f}{'' if pairs > 1 else ', once'})"

@@ -172,7 +172,7 @@ class Groups(TypedOperation):
         place = np.empty(len(forward), np.intp)
         place[forward] = np.arange(len(forward))
         planes = {"value": keys[codes.first[listed.code]], "place": place}
-        lists = lists_of_ranges(of_items, listed.lengths, planes)
+        lists = lists_of_ranges(of_items, Ragged(listed.lengths, planes))
         results = ranges.finish_others(self.inner, states, low, high).take(pa.array(lists.planes["place"]))
         return self.laid_out(lists.offsets, lists.planes["value"], results)
 

@@ -69,7 +69,8 @@ class BoundAggregate:
                 raise OperationError(
                     f"{operation!r} for {name!r} has no {method}, which every AggregateOperation must have"
                 )
-        check_arity(f"{operation!r} for {name!r}", self.operation.accumulate, self.columns)
+        if self.untrusted:
+            check_arity(f"{operation!r} for {name!r}", self.operation.accumulate, self.columns)
         state = self.operation.state
         if not state or not isinstance(state, Mapping):
             found = f"declares state = {shown(state)}" if state else "declares no state"

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from ..errors import SumOverflowError
 from ..numeric.float_sums import largest_of, summed
-from ..numeric.grouped import greatest, least
+from ..numeric.grouped import canonical, greatest, least
 from ..numeric.native import loops
 from ..ranges.item_ranges import is_range
 from ..states.arrays import Bools, Floats, Index, Ints
@@ -114,6 +114,11 @@ class Frames:
         self._count = counts
 
     @cached_property
+    def are_rows(self) -> bool:
+        """Whether each row is a frame by itself, and frames are in the order of rows."""
+        return self.size == len(self.index) and is_range(self.index)
+
+    @cached_property
     def _count(self) -> Ints:
         return np.bincount(self.index, minlength=self.size)
 
@@ -194,20 +199,17 @@ class Frames:
 
     def min(self, values: Values) -> Values:
         """The least value of each frame. NaN is above every other value, as in Spark SQL."""
-        if self._are_rows and isinstance(values, np.ndarray) and values.dtype.kind in "iu":
-            return values
-        return least(values, self.index, self.size)
+        return self._chosen(least, values)
 
     def max(self, values: Values) -> Values:
         """The greatest value of each frame. NaN is above every other value, as in Spark SQL."""
-        if self._are_rows and isinstance(values, np.ndarray) and values.dtype.kind in "iu":
-            return values
-        return greatest(values, self.index, self.size)
+        return self._chosen(greatest, values)
 
-    @cached_property
-    def _are_rows(self) -> bool:
-        """Whether each row is a frame, in their order."""
-        return self.size == len(self.index) and is_range(self.index)
+    def _chosen(self, choose: Callable[[Values, Index, int], Values], values: Values) -> Values:
+        """The value that is chosen of each frame; of a single row its own."""
+        if isinstance(values, np.ndarray) and self.are_rows:
+            return canonical(values.copy())
+        return choose(values, self.index, self.size)
 
     @cached_property
     def _sorted(self) -> bool:
@@ -225,6 +227,8 @@ class Frames:
 
     def _edge(self, of_groups: Callable[[Ints, Index, int], Ints], order: slice) -> Index:
         rows = np.arange(len(self.index))
+        if self.are_rows:
+            return rows
         if not self._sorted:
             rows = np.flatnonzero(self.order == of_groups(self.order, self.index, self.size)[self.index])
         edge = np.empty(self.size, np.intp)

@@ -53,6 +53,8 @@ class Operation(Operators, ABC):
     keeps
         Which of its other columns it only tells apart or hands on: these may come as such codes, too. For built-in
         operations only.
+    hands_on
+        Which of those it only hands on, so that equal values may have different codes.
     uses_order
         Whether results depend on which of several events came first, although states know it and merge in any order.
     try_laws
@@ -67,6 +69,7 @@ class Operation(Operators, ABC):
     commutative: bool | None = None
     compares: slice | None = slice(0)
     keeps: ClassVar[slice] = slice(0)
+    hands_on: ClassVar[slice] = slice(0)
     uses_order: ClassVar[bool] = False
     try_laws: bool = True
     columns: tuple[str, ...] = ()

@@ -20,6 +20,7 @@ from ..ordered.sort_keys import Keys, Order
 from ..ranges.distinct import count_distinct, most_frequent, runs
 from ..ranges.run_sums import PART, Runs, states_of_runs
 from ..states.arrays import Ints
+from ..states.ragged import Ragged
 from ..states.rows import join, take
 from ..sums.sums import Sum
 
@@ -139,7 +140,7 @@ class Mode(Multiset):
         if found is None:
             return None
         ones = np.ones(len(found), np.int64)
-        return {"items": lists_of_ranges(of_items, ones, {"value": keys[found], "count": ones})}
+        return {"items": lists_of_ranges(of_items, Ragged.one_each({"value": keys[found], "count": ones}))}
 
     def finish(self, a: State) -> Any:
         lists = items(a)

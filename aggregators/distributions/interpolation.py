@@ -28,10 +28,12 @@ def between(low: pa.Array, high: pa.Array, rest: Ints, denominator: int) -> pa.A
     [9007199254740994.0]
     """
     if pa.types.is_floating(low.type):
-        x, y = (each.to_numpy().astype(np.float64) for each in (low, high))
+        x, y = (each.to_numpy().astype(np.float64, copy=False) for each in (low, high))
         share = rest / denominator
         with np.errstate(invalid="ignore"):  # inf * 0, of shares of nothing
-            mean: Floats = np.where((rest == 0) | (x == y), x, x * (1 - share) + y * share)
+            mean: Floats = x * (1 - share)
+            mean += y * share
+        np.copyto(mean, x, where=(rest == 0) | (x == y))
         return pa.array(mean)
     x, y = _exact(low), _exact(high)
     weighted = Exact([a * (denominator - rest) + b * rest for a, b in zip(x.limbs, y.limbs, strict=True)])

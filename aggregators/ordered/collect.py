@@ -14,8 +14,9 @@ from ..contract.frames import Frames, Values
 from ..contract.operation import AggregateOperation, OneColumn, State
 from ..contract.state_ranges import StateRanges
 from ..errors import ColumnError, QueryError
-from ..ranges.item_ranges import ItemRanges
+from ..ranges.item_ranges import ItemRanges, ascends_in_groups, items_of, offsets_of
 from ..states.arrays import Ints
+from ..states.large import ARRAY_BYTES
 from ..states.ragged import Ragged
 from .multiset import items, lists_of_ranges
 from .sort_keys import objects, restored
@@ -36,10 +37,14 @@ class CollectList(OneColumn):
     [['b', 'c', 'd']]
     """
 
-    keeps = slice(None)
+    keeps = hands_on = slice(None)
     uses_order = True
     commutative = True  # items carry their time, and merging keeps input order among equal times
     type: pa.DataType
+    most: int | None = None
+    """The most values that a state keeps; None: all."""
+    keeps_last = False
+    """Whether these are the last ones in time order, and not the first."""
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         (type,) = types
@@ -55,6 +60,8 @@ class CollectList(OneColumn):
         return lists
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
+        if frames.are_rows:
+            return {"items": Ragged.one_each({"time": frames.order, "value": objects(columns[0])})}
         rows = rows_by_frame(frames, frames.order)
         planes = {"time": frames.order[rows], "value": objects(columns[0])[rows]}
         return {"items": self.keep(Ragged(frames.count(), planes))}
@@ -64,21 +71,13 @@ class CollectList(OneColumn):
     def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
         lists = items(a)
         of_items = ItemRanges(lists.offsets, ranges.low, ranges.high)
-        time = lists.planes["time"][of_items.items]
-        fresh = np.zeros(len(time), bool)
-        fresh[of_items.groups] = True
-        if not bool((fresh[1:] | (time[1:] >= time[:-1])).all()):
+        if not ascends_in_groups(lists.planes["time"][of_items.items], of_items):
             return None
-        begin, lengths = self.places(of_items)
-        ends = np.cumsum(lengths)
-        lists.require_memory(int(ends[-1]) if len(ends) else 0)
-        rows = np.arange(int(ends[-1]) if len(ends) else 0) + np.repeat(begin - (ends - lengths), lengths)
-        planes = {"time": time[rows], "value": lists.planes["value"][of_items.items][rows]}
-        return {"items": lists_of_ranges(of_items, lengths, planes)}
-
-    def places(self, ranges: ItemRanges) -> tuple[Ints, Ints]:
-        """The first item of each range that its state keeps, and how many it keeps, where items are in time order."""
-        return ranges.begin, ranges.end - ranges.begin
+        offsets = offsets_of(of_items, self.most)
+        lists.require_memory(int(offsets[-1]))
+        values = items_of(lists.planes["value"][of_items.items], of_items, offsets, last=self.keeps_last)
+        unused = np.empty(len(values), np.int64)  # results do not have the times
+        return {"items": lists_of_ranges(of_items, Ragged.at(offsets, {"time": unused, "value": values}))}
 
     def combine(self, a: State, b: State) -> State:
         return {"items": self.keep(merge(items(a), items(b), TIME))}
@@ -87,9 +86,15 @@ class CollectList(OneColumn):
         return lists_of(items(a), restored(items(a).planes["value"], self.type), pa.list_(self.type))
 
 
+def int32s(offsets: Ints) -> pa.Array:
+    """Offsets as Arrow has those of lists; ArrowInvalid where these have no room for them."""
+    fit = offsets[-1] <= ARRAY_BYTES
+    return pa.array(offsets.astype(np.int32)) if fit else pa.array(offsets).cast(pa.int32())
+
+
 def lists_of(lists: Ragged, values: pa.Array, type: pa.DataType) -> pa.Array:
     """The lists of states as a column, with these values as their items."""
-    return pa.ListArray.from_arrays(pa.array(lists.offsets).cast(pa.int32()), values, type=type)
+    return pa.ListArray.from_arrays(int32s(lists.offsets), values, type=type)
 
 
 class Concat(CollectList):
@@ -115,7 +120,7 @@ class Concat(CollectList):
     ['<a, b, c>']
     """
 
-    keeps = slice(0)
+    keeps = hands_on = slice(0)
 
     def __init__(self, column: ColumnLike, delimiter: str = "", prefix: str = "", suffix: str = "") -> None:
         super().__init__(column)
@@ -158,12 +163,9 @@ class FirstN(CollectList):
 
     def __init__(self, column: ColumnLike, n: int) -> None:
         super().__init__(column)
-        self.n = require_count(self, n)
+        self.n = self.most = require_count(self, n)
 
     range_cost = "n"
-
-    def places(self, ranges: ItemRanges) -> tuple[Ints, Ints]:
-        return ranges.begin, np.minimum(ranges.end - ranges.begin, self.n)
 
     def keep(self, lists: Ragged) -> Ragged:
         return lists.head(self.n) if bool((lists.lengths > self.n).any()) else lists
@@ -182,9 +184,7 @@ class LastN(FirstN):
     [['c', 'd']]
     """
 
-    def places(self, ranges: ItemRanges) -> tuple[Ints, Ints]:
-        lengths = np.minimum(ranges.end - ranges.begin, self.n)
-        return ranges.end - lengths, lengths
+    keeps_last = True
 
     def keep(self, lists: Ragged) -> Ragged:
         return lists.tail(self.n) if bool((lists.lengths > self.n).any()) else lists

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import NamedTuple, cast
 
 import numpy as np
@@ -13,7 +12,7 @@ from ..contract.operation import AggregateOperation, OneColumn, State
 from ..contract.state_ranges import StateRanges
 from ..ranges.codes import Codes, codes_of
 from ..ranges.distinct import list_codes
-from ..ranges.item_ranges import ItemRanges, ascends
+from ..ranges.item_ranges import ItemRanges
 from ..states.arrays import Ints
 from ..states.ragged import Ragged
 from .sort_keys import Keys, Order
@@ -48,6 +47,8 @@ class Multiset(OneColumn):
 
     def accumulate(self, frames: Frames, *columns: Values) -> State:
         ranks = self.order.ranks(columns[0])
+        if frames.are_rows and self.order.numeric:
+            return {"items": Ragged.one_each({"value": ranks, "count": np.ones(len(ranks), np.int64)})}
         owner, keys, count = _counted(frames, ranks)
         if not self.order.numeric:
             row = np.empty(int(ranks.max()) + 1, np.intp)
@@ -82,7 +83,7 @@ class Multiset(OneColumn):
         if listed is None:
             return None
         planes = {"value": keys[listed.code], "count": cast(Ints, listed.weight)}
-        return {"items": lists_of_ranges(of_items, listed.lengths, planes)}
+        return {"items": lists_of_ranges(of_items, Ragged(listed.lengths, planes))}
 
 
 class RangedValues(NamedTuple):
@@ -106,12 +107,10 @@ class RangedValues(NamedTuple):
     ranges: ItemRanges
 
 
-def lists_of_ranges(ranges: ItemRanges, lengths: Ints, planes: Mapping[str, Keys]) -> Ragged:
+def lists_of_ranges(ranges: ItemRanges, lists: Ragged) -> Ragged:
     """The lists of ranges as they were given, from those of the ranges with an item."""
-    lists = Ragged(lengths, planes)
-    if not ascends(ranges.filled):
-        lists = lists[np.argsort(ranges.filled)]
-    return Ragged(ranges.spread(lengths), lists.planes)
+    ordered = lists if ranges.in_order else lists[np.argsort(ranges.filled)]
+    return ordered if len(lists) == ranges.count else Ragged(ranges.spread(lists.lengths), ordered.planes)
 
 
 def items(a: State) -> Ragged:

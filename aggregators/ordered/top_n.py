@@ -151,7 +151,7 @@ class TopN(AggregateOperation):
             return None
         rows = codes.first[listed.code] + of_items.items.start
         planes = {name: plane[rows] for name, plane in lists.planes.items()}
-        return {"items": lists_of_ranges(of_items, listed.lengths, planes)}
+        return {"items": lists_of_ranges(of_items, Ragged(listed.lengths, planes))}
 
     def finish(self, a: State) -> Any:
         planes = items(a).planes

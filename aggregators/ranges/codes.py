@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from ..states.arrays import Index, Ints
 from .item_ranges import ItemRanges
+from .native import loops
 from .ordering import order_of_groups, stable_order
 
 Int32s = NDArray[np.int32]
@@ -50,8 +51,12 @@ def codes_of(values: Ints, ranges: ItemRanges, *, distinct: bool = True) -> Code
     >>> codes_of(np.array([7, 7, 9, 5, 9]), ranges).code
     array([0, 0, 2, 1, 2], dtype=int32)
     """
-    order = stable_order(values)
     starts = ranges.groups
+    if loops is not None and len(values) < 1 << 31:
+        code, (first, order) = np.empty(len(values), np.int32), np.empty((2, len(values)), np.intp)
+        count = loops.code_groups(np.ascontiguousarray(values), starts, distinct, code, first, order)
+        return Codes(code, first[:count], order)
+    order = stable_order(values)
     group = None
     if len(starts) > 1:
         mark = np.zeros(len(values), np.int64)

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ..states.arrays import Index, Ints
+from .native import loops
 
 
 class ItemRanges:
@@ -26,8 +27,8 @@ class ItemRanges:
 
     Attributes
     ----------
-    filled
-        Which of the ranges have an item, in the order of ``begin`` and ``end``.
+    in_order
+        Whether these are as they were given.
     items
         The slice of items that they are in.
     begin, end
@@ -41,20 +42,34 @@ class ItemRanges:
     """
 
     def __init__(self, offsets: Ints, low: Ints, high: Ints) -> None:
-        begin, end = offsets[low], offsets[high]
+        one_each = offsets[-1] == len(offsets) - 1 and is_range(offsets)  # an item for each state
+        begin, end = (low, high) if one_each else (offsets[low], offsets[high])
         self.count = len(low)
-        self.filled: Index = np.flatnonzero(end > begin)
-        if len(self.filled) < self.count:
-            begin, end = begin[self.filled], end[self.filled]
-        if not (ascends(begin) and ascends(end)):
+        filled: Index | None = None  # all, as they are
+        if not (end > begin).all():
+            filled = np.flatnonzero(end > begin)
+            begin, end = begin[filled], end[filled]
+        self.in_order = ascends(begin) and ascends(end)
+        if not self.in_order:
             order = np.lexsort((end, begin))
-            begin, end, self.filled = begin[order], end[order], self.filled[order]
+            begin, end, filled = begin[order], end[order], order if filled is None else filled[order]
+        self._filled = filled
         self.items = slice(0, 0)
         if len(begin):
             self.items = slice(int(begin[0]), int(end.max()))
             if begin[0]:
                 begin, end = begin - begin[0], end - begin[0]
         self.begin, self.end = np.ascontiguousarray(begin, np.int64), np.ascontiguousarray(end, np.int64)
+
+    @cached_property
+    def filled(self) -> Index:
+        """Which of the ranges have an item, in the order of ``begin`` and ``end``."""
+        return np.arange(self.count) if self._filled is None else self._filled
+
+    @property
+    def whole(self) -> bool:
+        """Whether each of the ranges has an item, and they are as they were given."""
+        return self.in_order and len(self.begin) == self.count
 
     @property
     def size(self) -> int:
@@ -87,7 +102,7 @@ class ItemRanges:
 
     def spread(self, values: NDArray[Any], rest: Any = 0) -> NDArray[Any]:
         """The values of the ranges with an item, and ``rest`` for others, in the order in which they were given."""
-        if len(values) == self.count and ascends(self.filled):
+        if self.whole:
             return values
         found = np.full(self.count, rest, values.dtype)
         found[self.filled] = values
@@ -96,9 +111,55 @@ class ItemRanges:
 
 def ascends(values: Ints) -> bool:
     """Whether no value is below the one before it."""
-    return not (values[1:] < values[:-1]).any()
+    return bool((values[1:] >= values[:-1]).all())
+
+
+def rises(values: Ints) -> bool:
+    """Whether each value is above the one before it."""
+    return bool((values[1:] > values[:-1]).all())
+
+
+def ascends_in_groups(values: Ints, ranges: ItemRanges) -> bool:
+    """Whether no value is below the one before it, except at the first item of a group of ranges."""
+    if ascends(values):
+        return True
+    fresh = np.zeros(len(values), bool)
+    fresh[ranges.groups] = True
+    return bool((fresh[1:] | (values[1:] >= values[:-1])).all())
+
+
+def offsets_of(ranges: ItemRanges, most: int | None = None) -> Ints:
+    """Where the items of each range begin in a list of them all, and where those of the last one end.
+
+    ``most`` is how many items of each range count, at most.
+    """
+    if loops is not None:
+        offsets = np.empty(len(ranges.begin) + 1, np.int64)
+        loops.offsets_of_ranges(ranges.begin, ranges.end, np.iinfo(np.int64).max if most is None else most, offsets)
+        return offsets
+    lengths = ranges.end - ranges.begin
+    return np.concatenate([[0], np.cumsum(lengths if most is None else np.minimum(lengths, most))])
+
+
+def items_of(values: NDArray[Any], ranges: ItemRanges, offsets: Ints, *, last: bool = False) -> NDArray[Any]:
+    """The values of the first or the last items of each range, as many as there is room between offsets.
+
+    >>> ranges = ItemRanges(np.arange(4), np.array([0, 1]), np.array([2, 3]))
+    >>> items_of(np.array([5, 6, 7]), ranges, offsets_of(ranges))
+    array([5, 6, 6, 7])
+    """
+    if loops is None or values.dtype == object:
+        lengths = np.diff(offsets)
+        begin = ranges.end - lengths if last else ranges.begin
+        places = np.arange(offsets[-1]) + np.repeat(begin - offsets[:-1], lengths)
+        return np.take(values, places)
+    found: NDArray[Any] = np.empty(offsets[-1], values.dtype)
+    word = f"u{values.itemsize}"
+    edges = ranges.end if last else ranges.begin
+    loops.items_of_ranges(np.ascontiguousarray(values).view(word), edges, last, offsets, found.view(word))
+    return found
 
 
 def is_range(places: Ints) -> bool:
     """Whether places are 0, 1, 2 and so on."""
-    return bool((places == np.arange(len(places))).all())
+    return not len(places) or bool(places[0] == 0 and places[-1] == len(places) - 1 and rises(places))

@@ -7,8 +7,9 @@ not 0, and so on: the next code is found in as many steps as there are levels (P
 forest in less than logarithmic time", 1975, with words for its recursion).
 """
 
-from libc.stdint cimport int32_t, int64_t, uint64_t
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint16_t, uint32_t, uint64_t
 from libc.stdlib cimport calloc, free, malloc
+from libc.string cimport memset
 
 cdef extern from *:
     """
@@ -29,7 +30,8 @@ cdef enum:
 
 
 cdef struct Present:
-    # The weight of each code in the range; the bits of those that are, level by level; the levels, and the codes.
+    # The weight of each code in the range, NULL where each code is of one item of weight 1; the bits of those that are,
+    # level by level; the levels, and the codes.
     int64_t* counts
     uint64_t* words
     uint64_t* level[LEVELS]
@@ -37,11 +39,20 @@ cdef struct Present:
     int64_t codes
 
 
-cdef bint begin(Present* of, int64_t codes) noexcept nogil:
-    """Make room for codes from 0 to below ``codes``; whether there was memory."""
+cdef struct Moving:
+    # A range of items that moves forward: those from ``leaving`` up to ``entering`` are in it.
+    const int32_t* codes
+    const int64_t* weights
+    Py_ssize_t leaving, entering
+
+
+cdef bint begin(Present* of, const Moving* items, Py_ssize_t count, int64_t codes) noexcept nogil:
+    """Make room for the codes of items, from 0 to below ``codes``; whether there was memory."""
     cdef int64_t size = codes, total = 0
     cdef int64_t[LEVELS] start
     cdef int at
+    cdef Py_ssize_t item
+    cdef uint64_t bit, again = 0
     of.levels, of.codes = 0, codes
     while True:
         size = (size + 63) >> 6
@@ -50,11 +61,22 @@ cdef bint begin(Present* of, int64_t codes) noexcept nogil:
         of.levels += 1
         if size <= 1:
             break
-    of.counts = <int64_t*>calloc(codes + 1, sizeof(int64_t))
+    of.counts = NULL
     of.words = <uint64_t*>calloc(total, sizeof(uint64_t))
+    if of.words == NULL:
+        return False
     for at in range(of.levels):
         of.level[at] = of.words + start[at]
-    return of.counts != NULL and of.words != NULL
+    if items.weights == NULL and count == codes:
+        for item in range(count):
+            bit = <uint64_t>1 << (items.codes[item] & 63)
+            again |= of.words[items.codes[item] >> 6] & bit
+            of.words[items.codes[item] >> 6] |= bit
+        memset(of.words, 0, total * sizeof(uint64_t))
+        if not again:
+            return True
+    of.counts = <int64_t*>calloc(codes + 1, sizeof(int64_t))
+    return of.counts != NULL
 
 
 cdef void end(Present* of) noexcept nogil:
@@ -62,32 +84,41 @@ cdef void end(Present* of) noexcept nogil:
     free(of.words)
 
 
+cdef inline int64_t weight_of(Present* of, int64_t code) noexcept nogil:
+    """The weight of a code in the range."""
+    return <int64_t>(of.level[0][code >> 6] >> (code & 63) & 1) if of.counts == NULL else of.counts[code]
+
+
 cdef inline void add(Present* of, int64_t code, int64_t weight) noexcept nogil:
     """Count a code that enters."""
     cdef int at
     cdef uint64_t before
     cdef int64_t place = code
-    if of.counts[code] == 0:
-        for at in range(of.levels):
-            before = of.level[at][place >> 6]
-            of.level[at][place >> 6] = before | (<uint64_t>1 << (place & 63))
-            if before:
-                break
-            place >>= 6
-    of.counts[code] += weight
+    if of.counts != NULL:
+        of.counts[code] += weight
+        if of.counts[code] != weight:
+            return
+    for at in range(of.levels):
+        before = of.level[at][place >> 6]
+        of.level[at][place >> 6] = before | (<uint64_t>1 << (place & 63))
+        if before:
+            break
+        place >>= 6
 
 
 cdef inline void drop(Present* of, int64_t code, int64_t weight) noexcept nogil:
     """Count off a code that leaves."""
     cdef int at
     cdef int64_t place = code
-    of.counts[code] -= weight
-    if of.counts[code] == 0:
-        for at in range(of.levels):
-            of.level[at][place >> 6] &= ~(<uint64_t>1 << (place & 63))
-            if of.level[at][place >> 6]:
-                break
-            place >>= 6
+    if of.counts != NULL:
+        of.counts[code] -= weight
+        if of.counts[code]:
+            return
+    for at in range(of.levels):
+        of.level[at][place >> 6] &= ~(<uint64_t>1 << (place & 63))
+        if of.level[at][place >> 6]:
+            break
+        place >>= 6
 
 
 cdef inline int64_t next_code(Present* of, int64_t code) noexcept nogil:
@@ -122,13 +153,6 @@ cdef inline int64_t previous_code(Present* of, int64_t code) noexcept nogil:
             return place
         place >>= 6
     return -1
-
-
-cdef struct Moving:
-    # A range of items that moves forward: those from ``leaving`` up to ``entering`` are in it.
-    const int32_t* codes
-    const int64_t* weights
-    Py_ssize_t leaving, entering
 
 
 cdef struct Item:
@@ -218,7 +242,7 @@ def select(
     if rank.shape[0] != windows or following.shape[0] != windows:
         raise ValueError("select: there must be a rank for each range")
     with nogil:
-        room = begin(&present, codes)
+        room = begin(&present, &items, code.shape[0], codes)
         if room:
             for window in range(windows):
                 while leaves(&items, low[window], &item):
@@ -239,12 +263,12 @@ def select(
                     continue
                 while below > goal:
                     place = previous_code(&present, place)
-                    below -= present.counts[place]
-                while below + present.counts[place] <= goal:
-                    below += present.counts[place]
+                    below -= weight_of(&present, place)
+                while below + weight_of(&present, place) <= goal:
+                    below += weight_of(&present, place)
                     place = next_code(&present, place + 1)
                 found[window] = following[window] = <int32_t>place
-                if goal + 1 < total and below + present.counts[place] <= goal + 1:
+                if goal + 1 < total and below + weight_of(&present, place) <= goal + 1:
                     following[window] = <int32_t>next_code(&present, place + 1)
         end(&present)
     if not room:
@@ -302,7 +326,7 @@ def list_codes(
     if counts is not None and counts.shape[0] != found.shape[0]:
         raise ValueError("list_codes: there must be a count for each code")
     with nogil:
-        room = begin(&present, codes)
+        room = begin(&present, &items, code.shape[0], codes)
         if room:
             for window in range(windows):
                 while leaves(&items, low[window], &item):
@@ -320,7 +344,7 @@ def list_codes(
                         break
                     found[at] = <int32_t>place
                     if counts is not None:
-                        counts[at] = present.counts[place]
+                        counts[at] = weight_of(&present, place)
                 if not right:
                     break
         end(&present)
@@ -341,29 +365,44 @@ def most_frequent(
     """Set the code of each range whose items weigh most together, the least of several.
 
     The winners of pairs of codes, of pairs of these, and so on, are kept: a change is followed up as far as it matters.
+    They are those of a group of ranges that have no item in common with others, so that few codes have few pairs.
     """
     cdef int64_t* counts
     cdef int32_t* winner
     cdef Moving items = at_first(code, weight)
     cdef Item item
-    cdef Py_ssize_t window, windows = low.shape[0]
-    cdef int64_t size = 1
+    cdef Py_ssize_t window, windows = low.shape[0], group = 0, at
+    cdef int64_t size = 1, past, least = 0, most
     check(code, weight, low, high, found.shape[0], codes)
     while size < codes:
         size *= 2
     with nogil:
-        counts = <int64_t*>calloc(size + 1, sizeof(int64_t))
-        winner = <int32_t*>calloc(2 * size + 1, sizeof(int32_t))
+        counts = <int64_t*>malloc((size + 1) * sizeof(int64_t))
+        winner = <int32_t*>malloc((2 * size + 1) * sizeof(int32_t))
         if counts != NULL and winner != NULL:
-            begin_winners(winner, size)
             for window in range(windows):
+                if window == group:
+                    past = low[window] + 1
+                    while group < windows and low[group] < past:
+                        past = high[group]
+                        group += 1
+                    least = most = code[low[window]]
+                    for at in range(low[window], past):
+                        least = min(least, <int64_t>code[at])
+                        most = max(most, <int64_t>code[at])
+                    size = 1
+                    while size <= most - least:
+                        size *= 2
+                    memset(counts, 0, (size + 1) * sizeof(int64_t))
+                    begin_winners(winner, size)
+                    items.leaving = items.entering = low[window]
                 while leaves(&items, low[window], &item):
-                    counts[item.code] -= item.weight
-                    follow_up(counts, winner, size, item.code)
+                    counts[item.code - least] -= item.weight
+                    follow_up(counts, winner, size, item.code - least)
                 while enters(&items, high[window], &item):
-                    counts[item.code] += item.weight
-                    follow_up(counts, winner, size, item.code)
-                found[window] = winner[1]
+                    counts[item.code - least] += item.weight
+                    follow_up(counts, winner, size, item.code - least)
+                found[window] = <int32_t>(least + winner[1])
         free(counts)
         free(winner)
     if counts == NULL or winner == NULL:
@@ -392,68 +431,259 @@ cdef inline void follow_up(int64_t* counts, int32_t* winner, int64_t size, int64
         node >>= 1
 
 
+cdef union Float:
+    double value
+    int64_t bits
+
+
+def keys_of_floats(const double[::1] values not None, int64_t[::1] keys not None):
+    """Set integers in the order of floats: NaN is one, above all others, and -0.0 is 0.0."""
+    cdef Py_ssize_t row, rows = values.shape[0]
+    cdef Float each
+    if keys.shape[0] != rows:
+        raise ValueError("keys_of_floats: there must be a key for each value")
+    with nogil:
+        for row in range(rows):
+            each.value = values[row] + 0.0
+            keys[row] = each.bits ^ ((each.bits >> 63) & NAN_KEY) if each.value == each.value else NAN_KEY
+
+
+def floats_of_keys(const int64_t[::1] keys not None, double[::1] values not None):
+    """Set the floats of such integers."""
+    cdef Py_ssize_t row, rows = keys.shape[0]
+    cdef Float each
+    if values.shape[0] != rows:
+        raise ValueError("floats_of_keys: there must be a value for each key")
+    with nogil:
+        for row in range(rows):
+            each.bits = keys[row] ^ ((keys[row] >> 63) & NAN_KEY)
+            if each.value != each.value:
+                each.bits = NAN_BITS
+            values[row] = each.value + 0.0
+
+
+ctypedef fused word:
+    uint8_t
+    uint16_t
+    uint32_t
+    uint64_t
+
+
+def offsets_of_ranges(
+    const int64_t[::1] begin not None, const int64_t[::1] end not None, int64_t most, int64_t[::1] offsets not None
+):
+    """Set where the items of each range begin in a list of them all, ``most`` of each at most; and the end of all."""
+    cdef Py_ssize_t window, windows = begin.shape[0]
+    cdef int64_t total = 0
+    if end.shape[0] != windows or offsets.shape[0] != windows + 1:
+        raise ValueError("offsets_of_ranges: there must be an end and an offset for each range, and one more")
+    with nogil:
+        offsets[0] = 0
+        for window in range(windows):
+            total += min(end[window] - begin[window], most)
+            offsets[window + 1] = total
+
+
+def items_of_ranges(
+    const word[::1] values not None,
+    const int64_t[::1] edges not None,
+    bint last,
+    const int64_t[::1] offsets not None,
+    word[::1] found not None,
+):
+    """Set some values from where each range begins, or before where it ends if ``last``, as its offsets have room."""
+    cdef Py_ssize_t window, windows = edges.shape[0], at, size = values.shape[0], room = found.shape[0]
+    cdef bint right = offsets.shape[0] == windows + 1
+    cdef int64_t begin, end, start
+    cdef const word* here
+    cdef word* there
+    with nogil:
+        end = offsets[0] if right else 0
+        for window in range(windows if right else 0):
+            begin, end = end, offsets[window + 1]
+            start = edges[window] - (end - begin) if last else edges[window]
+            if not (0 <= begin <= end <= room and 0 <= start <= size - (end - begin)):
+                right = False
+                break
+            if begin == end:
+                continue
+            here, there, at = &values[start], &found[begin], 0
+            if begin + 4 <= room and start + 4 <= size:  # those beyond the last one are set again
+                there[0], there[1], there[2], there[3] = here[0], here[1], here[2], here[3]
+                at = 4
+            while at < end - begin:
+                there[at] = here[at]
+                at += 1
+    if not right:
+        raise ValueError("items_of_ranges: ranges must be of the values, and offsets of what is found")
+
+
+cdef int64_t NAN_KEY = (<uint64_t>1 << 63) - 1, NAN_BITS = <int64_t>0x7FF8 << 48
+
 cdef enum:
     DIGIT = 11
-    DIGITS = 6
+    UPPER = 4  # digits by which values are sorted first
+    MOST_MOVES = 4  # of each value by insertion
     PLACES = 1 << DIGIT
+    FEW = 48  # values that are sorted by insertion
 
 
 def order_values(const int64_t[::1] values not None, Py_ssize_t[::1] order not None):
-    """Set the stable order of values: digit by digit, without those that all values have in common.
-
-    D. E. Knuth, "The Art of Computer Programming", volume 3, 5.2.5: radix sort.
-    """
-    cdef Py_ssize_t row, rows = values.shape[0], at, before, each
-    cdef Py_ssize_t* places
-    cdef uint64_t* keys
-    cdef uint64_t* other_keys
-    cdef int32_t* numbers
-    cdef int32_t* other_numbers
-    cdef void* room
-    cdef uint64_t key, all_keys
-    cdef int64_t least, most
-    cdef int digit, shift
+    """Set the stable order of values."""
+    cdef Py_ssize_t rows = values.shape[0]
+    cdef bint room
     if order.shape[0] != rows or rows >= <int64_t>1 << 31:
         raise ValueError("order_values: there must be a place for each value, and less than 2**31 of them")
     if not rows:
         return
     with nogil:
-        places = <Py_ssize_t*>calloc(DIGITS * PLACES, sizeof(Py_ssize_t))
-        room = malloc(rows * 24)
-        if places != NULL and room != NULL:
-            keys = <uint64_t*>room
-            other_keys = keys + rows
-            numbers = <int32_t*>(other_keys + rows)
-            other_numbers = numbers + rows
-            least = most = values[0]
-            for row in range(rows):
-                least = min(least, values[row])
-                most = max(most, values[row])
-            all_keys = <uint64_t>most - <uint64_t>least
-            for row in range(rows):
-                key = <uint64_t>values[row] - <uint64_t>least
-                keys[row], numbers[row] = key, <int32_t>row
-                for digit in range(DIGITS):
-                    places[digit * PLACES + ((key >> (digit * DIGIT)) & (PLACES - 1))] += 1
-            for digit in range(DIGITS):
-                shift = digit * DIGIT
-                if not all_keys >> shift:
-                    break
-                before = 0
-                for at in range(digit * PLACES, (digit + 1) * PLACES):
-                    each = places[at]
-                    places[at] = before
-                    before += each
-                for row in range(rows):
-                    key = keys[row]
-                    at = digit * PLACES + ((key >> shift) & (PLACES - 1))
-                    other_keys[places[at]], other_numbers[places[at]] = key, numbers[row]
-                    places[at] += 1
-                keys, other_keys = other_keys, keys
-                numbers, other_numbers = other_numbers, numbers
-            for row in range(rows):
-                order[row] = numbers[row]
-        free(places)
-        free(room)
-    if places == NULL or room == NULL:
+        room = order_run(&values[0], 0, rows, &order[0])
+    if not room:
         raise MemoryError
+
+
+def code_groups(
+    const int64_t[::1] values not None,
+    const int64_t[::1] starts not None,
+    bint distinct,
+    int32_t[::1] code not None,
+    Py_ssize_t[::1] first not None,
+    Py_ssize_t[::1] order not None,
+):
+    """Number the values of each group in their order, from group to group: the number of codes.
+
+    ``starts`` has where each group begins, the first with 0. Equal values of a group have one code if ``distinct``. Set
+    the code of each row, the first row of each code, and the rows by code, those of one code as they are.
+    """
+    cdef Py_ssize_t group, groups = starts.shape[0], rows = values.shape[0], start = 0, end, at, row, number = -1
+    cdef int64_t value, before = 0
+    cdef bint room = True, right = True
+    if not code.shape[0] == first.shape[0] == order.shape[0] == rows or rows >= <int64_t>1 << 31:
+        raise ValueError("code_groups: there must be a place for each value, and less than 2**31 of them")
+    if (starts[0] if groups else rows) != 0:
+        raise ValueError("code_groups: the first group must begin with the first value")
+    with nogil:
+        for group in range(groups):
+            end = starts[group + 1] if group + 1 < groups else rows
+            if not start <= end <= rows:
+                right = False
+                break
+            room = order_run(&values[0], start, end, &order[start])
+            if not room:
+                break
+            for at in range(start, end):
+                row = order[at]
+                value = values[row]
+                if not distinct or at == start or value != before:
+                    number += 1
+                    first[number] = row
+                before = value
+                code[row] = <int32_t>number
+            start = end
+    if not room:
+        raise MemoryError
+    if not right:
+        raise ValueError("code_groups: groups must ascend")
+    return number + 1
+
+
+cdef bint order_run(const int64_t* values, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* order) noexcept nogil:
+    """Set the stable order of some rows by their values; False where there is no memory for it."""
+    cdef Py_ssize_t row, at
+    cdef int64_t value
+    if end - start > FEW:
+        return order_digits(values, start, end, order)
+    for row in range(start, end):
+        value, at = values[row], row - start
+        while at and values[order[at - 1]] > value:
+            order[at] = order[at - 1]
+            at -= 1
+        order[at] = row
+    return True
+
+
+cdef struct Digits:
+    # Keys and the numbers of their rows, as they are sorted so far; room for both again; a place for each digit.
+    uint64_t* keys
+    uint64_t* other_keys
+    int32_t* numbers
+    int32_t* other_numbers
+    Py_ssize_t* places
+    void* room
+
+
+cdef bint order_digits(const int64_t* values, Py_ssize_t start, Py_ssize_t end, Py_ssize_t* order) noexcept nogil:
+    """Set the stable order of some rows by their values; False where there is no memory for it.
+
+    By the upper digits that differ, and what is left by insertion; where that takes long, by all digits.
+    D. E. Knuth, "The Art of Computer Programming", volume 3, 5.2.5: radix sort.
+    """
+    cdef Digits of
+    cdef Py_ssize_t row, rows = end - start, at, moves = 0
+    cdef uint64_t key, all_keys
+    cdef int32_t number
+    cdef int64_t least = values[start], most = least
+    cdef int bits = 0, rest = 0
+    for row in range(start, end):
+        least = min(least, values[row])
+        most = max(most, values[row])
+    all_keys = <uint64_t>most - <uint64_t>least
+    if all_keys:
+        bits = highest(all_keys) + 1
+    if bits > UPPER * DIGIT:
+        rest = bits - UPPER * DIGIT
+    of.places = <Py_ssize_t*>malloc(PLACES * sizeof(Py_ssize_t))
+    of.room = malloc(rows * 24)
+    if of.places != NULL and of.room != NULL:
+        begin_digits(&of, values + start, rows, least)
+        sort_by_digits(&of, rows, rest, bits)
+        if rest:
+            for row in range(1, rows):
+                key, number, at = of.keys[row], of.numbers[row], row
+                while at and of.keys[at - 1] > key and moves < MOST_MOVES * rows:
+                    of.keys[at], of.numbers[at] = of.keys[at - 1], of.numbers[at - 1]
+                    at -= 1
+                    moves += 1
+                of.keys[at], of.numbers[at] = key, number
+            if moves >= MOST_MOVES * rows:
+                begin_digits(&of, values + start, rows, least)
+                sort_by_digits(&of, rows, 0, bits)
+        for row in range(rows):
+            order[row] = start + of.numbers[row]
+    free(of.places)
+    free(of.room)
+    return of.places != NULL and of.room != NULL
+
+
+cdef void begin_digits(Digits* of, const int64_t* values, Py_ssize_t rows, int64_t least) noexcept nogil:
+    """Set keys from 0 on, in the order of rows."""
+    cdef Py_ssize_t row
+    of.keys = <uint64_t*>of.room
+    of.other_keys = of.keys + rows
+    of.numbers = <int32_t*>(of.other_keys + rows)
+    of.other_numbers = of.numbers + rows
+    for row in range(rows):
+        of.keys[row], of.numbers[row] = <uint64_t>values[row] - <uint64_t>least, <int32_t>row
+
+
+cdef void sort_by_digits(Digits* of, Py_ssize_t rows, int low, int high) noexcept nogil:
+    """Sort by the bits from ``low`` to below ``high``, digit by digit; keys equal in them stay as they are."""
+    cdef Py_ssize_t row, at, before, each
+    cdef uint64_t key
+    while low < high:
+        memset(of.places, 0, PLACES * sizeof(Py_ssize_t))
+        for row in range(rows):
+            of.places[(of.keys[row] >> low) & (PLACES - 1)] += 1
+        before = 0
+        for at in range(PLACES):
+            each = of.places[at]
+            of.places[at] = before
+            before += each
+        for row in range(rows):
+            key = of.keys[row]
+            at = (key >> low) & (PLACES - 1)
+            of.other_keys[of.places[at]], of.other_numbers[of.places[at]] = key, of.numbers[row]
+            of.places[at] += 1
+        of.keys, of.other_keys = of.other_keys, of.keys
+        of.numbers, of.other_numbers = of.other_numbers, of.numbers
+        low += DIGIT

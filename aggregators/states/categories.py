@@ -43,7 +43,7 @@ class Categories(pa.ExtensionType):  # type: ignore[misc]  # pyarrow has no type
             return cls(stream.read_all().column(0).combine_chunks())
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Categories) and self.values.equals(other.values)
+        return isinstance(other, Categories) and (self.values is other.values or self.values.equals(other.values))
 
     def __ne__(self, other: object) -> bool:
         return not self == other
@@ -63,6 +63,8 @@ class Categories(pa.ExtensionType):  # type: ignore[misc]  # pyarrow has no type
             If a value is none of the categories.
         """
         given = column.dictionary if isinstance(column, pa.DictionaryArray) else column
+        if isinstance(column, pa.DictionaryArray) and shared(given, self.values):
+            return pa.ExtensionArray.from_storage(self, column.indices.cast(pa.int32()))
         found = pc.index_in(given.cast(self.values.type), self.values, skip_nulls=True)
         if isinstance(column, pa.DictionaryArray):
             found = found.take(column.indices)
@@ -74,6 +76,12 @@ class Categories(pa.ExtensionType):  # type: ignore[misc]  # pyarrow has no type
                     "order values compare; expected one of them"
                 )
         return pa.ExtensionArray.from_storage(self, found)
+
+
+def shared(a: pa.Array, b: pa.Array) -> bool:
+    """Whether two arrays are the same place in memory."""
+    places = [[None if each is None else each.address for each in array.buffers()] for array in (a, b)]
+    return (a.type, a.offset, len(a), places[0]) == (b.type, b.offset, len(b), places[1])
 
 
 def codes_or_values(column: pa.Array) -> pa.Array:

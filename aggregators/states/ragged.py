@@ -61,6 +61,11 @@ class Ragged:
         return made
 
     @classmethod
+    def one_each(cls, planes: Mapping[str, NDArray[Any]]) -> Ragged:
+        """A column of lists of one item, by planes of which there is one at least."""
+        return cls.at(np.arange(len(next(iter(planes.values()))) + 1), planes)
+
+    @classmethod
     def concatenate(cls, columns: Sequence[Ragged]) -> Ragged:
         """The columns one after the other."""
         planes = {name: np.concatenate([column.planes[name] for column in columns]) for name in columns[0].planes}
@@ -206,7 +211,7 @@ class RaggedField:
     def from_arrow(self, planes: Sequence[pa.Array]) -> Ragged:
         offsets = planes[0].offsets.to_numpy().astype(np.int64, copy=False)
         values = {
-            name: kind.from_arrow([plane.flatten()]) for (name, kind), plane in zip(self.items, planes, strict=True)
+            name: kind.from_arrow([items_of(plane)]) for (name, kind), plane in zip(self.items, planes, strict=True)
         }
         if planes[0].null_count or any(len(each) != offsets[-1] - offsets[0] for each in values.values()):
             raise EngineError("a state is damaged: its lists of items do not have as many items in each plane")
@@ -214,6 +219,14 @@ class RaggedField:
 
     def of_pickles(self, change: Any) -> RaggedField:
         return RaggedField(tuple((name, kind.of_pickles(change)) for name, kind in self.items))
+
+
+def items_of(lists: pa.LargeListArray) -> pa.Array:
+    """The items of lists, one after the other: without a look at each where none is null."""
+    if lists.null_count:
+        return lists.flatten()
+    edges = lists.offsets
+    return lists.values[edges[0].as_py() : edges[-1].as_py()]
 
 
 def leaves(kind: Any) -> list[Any]:

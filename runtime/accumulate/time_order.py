@@ -5,10 +5,11 @@ from __future__ import annotations
 import numpy as np
 import pyarrow as pa
 
+from ...aggregators.ranges.item_ranges import ascends
 from ...aggregators.states.arrays import Index, Ints
 from ...aggregators.states.large import take
 from ..columns.key_codes import encode, key_codes, key_column, normalised, pack, plain, span
-from ..columns.sorting import stable_order
+from ..columns.sorting import differs, stable_order
 from ..plan.plan import Plan
 
 
@@ -40,8 +41,10 @@ def sorted_events(plan: Plan, events: pa.Table, *, dictionaries: bool = False) -
         events = pa.table(taken, names=events.schema.names)
     if plan.in_rows:
         codes = keys[0] if order is None else keys[0][order]
-        first = np.flatnonzero(np.diff(codes, prepend=-1))
-        ranks = np.arange(len(codes)) - np.repeat(first, np.diff(np.append(first, len(codes))))
+        ranks = np.arange(len(codes))
+        if keys[1] > 1:
+            first = np.flatnonzero(differs(codes))
+            ranks -= np.repeat(first, np.diff(np.append(first, len(codes))))
         events = events.append_column(plan.rank, pa.array(ranks))
     return events
 
@@ -64,7 +67,7 @@ def with_dictionary(events: pa.Table, name: str, type: pa.DataType) -> pa.Array:
 
 def ordered(keys: Ints, key_size: int, times: Ints, time_size: int) -> Index | None:
     """The stable order of rows by two columns of codes from 0 to below their sizes; None: as they are."""
-    if (times[1:] >= times[:-1]).all():
-        return None if (keys[1:] >= keys[:-1]).all() else stable_order(keys, key_size)
+    if ascends(times):
+        return None if ascends(keys) else stable_order(keys, key_size)
     by_time = stable_order(times, time_size)
     return by_time[stable_order(keys[by_time], key_size)]

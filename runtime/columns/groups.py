@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...aggregators.numeric.native import loops
+from ...aggregators.ranges.item_ranges import rises
 from ...aggregators.states.arrays import Index, Ints
 from .key_codes import BLOCK, MAX_PACKED, MAX_SPARSE, Coded, codes_of_block, pack, packed, subtract
 from .sorting import MIN_RUN, groups_by_runs, groups_by_sorting, stable_order
@@ -76,6 +77,9 @@ def assign(
     """
     columns = [*frames, *keys]
     size = math.prod(column.count for column in columns)
+    alone = columns and rows // ROWS_PER_GROUP < size == columns[0].count
+    if alone and rises(columns[0].codes):  # each row is a group
+        return Groups(np.arange(rows), rows, np.ones(rows, np.int64), [each.values_of_rows() for each in columns])
     if by_key or size > max(MAX_SPARSE, rows):
         found = by_sorting([*keys, *frames], rows)
         return replace(found, values=found.values[len(keys) :] + found.values[: len(keys)])
@@ -157,6 +161,8 @@ def sorted_groups(keys: Sequence[Coded], frames: Sequence[Coded], rows: int) -> 
         columns = [(subtract(column.codes, column.least), column.count) for column in (*keys, *frames)]
         return SortedGroups(*grouped(*pack(columns, rows)), None)
     of_keys = size // of_frames
+    if of_keys == len(frames) == 1 and rises(frames[0].codes):
+        return SortedGroups(each := np.arange(rows), each, None)
     if loops is None or of_keys == 1 or not by_frame(keys, frames):
         return SortedGroups(*grouped(packed([*keys, *frames], rows), size), None)
     codes = packed([*frames, *keys], rows)

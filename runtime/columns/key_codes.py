@@ -278,23 +278,30 @@ class Coded:
         The greatest minus the least, plus one.
     values
         Function from codes minus ``least`` to the column's values.
+    of_rows
+        The values of all rows, where these are there already.
     """
 
     codes: NDArray[Any]
     least: int
     count: int
     values: Callable[[Ints], Any]
+    of_rows: Any = None
 
     def at(self, rows: Ints | slice) -> Coded:
         """Those of some rows, in the range of all."""
-        return replace(self, codes=self.codes[rows])
+        return replace(self, codes=self.codes[rows], of_rows=None)
+
+    def values_of_rows(self) -> Any:
+        """The value of each row."""
+        return self.values(subtract(self.codes, self.least)) if self.of_rows is None else self.of_rows
 
 
 def code_numbers(codes: Ints, bounds: Sequence[int] | Ints | None = None) -> Coded:
     """A column of integers, at least one; ``bounds`` are the least and the greatest of them, where known."""
     least, greatest = edges(codes) if bounds is None else map(int, bounds)
     if greatest - least < MAX_PACKED >> 8:
-        return Coded(codes, least, greatest - least + 1, lambda own: own + least)
+        return Coded(codes, least, greatest - least + 1, lambda own: own + least, codes)
     values, inverse = np.unique(codes, return_inverse=True)
     return Coded(inverse, 0, len(values), values.__getitem__)
 
@@ -304,7 +311,7 @@ def code_key(column: pa.Array) -> Coded:
     if (close := near(column)) is not None:
         numbers, least, count = close
         kind = numbers.dtype
-        return Coded(numbers, least, count, lambda own: pa.array((own + least).astype(kind)).view(column.type))
+        return Coded(numbers, least, count, lambda own: pa.array((own + least).astype(kind)).view(column.type), column)
     if (below := with_nulls_below(column)) is not None and (close := near(below[0])) is not None:
         (filled, null), (numbers, least, count) = below, close
 

@@ -169,7 +169,7 @@ class TimeColumn:
             raise NullTimeError(null_times(self.name, column.null_count, len(column), self.argument))
         try:
             if pa.types.is_integer(self.type):
-                whole = column.cast(pa.int64())
+                whole = column if self.type == pa.int64() else column.cast(pa.int64())
             elif pa.types.is_date(self.type):
                 whole = column.cast(pa.date32()).view(pa.int32()).cast(pa.int64())
             else:

@@ -214,7 +214,8 @@ def ranges_by_id(windows: str, partials: PartialsView, first: Ints, last: Ints, 
     rows, starts, within = len(first), partials.starts, partials.within
     if not rows:
         return RangesById(first, first, first, first)
-    if len(covered := np.flatnonzero(first <= last)) < rows:
+    if not (first <= last).all():
+        covered = np.flatnonzero(first <= last)
         found = ranges_by_id(windows, partials.only(covered), first[covered], last[covered], empty)
         return RangesById(*_among(found.low, found.high, covered, rows), covered[found.row], found.number)
     begin = entering(WindowIds(first, last), starts, empty == "emit")
@@ -227,7 +228,9 @@ def ranges_by_id(windows: str, partials: PartialsView, first: Ints, last: Ints, 
     if within is not None:
         begin, first = np.maximum(begin, within[0]), np.maximum(first, within[0])
         last, stop = np.minimum(last, within[1]), np.minimum(stop, within[1] + 1)
-    if (total := float((last + 1.0 - begin).clip(0).sum())) > MAX_WINDOWS:  # int64 may wrap
+    counts = last + 1.0  # int64 may wrap
+    counts -= begin
+    if (total := float(np.maximum(counts, 0.0, out=counts).sum())) > MAX_WINDOWS:
         raise QueryError(
             f"{windows} are {total:.2g} over {rows} frames, more than one process can hold; expected a longer step"
             + (", or empty='skip'" if empty == "emit" else "")

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 import pyarrow as pa
 
+from ...aggregators.ranges.item_ranges import ascends, rises
 from ...aggregators.states.arrays import Bools, Index, Ints
 from ...aggregators.states.large import fitting
 from ...aggregators.states.large import take as take_fitting
@@ -48,9 +49,12 @@ def merge(partials: Partials | Iterable[Partials]) -> Partials:
     numbers = [one_array(table.column(name)).to_numpy() for name in names]
     frames = list(map(code_numbers, numbers))
     # One batch from now on, before all that come after it.
-    rank = int(table.column(BATCH_RANK)[0].as_py())
-    if in_order_already(keys, frames):  # each a group; one array of frames, and not those of batches, too
-        table = table.set_column(len(keys), table.schema.field(len(keys)), pa.array(numbers[0]))
+    rank, last_rank = (int(table.column(BATCH_RANK)[at].as_py()) for at in (0, -1))
+    if in_order_already(keys, frames):  # each a group
+        if rank == last_rank:
+            return Partials(plan, table, starts_of(keys, slice(None)))
+        if table.column(FRAME).num_chunks > 1:  # one array, and not those of batches, too
+            table = table.set_column(len(keys), table.schema.field(len(keys)), pa.array(numbers[0]))
         return Partials(plan, of_one_batch(table, rank), starts_of(keys, slice(None)))
     group, first, order = sorted_groups(keys, frames, len(table))
     rows = first if order is None else first[order]
@@ -67,14 +71,14 @@ def merge(partials: Partials | Iterable[Partials]) -> Partials:
         merged_keys = [each.take(pa.array(rows)) for each in columns]
         table = Partials.of_states(plan, merged_keys, [frame, np.full(len(rows), rank), *last], combined).table
     else:
-        table = of_one_batch(take_rows(table, rows), rank)
+        table = of_one_batch(table if ascends(rows) else take_rows(table, rows), rank)
     return Partials(plan, table, starts_of(keys, rows))
 
 
 def in_order_already(keys: Sequence[Coded], frames: Sequence[Coded]) -> bool:
     """Whether rows are sorted by one column that tells them all apart, the others having one value."""
     several = [each for each in (*keys, *frames) if each.count > 1]
-    return len(several) == 1 and bool((several[0].codes[1:] > several[0].codes[:-1]).all())
+    return len(several) == 1 and rises(several[0].codes)
 
 
 def of_one_batch(table: pa.Table, rank: int) -> pa.Table:
@@ -126,14 +130,14 @@ def with_combined(plan: Plan, table: pa.Table, rows: Ints, mine: Bools, some: Bo
 
 def starts_of(keys: Sequence[Coded], rows: Ints | slice) -> Index:
     """Where keys begin, in rows that are sorted by them, one or more."""
-    fresh = [codes[1:] != codes[:-1] for codes in (each.codes[rows] for each in keys)]
+    fresh = [codes[1:] != codes[:-1] for codes in (each.codes[rows] for each in keys if each.count > 1)]
     return np.append(0, np.flatnonzero(np.logical_or.reduce(fresh)) + 1 if fresh else []).astype(np.intp)
 
 
 def in_order_of_batches(table: pa.Table) -> pa.Table:
     """Partials in the order of their batches, those of one batch as they are."""
     ranks = one_array(table.column(BATCH_RANK)).to_numpy()
-    return take_rows(table, np.argsort(ranks, kind="stable")) if (ranks[1:] < ranks[:-1]).any() else table
+    return table if ascends(ranks) else take_rows(table, np.argsort(ranks, kind="stable"))
 
 
 def take_rows(table: pa.Table, rows: Ints) -> pa.Table:

@@ -80,9 +80,10 @@ class Partials:
     @classmethod
     def of_given_keys(cls, plan: Plan) -> Partials:
         """Those without an event for the keys that windows have of their own, to be merged with the others."""
-        types = [plan.partials_schema.field(name).type for name in plan.keys]
         found = [cls.none(plan)]
-        for windows in plan.axis.windows:
+        with_own = [each for each in plan.axis.windows if each.fill is not None or each.given]
+        types = [plan.partials_schema.field(name).type for name in plan.keys] if with_own else []
+        for windows in with_own:
             if (keys := windows.keys_of_their_own(types)) is None:
                 continue
             first = np.unique(key_codes(keys, len(keys[0]) if keys else 1, ordered=False)[0], return_index=True)[1]

@@ -373,6 +373,8 @@ def partials_schema(keys: Sequence[pa.Field], states: Mapping[str, BoundAggregat
 
 def is_library_code(value: Any) -> bool:
     """Whether an operation, or what it is made of, calls no function of a user's."""
+    if value is None or isinstance(value, (str, int, float, pa.DataType)):
+        return True
     if isinstance(value, BoundAggregate):
         return is_library_code(value.operation)
     if isinstance(value, Operation):

@@ -33,7 +33,8 @@ def with_text_codes(source: Source, plan: Plan) -> tuple[Source, Plan]:
     types: dict[str, pa.DataType] = {}
     for name in names:
         at = table.schema.get_field_index(name)
-        types[name], codes = coded(table.column(name), plan.input_schema.field(name).type)
+        code = numbered if all(hands_on(bound, name) for bound in plan.outputs.values()) else coded
+        types[name], codes = code(table.column(name), plan.input_schema.field(name).type)
         table = table.set_column(at, name, codes)
     source = copy.copy(source)
     source.data = table
@@ -72,6 +73,11 @@ def coded_columns(source: Source, plan: Plan) -> list[str]:
     ]
 
 
+def hands_on(bound: BoundAggregate, name: str) -> bool:
+    """Whether an operation only hands on the values of a column, if it takes it at all."""
+    return name not in bound.columns or name in bound.columns[bound.spec.hands_on]
+
+
 def takers(bound: BoundAggregate) -> set[str]:
     """The columns of an operation that may be codes; none where the length of its results is not known."""
     known = not pa.types.is_nested(bound.result) or hasattr(bound.spec, "n")
@@ -98,3 +104,11 @@ def coded(column: pa.ChunkedArray, type: pa.DataType) -> tuple[Categories, pa.Di
     place[order.to_numpy()] = np.arange(len(order), dtype=np.int32)
     values = found.dictionary.take(order)
     return Categories(values.cast(type)), pa.DictionaryArray.from_arrays(pa.array(place).take(found.indices), values)
+
+
+def numbered(column: pa.ChunkedArray, type: pa.DataType) -> tuple[Categories, pa.DictionaryArray]:
+    """As :func:`coded`, with a code for each row: for what does not ask whether values are equal."""
+    values = one_array(column).cast(type)
+    none = values.is_null().to_numpy(zero_copy_only=False) if values.null_count else None
+    rows = pa.array(np.arange(len(values), dtype=np.int32), mask=none)
+    return Categories(values), pa.DictionaryArray.from_arrays(rows, values)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection
+from functools import cache
 from typing import Any, cast
 
 import numpy as np
@@ -108,6 +109,7 @@ class Value(AggregateOperation):
         return a["value"]
 
 
+@cache
 def window_input(name: str) -> BoundAggregate:
     """The operation of a window input that is no value of a column, by its name."""
     operations: dict[str, tuple[AggregateOperation, list[pa.DataType]]] = {

@@ -290,7 +290,9 @@ def chunks(merged: Partials, windows: int) -> Iterator[Chunk]:
         return
     counts = windows_of_keys(plan, views)
     kinds = [kind for bound in plan.outputs.values() for kind in bound.fields.values()]
-    size = CHUNK_BYTES_OF_LISTS if any(isinstance(kind, (RaggedField, Objects)) for kind in kinds) else CHUNK_BYTES
+    slid = [bound for bound in plan.outputs.values() if plan.until is not None or not bound.answers_ranges]
+    lists = any(isinstance(kind, (RaggedField, Objects)) for bound in slid for kind in bound.fields.values())
+    size = CHUNK_BYTES_OF_LISTS if lists else CHUNK_BYTES
     stores = [leaf.store for kind in kinds for leaf in leaves(kind) if isinstance(leaf, HeldObjects)]
     held = sum(int(store.bytes) for store in stores)
     rows = max(1, size * len(merged) // max(merged.table.nbytes + held, 1))

@@ -23,7 +23,7 @@ from ..sliding.slide import Way, slide, way_of
 Column: TypeAlias = pa.Array | pa.ChunkedArray
 """A column of results, in several arrays where one has no room for them."""
 
-BLOCK_VALUES, BLOCK_WINDOWS = 1 << 16, 1 << 18
+BLOCK_VALUES, BLOCK_WINDOWS = 1 << 17, 1 << 18
 """The most values and windows of a block, unless its windows are wide."""
 
 WIDTHS = 8
@@ -62,7 +62,7 @@ def results_over(
     [3.0, 4.5]
     """
     way, finish = way or way_of(operation), finish or operation.finish
-    if way == "values" and (ranges.high - ranges.low != 1).any():  # a window of one state has what that has
+    if way == "values" and len(ranges.low) and not ranges.of_one_row:  # a window of one state has what that has
         found = joined([answered(operation, states, some, finish) for some in blocks_of(operation, states, ranges)])
         several = isinstance(found, pa.ChunkedArray) and has_room(found, found.type)
         return one_array(found) if several else found
@@ -71,7 +71,7 @@ def results_over(
 
 def answered(operation: BoundAggregate, states: State, ranges: RangeFacts, finish: Callable[[State], Column]) -> Column:
     """The results of window ranges over values; where the operation cannot answer them, their states slide."""
-    first, last = int(ranges.low.min()), int(ranges.high.max())
+    first, last = ranges.span
     if last - first < length(states):
         states, ranges = take(states, slice(first, last)), RangeFacts(ranges.low - first, ranges.high - first)
     found = operation.finish_ranges(states, Slid(ranges))
@@ -87,12 +87,17 @@ def blocks_of(operation: BoundAggregate, states: State, ranges: RangeFacts) -> I
     """
     low, high = ranges.low, ranges.high
     offsets = next((column.offsets for column in states.values() if isinstance(column, Ragged)), None)
-    begin, end = (low, high) if offsets is None else (offsets[low], offsets[high])
+    first, last = ranges.span
+    size = last - first if offsets is None else int(offsets[last] - offsets[first])
     room = room_taken(operation, states, low, high)
+    joins = room is None or room[-1] <= large.ARRAY_BYTES
+    if not ranges.ascending or (joins and size <= BLOCK_VALUES and len(low) <= BLOCK_WINDOWS):
+        yield ranges
+        return
+    begin, end = (low, high) if offsets is None else (offsets[low], offsets[high])
     widest = int((end - begin).max())
     values, windows = max(BLOCK_VALUES, WIDTHS * widest), max(BLOCK_WINDOWS, widest)
-    fits = int(end.max() - begin.min()) <= values and len(low) <= windows
-    if (fits and (room is None or room[-1] <= large.ARRAY_BYTES)) or not ranges.ascending:
+    if joins and size <= values and len(low) <= windows:
         yield ranges
         return
     start = 0

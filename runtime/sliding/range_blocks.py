@@ -12,6 +12,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ...aggregators.ranges.item_ranges import ascends
 from ...aggregators.states.arrays import Ints
 from .native import loops
 
@@ -86,7 +87,20 @@ class RangeFacts:
     @cached_property
     def ascending(self) -> bool:
         """Whether no end of a range is below that of the range before it."""
-        return ascending(self.low, self.first) and ascending(self.high, self.first)
+        first = vars(self).get("first")  # which this alone does not need
+        return ascending(self.low, first) and ascending(self.high, first)
+
+    @cached_property
+    def of_one_row(self) -> bool:
+        """Whether each range is a single row."""
+        return all(bool((self.high[some] - self.low[some] == 1).all()) for some in (slice(0, 64), slice(None)))
+
+    @cached_property
+    def span(self) -> tuple[int, int]:
+        """The first row of all ranges, and the one after their last."""
+        if self.ascending:
+            return int(self.low[0]), int(self.high[-1])
+        return int(self.low.min()), int(self.high.max())
 
     @cached_property
     def blocks(self) -> list[Block]:
@@ -207,7 +221,7 @@ def ascending(column: Ints, first: Ints | None = None) -> bool:
     False
     """
     if first is None or LONG_RUN * len(first) >= len(column):
-        return not (column[1:] < column[:-1]).any()
+        return ascends(column)
     return not (column[first[1:]] < column[first[1:] - 1]).any()
 
 

@@ -210,9 +210,10 @@ class AroundTime(Windows):
     def ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials, as often as events share its time."""
         at, row = partials.frames, np.arange(len(partials.frames))
-        low = reach(partials, self.start + (self.closed in ("right", "neither")))
-        high = reach(partials, self._stop)
-        high = np.maximum(low, high)
+        first = self.start + (self.closed in ("right", "neither"))
+        low, high = reach(partials, first), reach(partials, self._stop)
+        if first > self._stop:
+            high = np.maximum(low, high)
         if (partials.window_inputs["rows"] == 1).all():
             return Ranges(low, high, row, at + self.start, at + self.end, at)
         row = np.repeat(row, partials.window_inputs["rows"])
