@@ -10,23 +10,11 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.contract.frames import Frames
-from framefold.aggregators.ordered import sort_keys
-from framefold.aggregators.ordered.sort_keys import Order
-from framefold.aggregators.ranges import codes as coding
-from framefold.aggregators.ranges import distinct, item_ranges, ordering
 from framefold.aggregators.ranges.codes import codes_of
 from framefold.aggregators.ranges.item_ranges import ItemRanges, ascends, is_range, items_of, offsets_of, rises
-from framefold.aggregators.ranges.native import loops
 
-
-@pytest.fixture(params=["numpy alone", *([] if loops is None else ["compiled"])])
-def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
-    if request.param == "numpy alone":
-        for module in (coding, distinct, item_ranges, ordering, sort_keys):
-            monkeypatch.setattr(module, "loops", None)
-    return str(request.param)
-
+from ..support.loops import needs_loops, range_loops
+from ..support.states import Order
 
 VALUES = {
     "few": lambda rng, size: rng.integers(-3, 3, size),
@@ -108,8 +96,8 @@ def test_keys_of_floats(way: str, type: pa.DataType) -> None:
 def test_each_row_a_frame() -> None:
     """What is reduced where each row is a frame is what it is where they are not in order."""
     values, shuffled = np.array([3.0, -0.0, np.nan, 2.0]), np.array([2, 0, 3, 1])
-    alone = Frames(np.arange(4), 4, np.array([5, 6, 7, 8]))
-    others = Frames(shuffled, 4, np.array([5, 6, 7, 8]))
+    alone = ff.Frames(np.arange(4), 4, np.array([5, 6, 7, 8]))
+    others = ff.Frames(shuffled, 4, np.array([5, 6, 7, 8]))
     assert (alone.are_rows, others.are_rows) == (True, False)
     for name in ("min", "max", "first", "last"):
         found, other = getattr(alone, name)(values), getattr(others, name)(values)
@@ -136,22 +124,22 @@ def test_texts_that_are_only_handed_on(type: pa.DataType) -> None:
         assert (row["last"], row["first"]) == (own[-2:], own[:2])
 
 
-@pytest.mark.skipif(loops is None, reason="there are no compiled loops to refuse anything")
+@needs_loops
 def test_loops_refuse_what_they_would_write_beyond() -> None:
-    assert loops is not None
+    assert range_loops is not None
     one, two = np.array([0]), np.array([0, 1])
     with pytest.raises(ValueError, match="an offset for each"):
-        loops.offsets_of_ranges(one, one, 1, one.copy())
+        range_loops.offsets_of_ranges(one, one, 1, one.copy())
     for edges, offsets in ((one, two - 1), (one + 1, two), (one, two[::-1].copy()), (one, np.array([0, 2]))):
         with pytest.raises(ValueError, match="ranges must be of the values"):
-            loops.items_of_ranges(one.view("u8"), edges, False, offsets, one.copy().view("u8"))
+            range_loops.items_of_ranges(one.view("u8"), edges, False, offsets, one.copy().view("u8"))
     with pytest.raises(ValueError, match="a key for each"):
-        loops.keys_of_floats(np.zeros(2), one)
+        range_loops.keys_of_floats(np.zeros(2), one)
     with pytest.raises(ValueError, match="a value for each"):
-        loops.floats_of_keys(one, np.zeros(2))
+        range_loops.floats_of_keys(one, np.zeros(2))
     room = np.empty(2, np.int32), np.empty(2, np.intp), np.empty(2, np.intp)
     with pytest.raises(ValueError, match="a place for each"):
-        loops.code_groups(one, one, True, *room)
+        range_loops.code_groups(one, one, True, *room)
     for starts in ([1], [0, 3], [0, 2, 1], []):
         with pytest.raises(ValueError, match="group"):
-            loops.code_groups(two, np.array(starts, np.int64), True, *room)
+            range_loops.code_groups(two, np.array(starts, np.int64), True, *room)

@@ -21,6 +21,7 @@ PIECES = {
     "aggregators/test_frames.py": "aggregators.contract.frames",
     "aggregators/test_gridded.py": "aggregators.moments.grid_deviations",
     "aggregators/test_group_extremes.py": "aggregators.numeric.grouped",
+    "aggregators/test_items_of_ranges.py": "aggregators.ranges",
     "aggregators/test_merging.py": "aggregators.ordered.sorted_merge",
     "aggregators/test_order.py": "aggregators.ordered.sort_keys",
     "aggregators/test_ranges_of_values.py": "aggregators.ranges",

@@ -74,6 +74,7 @@ LIMITS: dict[str, str | tuple[str, ...]] = {
     "driver_cost": "spark.engine.combining.DRIVER",
     "executors_cost": "spark.engine.combining.EXECUTORS",
     "pending_bytes": "spark.engine.events_source.PENDING_BYTES",
+    "partials_at_once": "spark.engine.events_source.AT_ONCE",
     "few_events": "spark.engine.few_events.FEW_EVENTS",
     "few_groups": "spark.engine.few_events.FEW_GROUPS",
     "few_files": "spark.input.scan_bounds.FEW_FILES",
