@@ -1,4 +1,4 @@
-"""The exceptions and warnings of framefold; each message is one sentence that a user can act on."""
+"""The exceptions of framefold; each message is one sentence that a user can act on."""
 
 from __future__ import annotations
 

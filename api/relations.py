@@ -1,4 +1,4 @@
-"""Relations of rows that are valid from an instant on up to another, and the operators between them."""
+"""Relations of rows that are valid from an instant on up to another."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mapped and FlatMapped: operations over columns that a function computes."""
+"""Operations over columns that a function computes: Mapped, FlatMapped."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One output of a query: an operation bound to the types of its input columns, tried, and guarded at every call.
+"""One output of a query: an operation bound to the types of its input columns.
 
 Users' functions get read-only columns, and what they return is checked: every field, its type and its length.
 """

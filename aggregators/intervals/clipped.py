@@ -1,4 +1,4 @@
-"""ClippedTicks and ClippedMean: states of lifetimes clipped to a frame or a window.
+"""States of lifetimes clipped to a frame or a window.
 
 They are the states of the operations of :mod:`framefold.aggregators.intervals.time_weighted`.
 """

@@ -1,4 +1,4 @@
-"""TimeWeightedAverage and Covered: of interval events, each seen only while it lives in the window.
+"""Aggregates of interval events, each seen only while it lives in the window.
 
 Windows and their frames clip lifetimes. A partial, of events that start in one frame and end in one, has their state in
 the frame of their start (head), in that of their end (tail), and in one tick of any frame between (level). From these

@@ -1,4 +1,4 @@
-"""Identity, associativity and purity, tried on made-up events when a user's operation is bound."""
+"""The laws of a user's operation, tried on made-up events when it is bound."""
 
 from __future__ import annotations
 

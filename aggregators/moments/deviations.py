@@ -1,4 +1,4 @@
-"""Sums of deviations from a centre, and of their squares, in pairs of floats: what a variance is made of.
+"""Sums of squared deviations from a centre, in pairs of floats: what a variance is made of.
 
 Any value within the range of the others will do as a centre ``c``: their sum of squares about it is at most n + 1 times
 that about their mean, so that little is lost in ``S - s * s / n`` (T. Chan, G. Golub and R. LeVeque, "Algorithms for

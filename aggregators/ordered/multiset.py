@@ -1,4 +1,4 @@
-"""Counting multisets: the sorted distinct values of a column and their counts."""
+"""Counting multisets: the sorted distinct values of a column with their counts."""
 
 from __future__ import annotations
 

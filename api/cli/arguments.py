@@ -1,4 +1,4 @@
-"""Arguments of ``framefold run`` as values and operations."""
+"""The arguments of ``framefold run``, from text to values or operations."""
 
 from __future__ import annotations
 

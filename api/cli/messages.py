@@ -1,4 +1,4 @@
-"""What the command line says on stderr: errors and warnings, a sentence each, in its own words, and how far it is."""
+"""What the command line says on stderr."""
 
 from __future__ import annotations
 

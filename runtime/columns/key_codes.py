@@ -1,4 +1,4 @@
-"""Columns as integers, and several packed into one: equal keys, equal codes, as Spark SQL groups and orders them.
+"""Key columns as integer codes: equal keys, equal codes, in the order of Spark SQL.
 
 A null is a key of its own and comes first; all NaN are one key and come last; -0.0 is 0.0. Structs compare field by
 field.

@@ -1,4 +1,4 @@
-"""Interval events: which windows they live in, and the states of these windows."""
+"""The windows that interval events live in."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Window sums as differences of running sums: of integers, and of floats split into integers.
+"""Window sums as differences of running sums.
 
 Why: faster than two-stacks (:mod:`framefold.runtime.sliding.block_scan`), and each sum is exact.
 

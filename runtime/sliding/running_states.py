@@ -1,4 +1,4 @@
-"""Sliding by running states: those of the beginnings of runs, for deduct; and of both sides of an edge, for two-stacks.
+"""Sliding by running states: one for deduct, those on both sides of an edge for two-stacks.
 
 A run is windows from one on that shares no row with the window before it. Runs, and edges, go side by side.
 """

@@ -1,4 +1,4 @@
-"""Extremes and other idempotent functions: a window is two overlapping spans of a power of two rows.
+"""Extremes or other idempotent functions: a window is two overlapping spans of a power of two rows.
 
 Where windows begin and end irregularly, and values are plain, a compiled loop does it by two stacks in one pass.
 

@@ -1,4 +1,4 @@
-"""Row groups of Parquet on this machine, decoded by Polars where it is installed, and by pyarrow where it is not.
+"""Row groups of Parquet on this machine, decoded by Polars where it is installed, else by pyarrow.
 
 Polars decodes pages faster. Columns that both read as the same numbers come from Polars, all others, such as text, from
 pyarrow.

@@ -1,4 +1,4 @@
-"""What a micro-batch says of itself: the names of its metrics, and how those of several shards or results are one."""
+"""The metrics of a micro-batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A shard of a stream: the partials of some keys, which slide together and are kept as long as a window needs them."""
+"""A shard of a stream: the partials of some keys, which slide together."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows around each event: rows or time before and after it."""
+"""Windows around each event, by rows or by time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows by an eviction and a trigger policy, as IBM Streams' SPL has them."""
+"""Windows by eviction with triggers, as IBM Streams' SPL has them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The interface of every kind of windows: the frame of an event, and the ranges of frames that form windows."""
+"""The interface of every kind of windows."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Between Spark's types and Arrow's: which columns a query can use, and what its result looks like in Spark."""
+"""The Arrow type of each Spark type, or the other way round."""
 
 from __future__ import annotations
 

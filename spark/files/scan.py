@@ -1,4 +1,4 @@
-"""Files as Spark would read them, and the tasks in which executors read them by themselves."""
+"""Files as Spark would read them, in tasks in which executors read them by themselves."""
 
 from __future__ import annotations
 

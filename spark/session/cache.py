@@ -1,4 +1,4 @@
-"""Files of this user's that outlive a process: what Spark, and the JVMs that it starts, are given by their paths."""
+"""Files of this user's that outlive a process, for those that take them by their path."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Errors of executors on the driver: framefold's own are raised again, with their type and message."""
+"""Errors of executors, raised on the driver as what they were."""
 
 from __future__ import annotations
 

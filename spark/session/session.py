@@ -1,4 +1,4 @@
-"""A quiet Spark session on this machine, for the command line, the tests and users without a session."""
+"""A quiet Spark session on this machine, for whoever has none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The windows that are still open in a stream's checkpoint: a batch that reads the state, and leaves it as it is."""
+"""The windows that are still open in a stream's checkpoint, as a batch."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The tasks around the shards of a stream: events to packets for shards, and packets of results to rows."""
+"""The tasks around the shards of a stream: events to packets before them, packets to rows behind them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What micro-batches say of themselves: metrics that Spark observes, and has in the progress of the query."""
+"""Metrics of micro-batches, which Spark observes."""
 
 from __future__ import annotations
 

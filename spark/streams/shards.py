@@ -1,4 +1,4 @@
-"""What the shards of a query need, and what each has in Spark's state."""
+"""The shards of a query, each restored from Spark's state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A shard's tables in Spark's state, and how much there is of them."""
+"""A shard's tables in Spark's state."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The archive of what a job needs on other machines: framefold, and the user's modules beside the job."""
+"""The archive of what a job needs on other machines."""
 
 from __future__ import annotations
 
