@@ -20,7 +20,7 @@ from ..convert.names import column
 from .worker_python import trouble
 
 # The last line of a Python traceback, as it stands in the message of Spark's exception.
-_RAISED = re.compile(rf"^\s*{re.escape(errors.__name__)}\.(\w+): (.*)$", re.MULTILINE)
+_RAISED = re.compile(rf"^\s*{errors.__name__.split('.')[0]}\.(?:\w+\.)*(\w+): (.*)$", re.MULTILINE)
 
 
 @contextmanager
@@ -146,7 +146,7 @@ def framefolds_own(report: str) -> errors.FramefoldError | None:
 
     Examples
     --------
-    >>> framefolds_own("framefold.aggregators.errors.SumOverflowError: it does not fit")
+    >>> framefolds_own("framefold.SumOverflowError: it does not fit")
     SumOverflowError('it does not fit')
     """
     found = _RAISED.findall(report)
