@@ -159,9 +159,9 @@ def state_of(spark: SparkSession, place: str, operator: Operator, *, with_events
     book = f.col(f"value.{BOOK}").cast("binary").alias("ipc")
     rows = variable(spark, place, operator, BOOK).select(shard, f.lit(BOOK).alias("part"), nothing, book)
     for name in (PARTIALS, EVENTS) if with_events else (PARTIALS,):
-        blocks = variable(spark, place, operator, name)
-        block, ipc = f.col("user_map_key.block"), f.col("user_map_value.ipc")
-        rows = rows.union(blocks.select(shard, f.lit(name), block, ipc))
+        pages = variable(spark, place, operator, name)
+        page, ipc = f.col("user_map_key.block"), f.col("user_map_value.ipc")
+        rows = rows.union(pages.select(shard, f.lit(name), page, ipc))
     return rows.repartition("shard")
 
 
@@ -191,11 +191,11 @@ class ReadState:
 
     def keys(self) -> Iterator[tuple[int]]:
         """Its keys, as Spark gives them."""
-        return ((block,) for block in self.values)
+        return ((page,) for page in self.values)
 
     def iterator(self) -> Iterator[tuple[tuple[int], tuple[bytes]]]:
         """Its keys and values, as Spark gives them."""
-        return (((block,), (ipc,)) for block, ipc in self.values.items())
+        return (((page,), (ipc,)) for page, ipc in self.values.items())
 
     def getValue(self, key: tuple[int]) -> tuple[bytes]:
         """The value of a key, as Spark gives it."""

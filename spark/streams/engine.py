@@ -249,7 +249,7 @@ def with_time(schema: t.StructType, df: DataFrame, plan: Plan, options: Options)
 
 
 def width_of(df: DataFrame, plan: Plan) -> int:
-    """The ticks in a block of events that are held back: an eighth of the watermark's delay, or more."""
+    """The ticks in a page of events that are held back: an eighth of the watermark's delay, or more."""
     return max((delay_of(df, plan) or 0) * 1000 // 8, 1_000_000)
 
 

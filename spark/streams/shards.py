@@ -13,7 +13,7 @@ from ..engine.tasks import Job
 from .state import StateStore, recalled, remember, stores_of
 
 VERSION = 2
-"""Of what is in the state; a later release reads earlier ones. In version 1 each block was of 16 frames."""
+"""Of what is in the state; a later release reads earlier ones. In version 1 each page was of 16 frames."""
 
 BOOK, PARTIALS, EVENTS = "book", "partials", "events"
 """The variables of the state."""
@@ -36,7 +36,7 @@ class Shards:
     fingerprint
         What must not change while a checkpoint is used.
     width
-        How much time a block of events has that are held back, in ticks.
+        How much time a page of events has that are held back, in ticks.
     forget
         How long a key is kept, in ticks; see ``runtime.streams.shard.Shard``.
     late
@@ -79,7 +79,7 @@ def restored(shards: Shards, of: Any, book: dict[str, Any], first: int = EPOCH) 
     """A shard as its state has it; ``first`` is the watermark of one that is new."""
     plan, held, sizes, recent = shards.job.plan, None, book.get("sizes", {}), recalled(book.get("mark"))
     if of.events is not None and not shards.late:
-        width = book.setdefault("width", shards.width)  # that of the blocks in the checkpoint
+        width = book.setdefault("width", shards.width)  # that of the pages in the checkpoint
         events = StateStore(of.events, sizes.get("events"), recent.get("events"))
         held = HeldEvents(plan, events, width, book.get("series", 0), book.get("first_held"))
     watermark = book.get("watermark", first)

@@ -16,7 +16,7 @@ TWO_QUESTIONS = {
     "runtime/frames/window_ranges.py",  # partials as windows see them; ranges of windows; windows at a constant step
     "runtime/relations/names.py",  # names of columns; what a join is asked for
     "runtime/results/finish.py",  # chunks; their windows; rows of results
-    "runtime/sliding/range_blocks.py",  # blocks of window ranges; scratch
+    "runtime/sliding/tiles.py",  # facts of window ranges; their tiles; scratch
     "spark/session/conf_overrides.py",  # temporary settings; results as a DataFrame
     "spark/session/packaging.py",  # framefold for executors; functions in tasks
 }

@@ -17,7 +17,7 @@ import pyarrow as pa
 import framefold as ff
 from framefold.aggregators.ranges import distinct, order_statistics, ordering
 from framefold.runtime.results.over_ranges import results_over
-from framefold.runtime.sliding.range_blocks import RangeFacts
+from framefold.runtime.sliding.tiles import RangeFacts
 
 from ..support import stages
 from ..support.plans import Operation, Plan

@@ -1,4 +1,4 @@
-"""What tests of shards share: small blocks, so that few partials fill some of them."""
+"""What tests of shards share: small pages, so that few partials fill some of them."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Iterator
 
 import pytest
 
-from framefold.runtime.streams import blocks
+from framefold.runtime.streams import pages
 
 from ..support.limits import limits
 
 
 @pytest.fixture(scope="module", autouse=True)
-def small_blocks(request: pytest.FixtureRequest) -> Iterator[None]:
+def small_pages(request: pytest.FixtureRequest) -> Iterator[None]:
     of_shards = request.module.__name__.rpartition(".")[2].startswith("test_shard")
-    with limits(shard_block_partials=10 if of_shards else blocks.FULL):
+    with limits(shard_block_partials=10 if of_shards else pages.FULL):
         yield

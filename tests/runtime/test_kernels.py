@@ -16,11 +16,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.sliding import prefix_sums, range_blocks, sparse_table
+from framefold.runtime.sliding import prefix_sums, sparse_table, tiles
 from framefold.runtime.sliding import slide as module
 from framefold.runtime.sliding.native import loops
-from framefold.runtime.sliding.range_blocks import Block, RangeFacts, Workspace, runs_by_a_row
 from framefold.runtime.sliding.slide import by_kernels
+from framefold.runtime.sliding.tiles import RangeFacts, Tile, Workspace, runs_by_a_row
 
 from ..support.plans import BoundAggregate
 from ..support.stages import slide
@@ -35,12 +35,12 @@ DECIMALS = BoundAggregate("d", ff.Sum("x"), [pa.decimal128(38, 0)])
 
 @contextmanager
 def blocks_of(windows: int, rows: int) -> Iterator[None]:
-    with patch.multiple(range_blocks, BLOCK_WINDOWS=windows, BLOCK_ROWS=rows, REGULAR_RUN=windows // 2 + 1):
+    with patch.multiple(tiles, TILE_WINDOWS=windows, TILE_ROWS=rows, REGULAR_RUN=windows // 2 + 1):
         yield
 
 
-def blocks(low: np.ndarray, high: np.ndarray) -> list[Block]:
-    return range_blocks.blocks(low, high, runs_by_a_row(low, high))
+def blocks(low: np.ndarray, high: np.ndarray) -> list[Tile]:
+    return tiles.tiles(low, high, runs_by_a_row(low, high))
 
 
 WAYS = ["loop", "numpy"] if loops is not None else ["numpy"]
@@ -99,7 +99,7 @@ def test_blocks_of_one_long_run_are_regular_but_for_its_ends() -> None:
     starts = np.arange(-59, 200_000)
     found = blocks(np.maximum(starts, 0), np.minimum(starts + 60, 200_000))
     assert [each.step for each in found] == [0, *[1] * (len(found) - 2), 0]
-    assert all(each.last - each.first <= range_blocks.BLOCK_WINDOWS for each in found)
+    assert all(each.last - each.first <= tiles.TILE_WINDOWS for each in found)
     assert found[0].last == 59, "only where windows grow"
 
 
@@ -391,7 +391,7 @@ def test_irregular_extremes_have_the_bits_of_numpys(
     values[rng.choice(500, len(odd) * 20, replace=False)] = np.repeat(odd, 20)
     begin = np.sort(rng.integers(0, 480, 300))
     end = np.maximum.accumulate(np.minimum(begin + rng.integers(1, 30, 300), 500))
-    block = Block(0, 300, 0, 500, 0, int((end - begin).max()), begin, end)
+    block = Tile(0, 300, 0, 500, 0, int((end - begin).max()), begin, end)
     found = []
     for way in (loops, None):
         monkeypatch.setattr(sparse_table, "loops", way)

@@ -15,7 +15,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.sliding import running_states
+from framefold.runtime.sliding import deduct
 from framefold.runtime.sliding import slide as module
 
 from ..support.limits import limits
@@ -162,7 +162,7 @@ def test_strings_keep_their_order(case: tuple[int, Ranges]) -> None:
 @pytest.mark.parametrize("width", [1, 2, 60, 5000])
 def test_one_long_run(width: int) -> None:
     """More than three times the rows after which running states start anew."""
-    rows = 3 * running_states.RESTART_ROWS + 77
+    rows = 3 * deduct.RESTART_ROWS + 77
     starts = np.arange(-width + 1, rows)
     low, high = np.maximum(starts, 0), np.minimum(starts + width, rows)
     check(matrices(rows), (low, high), every=max(1, width // 2, rows // 30))
@@ -332,8 +332,8 @@ def test_doubtful_windows_are_rebuilt() -> None:
         again.extend(low.tolist())
         return by_two_stacks(operation, states, low, high)
 
-    by_two_stacks = running_states.by_two_stacks
-    with patch.object(running_states, "by_two_stacks", watched):
+    by_two_stacks = deduct.by_two_stacks
+    with patch.object(deduct, "by_two_stacks", watched):
         check_floats(SMALL_AMONG_LARGE, of_width(len(SMALL_AMONG_LARGE), 2), "deduct")
         assert 4 in again
         again.clear()
@@ -342,9 +342,7 @@ def test_doubtful_windows_are_rebuilt() -> None:
 
 
 def test_without_the_rebuild_they_would_be_wrong() -> None:
-    never = patch.object(
-        running_states, "_doubtful", lambda operation, running, run, difference: np.zeros(len(run), bool)
-    )
+    never = patch.object(deduct, "_doubtful", lambda operation, running, run, difference: np.zeros(len(run), bool))
     with never, pytest.raises(AssertionError):
         check_floats([1e40, 0.1, 0.2, 0.3], of_width(4, 2), "deduct")
 
