@@ -100,9 +100,9 @@ def key_column(events: pa.Table, name: str, type: pa.DataType) -> pa.Array:
         raise ColumnError(not_held(f"the key {name!r} of the events", column.type, type)) from error
 
 
-def not_held(named: str, found: pa.DataType, wanted: pa.DataType) -> str:
+def not_held(named: str, found: pa.DataType, expected: pa.DataType) -> str:
     """The sentence for a column whose values do not fit the type that it has with those of another place."""
-    return f"{named} is {found}, and has values that {wanted} does not hold; expected one type: cast the column first"
+    return f"{named} is {found}, and has values that {expected} does not hold; expected one type: cast the column first"
 
 
 def key_type(type: pa.DataType) -> pa.DataType:

@@ -33,9 +33,9 @@ def distinct(numbers: Ints) -> tuple[Ints, Ints, Ints]:
     return numbers[first], group, np.bincount(group)
 
 
-def owners(numbers: Ints, known: Iterable[int]) -> Ints:
+def owners(numbers: Ints, pages: Iterable[int]) -> Ints:
     """The stored page that frames are in, of their numbers ``frame // FRAMES`` and the pages that there are."""
-    begins = np.array([NOWHERE, *sorted(known)], np.int64)
+    begins = np.array([NOWHERE, *sorted(pages)], np.int64)
     found: Ints = begins[np.searchsorted(begins, numbers, side="right") - 1]
     return found
 

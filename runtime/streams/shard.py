@@ -16,14 +16,14 @@ from ..partials.partials import Partials
 from ..plan.plan import BATCH_RANK, Plan
 from ..results.finish import results, views_of
 from ..windows.numbered import NumberedWindows
+from .given_windows import FIRST, ChangedWithin, ClosingWithin
 from .held_events import HeldEvents, in_order
 from .key_life import first_forgotten, forgotten, living_on
 from .late_events import among
 from .lives import in_lives, last_lives, of_first_lives, without_lives
 from .pages import FRAMES, NOWHERE, cut, distinct, owners
-from .retention import condensed, first_closing, in_gaps, needed, untouched
+from .retention import condensed, first_closing, in_gaps, needed_partials, untouched
 from .store import Store
-from .wanted import FIRST, ChangedWithin, ClosingWithin
 
 
 @dataclass
@@ -168,12 +168,12 @@ class Shard:
 
     def _open(self, merged: Partials) -> Bools:
         """Which partials are in a window that still takes events."""
-        return needed(self.plan, views_of(merged), self.gone, opened=True)
+        return needed_partials(self.plan, views_of(merged), self.gone, opened=True)
 
     def _left(self, stored: Partials) -> tuple[Partials, set[int]]:
         """What is left of partials once the windows that the watermark closes are given; the pages that change."""
         views = views_of(stored)
-        kept = needed(self.plan, views, self.gone)
+        kept = needed_partials(self.plan, views, self.gone)
         if any(each.counts_rows for each in self.plan.axis.windows) and len(kept):
             kept = np.arange(len(kept)) >= views[0].first_of(kept)[views[0].key]
         if self.forget is not None and len(kept):  # up to when a key is known depends on its last event

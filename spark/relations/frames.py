@@ -195,7 +195,7 @@ class DataFrameOperators:
     def repeated(self, data: DataFrame, name: str) -> DataFrame:
         return repeated(data, name, column(name)).drop(name)
 
-    def kept(self, data: DataFrame) -> DataFrame:
+    def distinct(self, data: DataFrame) -> DataFrame:
         names = values_of(data.columns)
         input_schema(data, names)
         rows = data.repartition(*sortable(data, names)) if names else data.repartition(1)

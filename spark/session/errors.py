@@ -133,11 +133,11 @@ def of_other_types(report: str) -> errors.EngineError | None:
     return of_another_type(found["column"], found["wanted"], found["found"], found["file"])
 
 
-def of_another_type(column: str, wanted: str, found: str, file: str) -> errors.EngineError:
+def of_another_type(column: str, expected: str, found: str, file: str) -> errors.EngineError:
     """The error for a column that is of one type for Spark, and of another in a file."""
     return errors.EngineError(
-        f"the column {column!r} is {wanted} for Spark and {found} in {file!r}; expected types of which the one of the "
-        "first file holds the others"
+        f"the column {column!r} is {expected} for Spark and {found} in {file!r}; expected types of which the one of "
+        "the first file holds the others"
     )
 
 

@@ -22,7 +22,7 @@ from ..convert.types import arrow_schema, cast_to
 from ..session.errors import first_cause, is_of_spark
 from ..session.packaging import stage
 from .places import readable
-from .shards import BOOK, EVENTS, PARTIALS, Shards, book_of, check, restored
+from .shards import BOOK, EVENTS, PARTIALS, Shards, check, read_record, restored
 
 OPERATOR = "transformWithStateInPySparkExec"
 """What Spark calls what has the state."""
@@ -173,7 +173,7 @@ def give_open(shards: Shards, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.Rec
         mine = table.filter(pc.equal(table.column("shard"), label))
         (book,) = mine.filter(pc.equal(mine.column("part"), BOOK)).column("ipc").to_pylist()
         state = {name: ReadState(mine.filter(pc.equal(mine.column("part"), name))) for name in (PARTIALS, EVENTS)}
-        shard = restored(shards, SimpleNamespace(**state), book_of(shards, book))
+        shard = restored(shards, SimpleNamespace(**state), read_record(shards, book))
         for found in shard.early():
             yield from batches(cast_to(found, schema))
 

@@ -57,7 +57,7 @@ class StateStore:
         self.state = state
         self.written: Pages = {} if recent is None else recent  # what is known of the state
         if recent is not None:
-            self.known = set(recent)
+            self.numbers = set(recent)
         self.changed: dict[int, pa.Table | None] = {}
         self.size = Size(*size or ())
         if size is None:
@@ -65,20 +65,20 @@ class StateStore:
                 self.size = self.size.changed(size_of(*read))
 
     @cached_property
-    def known(self) -> set[int]:
+    def numbers(self) -> set[int]:
         """The pages in Spark's state."""
         if self.size.bytes <= AT_ONCE:
             return set(self._all())
         return {page for (page,) in self.state.keys()}  # noqa: SIM118  # it is no dict
 
     def pages(self) -> Iterable[int]:
-        known = self.known.difference(self.changed)
+        known = self.numbers.difference(self.changed)
         return known.union(page for page, table in self.changed.items() if table is not None)
 
     def get(self, page: int) -> pa.Table | None:
         if page in self.changed:
             return self.changed[page]
-        if page not in self.known:
+        if page not in self.numbers:
             return None
         if page not in self.written:
             self._read(page, self.state.getValue((page,))[0])
@@ -96,7 +96,7 @@ class StateStore:
             pages = set(self.pages())
             for page, table in self.changed.items():
                 self._write_page(page, table)
-            self.changed, self.known = {}, pages
+            self.changed, self.numbers = {}, pages
 
     def recent(self) -> Pages | None:
         """All that is in the state, where all of it has been read or written and is little; None elsewhere."""
