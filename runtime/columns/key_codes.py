@@ -30,7 +30,7 @@ MAX_PACKED = 1 << 62
 MAX_SPARSE = 1 << 18
 """Codes need not be consecutive where at most this many are possible, or a few per row."""
 
-BLOCK = 1 << 15
+TILE = 1 << 15
 """Rows worked on at a time, so that intermediate columns stay in the cache."""
 
 
@@ -334,15 +334,15 @@ def code_ordered(column: pa.Array) -> Coded:
     return Coded(codes, 0, max(count, 1), lambda own: own)
 
 
-def codes_of_block(index: Index, columns: Sequence[Coded], block: slice) -> Index:
-    """The codes of all columns in one, for a block of rows."""
-    part = index[block]
+def codes_of_tile(index: Index, columns: Sequence[Coded], tile: slice) -> Index:
+    """The codes of all columns in one, for a tile of rows."""
+    part = index[tile]
     least = 0
     factor = math.prod(column.count for column in columns)
     for place, column in enumerate(columns):
         factor //= column.count
         least += column.least * factor
-        codes = column.codes[block]
+        codes = column.codes[tile]
         if not place:
             np.multiply(codes, factor, out=part, dtype=np.int64, casting="unsafe")
         else:
@@ -355,8 +355,8 @@ def codes_of_block(index: Index, columns: Sequence[Coded], block: slice) -> Inde
 def packed(columns: Sequence[Coded], rows: int) -> Ints:
     """The codes of all columns in one, which must fit, for all rows."""
     index = np.empty(rows, np.int64) if columns else np.zeros(rows, np.int64)
-    for start in range(0, rows, BLOCK):
-        codes_of_block(index, columns, slice(start, start + BLOCK))
+    for start in range(0, rows, TILE):
+        codes_of_tile(index, columns, slice(start, start + TILE))
     return index
 
 

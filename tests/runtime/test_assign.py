@@ -47,11 +47,11 @@ def test_equal_rows_are_together(type: pa.DataType, few: int, data: st.DataObjec
     rows = data.draw(st.lists(st.tuples(st.integers(-5, 5), value), min_size=1, max_size=20))
     numbers = np.array([number for number, _ in rows])
     column = pa.array([value for _, value in rows], type)
-    before, module.MAX_SPARSE, module.BLOCK = (module.MAX_SPARSE, module.BLOCK), few, 7
+    before, module.MAX_SPARSE, module.TILE = (module.MAX_SPARSE, module.TILE), few, 7
     try:
         made = assign([code_numbers(numbers)], [code_key(column)], len(rows))
     finally:
-        module.MAX_SPARSE, module.BLOCK = before
+        module.MAX_SPARSE, module.TILE = before
     expected = list(zip(numbers.tolist(), column.to_pylist(), strict=True))
     found = list(zip(made.values[0].tolist(), made.values[1].to_pylist(), strict=True))
     assert [found[group] for group in made.index] == expected
@@ -136,11 +136,11 @@ def test_groups_without_a_row(rows: list[tuple[int, str | None]], few: int) -> N
     numbers = np.array([number for number, _ in rows])
     column = pa.array([value for _, value in rows])
     frames, keys = [code_numbers(numbers)], [code_key(column)]
-    before, module.ROWS_PER_GROUP, module.BLOCK = (module.ROWS_PER_GROUP, module.BLOCK), few, 7
+    before, module.ROWS_PER_GROUP, module.TILE = (module.ROWS_PER_GROUP, module.TILE), few, 7
     try:
         made = assign(frames, keys, len(rows), counting=False)
     finally:
-        module.ROWS_PER_GROUP, module.BLOCK = before
+        module.ROWS_PER_GROUP, module.TILE = before
     found = list(zip(made.values[0].tolist(), made.values[1].to_pylist(), strict=True))
     assert len(set(found)) == len(found) == made.size
     assert [found[group] for group in made.index] == list(zip(numbers.tolist(), column.to_pylist(), strict=True))

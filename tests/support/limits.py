@@ -25,7 +25,7 @@ LIMITS = {
     # rows to groups
     "counted_codes": "runtime.columns.sorting.MAX_COUNTED",
     "sparse_codes": "runtime.columns.groups.MAX_SPARSE",
-    "assigned_block": "runtime.columns.groups.BLOCK",
+    "assigned_block": "runtime.columns.groups.TILE",
     "rows_per_group": "runtime.columns.groups.ROWS_PER_GROUP",
     "places": "runtime.columns.groups.MAX_PLACES",
     "few_places": "runtime.columns.groups.FEW_PLACES",
