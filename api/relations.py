@@ -21,7 +21,8 @@ from .runtime.explain import Explanation
 from .runtime.local import LocalEngine
 from .runtime.plan.bind import type_of
 from .runtime.plan.window_inputs import own_name
-from .runtime.relations.names import FROM, REPEATED, RESERVED, TO, TS, VIEWED, JoinSpec, values_of
+from .runtime.relations.join_spec import JoinSpec
+from .runtime.relations.names import FROM, REPEATED, RESERVED, TO, TS, VIEWED, values_of
 from .runtime.relations.tables import TableOperators
 from .runtime.relations.updates import PATTERNS, Updates, both, interfering, replacing
 from .runtime.windows import Spec, TickSteps, Windows, snapshot

@@ -22,7 +22,8 @@ from ..sources.arrow import Source
 from ..sources.conditions import checked, error_of, reason_of
 from ..windows import Windows
 from .distinct import distinct
-from .names import AT, CHANGE, FROM, INSERT_DELETE, RESERVED, TO, TS, WEIGHT, JoinSpec, values_of
+from .join_spec import JoinSpec
+from .names import AT, CHANGE, FROM, INSERT_DELETE, RESERVED, TO, TS, WEIGHT, values_of
 from .overlaps import Validities, in_order, last_before, overlapping, runs, uncovered
 from .sql_text import expression
 
