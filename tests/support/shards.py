@@ -138,7 +138,7 @@ class Stream:
             elif some:
                 tables = [partials_of(self.plan, each, rank).table for rank, each in reversed(some)]
                 new = merged(Partials(self.plan, pa.concat_tables(tables)))
-                self.late += events_in(shard.plan, shard.add(new))
+                self.late += events_in(shard.add(new))
                 yield from shard.revised(new)
             assert shard.due is None or shard.due > watermark
             stored.keep(shard)
