@@ -114,7 +114,9 @@ def run(source: Source, plan: Plan) -> pa.Table:
         warnings.warn(
             f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning, 2
         )
-    merged = merge([Partials.of_given_keys(plan), *partials])
+    partials.insert(0, Partials.of_given_keys(plan))
+    merged = merge(partials)
+    del partials  # merging has copied some of them
     if reported:
         report_partials(merged, "the local engine", events)
     threads = pa.cpu_count() if only_library_code(plan) else 1

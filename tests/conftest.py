@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import zlib
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -130,11 +130,11 @@ def rocksdb(spark: SparkSession) -> Iterator[None]:
 @pytest.fixture(params=["loops", "numpy"])
 def way(request: pytest.FixtureRequest) -> Iterator[str]:
     """With compiled loops, and without."""
-    from .support.loops import WHY_NOT, row_loops, without_loops
+    from .support.loops import WAYS, WHY_NOT, by
 
-    if row_loops is None and request.param == "loops":
+    if request.param not in WAYS:
         pytest.skip(WHY_NOT)
-    with without_loops() if request.param == "numpy" else nullcontext():
+    with by(request.param):
         yield request.param
 
 

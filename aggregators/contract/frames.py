@@ -14,6 +14,7 @@ from ..errors import SumOverflowError
 from ..numeric.float_sums import largest_of, summed
 from ..numeric.grouped import greatest, least
 from ..numeric.native import loops
+from ..ranges.item_ranges import is_range
 from ..states.arrays import Bools, Floats, Index, Ints
 from ..states.categories import codes_or_values
 from ..states.fields import HUGE, Compensated, numpy_type
@@ -195,11 +196,20 @@ class Frames:
 
     def min(self, values: Values) -> Values:
         """The least value of each frame. NaN is above every other value, as in Spark SQL."""
+        if self._are_rows and isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+            return values
         return least(values, self.index, self.size)
 
     def max(self, values: Values) -> Values:
         """The greatest value of each frame. NaN is above every other value, as in Spark SQL."""
+        if self._are_rows and isinstance(values, np.ndarray) and values.dtype.kind in "iu":
+            return values
         return greatest(values, self.index, self.size)
+
+    @cached_property
+    def _are_rows(self) -> bool:
+        """Whether each row is a frame, in their order."""
+        return self.size == len(self.index) and is_range(self.index)
 
     @cached_property
     def _sorted(self) -> bool:

@@ -29,6 +29,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..errors import OperationError
+from . import alike
 from .arrays import Floats
 from .categories import Categories
 from .double_double import two_sum
@@ -209,7 +210,9 @@ class Plain:
         return array
 
     def to_arrow(self, column: NDArray[Any]) -> list[pa.Array]:
-        return [pa.array(column, type=self.planes[""])]
+        return [
+            alike.to_arrow(column) if column.dtype == self.dtype == np.int64 else pa.array(column, type=self.planes[""])
+        ]
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> NDArray[Any]:
         array: NDArray[Any] = planes[0].to_numpy(zero_copy_only=False)
@@ -247,7 +250,7 @@ class CompensatedField:
             special = [pa.nulls(len(column), pa.float64())] * 4
         else:
             special = [pa.array(column.special_values[:, i]) for i in range(BIG + 1)]
-        return [pa.array(column.high), pa.array(column.low), *special]
+        return [pa.array(column.high), alike.to_arrow(column.low), *special]
 
     def from_arrow(self, planes: Sequence[pa.Array]) -> Compensated:
         high, low, *rest = planes

@@ -16,7 +16,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from ..errors import EngineError
-from . import large
+from . import alike, large
 from .arrays import Bools, Index, Ints
 from .memory import require_memory
 
@@ -182,7 +182,7 @@ class RaggedField:
         return values.replaced(**{name: kind.column(values.planes[name]) for name, kind in self.items})
 
     def to_arrow(self, column: Ragged) -> list[pa.Array]:
-        offsets = pa.array(column.offsets)
+        offsets = alike.to_arrow(column.offsets)
         return [
             pa.LargeListArray.from_arrays(offsets, large.one_array(kind.to_arrow(column.planes[name])[0]))
             for name, kind in self.items

@@ -279,7 +279,7 @@ def chunks(merged: Partials, windows: int) -> Iterator[Chunk]:
         Merged partials.
     windows
         About how many windows a chunk has. A key with more is a chunk of its own, and is cut into several where its
-        windows are numbered: sliding, calendar and cumulating ones.
+        windows are numbered, sliding, calendar and cumulating ones, or have frames of their own that they are around.
     """
     plan = merged.plan
     merged = filled_up(merged) if plan.axis.fill_frames else merged
@@ -300,11 +300,16 @@ def chunks(merged: Partials, windows: int) -> Iterator[Chunk]:
     fresh = np.diff(np.floor(np.cumsum(weights) - weights), prepend=-1.0) > 0
     fresh |= heavy
     fresh[1:] |= heavy[:-1]
-    chunkable = plan.until is None and len(plan.axis.windows) == 1 and plan.axis.windows[0].chunkable
+    kind = plan.axis.windows[0]
+    alone = plan.until is None and len(plan.axis.windows) == 1
+    span = kind.frame_span if alone else None
     for first, last in itertools.pairwise([*np.flatnonzero(fresh).tolist(), len(starts)]):
         keys, own = slice(first, last), slice(int(starts[first]), int(ends[last - 1]))
-        if chunkable and windows < counts[first] <= MAX_WINDOWS:
-            yield from chunks_of_key(merged, views[0], keys, own, windows)
+        some = max(1, int(counts[first] / weights[first]))
+        if alone and kind.chunkable and heavy[first] and counts[first] <= MAX_WINDOWS:
+            yield from chunks_of_key(merged, views[0], keys, own, some)
+        elif span is not None and heavy[first]:
+            yield from chunks_of_frames(merged, views[0], keys, own, some, span)
         else:
             yield _part(merged, views, keys, own)
 
@@ -330,6 +335,21 @@ def chunks_of_key(merged: Partials, view: PartialsView, keys: slice, rows: slice
         cuts = cuts_of_key(own, ids, begin, counts, math.ceil(windows * times))
     for first, last, *within in cuts:
         yield _part(merged, [view], keys, slice(rows.start + first, rows.start + last), (within[0], within[1]))
+
+
+def chunks_of_frames(
+    merged: Partials, view: PartialsView, keys: slice, rows: slice, windows: int, span: tuple[int, int]
+) -> Iterator[Chunk]:
+    """One key, the windows of some of its rows at a time: these, and the rows that such windows take in."""
+    frames = view.frames[rows]
+    begin = np.arange(0, len(frames), windows)
+    own = frames[begin], frames[np.append(begin[1:], len(frames)) - 1]
+    first, last = (np.searchsorted(frames, own[0] - span[0]), np.searchsorted(frames, own[1] + span[1], side="right"))
+    if (times := (last - first).sum() / len(frames)) > 2 and len(begin) > 1:  # what chunks share must not cost most
+        yield from chunks_of_frames(merged, view, keys, rows, math.ceil(windows * times), span)
+        return
+    for begins, ends, *within in zip(first.tolist(), last.tolist(), *(each.tolist() for each in own), strict=True):
+        yield _part(merged, [view], keys, slice(rows.start + begins, rows.start + ends), (within[0], within[1]))
 
 
 def cuts_of_key(

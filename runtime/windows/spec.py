@@ -210,6 +210,14 @@ class Windows(ABC):
         """Where windows have a row span: no frame straddles a multiple of this many rows."""
         return 1
 
+    @property
+    def frame_span(self) -> tuple[int, int] | None:
+        """The frames that a window takes in before and after its own, where each has one, or one an event; else None.
+
+        Such a window has the number of its frame.
+        """
+        return self.tick_span or (self.row_span if self.step == 1 and self.emit == "every" else None)
+
     def keys_of_their_own(self, types: list[pa.DataType]) -> list[pa.Array] | None:
         """The keys that windows are given for, whether these have events or not; None: for those that have."""
         return None if self.fill is None or self.fill.keys is None else list(self.fill.keys)

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark import StorageLevel
@@ -32,7 +33,7 @@ from . import combining, tasks
 from .combining import choose
 from .decision import Decision
 from .source import PartialRows, left_to_executors
-from .tasks import FAILED
+from .tasks import BLOB_ROWS, FAILED
 
 BLOBS = t.StructType(
     [t.StructField("place", t.LongType()), t.StructField("rows", t.LongType()), t.StructField("ipc", t.BinaryType())]
@@ -45,6 +46,9 @@ ON_TWO = StorageLevel(True, True, False, True, 2)
 
 ONE_PROCESS = re.compile(r"local($|\[)")
 """Masters without executors of their own."""
+
+AT_ONCE = 1 << 19
+"""The partials of tasks, about, that come to the driver with the numbers of all, which spares another job."""
 
 PENDING_BYTES = 128 << 20
 """The partials that the driver unpacks before it merges them; those that are merged come on top."""
@@ -129,13 +133,14 @@ def collect(blobs: DataFrame, job: tasks.Job, limit: int | None, in_rounds: bool
     """
     if limit is None:
         return merged(job.plan, received(blobs))
-    by_task = blobs.groupBy(f.shiftright("place", 32)).agg(f.sum("rows").alias("rows"), f.min("rows").alias("least"))
-    found = by_task.toArrow()
-    if FAILED in found.column("least").to_pylist():
-        received(blobs.where(f.col("rows") == FAILED).limit(1))
-    counts = found.column("rows").to_pylist()
+    # Each of a rising number of tasks may send less: together few, however many tasks there are.
+    before = f"((place & 4294967295) * {BLOB_ROWS} + rows) * (shiftright(place, 32) + 1)"
+    few = f"{before} <= {min(limit, AT_ONCE)}"
+    found = received(blobs.selectExpr("place", "rows", f"if({few}, ipc, null) as ipc"))
+    task, rows = (found.column(name).to_numpy() for name in ("place", "rows"))
+    counts = np.bincount(np.unique(task >> 32, return_inverse=True)[1], rows).astype(np.int64).tolist()
     if sum(counts) <= min(limit, combining.ALWAYS_DRIVER):
-        return merged(job.plan, received(blobs))
+        return merged(job.plan, received(blobs) if found.column("ipc").null_count else found)
     chosen = choose(counts, limit, parallelism(blobs.sparkSession), rounds=in_rounds)
     LOGGER.info("%s partials of %s tasks: %s", f"{sum(counts):,}", f"{len(counts):,}", chosen)
     if chosen.way == "executors":

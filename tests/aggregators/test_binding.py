@@ -14,21 +14,7 @@ import framefold as ff
 
 from ..support.plans import BoundAggregate, same
 from ..support.states import Compensated
-
-
-class Total(ff.AggregateOperation):
-    """An int64 sum, to be broken in one place at a time."""
-
-    state = {"total": "int64"}
-
-    def accumulate(self, frames: Any, x: Any) -> Any:
-        return {"total": frames.sum(x)}
-
-    def combine(self, a: Any, b: Any) -> Any:
-        return {"total": a["total"] + b["total"]}
-
-    def finish(self, a: Any) -> Any:
-        return a["total"]
+from ..support.toys import Total
 
 
 def bound(operation: Any, *types: pa.DataType) -> BoundAggregate:

@@ -11,9 +11,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from framefold.aggregators.states.double_double import two_sum
-
-from ..support.states import HUGE, Compensated, CompensatedField
+from ..support.states import HUGE, Compensated, CompensatedField, two_sum
 
 ordinary = st.floats(-1e280, 1e280)
 """Any two of these, and their sum's rounding error, are floats; subnormal ones included."""

@@ -13,8 +13,9 @@ import pytest
 
 import framefold as ff
 
-from ..oracles.composites import Longest, Row, check, events, known, total
+from ..oracles.composites import Row, check, events, known, total
 from ..support.plans import BoundAggregate, Operation
+from ..support.toys import Longest
 
 DECIMALS = pa.table(
     {

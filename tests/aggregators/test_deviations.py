@@ -11,9 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.moments.deviations import ORDINARY, Deviations
+from framefold.aggregators.moments.deviations import ORDINARY
 
-from ..support.loops import BOTH_WAYS, needs_loops, row_loops
+from ..support.loops import WAYS, by, needs_loops, row_loops
+from ..support.states import Deviations
 
 
 def states(size: int, seed: int, *, rows: int = 8, away: float = 50.0, empty: float = 0.1) -> Deviations:
@@ -31,8 +32,8 @@ def states(size: int, seed: int, *, rows: int = 8, away: float = 50.0, empty: fl
 def assert_same_bits(a: Deviations, b: Deviations) -> Deviations:
     """Joined by the loop and by numpy they are the same; what they are."""
     made = []
-    for loops in BOTH_WAYS:
-        with loops(), np.errstate(all="ignore"):
+    for way in WAYS:
+        with by(way), np.errstate(all="ignore"):
             made.append(a.join(b))
     for name, column in made[0].fields().items():
         assert column.dtype == made[1].fields()[name].dtype
@@ -133,8 +134,8 @@ VALUES = st.lists(st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(va
 def test_what_is_joined_is_right(left: list[float], right: list[float]) -> None:
     """Against fractions, both ways."""
     values = [Fraction(value) for value in left + right]
-    for loops in BOTH_WAYS:
-        with loops():
+    for way in WAYS:
+        with by(way):
             a, b = (
                 Deviations.of(ff.Frames(np.zeros(len(each), np.intp), 1, np.zeros(len(each), np.int64)), np.array(each))
                 for each in (left, right)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import framefold as ff
 from framefold.aggregators.numeric.float_sums import largest_of, summed
 
-from ..support.loops import BOTH_WAYS, needs_loops, row_loops, without_loops
+from ..support.loops import WAYS, by, needs_loops, row_loops, without_loops
 
 
 def bits(found: tuple[Any, Any]) -> tuple[bytes, bytes, list[int]]:
@@ -101,8 +101,8 @@ def test_all_scales_are_kept_where_they_cancel(way: str, scales: tuple[float, ..
 def test_any_floats(rows: list[tuple[int, float]]) -> None:
     index, values = np.array([group for group, _ in rows], np.intp), np.array([value for _, value in rows])
     each = [[value for group, value in rows if group == wanted] for wanted in range(4)]
-    for loops in BOTH_WAYS:
-        with loops():
+    for way in WAYS:
+        with by(way):
             total, counts = summed(values, index, 4, largest_of(values) or 1.0)
             assert counts.tolist() == list(map(len, each))
             assert all(map(nearly, total.high.tolist(), total.low.tolist(), each))

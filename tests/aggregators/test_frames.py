@@ -16,8 +16,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.contract import frames as module
 from framefold.aggregators.contract.frames import to_values
+
+from ..support.limits import limit_of
 
 Row = tuple[int, int, Any]
 
@@ -71,7 +72,7 @@ def test_sums_beyond_what_a_float_holds(value: int, rows: int) -> None:
 
 
 def test_more_rows_than_one_chunk() -> None:
-    rows = module.CHUNK + 5
+    rows = limit_of("sum_chunk") + 5
     frames = ff.Frames(np.zeros(rows, np.intp), 1, np.arange(rows))
     assert frames.sum(np.full(rows, 2**32 - 1, np.uint32)).tolist() == [rows * (2**32 - 1)]
 

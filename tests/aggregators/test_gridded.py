@@ -12,9 +12,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.moments.grid_deviations import MIN_STEPS, Deviations, by_loop, by_numpy, grid_of, gridded
+from framefold.aggregators.moments.grid_deviations import MIN_STEPS, by_loop, by_numpy, grid_of, gridded
 
 from ..support.loops import needs_loops, row_loops
+from ..support.states import Deviations
 
 
 def frames_of(index: Any) -> ff.Frames:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from framefold.aggregators.numeric.grouped import greatest, least
 
-from ..support.loops import BOTH_WAYS, needs_loops, row_loops
+from ..support.loops import WAYS, by, needs_loops, row_loops
 
 TYPES = ["float64", "float32", "int64", "int32", "int16", "uint64", "uint8", "bool", "M8[us]", "m8[s]"]
 
@@ -53,8 +53,8 @@ def test_each_type(way: str, type: str, order: str) -> None:
 @given(st.lists(st.tuples(st.integers(0, 3), st.floats(width=32)), min_size=1))
 def test_any_floats(rows: list[tuple[int, float]]) -> None:
     index = np.unique([group for group, _ in rows], return_inverse=True)[1]
-    for loops in BOTH_WAYS:
-        with loops():
+    for way in WAYS:
+        with by(way):
             for type in ("float64", "float32"):
                 values = np.array([value for _, value in rows], type)
                 for found, choose in ((least, min), (greatest, max)):

@@ -9,8 +9,9 @@ import pytest
 
 import framefold as ff
 
-from ..oracles.composites import Longest, Row, check, events, known, total
+from ..oracles.composites import Row, check, events, known, total
 from ..support.plans import Operation
+from ..support.toys import Longest
 
 
 def grouped(rows: list[Row], by: str) -> list[tuple[Any, list[Row]]]:

@@ -12,28 +12,16 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.contract import trial
 
-from ..support.plans import BoundAggregate
+from ..support.inner import place_of
+from ..support.plans import BoundAggregate, laws_untried
+from ..support.toys import Items, Total
 
 INT, FLOAT, TEXT = pa.int64(), pa.float64(), pa.string()
 
 
 def bound(operation: ff.AggregateOperation, *types: pa.DataType) -> BoundAggregate:
     return BoundAggregate("out", operation, types or [INT] * len(operation.columns))
-
-
-class Total(ff.AggregateOperation):
-    state = {"total": "int64"}
-
-    def accumulate(self, frames: Any, x: Any) -> Any:
-        return {"total": frames.sum(x)}
-
-    def combine(self, a: Any, b: Any) -> Any:
-        return {"total": a["total"] + b["total"]}
-
-    def finish(self, a: Any) -> Any:
-        return a["total"]
 
 
 class NoIdentity(Total):
@@ -65,24 +53,6 @@ class MeanOfMeans(ff.AggregateOperation):
 
     def finish(self, a: Any) -> Any:
         return a["mean"]
-
-
-class Items(ff.PythonOperation):
-    """The values, in their order."""
-
-    result: Any = "list<int64>"
-
-    def create(self) -> Any:
-        return ()
-
-    def accumulate(self, state: Any, value: Any) -> Any:
-        return (*state, value)
-
-    def combine(self, a: Any, b: Any) -> Any:
-        return a + b
-
-    def finish(self, state: Any) -> Any:
-        return list(state)
 
 
 class Mirrored(Items):
@@ -370,7 +340,7 @@ def test_check_laws_says_it_in_its_own_words(operation: Any) -> None:
 
 def test_a_trial_that_goes_wrong_says_so() -> None:
     """Only what a user's functions raise is left to real events, not what is wrong in the trial."""
-    with patch.object(trial, "law_trial", side_effect=RuntimeError("wrong")), pytest.raises(RuntimeError):
+    with patch.object(*place_of("trial of laws"), side_effect=RuntimeError("wrong")), pytest.raises(RuntimeError):
         bound(Total("x"))
 
 
@@ -408,7 +378,7 @@ def test_the_trial_leaves_the_identity_as_it_is() -> None:
     "operation", [ff.Sum("x"), ff.AllOf(a=ff.Sum("x")), ff.Filtered(ff.Max("x"), lambda x: x > 1, "x")], ids=repr
 )
 def test_built_in_operations_are_not_tried(operation: Any) -> None:
-    with patch.object(trial, "check_laws") as tried:
+    with patch.object(*place_of("laws checked in a trial")) as tried:
         bound(operation)
         assert tried.call_count == 0
         bound(ff.AllOf(a=Total("x"), b=operation))
@@ -423,7 +393,7 @@ def test_it_takes_few_calls() -> None:
             calls.append(1)
             return a + b
 
-    with trial.laws_untried():
+    with laws_untried():
         bound(Counted("x"))
     others = len(calls)
     bound(Counted("x"))

@@ -17,12 +17,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.intervals.clipped import ClippedTicks
-from framefold.aggregators.intervals.time_weighted import Lifetimes, lifetimes_of
 
+from ..support.inner import inner, place_of
 from ..support.limits import limits
 from ..support.plans import BoundAggregate
 from ..support.stages import over_frames, slide
+from ..support.states import Lifetimes, lifetimes_of
 from ..support.windows import TimeColumn
 
 NASTY = [1e16, -1e16, 1e300, -1e300, 1.7e308, -1.7e308, math.nan, math.inf, -math.inf, 5e-324, -0.0, 0.1, 1.0, -3.0]
@@ -202,8 +202,8 @@ def test_the_cost_does_not_depend_on_how_long_events_live(longest: int) -> None:
         return call
 
     with (
-        patch.object(ClippedTicks, "combine", counted(ClippedTicks.combine)),
-        patch.object(ClippedTicks, "deduct", counted(ClippedTicks.deduct)),
+        patch.object(*place_of("combine of clipped ticks"), counted(inner("combine of clipped ticks"))),
+        patch.object(*place_of("deduct of clipped ticks"), counted(inner("deduct of clipped ticks"))),
     ):
         frames = over_frames(part, partials, first, last, np.full(1000, 9))
     assert sum(operations) <= 3 * 1000 + 4 * 700

@@ -12,35 +12,18 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.states import objects
 
+from ..support.inner import inner, place_of
 from ..support.plans import BoundAggregate
+from ..support.toys import Joined
 
 
 def bound(operation: Any) -> BoundAggregate:
     return BoundAggregate("out", operation, [pa.int64()] * len(operation.columns))
 
 
-class Words(ff.PythonOperation):
-    """Joins strings, with a state that has no plain equality."""
-
-    result = "string"
-
-    def create(self) -> Any:
-        return ""
-
-    def accumulate(self, state: Any, value: Any) -> Any:
-        return state + str(value)
-
-    def combine(self, a: Any, b: Any) -> Any:
-        return a + b
-
-    def finish(self, state: Any) -> Any:
-        return state
-
-
 def test_python_operations() -> None:
-    made = bound(Words("x"))
+    made = bound(Joined("x"))
     assert made.commutative is False
     frames = ff.Frames(np.array([1, 0, 1]), 2, np.array([5, 1, 2]))
     made_states = made.accumulate(frames, [pa.array([7, 8, 9])])
@@ -48,7 +31,7 @@ def test_python_operations() -> None:
     assert made.finish(made.combine(made_states, made_states)).to_pylist() == ["88", "9797"]
 
 
-class Histogram(Words):
+class Histogram(Joined):
     """A state that is a numpy array, whose == has no truth value."""
 
     result = "list<int64>"
@@ -69,14 +52,14 @@ def test_states_may_be_arrays() -> None:
 @pytest.mark.parametrize("method", ["create", "accumulate", "combine"])
 def test_missing_methods_are_named(method: str) -> None:
     with pytest.raises(ff.OperationError, match=f"has no {method}"):
-        bound(type("Without", (Words,), {method: getattr(ff.PythonOperation, method)})("x"))
+        bound(type("Without", (Joined,), {method: getattr(ff.PythonOperation, method)})("x"))
 
 
 @pytest.mark.parametrize("columns", [(), ("x", "y")])
 def test_the_number_of_columns_must_fit(columns: tuple[str, ...]) -> None:
     """Said before anything runs."""
     with pytest.raises(ff.OperationError, match="column"):
-        bound(Words(*columns))
+        bound(Joined(*columns))
 
 
 @pytest.mark.parametrize("method", ["accumulate", "combine", "finish"])
@@ -84,7 +67,7 @@ def test_a_users_exception_keeps_its_traceback(method: str) -> None:
     def boom(self: Any, *_: Any) -> Any:
         raise ZeroDivisionError("boom")
 
-    made = bound(type("Broken", (Words,), {method: boom, "commutative": True})("x"))
+    made = bound(type("Broken", (Joined,), {method: boom, "commutative": True})("x"))
     states = {"state": np.array(["a", "b"], object)}
     call = {
         "accumulate": lambda: made.accumulate(ff.Frames(np.array([0]), 1, np.arange(1)), [pa.array([1])]),
@@ -97,13 +80,13 @@ def test_a_users_exception_keeps_its_traceback(method: str) -> None:
 
 
 def test_they_can_be_sent() -> None:
-    sent = pickle.loads(cloudpickle.dumps(bound(Words("x"))))
+    sent = pickle.loads(cloudpickle.dumps(bound(Joined("x"))))
     states = sent.accumulate(ff.Frames(np.array([0, 0]), 1, np.arange(2)), [pa.array([4, 5])])
     assert sent.finish(states).to_pylist() == ["45"]
 
 
 def joined_by_hand(events: list[tuple[int, int, int]], size: int) -> list[tuple[int, str]]:
-    """Key and joined values of each window that :class:`Words` gives, in order."""
+    """Key and joined values of each window that :class:`Joined` gives, in order."""
     found: dict[tuple[int, int], str] = {}
     for time, key, x in sorted(events, key=lambda event: event[0]):
         for start in range(time - size + 1, time + 1):
@@ -116,17 +99,17 @@ def test_states_of_many_portions(most: int, monkeypatch: pytest.MonkeyPatch, lim
     """Values beyond some bytes are pickled, and those that are merged into others are no longer held."""
     limit(held_object_bytes=most, pending_partials=8, batch_rows=10)
     held: list[int] = []
-    release = objects.Store.release
+    release = inner("release of held objects")
 
-    def spied(store: objects.Store, least: int) -> None:
+    def spied(store: Any, least: int) -> None:
         release(store, least)
         held.append(len(store.values))
 
-    monkeypatch.setattr(objects.Store, "release", spied)
+    monkeypatch.setattr(*place_of("release of held objects"), spied)
     rng = np.random.default_rng(3)
     times, keys, x = np.arange(400) // 4, rng.integers(0, 2, 400), rng.integers(0, 10, 400)
     table = pa.table({"t": times, "k": keys, "x": x})
-    found = ff.events(table, time="t", by="k").window(ff.sliding(5, 1)).aggregate(words=Words("x"))
+    found = ff.events(table, time="t", by="k").window(ff.sliding(5, 1)).aggregate(words=Joined("x"))
     wanted = joined_by_hand(list(zip(times.tolist(), keys.tolist(), x.tolist(), strict=True)), 5)
     assert list(zip(found["k"].to_pylist(), found["words"].to_pylist(), strict=True)) == wanted
     partials = len(set(zip(times.tolist(), keys.tolist(), strict=True)))
@@ -134,7 +117,7 @@ def test_states_of_many_portions(most: int, monkeypatch: pytest.MonkeyPatch, lim
     assert max(held) <= partials
 
 
-class Pairs(Words):
+class Pairs(Joined):
     """Joins two columns."""
 
     def accumulate(self, state: Any, value: Any, other: Any) -> Any:

@@ -13,11 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.aggregators.contract.sql_spec import ROW_LIMIT, SMALL_ROW_LIMIT
-from framefold.aggregators.moments import sql_squares
-from framefold.aggregators.moments.deviations import Deviations
-from framefold.aggregators.states import big_integers
-from framefold.aggregators.sums import sql_floats
+from ..support.sql import ROW_LIMIT, SMALL_ROW_LIMIT, big_integers, sql_floats, sql_squares
+from ..support.states import Deviations
 
 INT64 = st.integers(-(2**63), 2**63 - 1)
 WIDE = st.integers(-(2**190), 2**190)

@@ -24,12 +24,10 @@ from rich.console import Console
 from rich.progress import Progress
 
 import framefold as ff
-from framefold import aggregators
-from framefold.cli import job
 
 from ..support.command_line import ALIASES, OPERATIONS, main
+from ..support.inner import inner, place_of
 from ..support.plans import Operation
-from ..support.sources import FileSource
 
 START = datetime.datetime(2024, 5, 1)
 ROWS = [
@@ -231,11 +229,11 @@ def test_every_operation_that_columns_and_options_are_enough_for(tmp_path: Path)
 def test_no_operation_is_left_out() -> None:
     said = {name.partition(":")[0].lower() for name in EVERY}
     assert {ALIASES.get(name, name) for name in said} == OPERATIONS.keys() - ELSEWHERE
-    classes = [kind for name in aggregators.__all__ if inspect.isclass(kind := getattr(aggregators, name))]
+    classes = [kind for name in ff.__all__ if inspect.isclass(kind := getattr(ff, name))]
     left = {kind.__name__ for kind in classes if issubclass(kind, Operation)}
     left -= {kind.__name__ for kind in OPERATIONS.values()}
     made_of_others = {"AllOf", "ElementWise", "Filtered", "FlatMapped", "GroupedBy", "Mapped", "Reducing"}
-    assert left == made_of_others | {"Operation", "AggregateOperation", "PythonOperation"}
+    assert left == made_of_others | {"AggregateOperation", "PythonOperation"}
 
 
 def test_without_out_there_is_only_a_preview(
@@ -506,14 +504,14 @@ def test_files_are_read_as_the_api_reads_them(
         assert "not through the JVM" in capsys.readouterr().out
         return
     threads = []
-    of_files = FileSource.readers
+    of_files = inner("readers of files")
 
     def readers(*asked: Any) -> Any:
         found = of_files(*asked)
         threads.append(found and found.threads)
         return found
 
-    monkeypatch.setattr(FileSource, "readers", readers)
+    monkeypatch.setattr(*place_of("readers of files"), readers)
     assert main(arguments) == 0
     assert threads[0] >= pa.cpu_count()
 
@@ -530,7 +528,7 @@ def test_packed_text(folder: Path, tmp_path: Path, expected: list[tuple[Any, ...
 def test_how_many_events_were_read_is_shown_on_a_terminal(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("e.parquet", "e.csv"):
         progress = Progress(console=Console(file=io.StringIO(), force_terminal=True))
-        monkeypatch.setattr(job, "_progress", lambda progress=progress: progress)
+        monkeypatch.setattr(*place_of("progress of a run"), lambda progress=progress: progress)
         assert command([str(folder / name), *QUERY, *OUTPUTS]) == 0
         (task,) = progress.tasks
         assert (task.completed, task.total) == (len(ROWS), len(ROWS) if name == "e.parquet" else None)

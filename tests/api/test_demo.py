@@ -13,9 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.cli.demo import _agreement, _query
 
 from ..support.command_line import DAY, ZONES, main, make_trips
+from ..support.command_line import agreement_of_demo as _agreement
+from ..support.command_line import query_of_demo as _query
 
 
 def test_trips_are_seeded() -> None:

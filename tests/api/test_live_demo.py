@@ -14,10 +14,8 @@ from rich.console import Console
 pytest.importorskip("pyspark")
 
 import framefold as ff
-from framefold.cli.live import live
-from framefold.cli.live.trips_stream import LATEST, TripsStream
 
-from ..support.command_line import main
+from ..support.command_line import LATEST, TripsStream, live, main
 
 
 def test_trips_are_of_the_last_seconds_and_whole_files(tmp_path: Path) -> None:

@@ -13,7 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold import notebook
+
+from ..support.limits import limits
 
 EVENTS = pa.table({"t": [0, 1], "<k>": ["a", "b"], "x": [1.0, 2.0]})
 
@@ -50,7 +51,7 @@ def test_a_query_over_data_in_memory_has_its_picture(kind: str) -> None:
     assert titles == ["tumbling windows of 8", "windows of 4 every 2"]
 
 
-def test_what_cannot_be_drawn_or_would_take_long_has_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_cannot_be_drawn_or_would_take_long_has_none(tmp_path: Path) -> None:
     pq.write_table(EVENTS, tmp_path / "events.parquet")
     relation = duckdb.connect().from_arrow(EVENTS)
     windows = ff.tumbling(8)
@@ -59,8 +60,8 @@ def test_what_cannot_be_drawn_or_would_take_long_has_none(tmp_path: Path, monkey
     assert "<?xml" not in ff.events(EVENTS, time="t").window(windows)._repr_html_()
     assert "<svg" not in ff.events(EVENTS, time="x").window(windows)._repr_html_()
     assert "<svg" in ff.events(EVENTS, time="t").window(windows)._repr_html_()
-    monkeypatch.setattr(notebook, "PICTURE_ROWS", 1)
-    assert "<svg" not in ff.events(EVENTS, time="t").window(windows)._repr_html_()
+    with limits(picture_rows=1):
+        assert "<svg" not in ff.events(EVENTS, time="t").window(windows)._repr_html_()
 
 
 def test_windows_by_themselves_are_words_and_how_they_were_made() -> None:

@@ -21,11 +21,10 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.cli import output, replacing
-from framefold.cli.holding import check_columns, holds
-from framefold.cli.inputs import FileError
 
-from ..support.command_line import main
+from ..support.command_line import FileError, check_columns, holds, main, output, replacing
+from ..support.inner import place_of
+from ..support.programs import WITH_SUPPORT
 
 EVENTS = pa.table({"t": [0, 1, 5, 11], "k": ["a", "b", "a", "b"], "x": [1.5, None, 2.0, 4.0]})
 QUERY = ["--time", "t", "--by", "k", "--window", "10"]
@@ -62,8 +61,8 @@ def refused(engine: str, folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: 
     assert run(folder, GOOD, "keep.csv", engine) == 0
     before = [(each.name, each.read_bytes()) for each in files(folder / "keep.csv")]
     capsys.readouterr()
-    monkeypatch.setattr("framefold.cli.job.Job._locally", None)  # nothing is computed
-    monkeypatch.setattr("framefold.cli.job.Job._on_spark", None)
+    monkeypatch.setattr(*place_of("a run on the local engine"), None)  # nothing is computed
+    monkeypatch.setattr(*place_of("a run on Spark"), None)
     assert run(folder, NESTED, "keep.csv", engine) == 2
     assert capsys.readouterr().err == (
         f"framefold: --out '{folder}/keep.csv' is for CSV, which cannot hold the column 'xs' of type "
@@ -189,8 +188,8 @@ def test_a_write_that_fails_leaves_the_earlier_result(
     assert run(folder, GOOD, "keep.csv") == 0
     before = (folder / "keep.csv").read_bytes()
     capsys.readouterr()
-    monkeypatch.setattr(output.pa.csv, "write_csv", fails(error))
-    monkeypatch.setattr("framefold.cli.output.check_columns", lambda *arguments, **more: None)
+    monkeypatch.setattr(pyarrow.csv, "write_csv", fails(error))
+    monkeypatch.setattr(*place_of("columns of a result"), lambda *arguments, **more: None)
     assert run(folder, GOOD, "keep.csv") == code
     assert said in capsys.readouterr().err
     assert (folder / "keep.csv").read_bytes() == before
@@ -201,11 +200,11 @@ def test_a_process_that_is_killed_while_it_writes_leaves_the_earlier_result(fold
     assert run(folder, GOOD, "keep.json") == 0
     before = (folder / "keep.json").read_bytes()
     code = (
-        "import os, signal, sys; from framefold.cli import output; from framefold.cli import main\n"
+        f"{WITH_SUPPORT}import os, signal; from framefold.cli import main; from tests.support.inner import place_of\n"
         "def lines(table):\n"
         "    yield 'half of it' * 10_000\n"
         "    os.kill(os.getpid(), signal.SIGKILL)\n"
-        "output.json_lines = lines\n"
+        "setattr(*place_of('lines of JSON'), lines)\n"
         f"main(['run', {str(folder / 'e.parquet')!r}, *{GOOD!r}, '--engine', 'local', '--out', "
         f"{str(folder / 'keep.json')!r}])"
     )
@@ -219,13 +218,13 @@ def test_a_process_that_is_killed_while_it_writes_leaves_the_earlier_result(fold
 def test_what_cannot_be_removed_is_named(
     folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(output.pa.csv, "write_csv", fails(OSError("the disk is full")))
-    monkeypatch.setattr("framefold.cli.output.check_columns", lambda *arguments, **more: None)
+    monkeypatch.setattr(pyarrow.csv, "write_csv", fails(OSError("the disk is full")))
+    monkeypatch.setattr(*place_of("columns of a result"), lambda *arguments, **more: None)
 
     def stuck(path: Path) -> None:
         raise PermissionError("it is held")
 
-    monkeypatch.setattr(replacing, "_remove", stuck)
+    monkeypatch.setattr(*place_of("removal of a result"), stuck)
     assert run(folder, GOOD, "r.csv") == 1
     said = capsys.readouterr().err
     (left,) = (name for name in names(folder) if name.startswith(".r.csv-"))
@@ -304,7 +303,7 @@ def test_what_may_not_be_written_is_a_mistake(
     """The operating system is not asked: it lets its administrator write anywhere."""
     assert run(folder, GOOD, "r.csv") == 0
     capsys.readouterr()
-    monkeypatch.setattr(output.os, "access", lambda path, how: Path(path) != folder / locked)
+    monkeypatch.setattr(os, "access", lambda path, how: Path(path) != folder / locked)
     assert run(folder, GOOD, "r.csv") == 2
     assert said in capsys.readouterr().err
 
@@ -367,7 +366,7 @@ def test_an_earlier_folder_is_put_back_where_the_new_one_cannot_be(
             raise OSError("busy")
         rename(one, other)
 
-    monkeypatch.setattr(replacing.os, "rename", some)
+    monkeypatch.setattr(os, "rename", some)
     with pytest.raises(OSError, match="busy"), replacing.new_folder(str(tmp_path / "r")) as path:
         make(path, "new")
     assert names(tmp_path) == ["r"]
@@ -383,7 +382,7 @@ def test_an_earlier_folder_that_cannot_be_put_back_is_named(tmp_path: Path, monk
             raise OSError("busy")
         rename(one, other)
 
-    monkeypatch.setattr(replacing.os, "rename", once)
+    monkeypatch.setattr(os, "rename", once)
     with pytest.raises(OSError, match="busy") as caught, replacing.new_folder(str(tmp_path / "r")) as path:
         make(path, "new")
     (left,) = names(tmp_path)

@@ -12,9 +12,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.cli.overlap import check_apart
 
-from ..support.command_line import main
+from ..support.command_line import check_apart, main
+from ..support.inner import place_of
 
 EVENTS = pa.table({"t": [0, 1, 5, 11], "x": [1, 2, 3, 4]})
 QUERY = ["--time", "t", "--window", "10", "--agg", "s=sum:x"]
@@ -69,8 +69,8 @@ AMONG: dict[str, tuple[list[str], str]] = {
 def test_it_is_refused(
     folder: Path, kind: str, engine: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    for name in ("_locally", "_session"):
-        monkeypatch.setattr(f"framefold.cli.job.Job.{name}", None)  # nothing runs
+    for name in ("a run on the local engine", "session of a run"):
+        monkeypatch.setattr(*place_of(name), None)  # nothing runs
     events, out = ([each.format(here=folder) for each in AMONG[kind][0]], AMONG[kind][1].format(here=folder))
     before = sorted(folder.rglob("*"))
     assert main(["run", *events, *QUERY, "--out", out, "--engine", engine]) == 2
@@ -147,8 +147,8 @@ def test_an_earlier_result_is_kept_if_asked(
     else:
         (folder / out).mkdir()
         (folder / out / "_SUCCESS").touch()
-    for name in ("_locally", "_session"):
-        monkeypatch.setattr(f"framefold.cli.job.Job.{name}", None)  # nothing runs
+    for name in ("a run on the local engine", "session of a run"):
+        monkeypatch.setattr(*place_of(name), None)  # nothing runs
     (folder / f"dangling.{extension}").symlink_to("nowhere")
     for place in (out, f"./{out}", f"file://{folder}/{out}", f"dangling.{extension}"):
         before: Any = sorted((each, each.lstat().st_mtime_ns) for each in folder.rglob("*"))

@@ -17,10 +17,8 @@ import pyarrow.fs
 import pyarrow.parquet as pq
 import pytest
 
-from framefold.cli import demo, inputs, job, output
-from framefold.cli.arguments import check_shared
-
-from ..support.command_line import main
+from ..support.command_line import check_shared, inputs, main, output
+from ..support.inner import place_of
 from ..support.sources import Files
 
 EVENTS = pa.table({"t": [0, 3, 4, 11, 12], "k": ["a", "b", "a", "a", "b"], "x": [1, 2, 3, 4, 5]})
@@ -214,10 +212,10 @@ def test_a_local_master_has_the_paths_of_this_machine() -> None:
 @pytest.mark.parametrize(
     ("memory", "spark_there", "more", "said", "taken"),
     [
-        (1 << 30, True, [], "the local engine, which can hold 0.0 MB of files", "_locally"),
-        (100, True, [], "Spark, for 0.0 MB of files, more than 1/4 of this machine's memory", "_on_spark"),
-        (100, False, [], "the local engine, since Spark is not installed", "_locally"),
-        (1 << 30, True, ["--master", "yarn"], "Spark, since --master is yarn", "_on_spark"),
+        (1 << 30, True, [], "the local engine, which can hold 0.0 MB of files", "a run on the local engine"),
+        (100, True, [], "Spark, for 0.0 MB of files, more than 1/4 of this machine's memory", "a run on Spark"),
+        (100, False, [], "the local engine, since Spark is not installed", "a run on the local engine"),
+        (1 << 30, True, ["--master", "yarn"], "Spark, since --master is yarn", "a run on Spark"),
     ],
 )
 def test_auto_takes_the_local_engine_for_files_that_it_can_hold(
@@ -227,11 +225,11 @@ def test_auto_takes_the_local_engine_for_files_that_it_can_hold(
     from contextlib import nullcontext
 
     ran: list[str] = []
-    monkeypatch.setattr(job, "memory", lambda: memory)
-    monkeypatch.setattr(job, "has_spark", lambda: spark_there)
-    monkeypatch.setattr(job.Job, "_session", lambda _: nullcontext())
-    for way in ("_locally", "_on_spark"):
-        monkeypatch.setattr(job.Job, way, lambda *_, way=way, **__: ran.append(way))
+    monkeypatch.setattr(*place_of("memory for a run"), lambda: memory)
+    monkeypatch.setattr(*place_of("whether Spark is there"), lambda: spark_there)
+    monkeypatch.setattr(*place_of("session of a run"), lambda _: nullcontext())
+    for way in ("a run on the local engine", "a run on Spark"):
+        monkeypatch.setattr(*place_of(way), lambda *_, way=way, **__: ran.append(way))
     assert main(["run", f"file://{folder}/e.parquet", *QUERY, "--engine", "auto", *more]) == 0
     assert ran == [taken]
     assert capsys.readouterr().err == f"--engine auto takes {said}\n"
@@ -280,7 +278,7 @@ def test_a_demo_that_fails_leaves_the_trips_that_were_kept(folder: Path, monkeyp
         Path(path).write_bytes(b"half of")
         raise OSError("the disk is full")
 
-    monkeypatch.setattr(demo.pq, "write_table", torn)
+    monkeypatch.setattr(pq, "write_table", torn)
     with pytest.raises(OSError, match="the disk is full"):
         main(["demo", "--engine", "local", "--rows", "2000", "--keep", str(kept)])
     assert os.listdir(kept) == ["trips.parquet"]

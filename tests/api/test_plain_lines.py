@@ -11,9 +11,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-import framefold.cli.cli as cli
-from framefold.cli.job import Job
-from framefold.cli.plain import plain_arguments
+from ..support.command_line import main, plain_arguments, run
+from ..support.inner import place_of
 
 LEAST = ["a.parquet", "--time", "t", "--window", "1 hour", "--agg", "n=count"]
 PLAIN: dict[str, list[str]] = {
@@ -65,28 +64,28 @@ OTHERS: dict[str, list[str]] = {
 def jobs(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """What jobs are started with."""
     found: list[Any] = []
-    monkeypatch.setattr(Job, "start", lambda self, *, explain: found.append((self, explain)))
+    monkeypatch.setattr(*place_of("start of a run"), lambda self, *, explain: found.append((self, explain)))
     return found
 
 
 @pytest.mark.parametrize("line", PLAIN)
 def test_as_typer_reads_them(line: str, jobs: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
-    assert plain_arguments(cli.run, PLAIN[line]) is not None
-    assert cli.main(["run", *PLAIN[line]]) == 0
-    monkeypatch.setattr(cli, "plain_arguments", lambda *given: None)
-    assert cli.main(["run", *PLAIN[line]]) == 0
+    assert plain_arguments(run, PLAIN[line]) is not None
+    assert main(["run", *PLAIN[line]]) == 0
+    monkeypatch.setattr(*place_of("plain arguments"), lambda *given: None)
+    assert main(["run", *PLAIN[line]]) == 0
     (mine, explains), (theirs, explained) = jobs
     assert (vars(mine), explains) == (vars(theirs), explained)
 
 
 @pytest.mark.parametrize("line", OTHERS)
 def test_what_typer_has_an_answer_to(line: str) -> None:
-    assert plain_arguments(cli.run, OTHERS[line]) is None
+    assert plain_arguments(run, OTHERS[line]) is None
 
 
 def test_completion_is_typers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("_FRAMEFOLD_COMPLETE", "complete_bash")
-    assert plain_arguments(cli.run, LEAST) is None
+    assert plain_arguments(run, LEAST) is None
 
 
 def test_a_small_job_imports_little(tmp_path: Path) -> None:

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.cli.windows import KINDS, read_windows
 
-from ..support.command_line import main
+from ..support.command_line import KINDS_OF_WINDOWS as KINDS
+from ..support.command_line import main, read_windows
 
 START = dt.datetime(2024, 3, 30, 20)
 ROWS = 300

@@ -19,6 +19,7 @@ import pytest
 
 import framefold as ff
 
+from ..support.programs import WITH_SUPPORT
 from .mistakes import Mistake, require_answer
 
 EVENTS = pa.table({"t": [0, 1, 2], "k": ["a", "b", "a"], "x": [1.0, 2.0, None], "ok": [True, False, None]})
@@ -249,11 +250,13 @@ def test_years_that_python_has_not() -> None:
     assert found["window"].to_pylist()[0]["end"].year == 9999
 
 
-STOPPED = """
+STOPPED = (
+    WITH_SUPPORT
+    + """
 import sys, warnings
 warnings.simplefilter("ignore")
 import framefold as ff
-from framefold.spark.session.java import ensure_java
+from tests.support.sessions import ensure_java
 ensure_java()
 from pyspark.sql import SparkSession
 
@@ -271,6 +274,7 @@ for operation in (ff.Count(), ff.Median("t")):
         except ff.EngineError as error:
             print(error)
 """
+)
 
 
 @pytest.mark.slow
@@ -292,7 +296,7 @@ def test_what_spark_says_of_a_stopped_session(word: str) -> None:
     pytest.importorskip("pyspark")
     from pyspark.errors import PySparkException
 
-    from framefold.spark.session.errors import stopped_named
+    from ..support.spark_parts import stopped_named
 
     with pytest.raises(ff.EngineError, match="was stopped; expected one that runs"), stopped_named():
         raise PySparkException(word)

@@ -13,9 +13,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.aggregators.states import memory
 
 from ..support.command_line import main
+from ..support.inner import place_of
 
 EVENTS = pa.table({"t": range(10), "x": range(10)})
 QUERY = ["--time", "t", "--window", "10", "--agg", "n=count", "--engine", "local"]
@@ -160,7 +160,7 @@ GROWING: dict[str, Any] = {
 @pytest.mark.parametrize("name", GROWING)
 def test_lists_of_more_than_the_memory_say_what_they_would_take(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """100,000 events in windows that grow with each of them have five billion values; here of a smaller machine."""
-    monkeypatch.setattr(memory, "memory", lambda: 1 << 24)
+    monkeypatch.setattr(*place_of("memory of this machine"), lambda: 1 << 24)
     events = pa.table({"t": range(3_000), "x": np.arange(3_000.0)})
     query = ff.events(events, time="t").window(ff.landmark())
     with pytest.raises(

@@ -18,7 +18,8 @@ import pyarrow.compute as pc
 import pytest
 
 import framefold as ff
-from framefold.aggregators.durations import MICROSECONDS, microseconds, written
+
+from ..support.durations import MICROSECONDS, microseconds, written
 
 NOON = dt.datetime(2026, 5, 1, 12)
 NAIVE = pa.table({"t": [NOON, NOON + dt.timedelta(hours=30)], "k": ["a", "b"], "x": [1.0, 2.0]})

@@ -67,8 +67,11 @@ def test_the_tree_has_every_folder_in_the_order_of_its_layers() -> None:
         else:
             inside.append(name)
     contracts = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["importlinter"]["contracts"]
-    contracts = [each for each in contracts if "layers" in each]
-    layers = {each["containers"][0].removeprefix("framefold."): " | ".join(each["layers"]) for each in contracts}
+    layers = {
+        each["containers"][0].removeprefix("framefold."): " | ".join(each["layers"])
+        for each in contracts
+        if each["type"] == "layers"
+    }
     assert [room for room in folders if room in ROOMS] == ROOMS
     for room in ROOMS:
         there = {path.parent.name for path in (ROOT / room).glob("*/__init__.py")}

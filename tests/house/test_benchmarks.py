@@ -413,16 +413,14 @@ def test_variants_of_the_events(benchmarks: ModuleType, kind: str, tmp_path: Pat
 
 def test_ways_to_combine_partials_have_one_result(benchmarks: ModuleType, spark: Any) -> None:
     from benchmarks import combine
-    from framefold.spark.convert.types import output_schema
-    from framefold.spark.engine import tasks
-    from framefold.spark.engine.events_source import BLOBS
-    from framefold.spark.session.packaging import stage
+
+    from ..support.spark_parts import BLOBS, Job, accumulate_to_ipc, output_schema, stage
 
     plan = combine.query()
-    job = tasks.Job(plan, output_schema(plan.result_schema, [spark.range(1).schema["id"].dataType]))
+    job = Job(plan, output_schema(plan.result_schema, [spark.range(1).schema["id"].dataType]))
     events = combine.events(spark, 4, 300)
     assert events.select("c0", "c1").distinct().count() == 4 * 300, "no two events at one time"
-    blobs = stage(events, tasks.accumulate_to_ipc, job, None, schema=BLOBS).persist()
+    blobs = stage(events, accumulate_to_ipc, job, None, schema=BLOBS).persist()
     assert [row.rows for row in blobs.select("rows").collect()] == [300] * 4
     found = {name: way().toArrow() for name, way in combine.ways(spark, job, blobs, 2).items()}
     blobs.unpersist()

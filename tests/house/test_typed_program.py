@@ -7,12 +7,10 @@ from pathlib import Path
 from typing import get_args
 
 import framefold as ff
-from framefold.reading import Format
-from framefold.runtime.windows import spec
-from framefold.runtime.windows.last_rows import TIES
-from framefold.spark import options
 
-from ..support.sources import READERS
+from ..support.plans import options
+from ..support.sources import FORMATS, READERS
+from ..support.windows import TIES, spec
 from . import typed_program
 
 PROGRAM = Path(typed_program.__file__)
@@ -36,6 +34,6 @@ def test_words_in_types_are_those_that_are_checked() -> None:
     for name, words in spec.WORDS.items():
         assert set(get_args(getattr(spec, name.title().replace("_", "")))) == set(words), name
     assert set(get_args(spec.Bounds)) == set(spec.BOUNDS)
-    assert set(get_args(Format)) == set(READERS)
+    assert set(get_args(FORMATS)) == set(READERS)
     assert set(TIES) == {"arrival", "distinct_time", "strict"}
     assert options.Choices.__annotations__.keys() == options.Options.__dataclass_fields__.keys()

@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.runtime.results import finish, over_ranges
 
+from ..support.inner import inner, place_of
+from ..support.limits import limits
 from ..support.states import Ragged
 
 EVENTS = pa.table({"t": [0, 1, 1, 4, 6, 9], "x": [5, 2, 7, 1, 2, 3], "k": ["a", "b", "a", "a", "b", "a"]})
@@ -123,7 +124,7 @@ def test_wrong_ones() -> None:
 
 
 @pytest.mark.parametrize("values", [1, 7, 100])
-def test_blocks(values: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_blocks(values: int) -> None:
     """Blocks of few values and windows have the results of all at once, and share a window's values at most."""
     rng = np.random.default_rng(5)
     events = pa.table({"t": np.sort(rng.integers(0, 900, 700)), "x": rng.integers(0, 40, 700)})
@@ -131,10 +132,7 @@ def test_blocks(values: int, monkeypatch: pytest.MonkeyPatch) -> None:
     for window in (ff.sliding(30, every=1), ff.around(time=(-9, 4)), ff.last_rows(12), ff.session(3), ff.tumbling(50)):
         query = ff.events(events, time="t").window(window)
         right = query.aggregate(**operations)
-        with monkeypatch.context() as small:
-            small.setattr(over_ranges, "BLOCK_VALUES", values)
-            small.setattr(over_ranges, "BLOCK_WINDOWS", values)
-            small.setattr(over_ranges, "WIDTHS", 2)
+        with limits(range_block_values=values, range_block_windows=values, range_widths=2):
             assert query.aggregate(**operations).equals(right)
 
 
@@ -146,8 +144,8 @@ def test_chunks_of_a_key_do_not_read_what_they_share_over_and_over(
     query = ff.events(events, time="t").window(ff.sliding(600, every=1))
     right, seen = query.aggregate(x=ff.Median("x")), []
     limit(chunk_windows=10)
-    part = finish._part
-    monkeypatch.setattr(finish, "_part", lambda *given: seen.append(given[3]) or part(*given))
+    part = inner("part of partials")
+    monkeypatch.setattr(*place_of("part of partials"), lambda *given: seen.append(given[3]) or part(*given))
     assert query.aggregate(x=ff.Median("x")).equals(right)
     assert sum(rows.stop - rows.start for rows in seen) <= 3 * 3000
     assert len(seen) > 2

@@ -23,7 +23,8 @@ from ..strategies import events as strategies
 from ..strategies.events import Problem, problems
 from ..support import stages
 from ..support.examples import examples
-from ..support.plans import BoundAggregate, Plan, bind, trusting
+from ..support.inner import place_of
+from ..support.plans import Plan, bind, trusting
 
 FLOAT, INT = pa.float64(), pa.int64()
 Cases = Mapping[str, tuple[Any, Check]]
@@ -53,7 +54,7 @@ def query_of(problem: Problem, values: pa.DataType, cases: Cases) -> Plan:
 def sliding_by(way: str) -> Iterator[None]:
     """Make every operation slide by two-stacks; or by deduct, wherever one is written."""
     forced = property(lambda bound: (way == "deduct" and bound.operation.has("deduct"), "a test says so"))
-    with patch.object(BoundAggregate, "deducts", forced):
+    with patch.object(*place_of("deducts"), forced):
         yield
 
 

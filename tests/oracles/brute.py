@@ -6,22 +6,18 @@ import datetime
 import math
 import random
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from decimal import Decimal
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
 
 import framefold as ff
-from framefold.aggregators.ranges import distinct, order_statistics, ordering
-from framefold.runtime.results.over_ranges import results_over
-from framefold.runtime.sliding.tiles import RangeFacts
 
 from ..support import stages
+from ..support.loops import without_loops
 from ..support.plans import Operation, Plan
-from ..support.stages import Partials, one_array, slide
+from ..support.stages import Partials, one_array, over_ranges, slide
 
 Row = tuple[Any, ...]
 """The values of the operation's columns in one event; those of a window are in the order of time, then of input."""
@@ -157,11 +153,9 @@ def assert_over_ranges(query: Plan, partials: pa.Table, agree: Callable[[Any, An
         if query.outputs["x"].spec.in_order and low is forward[0]:
             continue  # such ranges are of two keys, whose events are not in order
         right = bound.finish(slide(bound, states, low, high, "two-stacks")).to_pylist()
-        assert all(map(agree, results_over(bound, states, RangeFacts(low, high)).to_pylist(), right))
-        with ExitStack() as numpy_alone:
-            for module in (order_statistics, distinct, ordering):
-                numpy_alone.enter_context(patch.object(module, "loops", None))
-            assert all(map(agree, results_over(bound, states, RangeFacts(low, high)).to_pylist(), right))
+        assert all(map(agree, over_ranges(bound, states, low, high).to_pylist(), right))
+        with without_loops():
+            assert all(map(agree, over_ranges(bound, states, low, high).to_pylist(), right))
 
 
 def compare(results: pa.Table, known: dict[Any, Any], agree: Callable[[Any, Any], bool]) -> None:

@@ -135,19 +135,3 @@ def known(rows: list[Row], *names: str) -> list[Any]:
 def total(values: list[Any]) -> Any:
     """The sum as SQL has it."""
     return sum(values) if values else None
-
-
-class Longest(ff.PythonOperation):
-    """The longest text: a user's operation inside ours."""
-
-    result = "string"
-    commutative = False
-
-    def create(self) -> str:
-        return ""
-
-    def accumulate(self, state: str, value: str) -> str:
-        return self.combine(state, value)
-
-    def combine(self, a: str, b: str) -> str:
-        return b if len(b) > len(a) else a

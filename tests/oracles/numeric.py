@@ -16,7 +16,8 @@ import pyarrow as pa
 import framefold as ff
 
 from ..support import stages
-from ..support.plans import BoundAggregate, Operation, Plan
+from ..support.inner import place_of
+from ..support.plans import Operation, Plan
 
 Row = tuple[Any, ...]
 Right = Callable[[list[Row]], Any]
@@ -101,7 +102,7 @@ def assert_right(
         for count in BATCHES:
             results[f"{count} batches"] = stages.results(query, in_batches(table, query, count))
         for deducts in {False, query.outputs["x"].deducts[0]}:
-            with patch.object(BoundAggregate, "deducts", (deducts, "a test says so")):
+            with patch.object(*place_of("deducts"), (deducts, "a test says so")):
                 results["deduct" if deducts else "two-stacks"] = stages.results(
                     query, stages.accumulate(query, table, 0)
                 )

@@ -17,6 +17,7 @@ import pyarrow as pa
 
 import framefold as ff
 
+from ..support.toys import Longest
 from .by_definition import UNIT, Verdict, exact_sum, exact_variance, near, order, rounded, same
 
 Values = dict[str, Any]
@@ -306,24 +307,6 @@ def grouped(got: Any, rows: Sequence[Values]) -> Verdict:
             there.setdefault(row["s"], []).append(row["i"])
     right = {s: sum(x for x in i if x is not None) if any(x is not None for x in i) else None for s, i in there.items()}
     return same(dict(got), right)
-
-
-class Longest(ff.PythonOperation):
-    """The longest text, the earliest of several."""
-
-    result = "string"
-
-    def create(self) -> str:
-        return ""
-
-    def accumulate(self, state: str, value: str) -> str:
-        return self.combine(state, value)
-
-    def combine(self, a: str, b: str) -> str:
-        return b if len(b) > len(a) else a
-
-    def finish(self, state: str) -> str:
-        return state
 
 
 class Spread(ff.AggregateOperation):

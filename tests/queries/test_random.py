@@ -6,14 +6,12 @@ import datetime as dt
 import math
 import os
 import random
-import sys
-from collections.abc import Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Sequence
+from contextlib import ExitStack
 from dataclasses import replace
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
-from unittest.mock import patch
 
 import hypothesis
 import polars as pl
@@ -25,11 +23,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime import local
-from framefold.runtime.results import finish
 
 from ..oracles.random_operations import CASES, HAS_VIEWS, LEVELS, columns
 from ..strategies.windows import Problem
+from ..support.limits import limits
+from ..support.loops import without_loops
 from ..windows.test_random import CONSTRUCTORS, got_rows, right_windows, said_of, table_of, window_of
 
 pytestmark = [
@@ -115,25 +113,6 @@ def keyed(kind: str, keys: pa.ChunkedArray) -> pa.ChunkedArray:
     return pa.array(values, type).take(codes)
 
 
-@contextmanager
-def without_loops() -> Iterator[None]:
-    """No module has its compiled loops."""
-    with ExitStack() as stack:
-        for name, module in list(sys.modules.items()):
-            if name.startswith("framefold.") and getattr(module, "loops", None) is not None:
-                stack.enter_context(patch.object(module, "loops", None))
-        yield
-
-
-@contextmanager
-def small(rows: int) -> Iterator[None]:
-    """Batches, pending partials and chunks of windows of a few rows each."""
-    with ExitStack() as stack:
-        for module, name in ((local, "BATCH_ROWS"), (local, "PENDING_PARTIALS"), (finish, "CHUNK_WINDOWS")):
-            stack.enter_context(patch.object(module, name, rows))
-        yield
-
-
 def with_outliers(problem: Problem, chance: random.Random) -> tuple[Problem, list[bool]]:
     """The problem with some more events of another key among its own, and which they are."""
     rows = [(row, False) for row in problem.rows]
@@ -204,7 +183,8 @@ def assert_right(problem: Problem, seed: int, layouts: Sequence[str], folder: Pa
         said = f"{windows} as {layout}, keys are {kind}, {outputs}"
         with ExitStack() as stack:
             if layout in ("small", "batches"):
-                stack.enter_context(small(problem.batch))
+                few = problem.batch
+                stack.enter_context(limits(batch_rows=few, pending_partials=few, chunk_windows=few))
             if layout == "numpy":
                 stack.enter_context(without_loops())
             try:

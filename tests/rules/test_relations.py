@@ -9,10 +9,10 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.runtime.relations.updates import PATTERNS
 
 from ..relations.cases import Definition, Row, algebra, bag, netted, relation, table, tables
 from ..relations.queries import events
+from ..support.windows import UPDATE_PATTERNS as PATTERNS
 from ..vectors.cases import load
 
 S = [{"t": 0, "k": "a", "x": 5}, {"t": 1, "k": "a", "x": 3}, {"t": 1, "k": "b", "x": 2}, {"t": 5, "k": "a", "x": 3}]

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import datetime as dt
-from typing import Any
 
 import pyarrow as pa
 import pytest
 
 import framefold as ff
 
+from ..support.toys import Longest
 from .shared import alive, every, rows, spans, stream, values
 
 SIX = [(0, 1), (3, 2), (9, 3), (10, 4), (19, 5), (25, 6)]
@@ -90,24 +90,6 @@ def test_open_windows_at_a_time() -> None:
     """R23, as far as a batch goes: at 27, windows that may still change start at 20, or at 10 where they overlap."""
     for windows, want in ((ff.tumbling(10), 20), (ff.sliding(20, every=10), 10)):
         assert min(start for start, end, _ in spans(every(range(40)), windows) if end > 27) == want
-
-
-class Longest(ff.PythonOperation):
-    """An operation of a user's own: the longest of some strings."""
-
-    result = "string"
-
-    def create(self) -> str:
-        return ""
-
-    def accumulate(self, state: str, value: Any) -> str:
-        return max(state, value, key=len)
-
-    def combine(self, a: str, b: str) -> str:
-        return max(a, b, key=len)
-
-    def finish(self, state: str) -> str:
-        return state
 
 
 def test_hopping_windows_take_every_aggregate() -> None:

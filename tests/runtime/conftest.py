@@ -6,13 +6,11 @@ from collections.abc import Iterator
 
 import pytest
 
-from framefold.runtime.streams import pages
-
-from ..support.limits import limits
+from ..support.limits import limit_of, limits
 
 
 @pytest.fixture(scope="module", autouse=True)
 def small_pages(request: pytest.FixtureRequest) -> Iterator[None]:
     of_shards = request.module.__name__.rpartition(".")[2].startswith("test_shard")
-    with limits(shard_block_partials=10 if of_shards else pages.FULL):
+    with limits(shard_block_partials=10 if of_shards else limit_of("shard_block_partials")):
         yield

@@ -13,12 +13,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.aggregators.numeric.native import loops
-from framefold.runtime.accumulate import accumulate as module
-from framefold.runtime.columns import sorting
-from framefold.runtime.columns.groups import assign
-from framefold.runtime.columns.key_codes import code_key, code_numbers
-from framefold.runtime.columns.sorting import stable_order
+from ..support.columns import assign, code_key, code_numbers, groups_by_sorting, stable_order
+from ..support.limits import limits
+from ..support.loops import needs_loops, row_loops
 
 DAY = datetime.date(2020, 2, 29)
 VALUES: dict[pa.DataType, list[Any]] = {
@@ -47,11 +44,8 @@ def test_equal_rows_are_together(type: pa.DataType, few: int, data: st.DataObjec
     rows = data.draw(st.lists(st.tuples(st.integers(-5, 5), value), min_size=1, max_size=20))
     numbers = np.array([number for number, _ in rows])
     column = pa.array([value for _, value in rows], type)
-    before, module.MAX_SPARSE, module.TILE = (module.MAX_SPARSE, module.TILE), few, 7
-    try:
+    with limits(sparse_codes=few, assigned_block=7):
         made = assign([code_numbers(numbers)], [code_key(column)], len(rows))
-    finally:
-        module.MAX_SPARSE, module.TILE = before
     expected = list(zip(numbers.tolist(), column.to_pylist(), strict=True))
     found = list(zip(made.values[0].tolist(), made.values[1].to_pylist(), strict=True))
     assert [found[group] for group in made.index] == expected
@@ -80,7 +74,7 @@ def test_sorting_is_stable(codes: list[int], size: int) -> None:
     assert stable_order(np.array(codes, np.int64), size).tolist() == sorted(range(len(codes)), key=codes.__getitem__)
 
 
-@pytest.mark.parametrize("counted", [0, sorting.MAX_COUNTED])
+@pytest.mark.parametrize("counted", [0, 1 << 30])
 @pytest.mark.parametrize("runs", [1, 2, 3, 7, 50, 20_000])
 def test_sorting_of_ascending_runs_is_stable(runs: int, counted: int, limit: Callable[..., None]) -> None:
     limit(counted_codes=counted)
@@ -90,41 +84,38 @@ def test_sorting_of_ascending_runs_is_stable(runs: int, counted: int, limit: Cal
     assert stable_order(codes, 5_000).tolist() == sorted(range(len(codes)), key=codes.__getitem__)
 
 
-@pytest.mark.parametrize("compiled", [True, False])
 @pytest.mark.parametrize("size", [1, 2, 2_048, 2_049, 1 << 22, (1 << 22) + 1, 1 << 33, 1 << 44, 1 << 48])
-def test_groups_by_sorting(size: int, compiled: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_groups_by_sorting(size: int, way: str) -> None:
     """One digit to four, and more codes than are sorted by digits; numpy's ``unique`` says what the groups are."""
-    if not compiled:
-        monkeypatch.setattr(sorting, "loops", None)
     rng = np.random.default_rng(size)
     codes = rng.choice(np.append(rng.integers(0, size, 6_000), [0, size - 1]), 10_000)
-    group, first, counts, found = sorting.groups_by_sorting(codes.copy(), size)
+    group, first, counts, found = groups_by_sorting(codes.copy(), size)
     expected = np.unique(codes, return_index=True, return_inverse=True, return_counts=True)
     for made, wanted in zip((found, first, group, counts), expected, strict=True):
         assert np.array_equal(made, wanted)
     assert np.array_equal(stable_order(codes, size), np.argsort(codes, kind="stable"))
 
 
-@pytest.mark.skipif(loops is None, reason="framefold is installed without its compiled loops: there was no compiler")
+@needs_loops
 def test_what_cannot_be_sorted_by_digits() -> None:
-    assert loops is not None
+    assert row_loops is not None
     none = np.zeros(3, np.int64)
     for other, low, high in ((none[:2], 0, 3), (none, 3, 2), (none, 0, 64), (none, -1, 3)):
         with pytest.raises(ValueError, match="of one length, and bits from 0 to 63"):
-            loops.sort_by_bits(none, other, low, high)
+            row_loops.sort_by_bits(none, other, low, high)
     with pytest.raises(ValueError, match="of one length"):
-        loops.group_sorted(none, 2, none.copy(), none[:2], none.copy())
+        row_loops.group_sorted(none, 2, none.copy(), none[:2], none.copy())
     with pytest.raises(IndexError, match="row 3 is not among 3"):
-        loops.group_sorted(np.array([0, 3, 1]), 2, *np.zeros((3, 3), np.int64))
+        row_loops.group_sorted(np.array([0, 3, 1]), 2, *np.zeros((3, 3), np.int64))
 
 
-@pytest.mark.skipif(loops is None, reason="framefold is installed without its compiled loops: there was no compiler")
+@needs_loops
 def test_codes_that_cannot_be_counted() -> None:
-    assert loops is not None
+    assert row_loops is not None
     with pytest.raises(ValueError, match="of one length"):
-        loops.order_codes(np.zeros(3, np.int64), np.zeros(3, np.int64), np.zeros(2, np.intp))
+        row_loops.order_codes(np.zeros(3, np.int64), np.zeros(3, np.int64), np.zeros(2, np.intp))
     with pytest.raises(IndexError, match="code 2 of a row is not among 2"):
-        loops.order_codes(np.full(1, 2), np.zeros(3, np.int64), np.zeros(1, np.intp))
+        row_loops.order_codes(np.full(1, 2), np.zeros(3, np.int64), np.zeros(1, np.intp))
 
 
 @given(
@@ -136,11 +127,8 @@ def test_groups_without_a_row(rows: list[tuple[int, str | None]], few: int) -> N
     numbers = np.array([number for number, _ in rows])
     column = pa.array([value for _, value in rows])
     frames, keys = [code_numbers(numbers)], [code_key(column)]
-    before, module.ROWS_PER_GROUP, module.TILE = (module.ROWS_PER_GROUP, module.TILE), few, 7
-    try:
+    with limits(rows_per_group=few, assigned_block=7):
         made = assign(frames, keys, len(rows), counting=False)
-    finally:
-        module.ROWS_PER_GROUP, module.TILE = before
     found = list(zip(made.values[0].tolist(), made.values[1].to_pylist(), strict=True))
     assert len(set(found)) == len(found) == made.size
     assert [found[group] for group in made.index] == list(zip(numbers.tolist(), column.to_pylist(), strict=True))

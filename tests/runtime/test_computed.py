@@ -15,7 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.aggregators.contract.column_expressions import ColumnExpression
+
+from ..support.plans import ColumnExpression
 
 SQL = """
     select k, t // 10 * 10 as s, sum(a * 2), sum(a * b), max(upper(k)), count(*) filter (b > 0),

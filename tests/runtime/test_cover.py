@@ -17,14 +17,15 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.intervals import sweep
 
 from ..oracles.operations import Ledger
-from ..support.limits import limits
+from ..support.inner import inner, place_of
+from ..support.limits import limit_of, limits
 from ..support.plans import BoundAggregate
 from ..support.stages import cover, way_of
+from ..support.toys import Joined
 from .test_scan import Text
-from .test_slide import NASTY, Joined, assert_own_values_only
+from .test_slide import NASTY, assert_own_values_only
 
 WAYS = ("deduct", "tree", "copies")
 
@@ -184,7 +185,7 @@ def test_all_ways_give_the_same(over: Runs, data: st.DataObject, steps: int) -> 
     values = data.draw(st.lists(INTS, min_size=len(over.first), max_size=len(over.first)))
     bound = BoundAggregate("x", ff.Sum("x"), [pa.int64()])
     expected = [sum(own) if own else None for own in over.own(values)]
-    with limits(restart_steps=steps), patch("framefold.runtime.intervals.coverage.MAX_COPIES", steps):
+    with limits(restart_steps=steps, copied_rows=steps):
         for way in WAYS:
             assert covered(bound, values, over, way) == expected
 
@@ -297,9 +298,11 @@ def test_operations_of_a_long_line_by_deduct(longest: int) -> None:
     operations = operation.combined + operation.deducted - (rows - begin) - (rows - end) - 2 * over.windows
     assert operations <= 2 * np.count_nonzero(over.last - over.first >= 1)
     if longest <= 60:
-        crossing = 40_000 / sweep.RESTART_STEPS * longest  # one event a window on average lives for half of `longest`
+        crossing = (
+            40_000 / limit_of("restart_steps") * longest
+        )  # one event a window on average lives for half of `longest`
         assert operations <= 2 * crossing
-    assert operation.calls <= 2 * 3 * sweep.RESTART_STEPS + 2 * 40_000 // sweep.RESTART_STEPS + 100
+    assert operation.calls <= 2 * 3 * limit_of("restart_steps") + 2 * 40_000 // limit_of("restart_steps") + 100
 
 
 @pytest.mark.parametrize("over", SHAPES)
@@ -324,7 +327,7 @@ def test_copies_are_made_some_windows_at_a_time() -> None:
     windows = over.own(letters.tolist())
     for room in (1, 50, 1 << 20):
         text.combined = 0
-        with patch("framefold.runtime.intervals.coverage.MAX_COPIES", room):
+        with limits(copied_rows=room):
             states = cover(bound, {"text": letters}, over.first, over.last, over.windows)
         assert states["text"].tolist() == ["".join(own) for own in windows]
         assert text.combined == sum(len(own) - 1 for own in windows if own)
@@ -385,7 +388,7 @@ def test_without_the_rebuild_they_would_be_wrong() -> None:
     def never(operation: Any, running: Any, *others: Any) -> Any:
         return {}
 
-    with patch.object(sweep, "_lost", never), pytest.raises(AssertionError):
+    with patch.object(*place_of("what a deduct has lost"), never), pytest.raises(AssertionError):
         check_floats(*CROWDED_OUT)
     check_floats(*CROWDED_OUT)
 
@@ -402,8 +405,8 @@ def test_what_is_lost_is_carried_on_to_where_running_states_start_anew() -> None
     def forgetful(operation: Any, running: Any, states: Any, parts: Any, before: Any, moves: Any) -> Any:
         return lost(operation, running, states, parts, {"total": np.zeros(len(parts.begins))}, moves)
 
-    lost = sweep._lost
-    with patch.object(sweep, "_lost", forgetful), pytest.raises(AssertionError):
+    lost = inner("what a deduct has lost")
+    with patch.object(*place_of("what a deduct has lost"), forgetful), pytest.raises(AssertionError):
         check_floats(*case)
     check_floats(*case)
 
@@ -416,15 +419,15 @@ def test_doubtful_windows_are_few() -> None:
         again.append(windows)
         return by_tree(operation, states, first, last, windows)
 
-    by_tree = sweep.by_tree
+    by_tree = inner("tree after a sweep")
     over = random_runs(6, 20_000, 20_000, 50)
     values = [0.1 * (n % 1000 + 1) for n in range(20_000)]
-    with patch.object(sweep, "by_tree", watched):
+    with patch.object(*place_of("tree after a sweep"), watched):
         check_floats(values, over, every=97)
         assert not again
         values[10_000] = 1e300
         check_floats(values, over, every=97)
-        assert 0 < sum(again) < 3 * 3 * sweep.RESTART_STEPS
+        assert 0 < sum(again) < 3 * 3 * limit_of("restart_steps")
 
 
 def test_plain_floats_of_a_users_own_are_never_deducted() -> None:

@@ -14,21 +14,22 @@ import pytest
 
 import framefold as ff
 
+from ..support.programs import WITH_SUPPORT
 from ..support.sources import read_stream
 from ..support.states import field
 
 ROWS, BATCH_ROWS = 200, 70
 
-PROGRAM = """
+PROGRAM = (
+    WITH_SUPPORT
+    + """
 import contextlib, io, random, sys
 import pyarrow as pa, pyarrow.compute as pc
 import framefold as ff
-from framefold.cli import main
-from framefold.runtime.plan.bind import bind
-from framefold.runtime.sources.formats import READERS
-from framefold.runtime.sources.files import File
-from framefold.runtime.sources.ipc import read_stream
-from framefold.runtime.accumulate.accumulate import accumulate
+from tests.support.command_line import main
+from tests.support.plans import bind
+from tests.support.sources import File, READERS, read_stream
+from tests.support.stages import accumulate
 from pyarrow.fs import LocalFileSystem
 
 path, seed, count = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
@@ -78,6 +79,7 @@ for number in range(count):
             said.append("refused")
 print(said.count("refused"), len(said))
 """
+)
 
 
 def table() -> pa.Table:

@@ -16,7 +16,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from framefold.runtime.sources import parquet_decoding, parquet_opening
+from framefold.runtime.sources import parquet_decoding
+
+from ..support.inner import inner, place_of
+from ..support.sources import OPTIONS_OF_PARQUET
 
 ROWS = 1000
 CHANCE = np.random.default_rng(5)
@@ -32,14 +35,14 @@ def small_files_too(limit: Callable[..., None]) -> None:
 def asked(monkeypatch: pytest.MonkeyPatch) -> list[list[str]]:
     """The columns that come from Polars, each time."""
     seen: list[list[str]] = []
-    numbers = parquet_decoding._numbers
+    numbers = inner("numbers from Polars")
 
     def spy(*given: Any) -> Iterator[dict[str, pa.Array]]:
         for found in numbers(*given):
             seen.append(list(found))
             yield found
 
-    monkeypatch.setattr(parquet_decoding, "_numbers", spy)
+    monkeypatch.setattr(*place_of("numbers from Polars"), spy)
     return seen
 
 
@@ -137,7 +140,7 @@ def test_text_and_decimals_come_from_pyarrow_row_by_row(tmp_path: Path, asked: l
 def test_old_timestamps_come_from_pyarrow(tmp_path: Path, asked: list[list[str]]) -> None:
     table = pa.table({"t": pa.array([dt.datetime(2026, 1, 1), None], pa.timestamp("ns")), "x": [1, 2]})
     path = written(table, tmp_path, use_deprecated_int96_timestamps=True)
-    found = read(path, [0], ["t", "x"], **parquet_opening.OPTIONS)
+    found = read(path, [0], ["t", "x"], **OPTIONS_OF_PARQUET)
     assert found.column("t").type == pa.timestamp("us", "UTC")
     assert found.column("t").to_pylist() == [dt.datetime(2026, 1, 1, tzinfo=dt.UTC), None]
     assert asked == [["x"]]
@@ -202,7 +205,7 @@ def test_too_old_a_polars_is_as_good_as_none(monkeypatch: pytest.MonkeyPatch) ->
 def test_without_polars_pyarrow_reads_all(
     tmp_path: Path, asked: list[list[str]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(parquet_decoding, "polars", lambda: None)
+    monkeypatch.setattr(*place_of("Polars"), lambda: None)
     table = numbers()
     found = read(written(table, tmp_path), list(range(8)), table.column_names)
     assert found.schema.names == table.column_names
@@ -214,7 +217,7 @@ MADE = """
 import os
 import sys
 import pyarrow as pa
-from framefold.runtime.sources import parquet_decoding, parquet_opening
+from framefold.runtime.sources import parquet_decoding
 pa.set_cpu_count(3)
 assert "polars" not in sys.modules
 read = dict(os.environ)

@@ -13,9 +13,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.runtime.accumulate import accumulate
 
 from ..support import stages
+from ..support.inner import inner, place_of
 from ..support.plans import Plan, bind
 
 ROWS = 500
@@ -70,12 +70,12 @@ def test_frames_without_events_leave_nothing(
     expected = stages.accumulate(asked, events(), 0)
     made = []
 
-    def assign(*arguments: Any, **options: Any) -> accumulate.Groups:
+    def assign(*arguments: Any, **options: Any) -> Any:
         made.append(real(*arguments, **options))
         return made[-1]
 
-    real = accumulate.assign
-    monkeypatch.setattr(accumulate, "assign", assign)
+    real = inner("assign")
+    monkeypatch.setattr(*place_of("assign"), assign)
     limit(rows_per_group=1)
     found = stages.accumulate(asked, events(), 0)
     assert len(made) == 1
@@ -98,14 +98,14 @@ class Plain(ff.Sum):
 def test_others_are_never_given_empty_frames(
     operation: Any, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]
 ) -> None:
-    def assign(*arguments: Any, **options: Any) -> accumulate.Groups:
+    def assign(*arguments: Any, **options: Any) -> Any:
         groups = real(*arguments, **options)
         assert groups.counts is not None
         assert groups.counts.all()
         return groups
 
-    real = accumulate.assign
-    monkeypatch.setattr(accumulate, "assign", assign)
+    real = inner("assign")
+    monkeypatch.setattr(*place_of("assign"), assign)
     limit(rows_per_group=1)
     assert len(stages.accumulate(query({"other": operation, "rows": ff.Count()}), events(), 0))
 

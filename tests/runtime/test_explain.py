@@ -10,31 +10,13 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.runtime.sliding import slide as module
-from framefold.runtime.sliding.slide import by_stacks_side_by_side
 
+from ..support.inner import inner, place_of
 from ..support.plans import BoundAggregate
 from ..support.stages import slide
+from ..support.toys import Joined
 
 EVENTS = pa.table({"t": [0], "k": ["<a>"], "x": [1.0], "i": [1], "unused": [None]})
-
-
-class Longest(ff.PythonOperation):
-    """Order-sensitive, without an inverse."""
-
-    result = "string"
-
-    def create(self) -> str:
-        return ""
-
-    def accumulate(self, state: str, value: int) -> str:
-        return state + str(value)
-
-    def combine(self, a: str, b: str) -> str:
-        return a + b
-
-    def finish(self, state: str) -> str:
-        return state
 
 
 class Plain(ff.AggregateOperation):
@@ -87,7 +69,7 @@ def test_frames(window: Any, frames: str) -> None:
         (ff.Max("x"), "two-stacks", "it has no deduct"),
         (ff.Variance("x"), "two-stacks", "it has no deduct"),
         (Plain("x"), "two-stacks", "'total' is a plain float64"),
-        (Longest("i"), "two-stacks", "order-sensitive"),
+        (Joined("i"), "two-stacks", "order-sensitive"),
     ],
     ids=repr,
 )
@@ -116,7 +98,7 @@ def test_deduct_of_columns_says_that_long_runs_go_otherwise() -> None:
     states = {"total": np.ones(200_000, np.int64)}
     for windows, called in ((1000, 0), (100_000, 1)):
         low = np.arange(windows)
-        with patch.object(module, "by_stacks_side_by_side", side_effect=by_stacks_side_by_side) as side:
+        with patch.object(*place_of("two-stacks side by side"), side_effect=inner("two-stacks side by side")) as side:
             slide(bound, states, low, low + 60)
         assert side.call_count == called
 

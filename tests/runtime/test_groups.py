@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from contextlib import nullcontext
 from typing import Any
 
 import duckdb
@@ -14,18 +15,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.moments import deviations
-from framefold.aggregators.numeric import native
-from framefold.runtime.columns import groups
-from framefold.runtime.columns.key_codes import code_numbers, code_ordered
-from framefold.runtime.columns.sorting import groups_by_runs
-from framefold.runtime.partials import add_aligned, combine, merge
 
 from ..support import stages
+from ..support.columns import add_or_append, code_numbers, code_ordered, groups_by_runs, groups_of
+from ..support.limits import limits
+from ..support.loops import WHY_NOT, needs_loops, row_loops, without_loops
 from ..support.plans import bind
 from ..support.stages import partials_of as accumulate
 
-COMPILED = native.loops
 ROWS = st.lists(st.lists(st.tuples(st.integers(-3, 3), st.integers(0, 4), st.integers(5, 8)), max_size=30), max_size=5)
 ORDERS: dict[str, Any] = {"key": lambda row: row, "frame": lambda row: (row[1], row[2], row[0]), "none": None}
 
@@ -34,18 +31,15 @@ ORDERS: dict[str, Any] = {"key": lambda row: row, "frame": lambda row: (row[1], 
 @pytest.mark.parametrize("way", ["in places", "by runs", "by sorting", "dense codes", "by numpy"])
 @given(ROWS)
 def test_groups_are_those_of_equal_rows(way: str, order: str, batches: list[list[tuple[int, int, int]]]) -> None:
-    if COMPILED is None and way in ("in places", "by runs"):
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
+    if row_loops is None and way in ("in places", "by runs"):
+        pytest.skip(WHY_NOT)
     batches = [batch if order == "none" else sorted(set(batch), key=ORDERS[order]) for batch in batches]
     rows = list(itertools.chain(*batches)) or [(0, 0, 5)]
     key, *frames = (np.array(column, np.int64) for column in zip(*rows, strict=True))
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(groups, "loops", None if way == "by numpy" else COMPILED)
-        patch.setattr(groups, "MAX_PLACES", 99 if way in ("in places", "by numpy") else 0)
-        patch.setattr(groups, "FEW_PLACES", 0)
-        patch.setattr(groups, "MIN_RUN", 0 if way == "by runs" else 99)
-        patch.setattr(groups, "MAX_PACKED", 0 if way == "dense codes" else groups.MAX_PACKED)
-        found = groups.sorted_groups([code_ordered(pa.array(key))], list(map(code_numbers, frames)), len(rows))
+    bounds = {"places": 99 if way in ("in places", "by numpy") else 0, "min_run": 0 if way == "by runs" else 99}
+    bounds |= {"packed_codes": 0} if way == "dense codes" else {}
+    with limits(few_places=0, **bounds), without_loops() if way == "by numpy" else nullcontext():
+        found = groups_of([code_ordered(pa.array(key))], list(map(code_numbers, frames)), len(rows))
     of_group = [rows[row] for row in found.first]
     assert [of_group[number] for number in found.group] == rows
     assert found.first.tolist() == list(map(rows.index, of_group))
@@ -53,22 +47,18 @@ def test_groups_are_those_of_equal_rows(way: str, order: str, batches: list[list
     assert ordered == sorted(set(rows))
 
 
+@needs_loops
 def test_batches_by_frame_are_grouped_by_frame() -> None:
-    if COMPILED is None:
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
     keys, frames = np.tile(np.arange(5), 40), np.repeat(np.arange(20), 10)
-    found = groups.sorted_groups([code_ordered(pa.array(keys))], [code_numbers(frames)], 200)
+    found = groups_of([code_ordered(pa.array(keys))], [code_numbers(frames)], 200)
     assert found.order is not None
     assert (np.diff(found.group) >= -4).all()  # keys of one frame are neighbours
 
 
+@needs_loops
 @pytest.mark.parametrize("spread", [1, 10_000])
 @pytest.mark.parametrize("chunked", [True, False])
-def test_compiled_joins_have_the_bits_of_numpys(
-    chunked: bool, spread: int, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]
-) -> None:
-    if COMPILED is None:
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
+def test_compiled_joins_have_the_bits_of_numpys(chunked: bool, spread: int, limit: Callable[..., None]) -> None:
     rng = np.random.default_rng(spread)
     schema = pa.schema({"t": pa.int64(), "k": pa.int64(), "n": pa.int64(), "x": pa.float64()})
     outputs = {
@@ -87,10 +77,8 @@ def test_compiled_joins_have_the_bits_of_numpys(
     limit(min_merge_chunk=0 if chunked else 1 << 12)
     table = pa.concat_tables(batches)
     with_loops = stages.merge(plan, table)
-    monkeypatch.setattr(combine, "loops", None)
-    monkeypatch.setattr(groups, "loops", None)
-    monkeypatch.setattr(deviations, "loops", None)
-    by_pairs = stages.merge(plan, table)
+    with without_loops():
+        by_pairs = stages.merge(plan, table)
     # Pairs of floats are added in another order by pairs: only what is exact is the same in any order.
     same = [name for name in table.column_names if name.split(".")[0] not in ("sum", "mean", "apart")]
     assert bits(with_loops.select(same)) == bits(by_pairs.select(same))
@@ -99,34 +87,32 @@ def test_compiled_joins_have_the_bits_of_numpys(
         np.testing.assert_allclose(*(each[name].to_numpy() for each in results), rtol=1e-15)
 
 
+@needs_loops
 def test_loops_check_what_they_get() -> None:
-    if COMPILED is None:
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
     with pytest.raises(IndexError, match="code 5 of a row is not among 2"):
-        COMPILED.number_codes(np.full(1, 5), np.zeros(2, np.int32))
+        row_loops.number_codes(np.full(1, 5), np.zeros(2, np.int32))
     with pytest.raises(IndexError, match="a code has no number"):
-        COMPILED.number_rows(np.full(1, 1), np.array([0, 3], np.int32), np.zeros(1, np.intp))
+        row_loops.number_rows(np.full(1, 1), np.array([0, 3], np.int32), np.zeros(1, np.intp))
     with pytest.raises(ValueError, match="room for left and right"):
-        COMPILED.unite(np.arange(3), np.arange(2), np.zeros(4, np.int64))
+        row_loops.unite(np.arange(3), np.arange(2), np.zeros(4, np.int64))
     with pytest.raises(IndexError, match="a code is not among the values"):
-        COMPILED.number_ascending(np.array([1, 4]), np.array([1, 3, 5]), 0, np.zeros(3, np.intp))
+        row_loops.number_ascending(np.array([1, 4]), np.array([1, 3, 5]), 0, np.zeros(3, np.intp))
     with pytest.raises(ValueError, match="values and first must be of one length"):
-        COMPILED.number_ascending(np.array([1]), np.array([1, 3]), 0, np.zeros(3, np.intp))
+        row_loops.number_ascending(np.array([1]), np.array([1, 3]), 0, np.zeros(3, np.intp))
     with pytest.raises(ValueError, match="values and index must be of one length"):
-        COMPILED.add_integers(np.arange(3), np.zeros(2, np.intp), np.zeros(2, np.int64))
+        row_loops.add_integers(np.arange(3), np.zeros(2, np.intp), np.zeros(2, np.int64))
     with pytest.raises(IndexError, match="group 2 of a row is not among 2"):
-        COMPILED.add_integers(np.arange(1), np.full(1, 2), np.zeros(2, np.int64))
+        row_loops.add_integers(np.arange(1), np.full(1, 2), np.zeros(2, np.int64))
     pairs = np.zeros(3), np.zeros(3)
     with pytest.raises(IndexError, match="group 7 of a row is not among 2"):
-        COMPILED.add_pairs(*pairs, np.array([0, 1, 7]), np.zeros(2), np.zeros(2))
+        row_loops.add_pairs(*pairs, np.array([0, 1, 7]), np.zeros(2), np.zeros(2))
     with pytest.raises(ValueError, match="must be of one length"):
-        COMPILED.add_pairs(*pairs, np.zeros(2, np.intp), np.zeros(2), np.zeros(2))
+        row_loops.add_pairs(*pairs, np.zeros(2, np.intp), np.zeros(2), np.zeros(2))
 
 
+@needs_loops
 @given(st.lists(st.lists(st.integers(0, 40), unique=True, max_size=30).map(sorted), min_size=1, max_size=9))
 def test_ascending_codes_are_found_among_all(runs: list[list[int]]) -> None:
-    if COMPILED is None:
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
     rows = np.array(list(itertools.chain(*runs)), np.int64)
     edges = [0, *itertools.accumulate(map(len, runs))]
     group, first = groups_by_runs(rows.copy(), edges)
@@ -136,9 +122,8 @@ def test_ascending_codes_are_found_among_all(runs: list[list[int]]) -> None:
     assert len(first) == len(values)
 
 
+@needs_loops
 def test_partials_are_added_to_those_of_the_same_frames_some_portions_before() -> None:
-    if COMPILED is None:
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
     schema = pa.schema({"t": pa.int64(), "k": pa.int64(), "x": pa.float64()})
     plan = bind(schema, time="t", by=["k"], window=ff.tumbling(1), outputs={"sum": ff.Sum("x"), "most": ff.Max("x")})
     rng = np.random.default_rng(1)
@@ -148,9 +133,9 @@ def test_partials_are_added_to_those_of_the_same_frames_some_portions_before() -
         half = np.arange(50) + 50 * (rank % 2)
         events = pa.table({"t": half, "k": half % 7, "x": rng.normal(0, 1, 50)}, schema)
         files.append(events)
-        add_aligned.add_or_append(several, accumulate(plan, events, rank))
+        add_or_append(several, accumulate(plan, events, rank))
     assert list(map(len, several)) == [50, 50]
-    found = stages.results(plan, merge.merge(several).table)
+    found = stages.results(plan, stages.merged(several).table)
     united = pa.concat_tables(files)  # noqa: F841  # duckdb reads it by name
     expected = duckdb.sql("SELECT k, t, fsum(x), max(x) FROM united GROUP BY ALL ORDER BY ALL").fetchall()
     starts = found["window"].combine_chunks().field("start").to_pylist()

@@ -16,12 +16,14 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.sliding import prefix_sums, sparse_table, tiles
-from framefold.runtime.sliding import slide as module
-from framefold.runtime.sliding.native import loops
 from framefold.runtime.sliding.slide import by_kernels
+from framefold.runtime.sliding.sparse_table import extremes
 from framefold.runtime.sliding.tiles import RangeFacts, Tile, Workspace, runs_by_a_row
+from framefold.runtime.sliding.tiles import tiles as cut
 
+from ..support.inner import inner, place_of
+from ..support.limits import limit_of, limits
+from ..support.loops import WAYS, by, needs_loops, window_loops
 from ..support.plans import BoundAggregate
 from ..support.stages import slide
 from ..support.states import Compensated, Exact
@@ -35,23 +37,12 @@ DECIMALS = BoundAggregate("d", ff.Sum("x"), [pa.decimal128(38, 0)])
 
 @contextmanager
 def blocks_of(windows: int, rows: int) -> Iterator[None]:
-    with patch.multiple(tiles, TILE_WINDOWS=windows, TILE_ROWS=rows, REGULAR_RUN=windows // 2 + 1):
+    with limits(block_windows=windows, block_rows=rows, regular_run=windows // 2 + 1):
         yield
 
 
 def blocks(low: np.ndarray, high: np.ndarray) -> list[Tile]:
-    return tiles.tiles(low, high, runs_by_a_row(low, high))
-
-
-WAYS = ["loop", "numpy"] if loops is not None else ["numpy"]
-"""What adds up: the compiled loops, if framefold was installed with them, or numpy."""
-
-
-@contextmanager
-def added_up_by(way: str) -> Iterator[None]:
-    chosen = loops if way == "loop" else None
-    with patch.object(prefix_sums, "loops", chosen):
-        yield
+    return cut(low, high, runs_by_a_row(low, high))
 
 
 SMALL = st.tuples(st.integers(1, 9), st.integers(1, 20))
@@ -99,7 +90,7 @@ def test_blocks_of_one_long_run_are_regular_but_for_its_ends() -> None:
     starts = np.arange(-59, 200_000)
     found = blocks(np.maximum(starts, 0), np.minimum(starts + 60, 200_000))
     assert [each.step for each in found] == [0, *[1] * (len(found) - 2), 0]
-    assert all(each.last - each.first <= tiles.TILE_WINDOWS for each in found)
+    assert all(each.last - each.first <= limit_of("block_windows") for each in found)
     assert found[0].last == 59, "only where windows grow"
 
 
@@ -182,7 +173,7 @@ def check_floats(high: list[float], low: list[float] | None, ranges: Ranges) -> 
 @example([1e300, 1.0, -1e300, 1.0, 5e-324], None, (9, 20), "numpy")
 def test_nasty_floats(values: list[float], data: Any, sizes: tuple[int, int], way: str) -> None:
     ranges = regular(len(values), 2) if data is None else data.draw(forward(len(values)))
-    with blocks_of(*sizes), added_up_by(way):
+    with blocks_of(*sizes), by(way):
         check_floats(values, None, ranges)
 
 
@@ -190,7 +181,7 @@ def test_nasty_floats(values: list[float], data: Any, sizes: tuple[int, int], wa
 def test_tame_floats_are_never_doubtful(values: list[float], data: Any, sizes: tuple[int, int], way: str) -> None:
     ranges = data.draw(forward(len(values)))
     low = [value * 2.0**-60 for value in data.draw(st.permutations(values))]
-    with blocks_of(*sizes), added_up_by(way):
+    with blocks_of(*sizes), by(way):
         assert not len(check_floats(values, None, ranges))
         check_floats(values, low, ranges)
 
@@ -199,7 +190,7 @@ def test_tame_floats_are_never_doubtful(values: list[float], data: Any, sizes: t
 def test_any_floats(values: list[float], data: Any, way: str) -> None:
     low = data.draw(st.none() | st.just([value * 2.0**-70 for value in values]))
     ranges = data.draw(forward(len(values)))
-    with added_up_by(way):
+    with by(way):
         check_floats(values, low, ranges)
 
 
@@ -209,7 +200,7 @@ def test_floats_of_any_size_that_cancel(exponent: int, spread: int, width: int, 
     chance = np.random.default_rng(seed)
     values = np.ldexp(chance.normal(size=100), exponent + chance.integers(0, spread + 1, 100))
     values = np.concatenate([values, -values[::-1]])
-    with added_up_by(way):
+    with by(way):
         check_floats(values.tolist(), None, regular(200, width))
 
 
@@ -230,7 +221,7 @@ def test_long_runs_of_floats(kind: str, width: int, way: str) -> None:
     low = chance.normal(0, 2.0**-55, rows) if kind == "with low parts" else np.zeros(rows)
     starts = np.arange(-width + 1, rows)
     begin, end = np.maximum(starts, 0), np.minimum(starts + width, rows)
-    with added_up_by(way):
+    with by(way):
         slid, doubtful = by_kernels(FLOATS, floats(values, low), RangeFacts(begin, end))
     assert not len(doubtful)
     found = slid["total"].value()
@@ -279,7 +270,7 @@ def test_sums_are_rounded_correctly_and_what_that_lost_is_kept(kind: str, width:
         low[::64] += 2.0**-54
     ranges = regular(rows, width)
     states = {"total": Compensated(values, low), "frames": np.ones(rows, np.int64)}
-    with added_up_by(way):
+    with by(way):
         rounded = slide(FLOATS, states, *ranges)["total"]
         kept = slide(BoundAggregate("k", Kept("x"), [FLOAT]), {"total": states["total"]}, *ranges)["total"]
     assert not rounded.low.any()
@@ -291,12 +282,12 @@ def test_sums_are_rounded_correctly_and_what_that_lost_is_kept(kind: str, width:
         assert abs(left) <= 2.0**-76 * rounded.high[window]
 
 
-@pytest.mark.skipif(loops is None, reason="framefold is installed without its compiled loops: there was no compiler")
+@needs_loops
 def test_what_three_planes_cannot_hold_goes_by_more() -> None:
     """Values that take more binary places than three planes have, in windows of all shapes."""
     values = np.array([1e60, 1.0, -1e60, 2.0**-40, 3.0, 1e50] * 20)
     for ranges in (regular(120, 7), regular(120, 7, 3), (np.array([0, 2, 9]), np.array([3, 30, 31]))):
-        with patch.object(prefix_sums, "_by_planes", side_effect=prefix_sums._by_planes) as more:
+        with patch.object(*place_of("sums by planes"), side_effect=inner("sums by planes")) as more:
             found = slide(FLOATS, floats(values), *ranges)["total"].value()
         assert more.called
         for low, high, value in zip(*ranges, found, strict=True):
@@ -314,42 +305,42 @@ def test_both_ways_give_the_same_bits() -> None:
             states = floats(values, low) if bound is FLOATS else {"total": floats(values, low)["total"]}
             found = []
             for way in WAYS:
-                with added_up_by(way):
+                with by(way):
                     total = slide(bound, states, *ranges)["total"]
                 found.append((total.high.tobytes(), np.array(total.low).tobytes()))
             assert len(set(found)) == 1
 
 
-@pytest.mark.skipif(loops is None, reason="framefold is installed without its compiled loops: there was no compiler")
+@needs_loops
 def test_loops_refuse_columns_that_do_not_go_together() -> None:
-    assert loops is not None
+    assert window_loops is not None
     two, three, whole = np.zeros(2), np.zeros(3), np.zeros(3, np.int64)
     adders = (1.5, 1.5, 1.5)
     for refused in (
-        lambda: loops.window_sums(whole, 3, whole.copy()),
-        lambda: loops.window_sums(whole, 0, whole.copy()),
-        lambda: loops.range_sums(whole, whole[:2], whole, whole.copy()),
-        lambda: loops.plane_sums(three, two, 2, None, None, adders, np.zeros(2), None),
-        lambda: loops.plane_sums(three, three, 2, None, None, adders, np.zeros(3), None),
-        lambda: loops.plane_sums(three, three, 2, None, None, adders, np.zeros(2), np.zeros(3)),
-        lambda: loops.plane_sums(three, three, 4, None, None, adders, np.zeros(0), None),
-        lambda: loops.plane_sums(three, three, 2, whole, whole, adders, np.zeros(2), None),
-        lambda: loops.plane_sums(three, three, 2, whole, None, adders, np.zeros(3), None),
-        lambda: loops.plane_sums(three, two, 2, whole, whole, adders, np.zeros(3), None),
-        lambda: loops.transpose(np.zeros((2, 3), np.int64), np.zeros((2, 3), np.int64)),
-        lambda: loops.transpose(np.zeros((2, 6), np.int64)[:, ::2], np.zeros((3, 2), np.int64)),
+        lambda: window_loops.window_sums(whole, 3, whole.copy()),
+        lambda: window_loops.window_sums(whole, 0, whole.copy()),
+        lambda: window_loops.range_sums(whole, whole[:2], whole, whole.copy()),
+        lambda: window_loops.plane_sums(three, two, 2, None, None, adders, np.zeros(2), None),
+        lambda: window_loops.plane_sums(three, three, 2, None, None, adders, np.zeros(3), None),
+        lambda: window_loops.plane_sums(three, three, 2, None, None, adders, np.zeros(2), np.zeros(3)),
+        lambda: window_loops.plane_sums(three, three, 4, None, None, adders, np.zeros(0), None),
+        lambda: window_loops.plane_sums(three, three, 2, whole, whole, adders, np.zeros(2), None),
+        lambda: window_loops.plane_sums(three, three, 2, whole, None, adders, np.zeros(3), None),
+        lambda: window_loops.plane_sums(three, two, 2, whole, whole, adders, np.zeros(3), None),
+        lambda: window_loops.transpose(np.zeros((2, 3), np.int64), np.zeros((2, 3), np.int64)),
+        lambda: window_loops.transpose(np.zeros((2, 6), np.int64)[:, ::2], np.zeros((3, 2), np.int64)),
     ):
         with pytest.raises(ValueError, match=r"must (be|lie|have)"):
             refused()
     beyond = np.array([2, 2, 9]), np.array([3, 4, 5])
     back = np.array([1, 0, 1]), np.array([2, 2, 2])
     for begin, end in (beyond, back, (back[1], back[0])):
-        assert not loops.plane_sums(three, three, 3, begin, end, adders, np.zeros(3), None)
+        assert not window_loops.plane_sums(three, three, 3, begin, end, adders, np.zeros(3), None)
         with pytest.raises(ValueError, match="must ascend"):
-            loops.range_sums(whole, begin, end, whole.copy())
+            window_loops.range_sums(whole, begin, end, whole.copy())
 
 
-@pytest.mark.skipif(loops is None, reason="framefold is installed without its compiled loops: there was no compiler")
+@needs_loops
 @pytest.mark.parametrize("least", [True, False])
 @pytest.mark.parametrize("dtype", [np.float64, np.int64])
 @given(
@@ -359,33 +350,31 @@ def test_loops_refuse_columns_that_do_not_go_together() -> None:
 def test_extremes_of_ranges_in_one_pass(
     dtype: Any, least: bool, values: list[int], cuts: list[tuple[int, int]]
 ) -> None:
-    assert loops is not None
+    assert window_loops is not None
     begin, end = (np.sort([min(each[at], len(values) - 1 + at) for each in cuts]) for at in (0, 1))
     end = np.maximum(end, begin + 1)
     found = np.empty(len(begin), dtype)
-    loops.range_extremes(np.array(values, dtype), begin, end, least, np.empty(len(values), dtype), found)
+    window_loops.range_extremes(np.array(values, dtype), begin, end, least, np.empty(len(values), dtype), found)
     choose = min if least else max
     assert found.tolist() == [choose(values[first:last]) for first, last in zip(begin, end, strict=True)]
 
 
-@pytest.mark.skipif(loops is None, reason="framefold is installed without its compiled loops: there was no compiler")
+@needs_loops
 def test_extremes_in_one_pass_refuse_other_ranges() -> None:
-    assert loops is not None
+    assert window_loops is not None
     three, whole = np.zeros(3), np.zeros(3, np.int64)
     with pytest.raises(ValueError, match="there must be"):
-        loops.range_extremes(three, whole[:2], whole, True, three.copy(), three.copy())
+        window_loops.range_extremes(three, whole[:2], whole, True, three.copy(), three.copy())
     with pytest.raises(ValueError, match="there must be"):
-        loops.range_extremes(three, whole, whole, True, np.zeros(2), three.copy())
+        window_loops.range_extremes(three, whole, whole, True, np.zeros(2), three.copy())
     for begin, end in (([2, 2, 9], [3, 3, 10]), ([1, 0, 1], [2, 2, 2]), ([0, 1, 1], [1, 1, 2]), ([0, 0, 0], [2, 1, 2])):
         with pytest.raises(ValueError, match="must ascend"):
-            loops.range_extremes(three, np.array(begin), np.array(end), True, three.copy(), three.copy())
+            window_loops.range_extremes(three, np.array(begin), np.array(end), True, three.copy(), three.copy())
 
 
 @pytest.mark.parametrize("function", [np.fmin, np.minimum, np.fmax, np.maximum])
 @pytest.mark.parametrize("odd", [[], [0.0], [-0.0], [0.0, -0.0], [np.nan], [np.inf, -np.inf]])
-def test_irregular_extremes_have_the_bits_of_numpys(
-    function: Any, odd: list[float], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_irregular_extremes_have_the_bits_of_numpys(function: Any, odd: list[float]) -> None:
     rng = np.random.default_rng(len(odd))
     values = rng.normal(0, 1, 500)
     values[rng.choice(500, len(odd) * 20, replace=False)] = np.repeat(odd, 20)
@@ -393,10 +382,10 @@ def test_irregular_extremes_have_the_bits_of_numpys(
     end = np.maximum.accumulate(np.minimum(begin + rng.integers(1, 30, 300), 500))
     block = Tile(0, 300, 0, 500, 0, int((end - begin).max()), begin, end)
     found = []
-    for way in (loops, None):
-        monkeypatch.setattr(sparse_table, "loops", way)
+    for way in WAYS:
         out = np.empty(300)
-        sparse_table.extremes(values, function, block, Workspace(), out)
+        with by(way):
+            extremes(values, function, block, Workspace(), out)
         found.append(out.tobytes())
     assert found[0] == found[1]
 
@@ -417,10 +406,10 @@ def test_only_windows_with_a_huge_value_are_rebuilt() -> None:
         again.extend(low.tolist())
         return by_two_stacks(operation, states, low, high)
 
-    by_two_stacks = module.by_two_stacks
+    by_two_stacks = inner("two-stacks")
     values = np.full(1000, 0.1)
     values[[400, 700, 800]] = 1e300, np.nan, np.inf
-    with patch.object(module, "by_two_stacks", watched):
+    with patch.object(*place_of("two-stacks"), watched):
         found = slide(FLOATS, floats(values), *regular(1000, 10))["total"].value()
     assert again == list(range(391, 401))
     assert [rounded([*values[row : row + 10]]) for row in range(991)] == pytest.approx(found, rel=0, nan_ok=True)
@@ -440,7 +429,7 @@ EDGES = [2**63 - 1, -(2**63), 2**32, -(2**32), 1, -1, 0, 2**31, 77]
 def test_integers_are_exact(values: list[int], data: Any, sizes: tuple[int, int], way: str) -> None:
     begin, end = data.draw(forward(len(values)))
     expected = [sum(values[a:b]) for a, b in zip(begin.tolist(), end.tolist(), strict=True)]
-    with blocks_of(*sizes), added_up_by(way):
+    with blocks_of(*sizes), by(way):
         for bound, limbs in ((INTS, 2), (DECIMALS, 4)):
             total = Exact.of(np.array(values), limbs)
             slid = slide(bound, {"total": total, "count": np.ones(len(values), np.int64)}, begin, end)
@@ -496,7 +485,7 @@ def test_functions_of_all_kinds(
     bound = BoundAggregate("own", Own(type, function), [INT])
     begin, end = data.draw(forward(rows))
     assert bound.has_kernels
-    with blocks_of(*sizes), patch.object(module, "by_two_stacks", None), patch.object(module, "by_deduct", None):
+    with blocks_of(*sizes), patch.object(*place_of("two-stacks"), None), patch.object(*place_of("deduct"), None):
         found = slide(bound, {"field": column}, begin, end)["field"]
     assert found.dtype == column.dtype
     as_it_is = {"dtype": type} if function is np.add else {}

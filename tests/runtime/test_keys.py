@@ -14,11 +14,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.columns import key_codes as module
-from framefold.runtime.columns import sorting
 from framefold.runtime.columns.key_codes import (
     MAX_PACKED,
     dense,
+    dictionary,
     encode,
     key_codes,
     normalised,
@@ -28,6 +27,8 @@ from framefold.runtime.columns.key_codes import (
     require_key,
     span,
 )
+
+from ..support.limits import limits
 
 duckdb = pytest.importorskip("duckdb")
 
@@ -132,12 +133,9 @@ def test_several_columns_compare_one_after_the_other(rows: list[Any], room: int)
     """Also where the room for their codes runs out, and codes must be made dense on the way."""
     types = (pa.float64(), pa.string(), pa.int64())
     columns = [normalised(pa.array([row[i] for row in rows], type)) for i, type in enumerate(types)]
-    before, module.MAX_PACKED = module.MAX_PACKED, room
-    try:
+    with limits(packed_key_codes=room):
         codes, _ = key_codes(columns, len(rows), ordered=True)
         loose, _ = key_codes(columns, len(rows), ordered=False)
-    finally:
-        module.MAX_PACKED = before
     ranked = [tuple(map(rank, row)) for row in rows]
     for i, x in enumerate(ranked):
         for j, y in enumerate(ranked):
@@ -188,11 +186,8 @@ def test_codes_in_order_of_appearance() -> None:
 def test_text_in_runs_is_coded_once_a_run(type: pa.DataType, runs: list[tuple[str | None, int]]) -> None:
     """As row by row: codes in the order of appearance, a null among them."""
     values = [value for value, length in runs for _ in range(length)]
-    before, sorting.RUNS_SAMPLE, sorting.LONG_RUN = (sorting.RUNS_SAMPLE, sorting.LONG_RUN), 2, 2
-    try:
-        codes, found = module.dictionary(pa.array(["x", *values], type)[1:])
-    finally:
-        sorting.RUNS_SAMPLE, sorting.LONG_RUN = before
+    with limits(sampled_runs=2, long_run_of_text=2):
+        codes, found = dictionary(pa.array(["x", *values], type)[1:])
     assert [found[code].as_py() for code in codes.tolist()] == values
     assert found.to_pylist() == list(dict.fromkeys(values))
     assert found.type == type

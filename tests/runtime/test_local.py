@@ -16,24 +16,7 @@ import framefold as ff
 
 from ..support.plans import bind
 from ..support.sources import by_key_and_time, of_one_size
-
-
-class Joined(ff.PythonOperation):
-    """Strings one after the other in time."""
-
-    result = "string"
-
-    def create(self) -> str:
-        return ""
-
-    def accumulate(self, state: str, value: str) -> str:
-        return state + value
-
-    def combine(self, a: str, b: str) -> str:
-        return a + b
-
-    def finish(self, state: str) -> str:
-        return state
+from ..support.toys import Joined
 
 
 def events(rows: int) -> pa.Table:

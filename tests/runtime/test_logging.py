@@ -10,8 +10,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.numeric import native
-from framefold.runtime import reporting
+
+from ..support.loops import warn_of_numpy, without_loops
+from ..support.programs import WITH_SUPPORT
 
 EVENTS = pa.table({"t": [0, 30, 61, 200], "k": ["a", "a", "b", "a"], "x": [1.0, 2.0, 3.0, 4.0]})
 
@@ -40,23 +41,23 @@ def test_nothing_is_told_below_the_level(caplog: pytest.LogCaptureFixture) -> No
     assert caplog.messages == []
 
 
-def test_a_fallback_is_a_warning_once(caplog: pytest.LogCaptureFixture, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(native, "loops", None)
-    reporting.warn_of_numpy.cache_clear()
-    query()
-    query()
+def test_a_fallback_is_a_warning_once(caplog: pytest.LogCaptureFixture) -> None:
+    warn_of_numpy.cache_clear()
+    with without_loops():
+        query()
+        query()
     assert [record.levelname for record in caplog.records] == ["WARNING"]
     assert caplog.messages[0].startswith("numpy does what compiled loops would do faster: ")
-    reporting.warn_of_numpy.cache_clear()
+    warn_of_numpy.cache_clear()
 
 
 @pytest.mark.parametrize("setup", ["pass", "logging.basicConfig(level='INFO')"])
 def test_nothing_is_printed_unless_the_program_logs_and_then_on_stderr(setup: str) -> None:
-    code = f"""
+    code = f"""{WITH_SUPPORT}
 import logging, pyarrow as pa, framefold as ff
-from framefold.runtime import reporting
+from tests.support.loops import warn_of_numpy
 {setup}
-reporting.warn_of_numpy()
+warn_of_numpy()
 ff.events(pa.table({{"t": [0]}}), time="t").window(ff.tumbling(60)).aggregate(n=ff.Count())
 """
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

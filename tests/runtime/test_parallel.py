@@ -17,6 +17,7 @@ import framefold as ff
 
 from ..support.plans import BoundAggregate, bind, is_library_code
 from ..support.sources import Readers, accumulate_reader, in_order
+from ..support.toys import Total
 
 
 def test_results_come_in_the_order_of_the_items_and_few_items_wait() -> None:
@@ -51,21 +52,14 @@ def test_the_first_error_comes_through_and_the_rest_is_left() -> None:
         next(found)
 
 
-class Doubled(ff.AggregateOperation):
+class Doubled(Total):
     """A user's sum of doubles, which notes who calls it."""
 
-    state = {"total": "int64"}
     callers: set[int] = set()
 
     def accumulate(self, frames: ff.Frames, x: Any) -> Any:
         self.callers.add(threading.get_ident())
         return {"total": frames.sum(2 * x)}
-
-    def combine(self, a: Any, b: Any) -> Any:
-        return {"total": a["total"] + b["total"]}
-
-    def finish(self, a: Any) -> Any:
-        return a["total"]
 
 
 @pytest.mark.parametrize("own", [{}, {"doubled": Doubled("x")}, {"all": ff.AllOf(doubled=Doubled("x"))}])

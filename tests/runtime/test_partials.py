@@ -20,27 +20,9 @@ import framefold as ff
 from ..support import stages
 from ..support.plans import BoundAggregate, Plan, bind, trusting
 from ..support.stages import combine_groups
+from ..support.toys import Joined
 
 SCHEMA = pa.schema({"t": pa.int64(), "k": pa.string(), "x": pa.float64(), "s": pa.string()})
-
-
-class Joined(ff.PythonOperation):
-    """Strings one after the other, in the order of parts."""
-
-    result = "string"
-    commutative = False
-
-    def create(self) -> str:
-        return ""
-
-    def accumulate(self, state: str, value: str) -> str:
-        return state + value
-
-    def combine(self, a: str, b: str) -> str:
-        return a + b
-
-    def finish(self, state: str) -> str:
-        return state
 
 
 OUTPUTS = {

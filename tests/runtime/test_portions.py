@@ -12,14 +12,13 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.runtime.sources import file_source, parquet_decoding
 
+from ..support.limits import limits
 from ..support.sources import FileSource, in_portions
 
 
-def sizes(batches: list[int], partials_of: float, limit: Callable[..., None]) -> tuple[list[int], list[int]]:
+def sizes(batches: list[int], partials_of: float) -> tuple[list[int], list[int]]:
     """How many events were accumulated at a time, and how many partials went out."""
-    limit(portion_rows=10, max_portion_rows=40)
     events = pa.table({"t": np.arange(sum(batches))})
     starts = np.cumsum([0, *batches])
     seen, given = [], []
@@ -28,27 +27,28 @@ def sizes(batches: list[int], partials_of: float, limit: Callable[..., None]) ->
         seen.append(len(portion))
         return portion.slice(0, int(len(portion) * partials_of))
 
-    for found in in_portions(accumulate, [events.slice(at, rows) for at, rows in zip(starts, batches, strict=False)]):
-        given.append(len(found))
+    portions = [events.slice(at, rows) for at, rows in zip(starts, batches, strict=False)]
+    with limits(portion_rows=10, max_portion_rows=40):
+        given.extend(map(len, in_portions(accumulate, portions)))
     return seen, given
 
 
-def test_portions_are_small_where_they_leave_few_partials(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert sizes([4] * 8, 0.25, monkeypatch) == ([12, 12, 8], [3, 3, 2])
-    assert sizes([25, 5], 0.25, monkeypatch) == ([25, 5], [6, 1])
-    assert sizes([], 0.25, monkeypatch) == ([], [])
+def test_portions_are_small_where_they_leave_few_partials() -> None:
+    assert sizes([4] * 8, 0.25) == ([12, 12, 8], [3, 3, 2])
+    assert sizes([25, 5], 0.25) == ([25, 5], [6, 1])
+    assert sizes([], 0.25) == ([], [])
 
 
-def test_portions_are_large_where_they_leave_many(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert sizes([4] * 24, 0.5, monkeypatch) == ([12, 40, 40, 16], [20, 20, 8])
-    assert sizes([12], 0.5, monkeypatch) == ([12], [6])  # looked at once, and not again
-    assert sizes([12, 3], 0.5, monkeypatch) == ([12, 15], [7])
-    assert sizes([100], 0.5, monkeypatch) == ([100], [50])
+def test_portions_are_large_where_they_leave_many() -> None:
+    assert sizes([4] * 24, 0.5) == ([12, 40, 40, 16], [20, 20, 8])
+    assert sizes([12], 0.5) == ([12], [6])  # looked at once, and not again
+    assert sizes([12, 3], 0.5) == ([12, 15], [7])
+    assert sizes([100], 0.5) == ([100], [50])
 
 
-def test_wide_events_are_not_gathered_without_end(monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]) -> None:
+def test_wide_events_are_not_gathered_without_end(limit: Callable[..., None]) -> None:
     limit(portion_bytes=8 * 20)
-    assert sizes([4] * 10, 1.0, monkeypatch) == ([12, 20, 20], [20, 20])
+    assert sizes([4] * 10, 1.0) == ([12, 20, 20], [20, 20])
 
 
 def test_no_portion_is_made_larger_than_the_most(limit: Callable[..., None]) -> None:
@@ -85,9 +85,7 @@ def test_a_large_row_group_is_never_held_whole(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]
 ) -> None:
     """Sixteen times the rows need no more memory, as pyarrow counts it."""
-    for reader in (file_source, parquet_decoding):
-        monkeypatch.setattr(reader, "BATCH_ROWS", 1 << 12)
-    limit(buffered_bytes=0, buffer_bytes=1 << 14)
+    limit(file_batch_rows=1 << 12, buffered_bytes=0, buffer_bytes=1 << 14)
     most = []
     for rows in (1 << 14, 1 << 18):
         source = FileSource(ff.parquet(written(tmp_path / f"{rows}.parquet", rows)))

@@ -19,17 +19,21 @@ from rich.console import Console
 import framefold as ff
 from framefold.runtime import progress
 
+from ..support.inner import inner, place_of
+from ..support.programs import WITH_SUPPORT
 from ..support.sources import FileSource, Source
 
-QUERY = """
+QUERY = (
+    WITH_SUPPORT
+    + """
 import sys, pyarrow as pa, framefold as ff
-from framefold.runtime import local, progress
-progress.PATIENCE = {patience}
-local.BATCH_ROWS, local.CHUNK_WINDOWS = 50, 5
-result = ff.events(pa.table({{"t": range(100)}}), time="t").window(ff.tumbling(10)).aggregate(n=ff.Count())
+from tests.support.limits import limits
+with limits(progress_patience={patience}, batch_rows=50, chunk_windows=5):
+    result = ff.events(pa.table({{"t": range(100)}}), time="t").window(ff.tumbling(10)).aggregate(n=ff.Count())
 assert len(result) == 10
 assert ("rich.progress" in sys.modules) is {shown}
 """
+)
 
 
 def on_terminal(code: str) -> tuple[str, str]:
@@ -93,13 +97,13 @@ def test_a_notebook_has_a_bar_of_ipython(monkeypatch: pytest.MonkeyPatch, limit:
     limit(progress_patience=-1)
     ff.events(pa.table({"t": range(100)}), time="t").window(ff.tumbling(10)).aggregate(n=ff.Count())
     assert seen == [100, "displayed", 50, 100, 100, 10, "displayed", 6, 10, 10]
-    assert progress.bar("reading", None) is None
+    assert inner("bar")("reading", None) is None
 
 
 def test_a_bar_is_taken_away_where_a_query_fails(monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]) -> None:
     moved: list[int | str] = []
     made = progress.Bar(moved.append, lambda: moved.append("closed"))
-    monkeypatch.setattr(progress, "bar", lambda what, total: made)
+    monkeypatch.setattr(*place_of("bar"), lambda what, total: made)
     limit(progress_patience=-1)
 
     def parts() -> Any:
@@ -113,7 +117,7 @@ def test_a_bar_is_taken_away_where_a_query_fails(monkeypatch: pytest.MonkeyPatch
 
 def test_a_source_may_show_it_itself(monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]) -> None:
     limit(progress_patience=-1)
-    monkeypatch.setattr(progress, "bar", lambda what, total: pytest.fail(what))
+    monkeypatch.setattr(*place_of("bar"), lambda what, total: pytest.fail(what))
     limit(batch_rows=50)
     source = Source(pa.table({"t": range(100)}))
     source.shows_progress = True

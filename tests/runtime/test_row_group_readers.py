@@ -14,19 +14,17 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.runtime.sources import file_source, parquet_decoding
 
+from ..support.inner import place_of
 from ..support.sources import FileSource, Source
 
 ROWS = 5000
 
 
 @pytest.fixture(autouse=True)
-def small_files_too(monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]) -> None:
+def small_files_too(limit: Callable[..., None]) -> None:
     """Files of any size are worth the import of Polars, and are several parts."""
-    limit(min_decoded_rows=0)
-    for module in (file_source, parquet_decoding):
-        monkeypatch.setattr(module, "BATCH_ROWS", 700)
+    limit(min_decoded_rows=0, file_batch_rows=700)
 
 
 @pytest.fixture
@@ -91,7 +89,7 @@ def test_results_are_those_of_a_data_frame(
 ) -> None:
     monkeypatch.setattr(pa, "cpu_count", lambda: cores)
     if not polars:
-        monkeypatch.setattr(parquet_decoding, "polars", lambda: None)
+        monkeypatch.setattr(*place_of("Polars"), lambda: None)
     query = ff.events(ff.parquet(folder), time="t", by="k").window(ff.tumbling(1000))
     found = query.aggregate(n=ff.Count(), low=ff.Min("x"), total=ff.Sum("t"))
     frame = pl.from_arrow(events)

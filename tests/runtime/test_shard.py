@@ -13,10 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.streams.pages import FRAMES
 
 from ..support.plans import Plan, bind
-from ..support.shards import Shard, counted, events_in
+from ..support.shards import FRAMES, Shard, counted, events_in
 from ..support.stages import partials_of as accumulate
 
 SCHEMA = pa.schema([("t", pa.timestamp("us", tz="UTC")), ("k", pa.string()), ("x", pa.int64())])

@@ -15,13 +15,13 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.sliding import deduct
-from framefold.runtime.sliding import slide as module
 
-from ..support.limits import limits
+from ..support.inner import inner, place_of
+from ..support.limits import limit_of, limits
 from ..support.plans import BoundAggregate
 from ..support.stages import slide
 from ..support.states import Compensated
+from ..support.toys import Joined
 
 PRIME = 10_007
 INT, FLOAT = pa.int64(), pa.float64()
@@ -51,25 +51,6 @@ class Matrices(ff.AggregateOperation):
 
     def finish(self, a: Any) -> Any:
         return a["a"]
-
-
-class Joined(ff.PythonOperation):
-    """Strings one after the other."""
-
-    result = "string"
-    commutative = False
-
-    def create(self) -> str:
-        return ""
-
-    def accumulate(self, state: str, value: str) -> str:
-        return state + value
-
-    def combine(self, a: str, b: str) -> str:
-        return a + b
-
-    def finish(self, state: str) -> str:
-        return state
 
 
 MATRICES = BoundAggregate("m", Matrices("x"), [INT])
@@ -162,7 +143,7 @@ def test_strings_keep_their_order(case: tuple[int, Ranges]) -> None:
 @pytest.mark.parametrize("width", [1, 2, 60, 5000])
 def test_one_long_run(width: int) -> None:
     """More than three times the rows after which running states start anew."""
-    rows = 3 * deduct.RESTART_ROWS + 77
+    rows = 3 * limit_of("restart_rows") + 77
     starts = np.arange(-width + 1, rows)
     low, high = np.maximum(starts, 0), np.minimum(starts + width, rows)
     check(matrices(rows), (low, high), every=max(1, width // 2, rows // 30))
@@ -226,7 +207,7 @@ def test_ranges_that_can_be_sorted_slide_by_either_way(case: tuple[int, Ranges],
     rows, (low, high) = case
     order = list(range(len(low)))
     shuffle.shuffle(order)
-    with patch.object(module, "by_range_tree", None):
+    with patch.object(*place_of("range tree"), None):
         check(matrices(rows), (low[order], high[order]))
 
 
@@ -238,8 +219,8 @@ def test_the_way_is_chosen_by_the_ranges() -> None:
         called.append(len(low))
         return by_range_tree(operation, states, low, high)
 
-    by_range_tree = module.by_range_tree
-    with patch.object(module, "by_range_tree", watched):
+    by_range_tree = inner("range tree")
+    with patch.object(*place_of("range tree"), watched):
         slide(SUM, ints([1, 2, 3]), np.array([2, 0, 1]), np.array([3, 2, 2]))
         assert called == []
         slide(SUM, ints([1, 2, 3]), np.array([0, 1, 2]), np.array([3, 2, 2]))
@@ -332,8 +313,8 @@ def test_doubtful_windows_are_rebuilt() -> None:
         again.extend(low.tolist())
         return by_two_stacks(operation, states, low, high)
 
-    by_two_stacks = deduct.by_two_stacks
-    with patch.object(deduct, "by_two_stacks", watched):
+    by_two_stacks = inner("two-stacks after deduct")
+    with patch.object(*place_of("two-stacks after deduct"), watched):
         check_floats(SMALL_AMONG_LARGE, of_width(len(SMALL_AMONG_LARGE), 2), "deduct")
         assert 4 in again
         again.clear()
@@ -342,7 +323,9 @@ def test_doubtful_windows_are_rebuilt() -> None:
 
 
 def test_without_the_rebuild_they_would_be_wrong() -> None:
-    never = patch.object(deduct, "_doubtful", lambda operation, running, run, difference: np.zeros(len(run), bool))
+    never = patch.object(
+        *place_of("doubtful windows"), lambda operation, running, run, difference: np.zeros(len(run), bool)
+    )
     with never, pytest.raises(AssertionError):
         check_floats([1e40, 0.1, 0.2, 0.3], of_width(4, 2), "deduct")
 

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -14,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from framefold.runtime.sliding import tiles, van_herk
-from framefold.runtime.sliding.native import loops
 from framefold.runtime.sliding.tiles import runs_by_a_row
 from framefold.runtime.sliding.van_herk import side_by_side
 
 from ..support.limits import limits
+from ..support.loops import WAYS, by
 from ..support.plans import BoundAggregate
 from ..support.stages import slide
 from .test_operation_counts import CountingSum
@@ -27,21 +25,9 @@ from .test_slide import MATRICES, matrices, product
 Ranges = tuple[np.ndarray, np.ndarray]
 
 
-@contextmanager
-def small(blocks: int, joined: int, of_a_run: int) -> Iterator[None]:
-    with (
-        limits(
-            run_blocks=blocks,
-            run_states=joined,
-            min_run_blocks=of_a_run,
-            min_lone_blocks=3,
-            scanned_ranges=7,
-            long_run=1,
-            min_side_by_side=4,
-            many_ranges=4,
-        ),
-    ):
-        yield
+def small(blocks: int, joined: int, of_a_run: int) -> AbstractContextManager[None]:
+    few = {"run_blocks": blocks, "run_states": joined, "min_run_blocks": of_a_run, "min_lone_blocks": 3}
+    return limits(scanned_ranges=7, long_run=1, min_side_by_side=4, many_ranges=4, **few)
 
 
 def segments_of(operation: BoundAggregate, low: np.ndarray, high: np.ndarray, least: int = van_herk.MIN_WINDOWS) -> Any:
@@ -148,17 +134,14 @@ def test_long_runs_are_by_themselves() -> None:
 
 @given(
     st.lists(st.tuples(st.integers(0, 9), st.integers(-1, 3), st.integers(1, 5)), min_size=1, max_size=9),
-    st.sampled_from([tiles.loops, None]),
+    st.sampled_from(WAYS),
 )
-def test_runs_by_a_row(of: list[tuple[int, int, int]], loops: Any) -> None:
+def test_runs_by_a_row(of: list[tuple[int, int, int]], way: str) -> None:
     """Where they begin, and what is asked of all their windows, by definition."""
     low = np.concatenate([first + np.arange(length) for first, _, length in of])
     high = np.concatenate([first + width + np.arange(length) for first, width, length in of])
     pairs = list(zip(low.tolist(), high.tolist(), strict=True))
-    with (
-        limits(scanned_ranges=4, long_run=1),
-        patch.object(tiles, "loops", loops),
-    ):
+    with limits(scanned_ranges=4, long_run=1), by(way):
         first = runs_by_a_row(low, high)
         assert tiles.none_empty(low, high, first) == all(a < b for a, b in pairs)
         assert tiles.ascending(low, first) == (sorted(low) == low.tolist())
@@ -167,15 +150,10 @@ def test_runs_by_a_row(of: list[tuple[int, int, int]], loops: Any) -> None:
     assert first.tolist() == begin
 
 
-@pytest.mark.parametrize("way", ["loop", "numpy"])
 @pytest.mark.parametrize("type", ["bool", "int16", "float32", "int64", "datetime64[us]", "complex128", "object"])
 @pytest.mark.parametrize("shape", [(1, 1), (1, 9), (9, 1), (8, 16), (30, 7), (7, 30), (100, 33)])
-def test_matrices_are_turned(way: str, type: str, shape: tuple[int, int], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_matrices_are_turned(way: str, type: str, shape: tuple[int, int]) -> None:
     """Rows far apart are read or written; nothing between them is."""
-    if way == "numpy":
-        monkeypatch.setattr(van_herk, "loops", None)
-    elif loops is None:
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
     given = np.arange(shape[0] * shape[1]).reshape(shape).astype(type)
     apart = np.zeros((shape[0], shape[1] + 5), type)
     turned = np.zeros((shape[1], shape[0]), type)

@@ -21,6 +21,7 @@ import framefold as ff
 from framefold.runtime.sliding.range_tree import build, by_range_tree, fold, nodes_of
 
 from ..support.plans import BoundAggregate
+from ..support.toys import Items
 from .test_scan import Text
 
 Ranges = list[tuple[int, int]]
@@ -133,21 +134,6 @@ def test_no_ranges() -> None:
     none = np.zeros(0, np.int64)
     found = by_range_tree(BoundAggregate("s", Text("x"), [pa.string()]), {"text": np.array(["a"], object)}, none, none)
     assert len(found["text"]) == 0
-
-
-class Items(ff.PythonOperation):
-    """All values in a list, as a user writes it."""
-
-    result = "list<int64>"
-
-    def create(self) -> list[int]:
-        return []
-
-    def accumulate(self, state: list[int], value: int) -> list[int]:
-        return [*state, value]
-
-    def combine(self, a: list[int], b: list[int]) -> list[int]:
-        return a + b
 
 
 def variance(values: list[Any]) -> float | None:

@@ -10,11 +10,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.runtime.results.row_blocks import Blocked, with_neighbours
-from framefold.runtime.results.window_blocks import in_window_blocks
 
 from ..support import stages
-from ..support.stages import Partials
+from ..support.stages import Blocked, Partials, in_window_blocks, with_neighbours
 
 WINDOWS = {
     "overlapping": ff.sliding(600, every=7),

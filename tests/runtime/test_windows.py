@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import tracemalloc
-from importlib import import_module
 from itertools import chain
 from typing import Any
-from unittest.mock import patch
 
 import numpy as np
 import pyarrow as pa
@@ -17,10 +15,10 @@ from hypothesis import strategies as st
 import framefold as ff
 from framefold.runtime.frames import window_ranges
 
-from ..support.windows import PartialsView, Ranges, TickSteps, TimeColumn
+from ..support.loops import WAYS, by, needs_loops, row_loops, without_loops
+from ..support.windows import PartialsView, Ranges, TickSteps, TimeColumn, reach
 
 TIME = TimeColumn("t", pa.int64())
-around = import_module("framefold.runtime.windows.around")  # its function has the same name
 
 
 @given(
@@ -33,20 +31,19 @@ def test_ranges_by_numpy_are_those_of_the_loop(keys: list[list[tuple[int, int]]]
     starts = np.cumsum([0, *map(len, runs)])[:-1]
     view = PartialsView(first, starts)
     found = [window_ranges.ranges_by_id("windows", view, first, first + last, empty)]
-    with patch.object(window_ranges, "loops", None):
+    with without_loops():
         found.append(window_ranges.ranges_by_id("windows", view, first, first + last, empty))
     assert [column.tolist() for column in found[0]] == [column.tolist() for column in found[1]]
 
 
+@needs_loops
 def test_windows_that_do_not_end_as_many_as_begin() -> None:
-    if window_ranges.loops is None:
-        pytest.skip("framefold is installed without its compiled loops: there was no compiler")
     one, two = np.ones(1, np.int64), np.full(1, 2)
     for brings, leaves, windows in ((one, two, one), (two, one, one), (one, np.ones(2, np.int64), one)):
         with pytest.raises(ValueError, match="ranges_of_windows"):
-            window_ranges.loops.ranges_of_windows(one, brings, leaves, windows, windows, windows, windows)
+            row_loops.ranges_of_windows(one, brings, leaves, windows, windows, windows, windows)
     with pytest.raises(ValueError, match="of one length"):
-        window_ranges.loops.ranges_of_windows(one, one, one, one, one, one, np.zeros(2, np.int64))
+        row_loops.ranges_of_windows(one, one, one, one, one, one, np.zeros(2, np.int64))
 
 
 def no_columns(name: str, argument: str) -> pa.DataType:
@@ -81,12 +78,9 @@ def test_how_far_a_distance_reaches(events: Events, distance: int) -> None:
         for start, times in zip(starts.tolist(), events, strict=True)
         for time in times
     ]
-    before = around.loops
-    try:
-        for around.loops in (before, None):
-            assert around.reach(PartialsView(frames, starts), distance).tolist() == expected
-    finally:
-        around.loops = before
+    for way in WAYS:
+        with by(way):
+            assert reach(PartialsView(frames, starts), distance).tolist() == expected
 
 
 def inside(spec: Any, number: int, time: int) -> bool:

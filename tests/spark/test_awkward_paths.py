@@ -19,10 +19,10 @@ pytest.importorskip("pyspark")
 pytest.importorskip("google.protobuf")
 
 import framefold as ff
-from framefold.spark.streams.places import QUOTED
-from framefold.spark.submission.command import read
 
 from ..support.command_line import main
+from ..support.spark_parts import QUOTED
+from ..support.spark_parts import read_command as read
 from .submitting import submit
 from .test_streams import Source, table
 

@@ -26,11 +26,11 @@ from pyspark.errors import PythonException
 from pyspark.sql import functions as f
 
 import framefold as ff
-from framefold.aggregators.numeric.float_sums import joined
-from framefold.aggregators.sums import sql_floats
-from framefold.runtime.accumulate import sql_accumulate
-from framefold.spark.engine import sql_source
-from framefold.spark.input.scan_bounds import explained
+
+from ..support.inner import inner, place_of
+from ..support.programs import WITH_SUPPORT
+from ..support.spark_parts import explained
+from ..support.sql import ROW_LIMIT, SMALL_ROW_LIMIT, joined, sql_floats
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -312,7 +312,7 @@ def test_long_sums_of_cents_are_exact(spark: SparkSession) -> None:
     df.unpersist()
 
 
-@pytest.mark.parametrize("most", [sql_accumulate.SMALL_ROW_LIMIT, sql_accumulate.ROW_LIMIT])
+@pytest.mark.parametrize("most", [SMALL_ROW_LIMIT, ROW_LIMIT])
 def test_integers_leave_nothing_of_ordinary_values(most: int) -> None:
     """What is cut off is exact, and 64 bits have room for the most rows there may be."""
     rng = np.random.default_rng(2)
@@ -324,22 +324,22 @@ def test_integers_leave_nothing_of_ordinary_values(most: int) -> None:
     for place in range(sql_floats.INTEGERS[most]):
         integers = rest.astype(np.int64)
         assert (np.abs(integers) <= (2**63 - 1) // (most - 1)).all()
-        unit = Fraction(2) ** -(sql_floats.first_shift(most) + place * sql_floats.bits(most))
+        unit = Fraction(2) ** -(sql_floats.first_shift(most) + place * inner("bits of integers in SQL")(most))
         exact = [total + each * unit for total, each in zip(exact, integers.tolist(), strict=True)]
-        rest = (rest - integers) * 2.0 ** sql_floats.bits(most)
+        rest = (rest - integers) * 2.0 ** inner("bits of integers in SQL")(most)
     assert exact == list(map(Fraction, values.tolist()))
 
 
-@pytest.mark.parametrize("most", [sql_accumulate.SMALL_ROW_LIMIT, sql_accumulate.ROW_LIMIT])
+@pytest.mark.parametrize("most", [SMALL_ROW_LIMIT, ROW_LIMIT])
 def test_sums_of_integers_are_joined_without_an_error(most: int) -> None:
     rng = np.random.default_rng(3)
     sums = [rng.integers(-(2**62), 2**62, 500) >> rng.integers(0, 60, 500) for _ in range(sql_floats.INTEGERS[most])]
     sums[0][:100] = rng.integers(-2, 3, 100)
     unit = 2.0 ** -sql_floats.first_shift(most)
-    high, low = (part * unit for part in joined(list(sums), sql_floats.bits(most)))
+    high, low = (part * unit for part in joined(list(sums), inner("bits of integers in SQL")(most)))
     for place, parts in enumerate(zip(*(each.tolist() for each in sums), strict=True)):
         total = sum(
-            each * Fraction(2) ** -(sql_floats.first_shift(most) + number * sql_floats.bits(most))
+            each * Fraction(2) ** -(sql_floats.first_shift(most) + number * inner("bits of integers in SQL")(most))
             for number, each in enumerate(parts)
         )
         assert high[place] == float(total)
@@ -477,14 +477,14 @@ def test_explain_says_who_accumulates(frame: DataFrame) -> None:
 def test_events_stay_in_spark(frame: DataFrame, monkeypatch: pytest.MonkeyPatch) -> None:
     """No task in Python before there are partials: the plan has none."""
     plans: list[str] = []
-    real = sql_source.aggregated
+    real = inner("groups of SQL")
 
     def noted(*given: Any) -> Any:
         plan = real(*given)
         plans.append(str(explained(plan)))
         return plan
 
-    monkeypatch.setattr(sql_source, "aggregated", noted)
+    monkeypatch.setattr(*place_of("groups of SQL"), noted)
     ff.events(frame, time="t", by="k").window(WINDOW).aggregate(x=ff.Sum("x"), n=ff.Count())
     assert len(plans) == 1
     assert "HashAggregate" in plans[0]
@@ -508,7 +508,7 @@ def test_sums_of_more_rows_than_64_bits_have_room_for(
 ) -> None:
     """Which is an error in ANSI mode, and a wrong sum otherwise: both are computed again, with more integers."""
     # As if a few rows were the most that the integers have room for.
-    monkeypatch.setattr(sql_floats, "bits", lambda rows: 60 if rows == sql_accumulate.SMALL_ROW_LIMIT else 33)
+    monkeypatch.setattr(*place_of("bits of integers in SQL"), lambda rows: 60 if rows == SMALL_ROW_LIMIT else 33)
     limit(few_sql_rows=10)
     df = spark.range(200_000).selectExpr("id", "200000D + id as x")
     before = spark.conf.get("spark.sql.ansi.enabled")
@@ -522,12 +522,14 @@ def test_sums_of_more_rows_than_64_bits_have_room_for(
         spark.conf.set("spark.sql.ansi.enabled", before or "")
 
 
-CONNECT = """
+CONNECT = (
+    WITH_SUPPORT
+    + """
 import warnings
 
 warnings.simplefilter("ignore")
 import framefold as ff
-from framefold.spark.session.java import ensure_java
+from tests.support.sessions import ensure_java
 from pyspark.sql import SparkSession
 
 ensure_java()
@@ -545,6 +547,7 @@ for choices in ({"combine": "driver"}, {"combine": "executors"}, {}, {"max_drive
 spark.stop()
 print("connected")
 """
+)
 
 
 @pytest.mark.slow

@@ -9,17 +9,20 @@ from pathlib import Path
 
 import pytest
 
+from ..support.programs import WITH_SUPPORT
+
 pytest.importorskip("pyspark")
 pytest.importorskip("grpc")
 
-PROGRAM = """
+PROGRAM = (
+    WITH_SUPPORT
+    + """
 import gc, sys, warnings
-from unittest import mock
 
 warnings.simplefilter("ignore")
 import framefold as ff
-from framefold.spark.engine import driver
-from framefold.spark.session.java import ensure_java
+from tests.support.limits import limits
+from tests.support.sessions import ensure_java
 
 ensure_java()
 from helpers import Tally
@@ -106,7 +109,7 @@ except ff.QueryError as error:
 else:
     raise AssertionError
 
-with mock.patch.object(driver, "AUTO_RESULT_BYTES", 0):
+with limits(auto_result_bytes=0):
     sent = events.aggregate(total=ff.Sum("x"), n=ff.Count())
 assert repr(sent.toArrow().to_pylist()) == repr(theirs.to_pylist())
 
@@ -136,6 +139,7 @@ for error, data, column in [(ff.NullTimeError, holes, "n"), (Exception, df.withC
 spark.stop()
 print("connected")
 """
+)
 
 HELPERS = """
 import dataclasses

@@ -13,18 +13,21 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from ..support.programs import WITH_SUPPORT
+
 pytest.importorskip("pyspark")
 pytest.importorskip("grpc")
 pytest.importorskip("google.protobuf")
 
-PROGRAM = """
+PROGRAM = (
+    WITH_SUPPORT
+    + """
 import sys, time, warnings
 from pathlib import Path
 
 warnings.simplefilter("ignore")
 import framefold as ff
-from framefold.spark.session.java import ensure_java
-from framefold.spark.streams.engine import PROVIDER, ROCKSDB
+from tests.support.sessions import PROVIDER, ROCKSDB, ensure_java
 
 ensure_java()
 from pyspark.sql import SparkSession
@@ -122,6 +125,7 @@ assert spark.read.parquet(str(here / "held")).where("n = 2").count() > 500
 spark.stop()
 print("connected")
 """
+)
 
 
 def python_of_workers(folder: Path) -> Path:

@@ -23,8 +23,9 @@ from pyspark.errors import PythonException
 from pyspark.sql import functions as f
 
 import framefold as ff
-from framefold.spark.engine import driver, events_source, rows_source
 
+from ..support.inner import inner, place_of
+from ..support.spark_parts import COMPUTED
 from ..support.stages import Partials
 
 if TYPE_CHECKING:
@@ -226,9 +227,9 @@ class Seen(ff.PythonOperation):
 def test_few_rows_come_to_the_driver_as_they_are(spark: SparkSession, monkeypatch: pytest.MonkeyPatch) -> None:
     """In the order of the input, of which events of one time are in many tasks."""
     taken: list[int] = []
-    real = rows_source.sorted_events
+    real = inner("events that are rows")
     monkeypatch.setattr(
-        rows_source, "sorted_events", lambda *given, **how: (taken.append(len(given[1])), real(*given, **how))[1]
+        *place_of("events that are rows"), lambda *given, **how: (taken.append(len(given[1])), real(*given, **how))[1]
     )
     df = spark.range(0, 600, 1, 5).selectExpr("id % 4 as t", "id % 3 as k", "cast(id as double) as x")
     events = ff.events(df, time="t", by="k").window(ff.last_rows(4))
@@ -253,16 +254,16 @@ def test_few_rows_come_to_the_driver_as_they_are(spark: SparkSession, monkeypatc
 
 def test_auto_goes_by_the_count(df: DataFrame, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]) -> None:
     taken: list[str] = []
-    for owner, way in ((driver, "on_executors"), (driver, "to_dataframe"), (driver, "blobs_of")):
-        real = getattr(owner, way)
-        monkeypatch.setattr(owner, way, lambda *given, way=way, real=real: (taken.append(way), real(*given))[1])
+    for way in ("to executors", "to a DataFrame", "blobs"):
+        real = inner(way)
+        monkeypatch.setattr(*place_of(way), lambda *given, way=way, real=real: (taken.append(way), real(*given))[1])
     events = ff.events(df, time="number", by="text").window(ff.tumbling(100))
     results = [rows(events.options(max_driver_partials=most).aggregate(n=ff.Count())) for most in (10, 10_000)]
     limit(auto_result_bytes=0)
     results.append(rows(events.aggregate(n=ff.Count())))
     limit(sent_partials_bytes=0)
     results.append(rows(events.aggregate(n=ff.Count())))
-    assert taken == ["on_executors", "to_dataframe", "blobs_of", "on_executors", "on_executors"]
+    assert taken == ["to executors", "to a DataFrame", "blobs", "to executors", "to executors"]
     limit(driver_result_bytes=0)
     with pytest.raises(ff.EngineError, match="take more than the 0 MiB that combine='driver' makes on the driver"):
         events.options(combine="driver").aggregate(n=ff.Count())
@@ -273,9 +274,10 @@ def test_tasks_merge_the_partials_of_many_others(
     spark: SparkSession, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]
 ) -> None:
     taken: list[str] = []
-    real = events_source.choose
+    real = inner("choice of a way to combine")
     monkeypatch.setattr(
-        events_source, "choose", lambda *of, **more: (found := real(*of, **more), taken.append(found.way))[0]
+        *place_of("choice of a way to combine"),
+        lambda *of, **more: (found := real(*of, **more), taken.append(found.way))[0],
     )
     odd = "case id % 97 when 0 then null when 1 then double('nan') when 2 then -0.0d when 3 then 1e300"
     df = spark.range(0, 4_000, 1, 40).selectExpr(
@@ -285,16 +287,15 @@ def test_tasks_merge_the_partials_of_many_others(
     outputs = {"x": ff.Sum("x"), "v": ff.Variance("x"), "most": ff.Max("x"), "d": ff.CountDistinct("x")}
     outputs |= {"first": ff.First("x"), "last": ff.Last("x")}  # of events at one time: by the order of the tasks
     expected = rows(events.options(combine="driver", accumulate="python").aggregate(**outputs))
-    for limit in (10, 2_000, 100_000):  # 40 partials are left of 1,600, and weigh more, as they have values
-        choices = {"max_driver_partials": limit, "accumulate": "python"}
+    for most in (10, 2_000, 100_000):  # 40 partials are left of 1,600, and weigh more, as they have values
+        choices = {"max_driver_partials": most, "accumulate": "python"}
         result = events.options(**choices).aggregate(**outputs)
-        assert (result in driver.COMPUTED, rows(result)) == (limit > 10, expected), limit
-    limit(always_driver=0)
-    limit(driver_cost=1.0)  # though they are few enough for the driver
+        assert (result in COMPUTED, rows(result)) == (most > 10, expected), most
+    limit(always_driver=0, driver_cost=1.0)  # though they are few enough for the driver
     for seconds in (0.0, 1.0):
         limit(executors_cost=seconds)
         result = events.options(accumulate="python").aggregate(**outputs)
-        assert (result in driver.COMPUTED, rows(result)) == (seconds == 1.0, expected), seconds
+        assert (result in COMPUTED, rows(result)) == (seconds == 1.0, expected), seconds
     assert taken == ["executors", "tasks", "executors", "tasks"]  # none where the driver is always quickest
     limit(pending_bytes=100)
     assert rows(events.options(combine="driver", accumulate="python").aggregate(**outputs)) == expected
@@ -312,9 +313,9 @@ def test_what_the_driver_sends_out_comes_back_as_if_it_had_made_it(
     events = ff.events(df, time="number", by=["text", "bytes"]).window(ff.sliding(100, every=10))
     query = events.options(accumulate=accumulate)
     expected = rows(query.aggregate(n=ff.Count(), total=ff.Sum("number")))
-    packed = driver.blobs_of
+    packed = inner("blobs")
     cut = lambda merged: packed(merged, 7)  # noqa: E731
-    monkeypatch.setattr(driver, "blobs_of", cut)
+    monkeypatch.setattr(*place_of("blobs"), cut)
     limit(auto_result_bytes=0)
     result = query.aggregate(n=ff.Count(), total=ff.Sum("number"))
     assert result.select(f.spark_partition_id()).distinct().count() > 1
@@ -325,7 +326,7 @@ def test_packets_hold_whole_keys() -> None:
     starts = np.array([0, 1, 2, 30, 31, 40, 41])
     table = pa.table({"row": pa.array(range(50))})
     cuts = []
-    for each in driver.blobs_of(Partials(None, table, starts), 10):
+    for each in inner("blobs")(Partials(None, table, starts), 10):
         cuts.append(pa.ipc.open_stream(each).read_all()["row"].to_pylist())
     assert [row for rows in cuts for row in rows] == list(range(50))
     assert [each[0] for each in cuts] == [0, 30, 40]

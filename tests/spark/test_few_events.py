@@ -21,10 +21,10 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as f
 
 import framefold as ff
-from framefold.spark.engine import few_events, rows_source, sql_source
 from framefold.spark.input.scan_bounds import footers_of, is_row_by_row, most_groups, most_rows
 
 from ..oracles.operations import Ledger
+from ..support.inner import inner, place_of
 from ..support.plans import bind
 
 if TYPE_CHECKING:
@@ -53,8 +53,8 @@ def collected(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         seen.append(found[2])
         return found
 
-    partials_of = few_events.partials_of
-    monkeypatch.setattr(few_events, "partials_of", spied)
+    partials_of = inner("few events to partials")
+    monkeypatch.setattr(*place_of("few events to partials"), spied)
     return seen
 
 
@@ -136,14 +136,14 @@ def test_few_groups_are_put_together_by_one_task(
     """With more partials than the driver may have, executors go on, as where groups are not known to be few."""
     limit(few_groups=1 << 14 if few else 0)
     used: list[tuple[bool, bool]] = []
-    collect = sql_source.SqlSource.collect
+    collect = inner("groups of SQL collected")
 
-    def spied(source: sql_source.SqlSource, limit: int | None) -> Any:
+    def spied(source: Any, limit: int | None) -> Any:
         found = collect(source, limit)
         used.append((source.few, found is not None))
         return found
 
-    monkeypatch.setattr(sql_source.SqlSource, "collect", spied)
+    monkeypatch.setattr(*place_of("groups of SQL collected"), spied)
     rng = np.random.default_rng(5)
     for number in range(3):
         times = pa.array(rng.integers(0, 100, ROWS) * 1_000_000).cast(pa.timestamp("us", tz="UTC"))
@@ -164,8 +164,8 @@ def test_rows_of_files_come_without_a_limit(
 ) -> None:
     """Where footers say that they are few; and in the order of the input, whatever files they are in."""
     bounds: list[int | None] = []
-    real = rows_source.most_rows
-    monkeypatch.setattr(rows_source, "most_rows", lambda df: (bounds.append(real(df)), bounds[-1])[1])
+    real = inner("most rows")
+    monkeypatch.setattr(*place_of("most rows"), lambda df: (bounds.append(real(df)), bounds[-1])[1])
     rng = np.random.default_rng(9)
     times = rng.permutation(3 * ROWS).reshape(3, ROWS)
     for number, own in enumerate(times):
@@ -190,7 +190,7 @@ def test_what_spark_does_not_hand_over_is_grouped_by_it(
         raise PySparkException("the results are bigger than spark.driver.maxResultSize")
 
     expected = query(spark.read.parquet(path)).aggregate(**OUTPUTS).toArrow()
-    monkeypatch.setattr(few_events.FewEventsSource, "_collect", refused)
+    monkeypatch.setattr(*place_of("few events collected"), refused)
     assert query(spark.read.parquet(path)).aggregate(**OUTPUTS).toArrow().equals(expected)
 
 

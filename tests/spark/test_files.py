@@ -27,13 +27,12 @@ from pyspark.sql import DataFrame
 from pyspark.sql import functions as f
 
 import framefold as ff
-from framefold.runtime.sources.conditions import possible
-from framefold.spark.engine import driver
-from framefold.spark.files import scan
-from framefold.spark.session import conf_overrides, parallelism
 
+from ..support.inner import inner, place_of
 from ..support.limits import limits
 from ..support.sessions import cores
+from ..support.sources import possible
+from ..support.spark_parts import THRESHOLD, parallelism, to_dataframe
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -138,7 +137,7 @@ def test_text_keys_of_files_with_dictionaries_of_their_own(spark: SparkSession, 
 
 
 def test_events_do_not_pass_through_the_jvm(spark: SparkSession, path: Path) -> None:
-    with mock.patch.object(scan.Scan, "by_spark", property(lambda self: pytest.fail("Spark reads the file"))):
+    with mock.patch.object(*place_of("scan by Spark"), property(lambda self: pytest.fail("Spark reads the file"))):
         for way in WAYS:
             ours(ff.parquet(path, spark=spark), way).collect()
     text = explained(ff.parquet(path, spark=spark))
@@ -171,7 +170,7 @@ def test_tasks_are_balanced_runs_in_the_order_of_the_files(spark: SparkSession, 
 def test_the_number_of_cores_is_asked_of_spark_where_the_master_does_not_say(spark: SparkSession) -> None:
     assert parallelism.parallelism(spark) == cores(spark.conf.get("spark.master") or "")
     parallelism._parallelism.pop(spark)
-    with mock.patch.object(parallelism, "cores", return_value=None):
+    with mock.patch.object(*place_of("cores"), return_value=None):
         assert parallelism.parallelism(spark) == 2
 
 
@@ -582,21 +581,20 @@ def test_results_are_handed_back_whole_and_in_order(spark: SparkSession, least: 
         }
     )
     schema = spark.createDataFrame(some.slice(0, 1)).schema
-    before = spark.conf.get(conf_overrides.THRESHOLD)
+    before = spark.conf.get(THRESHOLD)
     with limits(local_relation_bytes=least):
-        df = conf_overrides.to_dataframe(spark, some, schema)
+        df = to_dataframe(spark, some, schema)
         assert df.schema == schema
         assert [row for batch in df.toArrow().to_batches() for row in batch.to_pylist()] == some.to_pylist()
-    assert spark.conf.get(conf_overrides.THRESHOLD) == before
+    assert spark.conf.get(THRESHOLD) == before
 
 
 def test_memory_of_a_task_does_not_grow_with_its_events(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A tenfold file takes no more memory than one that is a batch longer: row groups go by one after the other."""
-    from framefold.runtime.sources import parquet_decoding
 
     from ..support.sources import READERS, files_of
 
-    monkeypatch.setattr(parquet_decoding, "polars", lambda: None)  # whose memory pyarrow does not count
+    monkeypatch.setattr(*place_of("Polars"), lambda: None)  # whose memory pyarrow does not count
     peaks = []
     for count in (4, 40):
         place = tmp_path / f"{count}.parquet"
@@ -620,9 +618,9 @@ def test_more_partials_than_the_driver_takes(
     spark: SparkSession, path: Path, most: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken = []
-    for way in ("on_executors", "to_dataframe"):
-        real = getattr(driver, way)
-        monkeypatch.setattr(driver, way, lambda *a, way=way, real=real: taken.append(way) or real(*a))
+    for way in ("to executors", "to a DataFrame"):
+        real = inner(way)
+        monkeypatch.setattr(*place_of(way), lambda *a, way=way, real=real: taken.append(way) or real(*a))
     few = ff.events(ff.parquet(path, spark=spark), "ts", by="k").window(HOURS).options(max_driver_partials=most)
     assert rows(few.aggregate(**OUTPUTS)) == rows(ours(ff.parquet(path)))
-    assert taken == ["to_dataframe" if most == 5_000 else "on_executors"]
+    assert taken == ["to a DataFrame" if most == 5_000 else "to executors"]

@@ -11,6 +11,9 @@ import pytest
 import framefold as ff
 from framefold.spark.session import java
 
+from ..support.inner import place_of
+from ..support.programs import WITH_SUPPORT
+
 ADVICE = "run `pip install 'framefold[java]'`, or install Java 17 or later and point JAVA_HOME to it."
 
 
@@ -33,7 +36,7 @@ def bare_machine(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("JAVA_HOME")
     monkeypatch.setenv("PATH", str(tmp_path / "nowhere"))
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(java, "_packaged_java", lambda: None)
+    monkeypatch.setattr(*place_of("Java of the package"), lambda: None)
 
 
 def message() -> str:
@@ -143,7 +146,7 @@ class TestPackagedJava:
         for argument do echo "[$argument]"; done
         """
         program = fake_java(tmp_path / "it's a folder", script) / "bin" / "java"
-        monkeypatch.setattr(java, "_packaged_java", lambda: program)
+        monkeypatch.setattr(*place_of("Java of the package"), lambda: program)
         return program
 
     def test_is_taken_last(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -180,9 +183,11 @@ class TestPackagedJava:
         assert "it said: wrong libc" in message()
 
 
-SPARK_JOB = """
+SPARK_JOB = (
+    WITH_SUPPORT
+    + """
 import pyarrow as pa
-from framefold.spark.session import local_session
+from tests.support.sessions import local_session
 
 def double(batches):
     for batch in batches:
@@ -194,6 +199,7 @@ found = session.range(10).filter("id % 2 = 0").mapInArrow(double, "id long").col
 print(sorted(row.id for row in found), session._jvm.System.getProperty("java.home"))
 session.stop()
 """
+)
 
 
 @pytest.mark.slow

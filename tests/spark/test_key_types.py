@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 from pyspark.sql import functions as f
 
 import framefold as ff
-from framefold.spark.streams.history import checked
+
+from ..support.spark_parts import checked
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,7 +16,8 @@ pytest.importorskip("pyspark")
 from collections.abc import Callable
 
 import framefold as ff
-from framefold.spark.session.conf_overrides import described
+
+from ..support.spark_parts import described
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

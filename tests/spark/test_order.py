@@ -11,8 +11,9 @@ pytest.importorskip("pyspark")
 
 from pyspark.sql import functions as f
 
-from framefold.spark.convert.types import ticks_sql
 from framefold.spark.input.ordering import block_of, in_time_order
+
+from ..support.spark_parts import ticks_sql
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -12,7 +12,8 @@ pytest.importorskip("pyspark")
 
 from pyspark.sql import SparkSession
 
-from framefold.spark.session import session as sessions
+from ..support.inner import place_of
+from ..support.sessions import session as sessions
 
 WAYS: dict[str, Callable[[], Any]] = {
     "local": lambda: sessions.local_session("a name"),
@@ -32,8 +33,8 @@ WAYS: dict[str, Callable[[], Any]] = {
 def test_it_is_silent(way: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """As PySpark raises it, from wherever it does: at the first value that it hands to the JVM."""
     monkeypatch.setattr(SparkSession.Builder, "getOrCreate", lambda self: None)
-    monkeypatch.setattr(sessions, "ensure_java", lambda: None)
-    monkeypatch.setattr(sessions, "_set_environment", lambda master: None)
+    monkeypatch.setattr(*place_of("Java of a session"), lambda: None)
+    monkeypatch.setattr(*place_of("environment of a session"), lambda master: None)
     monkeypatch.setattr(SparkSession, "getActiveSession", lambda: None)
     with warnings.catch_warnings(record=True) as seen:
         warnings.simplefilter("always")

@@ -17,13 +17,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.results import row_blocks
 from framefold.spark.input import row_numbers
 
 from ..support import stages
+from ..support.inner import place_of
 from ..support.limits import limits
 from ..support.plans import Plan, bind
-from ..support.stages import Partials
+from ..support.stages import Partials, row_blocks
 
 NAN = float("nan")
 KEYS = st.tuples(st.sampled_from([None, -1.5, -0.0, 0.0, NAN]), st.sampled_from([None, "", "a", "b"]))
@@ -58,7 +58,7 @@ def test_rows_are_numbered_over_all_tasks(keys: list[Any], cuts: list[int], size
     at = [1, 2][:columns]
     counted = []
     for number, batches in enumerate(pieces):
-        with patch.object(row_numbers, "partition_id", lambda number=number: number):
+        with patch.object(*place_of("number of a task"), lambda number=number: number):
             counted += list(row_numbers.ends(columns, (batch.select(at or [0]) for batch in batches)))
     random.Random(size).shuffle(counted)
     given = (
@@ -68,7 +68,7 @@ def test_rows_are_numbered_over_all_tasks(keys: list[Any], cuts: list[int], size
     )
     found = []
     for number, batches in enumerate(pieces):
-        with patch.object(row_numbers, "partition_id", lambda number=number: number):
+        with patch.object(*place_of("number of a task"), lambda number=number: number):
             numbered = row_numbers.with_row_numbers(batches, at, given)
             found += [each for batch in numbered for each in batch.column(3).to_pylist()]
     groups = [rank(key)[: (0, 2, 4)[columns]] for key in keys]
@@ -82,7 +82,8 @@ def test_other_events_than_were_counted_are_an_error() -> None:
     for some in (batches[:-1], [*batches, batches[0]]):
         with pytest.raises(ff.EngineError, match="counted 5 events"):
             list(row_numbers.with_row_numbers(some, [1, 2], given))
-    with patch.object(row_numbers, "partition_id", lambda: 3), pytest.raises(ff.EngineError, match="counted 0 events"):
+    number = patch.object(*place_of("number of a task"), lambda: 3)
+    with number, pytest.raises(ff.EngineError, match="counted 0 events"):
         list(row_numbers.with_row_numbers(batches, [1, 2], given))
 
 

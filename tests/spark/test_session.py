@@ -12,10 +12,11 @@ pytest.importorskip("pyspark")
 import pyspark
 
 import framefold as ff
-from framefold.spark.session import packaging
-from framefold.spark.session import session as sessions
 
+from ..support.inner import inner, place_of
 from ..support.sessions import local_session
+from ..support.sessions import session as sessions
+from ..support.spark_parts import packaging
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -33,20 +34,20 @@ def environment(monkeypatch: pytest.MonkeyPatch) -> pytest.MonkeyPatch:
 @pytest.mark.parametrize("master", ["local", "local[*]", "local[2]", "local[2,4]", "local-cluster[2,1,1024]"])
 def test_a_local_master_stays_on_this_machine_and_interpreter(master: str, environment: pytest.MonkeyPatch) -> None:
     environment.setenv("PYSPARK_PYTHON", "another-python")
-    sessions._set_environment(master)
+    inner("environment of a session")(master)
     assert os.environ["SPARK_LOCAL_IP"] == "127.0.0.1"
     assert os.environ["PYSPARK_PYTHON"] == sys.executable
 
 
 def test_an_address_of_the_users_is_kept(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("SPARK_LOCAL_IP", "127.0.0.2")
-    sessions._set_environment("local[2]")
+    inner("environment of a session")("local[2]")
     assert os.environ["SPARK_LOCAL_IP"] == "127.0.0.2"
 
 
 def test_a_cluster_is_reached_from_the_address_and_with_the_python_of_the_user(environment: pytest.MonkeyPatch) -> None:
     environment.setenv("PYSPARK_PYTHON", "another-python")
-    sessions._set_environment("spark://somewhere:7077")
+    inner("environment of a session")("spark://somewhere:7077")
     assert "SPARK_LOCAL_IP" not in os.environ
     assert os.environ["PYSPARK_PYTHON"] == "another-python"
     assert "spark.sql.shuffle.partitions" not in sessions._settings("spark://somewhere:7077")
@@ -83,7 +84,7 @@ def test_a_running_session_is_handed_back(spark: SparkSession, monkeypatch: pyte
     def never() -> None:
         raise ff.JavaError("looked for Java though a JVM is running")
 
-    monkeypatch.setattr(sessions, "ensure_java", never)
+    monkeypatch.setattr(*place_of("Java of a session"), never)
     spark.conf.set("spark.sql.shuffle.partitions", "3")
     try:
         again = local_session("another", "local[2]", **{"spark.framefold.test": "yes"})
@@ -105,7 +106,7 @@ def test_without_java_spark_is_not_even_started(
         raise ff.JavaError("no Java")
 
     environment.setattr(SparkContext, "_active_spark_context", None)
-    environment.setattr(sessions, "ensure_java", none)
+    environment.setattr(*place_of("Java of a session"), none)
     with pytest.raises(ff.JavaError, match="no Java"):
         local_session("never")
     assert capfd.readouterr() == ("", "")

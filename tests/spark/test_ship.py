@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import subprocess
 import sys
 import textwrap
@@ -20,18 +21,22 @@ import cloudpickle
 import pyarrow as pa
 
 import framefold as ff
-from framefold.aggregators.numeric import native
 from framefold.spark.session import packaging
+
+from ..support.loops import MODULES_OF_LOOPS, row_loops
+from ..support.programs import WITH_SUPPORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from pyspark.sql import SparkSession
 
-PROGRAM = """
+PROGRAM = (
+    WITH_SUPPORT
+    + """
 import framefold as ff
 assert ".zip" in ff.__file__, ff.__file__
-from framefold.spark.session import local_session
+from tests.support.sessions import local_session
 from helpers import Tally
 
 bare = {"spark.executorEnv.PYTHONPATH": "", "spark.executor.memory": "1g"}
@@ -70,6 +75,7 @@ for way in ("driver", "executors", "auto"):
 spark.stop()
 print("shipped")
 """
+)
 
 HELPERS = """
 import dataclasses
@@ -102,7 +108,7 @@ def test_the_zip_is_the_whole_package() -> None:
     others = [name for name in names if name.rpartition(".")[2] not in {"py", "pyc", "typed"}]
     rooms = ("aggregators/numeric", "aggregators/ranges", "runtime/sliding")
     loops = [f"framefold/{room}/loops{EXTENSION_SUFFIXES[0]}" for room in rooms]
-    assert others == ([] if native.loops is None else loops)
+    assert others == ([] if row_loops is None else loops)
 
 
 def test_framefold_in_a_zip_ships_the_same_zip() -> None:
@@ -117,19 +123,17 @@ def test_framefold_in_a_zip_ships_the_same_zip() -> None:
 def test_executors_have_the_compiled_loops(spark: SparkSession) -> None:
     """A task that finds another framefold than the zip's would have them too: it says where it is."""
     packaging.ship(spark)
+    names = MODULES_OF_LOOPS
 
     def where(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        from framefold.aggregators.numeric import native
-        from framefold.runtime.sliding import native as over_windows
-
+        modules = [importlib.import_module(name) for name in names]
         list(batches)
-        modules = (native, over_windows)
         columns = {"file": [each.__file__ for each in modules], "loops": [each.loops is not None for each in modules]}
         yield pa.RecordBatch.from_pydict(columns)
 
     found = spark.range(1).mapInArrow(where, "file string, loops boolean").collect()
     assert all(".zip" in row["file"] for row in found)
-    assert {row["loops"] for row in found} == {native.loops is not None}
+    assert {row["loops"] for row in found} == {row_loops is not None}
 
 
 @pytest.mark.classic("sessions of Connect share nothing")

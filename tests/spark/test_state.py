@@ -8,8 +8,9 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
-from framefold.spark.streams import state
 from framefold.spark.streams.state import StateStore, recalled, remember
+
+from ..support.inner import place_of
 
 
 class Map:
@@ -39,7 +40,7 @@ class Map:
 
 @pytest.fixture(autouse=True)
 def nothing_recent(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(state, "RECENT", {})
+    monkeypatch.setattr(*place_of("recent states"), {})
 
 
 def table(*frames: int) -> pa.Table:

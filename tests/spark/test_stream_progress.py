@@ -19,13 +19,11 @@ from pyspark.sql import types as t
 from pyspark.sql.streaming.listener import StreamingQueryListener
 
 import framefold as ff
-from framefold.spark.engine.tasks import Job
-from framefold.spark.session.packaging import pack
-from framefold.spark.streams import slider
-from framefold.spark.streams.shards import Shards
 
+from ..support.inner import place_of
 from ..support.plans import bind
 from ..support.shards import counted
+from ..support.spark_parts import Job, Shards, pack, slide_shard
 from .test_streams import MINUTE, Source, table
 
 if TYPE_CHECKING:
@@ -153,7 +151,7 @@ def test_a_worker_searches_no_modules_for_garbage_while_state_is_committed(monke
     )
     times = SimpleNamespace(getCurrentWatermarkInMs=lambda: 7)
     calls: list[int] = []
-    monkeypatch.setattr(slider, "settle", lambda: calls.append(len(book)))
-    (said,) = slider.slide(pack(shards), of, (0,), [], times)
+    monkeypatch.setattr(*place_of("settling of memory"), lambda: calls.append(len(book)))
+    (said,) = slide_shard(pack(shards), of, (0,), [], times)
     assert said["shards"] == 1
     assert calls == [len(book)] == [2], "after the timer and the book are written"

@@ -22,10 +22,10 @@ pytest.importorskip("google.protobuf")
 from pyspark.errors import StreamingQueryException
 
 import framefold as ff
-from framefold.spark.streams.labels import labels, murmur3
 
 from ..oracles.operations import Ledger
 from ..support.sessions import PROVIDER
+from ..support.spark_parts import labels, murmur3
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession

@@ -16,10 +16,11 @@ import pytest
 pytest.importorskip("pyspark")
 
 import framefold as ff
-from framefold.spark.session.cache import KEPT_DAYS, cache_file
 from framefold.spark.submission import archive, command, follow, redaction
 
 from ..support.command_line import main
+from ..support.programs import WITH_SUPPORT
+from ..support.sessions import KEPT_DAYS, cache_file
 
 pytestmark = pytest.mark.classic("spark-submit comes with the whole of PySpark")
 HIDDEN = "*********(redacted)"
@@ -107,7 +108,7 @@ def test_what_nobody_uses_is_removed(environment: Path) -> None:
         [
             sys.executable,
             "-c",
-            "from framefold.spark.session.cache import cache_file as k; print(k('a', '1'), k('b', '2'))",
+            WITH_SUPPORT + "from tests.support.sessions import cache_file as k; print(k('a', '1'), k('b', '2'))",
         ],
         capture_output=True,
         text=True,
@@ -128,7 +129,8 @@ def test_what_nobody_uses_is_removed(environment: Path) -> None:
     # Another process that is still running keeps what it uses.
     os.utime(ours.parent, (long_ago, long_ago))
     subprocess.run(
-        [sys.executable, "-c", "from framefold.spark.session.cache import cache_file as k; k('e', '5')"], check=True
+        [sys.executable, "-c", WITH_SUPPORT + "from tests.support.sessions import cache_file as k; k('e', '5')"],
+        check=True,
     )
     assert ours.read_text() == "3"
 

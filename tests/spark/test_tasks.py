@@ -20,16 +20,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.sources import arrow
-from framefold.spark.convert.partials_codec import PartialsCodec, batches
-from framefold.spark.convert.types import output_schema, to_spark
 from framefold.spark.engine import tasks
-from framefold.spark.files import task_reader
-from framefold.spark.files.scan import Part, ReadPlan
 
 from ..support import stages
 from ..support.plans import bind
 from ..support.sources import File, Format
+from ..support.spark_parts import Part, PartialsCodec, ReadPlan, output_schema, task_reader, to_spark
+from ..support.spark_parts import wire_batches as batches
 
 KEYS = st.tuples(st.sampled_from([None, -0.0, 0.0, 1.5, float("nan")]), st.sampled_from([None, "", "a", "b"]))
 
@@ -53,18 +50,12 @@ def sliced(table: pa.Table, size: int) -> Iterator[pa.RecordBatch]:
 
 @pytest.mark.parametrize("by", [[], ["k"]])
 @pytest.mark.parametrize("bound", [3, 50, 1 << 20])
-def test_bounds_change_nothing(by: list[str], bound: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_bounds_change_nothing(by: list[str], bound: int, limit: Callable[..., None]) -> None:
     table = events(2_000, 11)
     work = job(table.schema, by)
     expected = stages.results(work.plan, stages.accumulate(work.plan, table, 0))
-    for room, name in (
-        (arrow, "PORTION_ROWS"),
-        (arrow, "MAX_PORTION_ROWS"),
-        (tasks, "HELD_BYTES"),
-        (tasks, "MERGED_ROWS"),
-        (tasks, "SLID_ROWS"),
-    ):
-        monkeypatch.setattr(room, name, bound)
+    limit(portion_rows=bound, max_portion_rows=bound)
+    limit(task_held_bytes=bound, task_merged_rows=bound, task_slid_rows=bound)
     partials = pa.Table.from_batches(list(tasks.accumulate(work, sliced(table.select(work.plan.columns), 37))))
     places = [partials.column(name).to_pylist() for name in (*work.codec.key_names, "frame", "batch_rank")]
     rows = sorted(range(len(partials)), key=lambda row: [(each[row] is not None, each[row]) for each in places])

@@ -16,9 +16,9 @@ import pyarrow.parquet as parquet
 from pyspark.errors import StreamingQueryException
 
 import framefold as ff
-from framefold.spark.streams import engine
 
 from ..operations.pickled import NEVER, PICKLED
+from ..support.inner import place_of
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -110,7 +110,7 @@ def test_an_attack_by_a_checkpoint(spark: SparkSession, tmp_path: Path, monkeypa
         run(ff.GroupedBy(victims, "g"))
     # Whoever forgets to ask when the query is written: what reads pickles asks as well.
     with monkeypatch.context() as patched:
-        patched.setattr(engine, "pickled_outputs", lambda plan: [])
+        patched.setattr(*place_of("outputs with pickles"), lambda plan: [])
         with pytest.raises(StreamingQueryException, match="pickles that nobody has said can be trusted"):
             run(ff.GroupedBy(victims, "g"))
     assert not marker.exists()

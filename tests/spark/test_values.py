@@ -13,7 +13,8 @@ pytest.importorskip("pyspark")
 from pyspark.sql import SparkSession
 
 import framefold as ff
-from framefold.spark.engine import tasks
+
+from ..support.spark_parts import WEIGHT, weight_of
 
 pytestmark = pytest.mark.spark
 
@@ -63,5 +64,5 @@ def test_few_partials_of_many_values_are_not_few(spark: SparkSession, caplog: py
 def test_weight() -> None:
     items = pa.array([list(range(320)), [1]], pa.large_list(pa.int64()))
     table = pa.table({"k": ["a", "b"], "items": items})
-    assert tasks.weight_of(table.select(["k"])) == 2
-    assert tasks.weight_of(table) == 2 + items.nbytes // tasks.WEIGHT
+    assert weight_of(table.select(["k"])) == 2
+    assert weight_of(table) == 2 + items.nbytes // WEIGHT

@@ -22,7 +22,8 @@ import pyarrow as pa
 from pyspark.sql import functions as f
 
 import framefold as ff
-from framefold.runtime.results import row_blocks
+
+from ..support.limits import limits
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -49,11 +50,11 @@ def settings(spark: SparkSession, **values: str) -> Iterator[None]:
 @pytest.fixture(scope="module")
 def many_tasks(spark: SparkSession) -> Iterator[None]:
     """However few the events are, they are spread over several tasks, and over blocks of a few rows."""
-    patch = pytest.MonkeyPatch()
-    patch.setattr(row_blocks, "WIDTH", 5)
-    with settings(spark, spark__sql__adaptive__enabled="false", spark__sql__shuffle__partitions="3"):
+    with (
+        limits(row_block=5),
+        settings(spark, spark__sql__adaptive__enabled="false", spark__sql__shuffle__partitions="3"),
+    ):
         yield
-    patch.undo()
 
 
 @pytest.fixture(scope="module")

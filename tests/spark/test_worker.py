@@ -12,12 +12,16 @@ from pathlib import Path
 
 import pytest
 
+from ..support.programs import WITH_SUPPORT
+
 pytest.importorskip("pyspark")
 
-ASIDE = """
+ASIDE = (
+    WITH_SUPPORT
+    + """
 import gc
 import weakref
-from framefold.spark.session.worker import settle
+from tests.support.sessions import settle
 
 class Knot:
     pass
@@ -38,6 +42,7 @@ del later
 gc.collect()
 print(gone() is None)
 """
+)
 
 
 def test_what_stays_is_set_aside_once_and_garbage_is_found_before_and_after() -> None:
@@ -46,8 +51,10 @@ def test_what_stays_is_set_aside_once_and_garbage_is_found_before_and_after() ->
 
 
 # What the daemon runs in a worker, in place of Spark's: a byte is a task, at the end of which the worker settles.
-TASKS = """
-from framefold.spark.session.worker import settle
+TASKS = (
+    WITH_SUPPORT
+    + """
+from tests.support.sessions import settle
 from pyspark import worker
 
 def main(infile, outfile):
@@ -59,6 +66,7 @@ def main(infile, outfile):
     outfile.write(b"done")
     outfile.flush()
 """
+)
 
 
 def runs(process: int) -> bool:

@@ -21,9 +21,10 @@ from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 
 import framefold as ff
-from framefold.spark.session.worker_python import trouble
 
 from ..support.command_line import own_session
+from ..support.programs import WITH_SUPPORT
+from ..support.spark_parts import trouble
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -88,12 +89,14 @@ REPORTS = {
     TOO_OLD: "Python 3.8, which does not start (AttributeError: module 'importlib.resources' has no attribute 'files')",
 }
 
-PROGRAM = """
+PROGRAM = (
+    WITH_SUPPORT
+    + """
 import warnings
 
 warnings.simplefilter("ignore")
 import framefold as ff
-from framefold.spark.session.java import ensure_java
+from tests.support.sessions import ensure_java
 
 ensure_java()
 from pyspark.sql import SparkSession
@@ -107,6 +110,7 @@ except ff.EngineError as error:
     print(error)
 spark.stop()
 """
+)
 
 
 @pytest.mark.parametrize("report", list(REPORTS))

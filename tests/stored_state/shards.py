@@ -16,15 +16,11 @@ import pyarrow as pa
 from pyspark.sql import types as t
 
 import framefold as ff
-from framefold.spark.convert import partials_codec
-from framefold.spark.engine.tasks import Job
-from framefold.spark.session.packaging import pack
-from framefold.spark.streams.engine import fingerprint
-from framefold.spark.streams.shards import Shards
-from framefold.spark.streams.slider import slide
 
 from ..support.plans import Plan, bind
 from ..support.shards import counted, holds
+from ..support.spark_parts import Job, Shards, fingerprint, pack, partials_codec
+from ..support.spark_parts import slide_shard as slide
 from ..support.stages import partials_of as accumulate
 
 HERE = Path(__file__).parent

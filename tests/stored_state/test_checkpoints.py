@@ -16,8 +16,7 @@ pytest.importorskip("google.protobuf")
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from framefold.spark.streams.shards import VERSION
-
+from ..support.spark_parts import VERSION
 from .checkpoints import BEFORE, DELAY, HERE, ROWS, WINDOWS, event, go_on, unpacked
 
 if TYPE_CHECKING:

@@ -8,15 +8,15 @@ from importlib import import_module
 from typing import Any
 from unittest.mock import patch
 
-LIMITS = {
+LIMITS: dict[str, str | tuple[str, ...]] = {
     # events read and accumulated by the local engine
     "batch_rows": "runtime.local.BATCH_ROWS",
     "pending_partials": "runtime.local.PENDING_PARTIALS",
-    "chunk_windows": "runtime.local.CHUNK_WINDOWS",
+    "chunk_windows": ("runtime.local.CHUNK_WINDOWS", "runtime.results.finish.CHUNK_WINDOWS"),
     "portion_rows": "runtime.sources.arrow.PORTION_ROWS",
     "max_portion_rows": "runtime.sources.arrow.MAX_PORTION_ROWS",
     "portion_bytes": "runtime.sources.arrow.PORTION_BYTES",
-    "file_batch_rows": "runtime.sources.file_source.BATCH_ROWS",
+    "file_batch_rows": ("runtime.sources.file_source.BATCH_ROWS", "runtime.sources.parquet_decoding.BATCH_ROWS"),
     "buffered_bytes": "runtime.sources.file_source.BUFFERED_BYTES",
     "buffer_bytes": "runtime.sources.file_source.BUFFER_BYTES",
     "text_block_bytes": "runtime.sources.formats.BLOCK_BYTES",
@@ -26,10 +26,13 @@ LIMITS = {
     "counted_codes": "runtime.columns.sorting.MAX_COUNTED",
     "sparse_codes": "runtime.columns.groups.MAX_SPARSE",
     "assigned_block": "runtime.columns.groups.TILE",
+    "sampled_runs": "runtime.columns.sorting.RUNS_SAMPLE",
+    "long_run_of_text": "runtime.columns.sorting.LONG_RUN",
     "rows_per_group": "runtime.columns.groups.ROWS_PER_GROUP",
     "places": "runtime.columns.groups.MAX_PLACES",
     "few_places": "runtime.columns.groups.FEW_PLACES",
     "min_run": "runtime.columns.groups.MIN_RUN",
+    "packed_key_codes": "runtime.columns.key_codes.MAX_PACKED",
     "packed_codes": "runtime.columns.groups.MAX_PACKED",
     "min_merge_chunk": "runtime.partials.merge.MIN_CHUNK",
     "sum_chunk": "aggregators.contract.frames.CHUNK",
@@ -75,6 +78,8 @@ LIMITS = {
     "few_groups": "spark.engine.few_events.FEW_GROUPS",
     "few_files": "spark.input.scan_bounds.FEW_FILES",
     "task_held_bytes": "spark.engine.tasks.HELD_BYTES",
+    "task_merged_rows": "spark.engine.tasks.MERGED_ROWS",
+    "task_slid_rows": "spark.engine.tasks.SLID_ROWS",
     "min_task_bytes": "spark.session.parallelism.MIN_TASK_BYTES",
     "local_relation_bytes": "spark.session.conf_overrides.LOCAL_RELATION_BYTES",
     "java_patience": "spark.session.java.PATIENCE",
@@ -84,7 +89,13 @@ LIMITS = {
     "picture_rows": "notebook.PICTURE_ROWS",
     "replace_patience": "cli.replacing.PATIENCE",
 }
-"""The constant that each name stands for."""
+"""The constant that each name stands for, or several of one meaning."""
+
+
+def limit_of(name: str) -> Any:
+    """What a limit is."""
+    module, _, constant = f"framefold.{LIMITS[name]}".rpartition(".")
+    return getattr(import_module(module), constant)
 
 
 @contextmanager
@@ -96,6 +107,7 @@ def limits(**bounds: Any) -> Iterator[None]:
     """
     with ExitStack() as stack:
         for name, bound in bounds.items():
-            module, _, constant = f"framefold.{LIMITS[name]}".rpartition(".")
-            stack.enter_context(patch.object(import_module(module), constant, bound))
+            for path in [LIMITS[name]] if isinstance(LIMITS[name], str) else LIMITS[name]:
+                module, _, constant = f"framefold.{path}".rpartition(".")
+                stack.enter_context(patch.object(import_module(module), constant, bound))
         yield

@@ -6,13 +6,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from framefold.spark.session import session
+from framefold.spark.session.cache import KEPT_DAYS, cache_file
 from framefold.spark.session.java import ensure_java
 from framefold.spark.session.session import cores, local_session
+from framefold.spark.session.worker import settle
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-__all__ = ["PROVIDER", "ROCKSDB", "cores", "ensure_java", "local_session", "state_in_rocksdb"]
 
 PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 """Spark's setting that names the state store of streams."""

@@ -12,6 +12,7 @@ import pyarrow as pa
 import framefold as ff
 from framefold.runtime.streams.held_events import HeldEvents, ticks_of
 from framefold.runtime.streams.key_hash import shard_numbers
+from framefold.runtime.streams.pages import FRAMES
 from framefold.runtime.streams.scope import counted, holds, why_no_revisions, why_not
 from framefold.runtime.streams.shard import Shard, events_in
 
@@ -19,23 +20,6 @@ from .limits import limits
 from .plans import Plan
 from .sources import LocalEngine, Source
 from .stages import Partials, merged, one_array, partials_of
-
-__all__ = [
-    "Bytes",
-    "Cut",
-    "HeldEvents",
-    "Shard",
-    "Stored",
-    "Stream",
-    "as_stream",
-    "counted",
-    "events_in",
-    "holds",
-    "shard_numbers",
-    "ticks_of",
-    "why_no_revisions",
-    "why_not",
-]
 
 END = {pa.int64(): 1 << 61, pa.date32(): 1 << 16}
 """A watermark beyond all windows, in ticks; of timestamps one in the year 2112."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
 import pyarrow as pa
 
 from framefold.runtime.accumulate.accumulate import accumulate as partials_of
@@ -10,26 +13,15 @@ from framefold.runtime.intervals.coverage import cover, over_frames, way_of
 from framefold.runtime.partials.combine import combine_groups
 from framefold.runtime.partials.merge import merge as merged
 from framefold.runtime.partials.partials import Partials
+from framefold.runtime.results import row_blocks
 from framefold.runtime.results.finish import results as results_in_chunks
+from framefold.runtime.results.over_ranges import results_over
+from framefold.runtime.results.row_blocks import Blocked, with_neighbours
+from framefold.runtime.results.window_blocks import in_window_blocks
 from framefold.runtime.sliding.slide import slide
+from framefold.runtime.sliding.tiles import RangeFacts
 
-from .plans import Plan
-
-__all__ = [
-    "Partials",
-    "accumulate",
-    "combine_groups",
-    "cover",
-    "merge",
-    "merged",
-    "one_array",
-    "over_frames",
-    "partials_of",
-    "results",
-    "results_in_chunks",
-    "slide",
-    "way_of",
-]
+from .plans import BoundAggregate, Plan
 
 
 def accumulate(plan: Plan, events: pa.Table, batch_rank: int) -> pa.Table:
@@ -45,3 +37,8 @@ def merge(plan: Plan, partials: pa.Table) -> pa.Table:
 def results(plan: Plan, partials: pa.Table) -> pa.Table:
     """The results of partials of any portions."""
     return pa.concat_tables(results_in_chunks(merged(Partials(plan, partials))))
+
+
+def over_ranges(bound: BoundAggregate, states: Mapping[str, Any], low: Any, high: Any) -> pa.Array:
+    """The results of an operation that answers ranges, for half-open ranges of rows of its states."""
+    return results_over(bound, states, RangeFacts(low, high))

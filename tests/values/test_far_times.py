@@ -16,8 +16,9 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.runtime.sources import parquet_decoding
 
+from ..support.inner import place_of
+from ..support.limits import limits
 from ..support.sources import FileSource
 
 if TYPE_CHECKING:
@@ -93,12 +94,12 @@ WRITERS: dict[str, tuple[Callable[[Path], Any], str | None]] = {
 }  # fmt: skip
 
 
-def each_local_way(path: Path, zone: str | None, monkeypatch: pytest.MonkeyPatch, limit: Callable[..., None]) -> None:
+def each_local_way(path: Path, zone: str | None, monkeypatch: pytest.MonkeyPatch) -> None:
     scanned = FileSource(ff.parquet(path))
     monkeypatch.setattr(scanned, "readers", lambda *given: None)
-    limit(min_decoded_rows=0)
-    assert found(ff.parquet(path), zone) == wanted(), "threads, Polars decodes"
-    monkeypatch.setattr(parquet_decoding, "polars", lambda: None)
+    with limits(min_decoded_rows=0):
+        assert found(ff.parquet(path), zone) == wanted(), "threads, Polars decodes"
+    monkeypatch.setattr(*place_of("Polars"), lambda: None)
     assert found(ff.parquet(path), zone) == wanted(), "threads, pyarrow decodes"
     assert found(scanned, zone) == wanted(), "scanned by one thread"
     assert found(ds.dataset(path), zone) == wanted(), "a data set of a user's"

@@ -10,7 +10,8 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.runtime.columns.key_types import wider
+
+from ..support.columns import wider
 
 pandas = pytest.importorskip("pandas")
 polars = pytest.importorskip("polars")

@@ -11,7 +11,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.states import large
+
+from ..support.columns import large
+from ..support.limits import limits
 
 ROWS = 60
 LENGTHS = np.random.default_rng(0).integers(0, 30, ROWS).tolist()
@@ -101,8 +103,7 @@ def test_a_value_for_which_there_is_no_room(limit: Callable[..., None]) -> None:
 
 def test_runs_have_room() -> None:
     sizes = np.array([3, 3, 3, 9, 1, 0, 2])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(large, "ARRAY_BYTES", 6)
+    with limits(array_bytes=6):
         assert [(run.start, run.stop) for run in large.runs(sizes)] == [(0, 2), (2, 3), (3, 4), (4, 7)]
         column = large.take(pa.array(["abc", None, "de"]), pa.array([0, 0, 1, None, 2, 0]))
         assert [chunk.to_pylist() for chunk in column.chunks] == [["abc", "abc", None, None], ["de", "abc"]]

@@ -133,7 +133,7 @@ def test_types_that_spark_does_not_read_are_one_sentence(tmp_path: Path, spark: 
 
 def test_bounds_of_several_kinds_are_not_compared() -> None:
     pytest.importorskip("pyspark")
-    from framefold.spark.input.scan_bounds import span_of
+    from ..support.spark_parts import span_of
 
     def footer(column: pa.Array) -> Any:
         sink = pa.BufferOutputStream()

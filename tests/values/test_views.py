@@ -14,6 +14,7 @@ import framefold as ff
 
 from ..oracles.operations import LongestRun
 from ..support.states import viewless, without_views
+from ..support.toys import Joined
 
 duckdb = pytest.importorskip("duckdb")
 polars = pytest.importorskip("polars")
@@ -80,24 +81,6 @@ WINDOWS = {
     "policy by delta": ff.policy(evict=ff.by_delta("x", 3), trigger=ff.by_time(2)),
     "windows_from": ff.windows_from(pa.table({"k": ["a", "b"], "s": [0, 2], "e": [9, 7]}), start="s", end="e", by="k"),
 }
-
-
-class Joined(ff.PythonOperation):
-    """The values, one after the other."""
-
-    result = "string"
-
-    def create(self) -> str:
-        return ""
-
-    def accumulate(self, state: str, value: Any) -> str:
-        return state + str(value)
-
-    def combine(self, a: str, b: str) -> str:
-        return a + b
-
-    def finish(self, state: str) -> str:
-        return state
 
 
 OUTPUTS: dict[str, ff.Operation] = {

@@ -14,7 +14,8 @@ import pyarrow.parquet as pq
 import pytest
 
 import framefold as ff
-from framefold.runtime.windows import PartialsView, Ranges, Spec, Windows
+
+from ..support.windows import PartialsView, Ranges, Spec, Windows
 
 SECOND = 1_000_000
 

@@ -5,11 +5,9 @@ from __future__ import annotations
 import datetime as dt
 from collections import Counter
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from dataclasses import replace
 from fractions import Fraction
 from typing import Any
-from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
@@ -17,14 +15,13 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime import local
-from framefold.runtime.results import over_ranges
 
 from ..oracles import windows as oracle
 from ..oracles.windows import Row, Window
 from ..strategies import windows as strategies
 from ..strategies.windows import Anchors, Instant, Problem, Span, Spec
 from ..support.examples import examples
+from ..support.limits import limits
 
 pytestmark = [
     pytest.mark.filterwarnings("ignore::framefold.GapsWarning"),  # steps and sizes are drawn apart
@@ -248,16 +245,8 @@ def assert_right(problem: Problem) -> None:
     want = [right_row(problem.rows, window) for window in windows]
     if lifetimes:
         want = [right | over_lifetimes(problem, rows, w) for right, w in zip(want, windows, strict=True)]
-    bounds = [
-        (local, "BATCH_ROWS", problem.batch),
-        (local, "PENDING_PARTIALS", problem.pending),
-        (local, "CHUNK_WINDOWS", problem.batch),
-        (over_ranges, "BLOCK_VALUES", problem.batch),
-        (over_ranges, "BLOCK_WINDOWS", problem.batch),
-    ]
-    with ExitStack() as small:
-        for module, name, bound in bounds:
-            small.enter_context(patch.object(module, name, bound))
+    few = dict.fromkeys(("batch_rows", "chunk_windows", "range_block_values", "range_block_windows"), problem.batch)
+    with limits(pending_partials=problem.pending, **few):
         result = events_of(problem).window(window_of(problem)).aggregate(**outputs(lifetimes))
     stamped = bool(want) and want[0]["at"] is not None
     assert ("at" in result.column_names) >= stamped

@@ -1,0 +1,93 @@
+"""Tests name nothing of the inside but in tests/support, so that code moves without them."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import framefold as ff
+
+TESTS = Path(__file__).parents[1]
+
+PIECES = {
+    "aggregators/test_compiled.py": "aggregators.numeric.native",
+    "aggregators/test_deviations.py": "aggregators.moments.deviations",
+    "aggregators/test_float_sums.py": "aggregators.numeric.float_sums",
+    "aggregators/test_frames.py": "aggregators.contract.frames",
+    "aggregators/test_gridded.py": "aggregators.moments.grid_deviations",
+    "aggregators/test_group_extremes.py": "aggregators.numeric.grouped",
+    "aggregators/test_merging.py": "aggregators.ordered.sorted_merge",
+    "aggregators/test_order.py": "aggregators.ordered.sort_keys",
+    "aggregators/test_ranges_of_values.py": "aggregators.ranges",
+    "runtime/test_above.py": "runtime.frames.next_greater",
+    "runtime/test_pages.py": "runtime.streams.pages",
+    "runtime/test_decoding.py": "runtime.sources.parquet_decoding",
+    "runtime/test_kernels.py": "runtime.sliding",
+    "runtime/test_key_hash.py": "runtime.streams.key_hash",
+    "runtime/test_keys.py": "runtime.columns.key_codes",
+    "runtime/test_progress.py": "runtime.progress",
+    "runtime/test_scan.py": "runtime.sliding.scan",
+    "runtime/test_stacks.py": "runtime.sliding",
+    "runtime/test_times.py": "runtime.columns.ticks",
+    "runtime/test_tree.py": "runtime.sliding.range_tree",
+    "runtime/test_windows.py": "runtime.frames.window_ranges",
+    "spark/test_combining.py": "spark.engine.combining",
+    "spark/test_few_events.py": "spark.input.scan_bounds",
+    "spark/test_handing.py": "spark.session.conf_overrides",
+    "spark/test_java.py": "spark.session.java",
+    "spark/test_order.py": "spark.input.ordering",
+    "spark/test_rows.py": "spark.input.row_numbers",
+    "spark/test_ship.py": "spark.session.packaging",
+    "spark/test_state.py": "spark.streams.state",
+    "spark/test_submit.py": "spark.submission",
+    "spark/test_submit_kubernetes.py": "spark.submission",
+    "spark/test_submit_secrets.py": "spark.submission",
+    "spark/test_tasks.py": "spark.engine.tasks",
+    "spark/test_types.py": "spark.convert.types",
+}
+"""Tests of a piece with a contract of its own, an algorithm or a format, and the module or folder that it is in."""
+
+OF_THE_PACKAGE = {
+    "house/installed.py",
+    "house/test_house.py",
+    "house/test_inner_names.py",
+    "house/test_public_names.py",
+}
+"""Those that are about the package's own modules."""
+
+FILES = [
+    name
+    for name in sorted(path.relative_to(TESTS).as_posix() for path in TESTS.rglob("*.py"))
+    if not name.startswith("support/") and name not in OF_THE_PACKAGE
+]
+# Programs in strings count, too. The command line is called by two names only.
+FROM = re.compile(r"\bfrom framefold(?:\.([\w.]+))? import (?:\(([^)]*)\)|([\w, ]+))|\bimport framefold\.([\w.]+)")
+COMMANDS = {"cli.main", "cli.process"}
+
+
+def inner_names(name: str) -> set[str]:
+    """What a file of tests names of the inside, dotted."""
+    found = set()
+    for module, several, names, whole in FROM.findall((TESTS / name).read_text()):
+        named = [each.split(" as ")[0].strip() for each in (several or names).split(",")]
+        found |= {whole} if whole else {".".join(filter(None, [module, each])) for each in named if each}
+    return {each for each in found if each not in {*ff.__all__, *COMMANDS}}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_no_inner_name(name: str) -> None:
+    piece = PIECES.get(name)
+    others = {each for each in inner_names(name) if not (piece and f"{each}.".startswith(f"{piece}."))}
+    public = sorted(each for each in others if each.rpartition(".")[2] in ff.__all__)
+    assert not public, f"tests/{name} has {public} from an inner module; expected `import framefold as ff`"
+    assert not others, (
+        f"tests/{name} names {sorted(others)} of the inside; expected what tests/support gives: stages, limits(), "
+        "without_loops(), ... or a new function there"
+    )
+
+
+@pytest.mark.parametrize("name", PIECES)
+def test_pieces_are_named_by_their_tests(name: str) -> None:
+    assert any(f"{each}.".startswith(f"{PIECES[name]}.") for each in inner_names(name))

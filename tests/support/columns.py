@@ -1,0 +1,9 @@
+"""Columns as codes, and rows in groups."""
+
+from framefold.aggregators.states import large
+from framefold.runtime.columns.groups import assign
+from framefold.runtime.columns.groups import sorted_groups as groups_of
+from framefold.runtime.columns.key_codes import code_key, code_numbers, code_ordered
+from framefold.runtime.columns.key_types import wider
+from framefold.runtime.columns.sorting import groups_by_runs, groups_by_sorting, stable_order
+from framefold.runtime.partials.add_aligned import add_or_append

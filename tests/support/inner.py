@@ -1,0 +1,85 @@
+"""Inner functions that tests watch or replace, by names of the tests' own.
+
+Few tests do: those that say how often something is done, or what happens where something outside fails.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+INNER = {
+    # accumulate, merge, slide
+    "trial of laws": "aggregators.contract.trial:law_trial",
+    "laws checked in a trial": "aggregators.contract.trial:check_laws",
+    "combine of clipped ticks": "aggregators.intervals.clipped:ClippedTicks.combine",
+    "deduct of clipped ticks": "aggregators.intervals.clipped:ClippedTicks.deduct",
+    "release of held objects": "aggregators.states.objects:Store.release",
+    "memory of this machine": "aggregators.states.memory:memory",
+    "deducts": "aggregators.contract.bound:BoundAggregate.deducts",
+    "assign": "runtime.accumulate.accumulate:assign",
+    "sums by planes": "runtime.sliding.prefix_sums:_by_planes",
+    "deduct": "runtime.sliding.slide:by_deduct",
+    "two-stacks": "runtime.sliding.slide:by_two_stacks",
+    "two-stacks side by side": "runtime.sliding.slide:by_stacks_side_by_side",
+    "range tree": "runtime.sliding.slide:by_range_tree",
+    "two-stacks after deduct": "runtime.sliding.deduct:by_two_stacks",
+    "doubtful windows": "runtime.sliding.deduct:_doubtful",
+    "what a deduct has lost": "runtime.intervals.sweep:_lost",
+    "tree after a sweep": "runtime.intervals.sweep:by_tree",
+    "part of partials": "runtime.results.finish:_part",
+    # sources of the local engine
+    "bar": "runtime.progress:bar",
+    "numbers from Polars": "runtime.sources.parquet_decoding:_numbers",
+    "Polars": "runtime.sources.parquet_decoding:polars",
+    "readers of files": "runtime.sources.file_source:FileSource.readers",
+    # Spark
+    "to executors": "spark.engine.driver:on_executors",
+    "to a DataFrame": "spark.engine.driver:to_dataframe",
+    "blobs": "spark.engine.driver:blobs_of",
+    "choice of a way to combine": "spark.engine.events_source:choose",
+    "events that are rows": "spark.engine.rows_source:sorted_events",
+    "most rows": "spark.engine.rows_source:most_rows",
+    "few events to partials": "spark.engine.few_events:partials_of",
+    "few events collected": "spark.engine.few_events:FewEventsSource._collect",
+    "groups of SQL": "spark.engine.sql_source:aggregated",
+    "groups of SQL collected": "spark.engine.sql_source:SqlSource.collect",
+    "bits of integers in SQL": "aggregators.sums.sql_floats:bits",
+    "scan by Spark": "spark.files.scan:Scan.by_spark",
+    "cores": "spark.session.parallelism:cores",
+    "number of a task": "spark.input.row_numbers:partition_id",
+    "recent states": "spark.streams.state:RECENT",
+    "settling of memory": "spark.streams.slider:settle",
+    "outputs with pickles": "spark.streams.engine:pickled_outputs",
+    "Java of the package": "spark.session.java:_packaged_java",
+    "Java of a session": "spark.session.session:ensure_java",
+    "environment of a session": "spark.session.session:_set_environment",
+    # the command line
+    "a run on the local engine": "cli.job:Job._locally",
+    "a run on Spark": "cli.job:Job._on_spark",
+    "session of a run": "cli.job:Job._session",
+    "start of a run": "cli.job:Job.start",
+    "progress of a run": "cli.job:_progress",
+    "memory for a run": "cli.job:memory",
+    "whether Spark is there": "cli.job:has_spark",
+    "lines of JSON": "cli.output:json_lines",
+    "columns of a result": "cli.output:check_columns",
+    "removal of a result": "cli.replacing:_remove",
+    "plain arguments": "cli.cli:plain_arguments",
+}
+"""Where each is: a module, and the name in it by which it is called."""
+
+
+def place_of(name: str) -> tuple[Any, str]:
+    """What has an inner function, a module or class, and its name there: two arguments of ``setattr``."""
+    module, _, path = INNER[name].partition(":")
+    owner: Any = import_module(f"framefold.{module}")
+    *owners, last = path.split(".")
+    for each in owners:
+        owner = getattr(owner, each)
+    return owner, last
+
+
+def inner(name: str) -> Any:
+    """The inner function itself."""
+    return getattr(*place_of(name))

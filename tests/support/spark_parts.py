@@ -1,0 +1,24 @@
+"""Parts of the engine on Spark: what tasks are sent, what they send, and a shard's function."""
+
+from framefold.spark.convert import partials_codec
+from framefold.spark.convert.partials_codec import PartialsCodec
+from framefold.spark.convert.partials_codec import batches as wire_batches
+from framefold.spark.convert.types import output_schema, ticks_sql, to_spark
+from framefold.spark.engine.driver import COMPUTED
+from framefold.spark.engine.events_source import BLOBS
+from framefold.spark.engine.tasks import WEIGHT, Job, accumulate_to_ipc, weight_of
+from framefold.spark.files import task_reader
+from framefold.spark.files.scan import Part, ReadPlan
+from framefold.spark.input.scan_bounds import explained, span_of
+from framefold.spark.session import packaging, parallelism
+from framefold.spark.session.conf_overrides import THRESHOLD, described, to_dataframe
+from framefold.spark.session.errors import stopped_named
+from framefold.spark.session.packaging import pack, stage
+from framefold.spark.session.worker_python import trouble
+from framefold.spark.streams.engine import fingerprint
+from framefold.spark.streams.history import checked
+from framefold.spark.streams.labels import labels, murmur3
+from framefold.spark.streams.places import QUOTED
+from framefold.spark.streams.shards import VERSION, Shards
+from framefold.spark.streams.slider import slide as slide_shard
+from framefold.spark.submission.command import read as read_command
