@@ -1,4 +1,4 @@
-"""Durations as Spark, pandas, Polars and ISO 8601 write them."""
+"""Durations in every spelling: of Spark, pandas, Polars, ISO 8601."""
 
 from __future__ import annotations
 

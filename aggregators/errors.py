@@ -1,4 +1,4 @@
-"""The exceptions and warnings of framefold; each message is one sentence that a user can act on."""
+"""The exceptions of framefold; each message is one sentence that a user can act on."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ class FarTimesWarning(UserWarning):
     """Windows lie beyond the year 9999, where Python and pandas have no times."""
 
 
-def nearest(name: str, known: Iterable[str]) -> str:
+def nearest(name: str, choices: Iterable[str]) -> str:
     """A half sentence that offers the known name closest to a misspelt one, or lists what there is.
 
     >>> nearest("sped", ["speed", "driver"])
@@ -95,7 +95,7 @@ def nearest(name: str, known: Iterable[str]) -> str:
     >>> nearest("x", ["speed", "driver"])
     "there are 'speed', 'driver'"
     """
-    names = list(known)
+    names = list(choices)
     folded = {candidate.lower(): candidate for candidate in names}
     close = difflib.get_close_matches(name.lower(), folded, n=1, cutoff=0.6)
     if close:

@@ -1,7 +1,7 @@
 """Sliding-window aggregation for Apache Spark at a cost that does not depend on how far the windows overlap."""
 
 import sys
-from types import ModuleType
+from types import FunctionType, ModuleType
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:  # else they are there when the first of them is asked for: the command line's help needs none
@@ -220,9 +220,9 @@ __all__ = [
 ]
 
 if not TYPE_CHECKING:  # to checkers of types it would give every name that there is not
-    _MODULES = (
-        "aggregators", "aggregators.errors", "aggregators.laws.check", "events", "reading", "relations",
-        "runtime.explain", "runtime.windows", "start", "stream_metrics", "together", "windows",
+    _MODULES = (  # of two that have a name, the first is its own
+        "aggregators.errors", "aggregators", "aggregators.laws.check", "events", "reading", "relations", "start",
+        "together", "windows", "stream_metrics", "runtime.explain", "runtime.windows",
     )  # fmt: skip
 
     class _Package(ModuleType):
@@ -235,23 +235,30 @@ if not TYPE_CHECKING:  # to checkers of types it would give every name that ther
     sys.modules[__name__].__class__ = _Package
 
     def __getattr__(name: str) -> object:
-        """A name that is exported, all of which are imported together; the version; AttributeError for others."""
+        """A name that is exported, with those of the modules up to its own; the version; AttributeError for others."""
         if name == "__version__":
             return _version()
         if not name.startswith("__"):
             from importlib import import_module
 
-            found = {}
             for module in _MODULES:
-                found |= vars(import_module(f".{module}", __name__))
-            globals().update({each: found[each] for each in __all__ if each in found})
-            if name in globals():
-                return globals()[name]
+                _export(vars(import_module(f".{module}", __name__)))
+                if name in globals():
+                    return globals()[name]
         from .aggregators.errors import nearest
 
         near = nearest(name, __all__)
         hint = f"; {near}" if near.startswith("did you mean") else ""
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}{hint}", name=name)
+
+    def _export(names: dict[str, object]) -> None:
+        """Make names of a module this package's: errors, ``help`` and pickles say ``framefold.Sum``."""
+        for name in names.keys() & set(__all__) - globals().keys():
+            value = names[name]
+            if not isinstance(value, ModuleType):
+                globals()[name] = value
+                if isinstance(value, (type, FunctionType)):
+                    value.__module__ = __name__
 
     def __dir__() -> list[str]:
         return sorted({*globals(), *__all__})

@@ -1,4 +1,4 @@
-"""The interface of engines, and the engine for some data."""
+"""The engine for some data."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What events and queries say of themselves, in a terminal and in a notebook."""
+"""What events or queries say of themselves, in a terminal or in a notebook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Files as events: ``ff.parquet`` and ``ff.files``."""
+"""Files as events: ``ff.parquet``, ``ff.files``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Relations of rows that are valid from an instant on up to another, and the operators between them."""
+"""Relations of rows that are valid from an instant on up to another."""
 
 from __future__ import annotations
 
@@ -21,7 +21,8 @@ from .runtime.explain import Explanation
 from .runtime.local import LocalEngine
 from .runtime.plan.bind import type_of
 from .runtime.plan.window_inputs import own_name
-from .runtime.relations.names import FROM, REPEATED, RESERVED, TO, TS, VIEWED, JoinSpec, values_of
+from .runtime.relations.join_spec import JoinSpec
+from .runtime.relations.names import FROM, REPEATED, RESERVED, TO, TS, VIEWED, values_of
 from .runtime.relations.tables import TableOperators
 from .runtime.relations.updates import PATTERNS, Updates, both, interfering, replacing
 from .runtime.windows import Spec, TickSteps, Windows, snapshot
@@ -141,7 +142,7 @@ class Relation(Generic[Result]):
         >>> ff.relation(scd2, valid_from="from", valid_to="to").select("k", y="x + 1").rows().to_pylist()
         [{'k': 'a', 'y': 2, 'valid_from': 0, 'valid_to': None}]
         """
-        wanted = [self._known(name, "select()") for name in dict.fromkeys(columns) if name not in RESERVED]
+        wanted = [self._column(name, "select()") for name in dict.fromkeys(columns) if name not in RESERVED]
         for name in computed:
             if name in RESERVED or name in wanted:
                 raise QueryError(f"select() computes {name!r}, which is another column; expected a name of its own")
@@ -202,8 +203,8 @@ class Relation(Generic[Result]):
             raise QueryError(f"prefix of join() is {prefix!r}; expected text, such as 'right_'")
         pairs = pairs_of(on)
         for one, right in pairs:
-            self._known(one, "on= of the left")
-            other._known(right, "on= of the right")
+            self._column(one, "on= of the left")
+            other._column(right, "on= of the right")
         taken = {*self.columns, *RESERVED}
         for name in other.columns:
             if f"{prefix}{name}" in taken:
@@ -286,7 +287,7 @@ class Relation(Generic[Result]):
         self._no_deletes("distinct", "a row ends when an equal one comes" if not keep else "it waits for rows to end")
         if keep:
             updates, why = interfering(self.updates), "a row stays until it ends"
-            return self._then(self.operators.kept(self.data), updates, "distinct, the row found is kept", why)
+            return self._then(self.operators.distinct(self.data), updates, "distinct, the row found is kept", why)
         latest = TS if self.timed else own_name(REPEATED, self.columns)
         data = self.data if self.timed else self.operators.with_constant(self.data, latest, 1)
         found = self.operators.merged(self._snapshots(data, self.columns, {latest: Max(latest)}), self.columns)
@@ -323,7 +324,7 @@ class Relation(Generic[Result]):
         require_names(unnamed)
         keys = [by] if isinstance(by, str) else list(by or ())
         for name in keys:
-            self._known(name, "by= of aggregate()")
+            self._column(name, "by= of aggregate()")
         for name in outputs:
             if name in RESERVED:
                 raise QueryError(f"the output {name!r} would hide a time of rows; expected another name")
@@ -420,7 +421,7 @@ class Relation(Generic[Result]):
         of_self = tuple((f"{indent}{name}", text) for name, text in self.told)
         return Relation(self.operators, data, updates, ((words, f"{updates}: {why}"), *of_self, *of_other))
 
-    def _known(self, name: Any, argument: str) -> str:
+    def _column(self, name: Any, argument: str) -> str:
         if name not in self.columns:
             raise QueryError(f"{argument} names the unknown column {shown(name)}; {nearest(str(name), self.columns)}")
         return str(name)

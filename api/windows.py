@@ -1,4 +1,4 @@
-"""Functions of windows that need an engine: windows from another data set, and pictures of windows."""
+"""Functions of windows that need an engine."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Windows as a picture: a time line with frames, windows and events."""
+"""Windows as a picture: a time line with their frames."""
 
 from __future__ import annotations
 

@@ -1,6 +1,7 @@
-"""What queries tell the logger ``framefold``: at INFO the way that is taken and why, at WARNING what is fallen back on.
+"""What queries tell the logger ``framefold``.
 
-Callers ask first whether anybody listens at INFO: the words take time.
+At INFO the way that is taken, at WARNING what is fallen back on. Callers ask first whether anybody listens at INFO: the
+words take time.
 """
 
 from __future__ import annotations

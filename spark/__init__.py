@@ -1,1 +1,1 @@
-"""Moves tables between Spark and the runtime. Knows no arithmetic."""
+"""Spark for the runtime: sessions, tables, tasks. Knows no arithmetic."""

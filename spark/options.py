@@ -1,4 +1,4 @@
-"""How a query runs, and how its result has windows: choices that never change its values."""
+"""How a query runs, or which windows its result has: choices that never change its values."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Operations made of operations and of a user's functions."""
+"""Operations made of other operations."""

@@ -8,8 +8,9 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.bound import BoundAggregate
-from ..contract.column_functions import is_list, require_operation, unfold
+from ..contract.column_functions import require_operation
 from ..contract.frames import Frames, Values
+from ..contract.lists import is_list, unfold
 from ..contract.operation import AggregateOperation, Operation, State
 from ..errors import ColumnError, QueryError
 from ..ordered.sort_keys import Order

@@ -1,4 +1,4 @@
-"""Mapped and FlatMapped: operations over columns that a function computes."""
+"""Operations over columns that a function computes: Mapped, FlatMapped."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from ..contract.bound import BoundAggregate
 from ..contract.column_expressions import ColumnLike
-from ..contract.column_functions import apply, is_list, require_operation, unfold
+from ..contract.column_functions import apply, require_operation
 from ..contract.frames import Frames, Values
+from ..contract.lists import is_list, unfold
 from ..contract.operation import AggregateOperation, Operation, State, accumulate_where
 from ..contract.trial import sample
 from ..contract.wrapped import Wrapped

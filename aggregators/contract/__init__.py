@@ -1,1 +1,1 @@
-"""The interface of operations, and operations bound to column types."""
+"""The interface of operations."""

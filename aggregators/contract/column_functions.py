@@ -1,4 +1,4 @@
-"""Users' functions of whole columns, called on rows without nulls; and lists unfolded into rows."""
+"""Users' functions of whole columns, called on rows without nulls."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..errors import OperationError, QueryError, shown
-from ..states.arrays import Ints
 from .bound import to_column
 from .frames import to_values, valid_rows
 from .operation import Operation
@@ -154,25 +153,3 @@ def _rounded(column: pa.Array, type: pa.DataType) -> pa.Array:
         return column
     wide = column.cast(pa.decimal256(76, column.type.scale))
     return pc.round(wide, type.scale, round_mode="half_towards_infinity")
-
-
-def is_list(type: pa.DataType) -> bool:
-    """Whether a column of a type has lists, of any or of a fixed size."""
-    return bool(pa.types.is_list(type) or pa.types.is_large_list(type) or pa.types.is_fixed_size_list(type))
-
-
-def unfold(spec: object, columns: Sequence[pa.Array]) -> tuple[Ints, list[pa.Array]]:
-    """The number of items of each row, and the columns item by item: those without lists repeat their values."""
-    lengths: Ints | None = None
-    for column in columns:
-        if is_list(column.type):
-            found = pc.fill_null(pc.list_value_length(column), 0).to_numpy().astype(np.int64)
-            if lengths is not None and not np.array_equal(lengths, found):
-                row = int(np.flatnonzero(lengths != found)[0])
-                raise OperationError(
-                    f"{spec!r} has lists of {lengths[row]} and of {found[row]} items in one event; expected as many"
-                )
-            lengths = found
-    assert lengths is not None
-    rows = pa.array(np.repeat(np.arange(len(lengths)), lengths))
-    return lengths, [pc.list_flatten(each) if is_list(each.type) else each.take(rows) for each in columns]

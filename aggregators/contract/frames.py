@@ -65,7 +65,9 @@ class Frames:
 
     Examples
     --------
-    >>> frames = Frames(np.array([0, 1, 0]), 2, np.array([5, 12, 3]))
+    >>> import framefold as ff
+    >>> import numpy as np
+    >>> frames = ff.Frames(np.array([0, 1, 0]), 2, np.array([5, 12, 3]))
     >>> frames.sum(np.array([1.0, 2.0, 4.0])), frames.count()
     (array([5., 2.]), array([2, 1]))
     >>> frames.first(np.array([1.0, 2.0, 4.0]))  # in time order

@@ -1,4 +1,4 @@
-"""Columns of numbers, and operations whose states are sums."""
+"""What operations on columns of numbers share."""
 
 from __future__ import annotations
 

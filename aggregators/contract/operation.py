@@ -1,4 +1,4 @@
-"""What an aggregate is: a state made of columns, and the functions that build, join, split and finish it."""
+"""What an aggregate is: a state made of columns, with the functions that build, join, split, finish it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Arithmetic between operations, and with numbers: what Python's operators make of them."""
+"""Python's operators between operations: ``ff.Sum("x") / ff.Count()``."""
 
 from __future__ import annotations
 

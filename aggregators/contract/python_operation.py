@@ -1,4 +1,4 @@
-"""Aggregates whose state is any Python object: slower, and the easiest to write."""
+"""Aggregates whose state is any Python object: the easiest to write, but slower."""
 
 from __future__ import annotations
 

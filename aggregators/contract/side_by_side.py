@@ -1,4 +1,4 @@
-"""Operations side by side in one: their states together, and arithmetic between their results."""
+"""Operations side by side in one, with arithmetic between their results."""
 
 from __future__ import annotations
 

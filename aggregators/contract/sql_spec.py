@@ -1,4 +1,4 @@
-"""How Spark SQL accumulates an operation: aggregates as text, and how states are read from their columns.
+"""How Spark SQL accumulates an operation.
 
 Nothing here runs it: an engine puts names in place of the placeholders and groups events by key and frame.
 """

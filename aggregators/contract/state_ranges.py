@@ -1,4 +1,4 @@
-"""What ``finish_ranges`` is given: ranges of states, and how other operations are computed over ranges."""
+"""What ``finish_ranges`` is given: ranges of states."""
 
 from __future__ import annotations
 

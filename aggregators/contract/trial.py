@@ -1,4 +1,4 @@
-"""Trials of an operation on made-up events: whether it keeps its contract, and what type it returns."""
+"""Trials of an operation on made-up events: whether it keeps its contract."""
 
 from __future__ import annotations
 

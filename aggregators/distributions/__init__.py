@@ -1,1 +1,1 @@
-"""Distinct values, quantiles and histograms, exact and by sketches."""
+"""Distinct values, quantiles, histograms: exact, or by sketches."""

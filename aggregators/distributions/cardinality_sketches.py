@@ -1,4 +1,4 @@
-"""Approximate numbers of distinct values: HyperLogLog, CPC and theta sketches, and the algebra of sets on the last."""
+"""Approximate numbers of distinct values, by HyperLogLog, CPC or theta sketches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""CountDistinct, DistinctSum, CollectSet and Mode: aggregates of distinct values."""
+"""Aggregates of distinct values: CountDistinct, DistinctSum, CollectSet, Mode."""
 
 from __future__ import annotations
 

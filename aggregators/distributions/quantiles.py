@@ -1,4 +1,4 @@
-"""Quantile and Median, exact."""
+"""Exact quantiles: Quantile, Median."""
 
 from __future__ import annotations
 

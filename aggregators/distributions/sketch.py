@@ -1,4 +1,4 @@
-"""The base of operations whose states are sketches of Apache DataSketches, and values as items of sketches.
+"""What operations share whose states are sketches of Apache DataSketches.
 
 A state is the serialized sketch, which all libraries of Apache DataSketches can read; the identity is empty bytes.
 There is no deduct: windows slide by two-stacks.

@@ -1,4 +1,4 @@
-"""Approximate quantiles (KLL, REQ and t-digest sketches) and frequent items."""
+"""Approximate quantiles (KLL, REQ, t-digest); frequent items."""
 
 from __future__ import annotations
 

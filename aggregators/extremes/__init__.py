@@ -1,1 +1,1 @@
-"""The least and the greatest, ranges, and bitwise and boolean reductions."""
+"""Extremes; boolean or bitwise reductions."""

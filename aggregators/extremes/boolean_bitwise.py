@@ -1,4 +1,4 @@
-"""CountIf, BitAnd, BitOr, BitXor, BoolAnd and BoolOr."""
+"""Boolean or bitwise reductions: CountIf, BitAnd, BitOr, BitXor, BoolAnd, BoolOr."""
 
 from __future__ import annotations
 

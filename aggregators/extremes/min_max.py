@@ -1,4 +1,4 @@
-"""Min and Max."""
+"""The extremes of a column: Min, Max."""
 
 from __future__ import annotations
 

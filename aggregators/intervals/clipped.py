@@ -1,4 +1,4 @@
-"""ClippedTicks and ClippedMean: states of lifetimes clipped to a frame or a window.
+"""States of lifetimes clipped to a frame or a window.
 
 They are the states of the operations of :mod:`framefold.aggregators.intervals.time_weighted`.
 """
@@ -36,7 +36,7 @@ class ClippedTicks(TypedOperation, Sums):
         """The states of groups of events, by the ticks that each event lives."""
         return {"ticks": frames.exact_sum(ticks)}
 
-    def held(self, a: State, ticks: Ints) -> State:
+    def over_ticks(self, a: State, ticks: Ints) -> State:
         """The states of events that live for ``ticks``, given those of one tick."""
         count, _ = a["ticks"].int64()
         return {"ticks": Exact([count * (ticks & MASK), count * (ticks >> BITS)]).carried()}
@@ -62,8 +62,8 @@ class ClippedMean(ClippedTicks):
     def of(self, frames: Frames, columns: tuple[Values, ...], ticks: Ints) -> State:
         return {"total": _sum(frames, _product(in_pairs(columns[0]), ticks)), **super().of(frames, columns, ticks)}
 
-    def held(self, a: State, ticks: Ints) -> State:
-        return {"total": _product(a["total"], ticks), **super().held(a, ticks)}
+    def over_ticks(self, a: State, ticks: Ints) -> State:
+        return {"total": _product(a["total"], ticks), **super().over_ticks(a, ticks)}
 
     def finish(self, a: State) -> Any:
         ticks = a["ticks"].floats()

@@ -1,4 +1,4 @@
-"""TimeWeightedAverage and Covered: of interval events, each seen only while it lives in the window.
+"""Aggregates of interval events, each seen only while it lives in the window.
 
 Windows and their frames clip lifetimes. A partial, of events that start in one frame and end in one, has their state in
 the frame of their start (head), in that of their end (tail), and in one tick of any frame between (level). From these
@@ -153,9 +153,9 @@ class OverLifetimes(Parts):
     def finish(self, a: State) -> Any:
         return self.own.finish(self.part("head", a) if "head.ticks" in a else a)
 
-    def held(self, level: State, ticks: Ints) -> State:
+    def over_ticks(self, level: State, ticks: Ints) -> State:
         """States of ``clipped`` of events that live for ``ticks``, given those of one tick."""
-        return self.own.held(level, ticks)
+        return self.own.over_ticks(level, ticks)
 
 
 def lifetimes_of(bound: BoundAggregate, intervals: bool = True) -> OverLifetimes | None:

@@ -1,1 +1,1 @@
-"""The laws of aggregation, and how an operation is checked for them."""
+"""The laws of aggregation."""

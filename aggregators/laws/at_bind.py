@@ -1,4 +1,4 @@
-"""Identity, associativity and purity, tried on made-up events when a user's operation is bound."""
+"""The laws of a user's operation, tried on made-up events when it is bound."""
 
 from __future__ import annotations
 
@@ -116,11 +116,11 @@ def impurity(bound: BoundAggregate, given: dict[str, pa.Array]) -> str | None:
     return f"purity: a combine, deduct or finish changed a state that it was given; {shown}"
 
 
-def _differing(found: Sequence[pa.Array], wanted: Sequence[pa.Array]) -> set[int]:
+def _differing(found: Sequence[pa.Array], expected: Sequence[pa.Array]) -> set[int]:
     """The places at which any two columns of results differ by more than rounding."""
     return {
         place
-        for ours, theirs in zip(found, wanted, strict=True)
+        for ours, theirs in zip(found, expected, strict=True)
         if not ours.equals(theirs)
         for place, pair in enumerate(zip(ours.to_pylist(), theirs.to_pylist(), strict=True))
         if not close(*pair, None)

@@ -66,7 +66,7 @@ def check_laws(operation: Operation, table: Any, *, examples: int = 100) -> None
     >>> ff.check_laws(Total("x"), pa.table({"x": [0, 1]}))
     Traceback (most recent call last):
     ...
-    framefold.aggregators.errors.LawError: identity: combine(create, a) is -1, not a, which is 1; a: x=[1]
+    framefold.LawError: identity: combine(create, a) is -1, not a, which is 1; a: x=[1]
     """
     if not isinstance(operation, Operation):
         raise QueryError(f"check_laws is given {operation!r}; expected an aggregate operation")

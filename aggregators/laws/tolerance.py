@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from ..contract.column_functions import is_list
+from ..contract.lists import is_list
 from ..contract.numeric_columns import floats, is_number
 
 TOLERANCE = 1e-9

@@ -1,1 +1,1 @@
-"""Means, variances, higher moments, covariances and trends."""
+"""Means, variances, higher moments, covariances, trends."""

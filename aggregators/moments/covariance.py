@@ -1,4 +1,4 @@
-"""Covariance, Correlation and LinearTrend."""
+"""Aggregates of pairs of columns: Covariance, Correlation, LinearTrend."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums of deviations from a centre, and of their squares, in pairs of floats: what a variance is made of.
+"""Sums of squared deviations from a centre, in pairs of floats: what a variance is made of.
 
 Any value within the range of the others will do as a centre ``c``: their sum of squares about it is at most n + 1 times
 that about their mean, so that little is lost in ``S - s * s / n`` (T. Chan, G. Golub and R. LeVeque, "Algorithms for
@@ -30,7 +30,7 @@ ORDINARY = 2.0**420
 
 LARGEST = float(np.finfo(np.float64).max)
 
-BLOCK = 1 << 13
+TILE = 1 << 13
 """Rows worked on at a time, so that intermediate columns stay in the cache."""
 
 UNIT = 600
@@ -213,15 +213,15 @@ def about(frames: Frames, values: Floats, count: Ints, centre: Floats) -> Deviat
     Nguyen, "Fast Reproducible Floating-Point Summation", 2013), at a place that a frame's sum of squares gives.
     """
     size = frames.size
-    blocks = [slice(start, start + BLOCK) for start in range(0, len(values), BLOCK)]
+    tiles = [slice(start, start + TILE) for start in range(0, len(values), TILE)]
     deviation, lost = np.empty_like(values), np.empty_like(values)
     rough, sums = np.zeros(size), np.zeros((4, size))
-    for rows in blocks:
+    for rows in tiles:
         index = frames.index[rows]
         deviation[rows], lost[rows] = two_sum(values[rows], -centre[index])
         np.add.at(rough, index, deviation[rows] * deviation[rows])
     cut = np.ldexp(1.5, exponent_of(np.sqrt(rough)) + (52 - HALF_BITS))
-    for rows in blocks:
+    for rows in tiles:
         index, high = frames.index[rows], deviation[rows]
         at = cut[index]
         upper = high + at - at

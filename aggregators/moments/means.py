@@ -1,4 +1,4 @@
-"""GeometricMean, HarmonicMean, RootMeanSquare and WeightedAverage.
+"""Means of other kinds: GeometricMean, HarmonicMean, RootMeanSquare, WeightedAverage.
 
 None has a deduct: two-stacks is as fast, and no rounding error depends on values outside the window.
 """

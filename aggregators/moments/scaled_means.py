@@ -1,4 +1,4 @@
-"""Means in two floats, and deviations from them in units of a power of 2.
+"""Means in two floats, with deviations from them in units of a power of 2.
 
 With two floats, values near 1e9 that differ by 1e-3 keep all their digits; in their unit, fourth powers of deviations
 neither overflow nor vanish. Values are halved first, so that no difference overflows.

@@ -1,4 +1,4 @@
-"""Skewness and Kurtosis."""
+"""The third or fourth central moment: Skewness, Kurtosis."""
 
 from __future__ import annotations
 

@@ -96,14 +96,14 @@ def cut(square: str, lost: str) -> list[str]:
 def read(planes: Planes) -> State:
     """The states of the deviations that are in sums of integers."""
     columns = {name: column.fill_null(0).to_numpy().astype(np.int64, copy=False) for name, column in planes.items()}
-    blocks = [
-        of_block({name: column[start : start + CHUNK_STATES] for name, column in columns.items()})
+    chunks = [
+        of_chunk({name: column[start : start + CHUNK_STATES] for name, column in columns.items()})
         for start in range(0, max(len(columns["count"]), 1), CHUNK_STATES)
     ]
-    return join([block.fields() for block in blocks])
+    return join([chunk.fields() for chunk in chunks])
 
 
-def of_block(columns: dict[str, Ints]) -> Deviations:
+def of_chunk(columns: dict[str, Ints]) -> Deviations:
     """The deviations of some states, about a centre ``c`` in integers: ``t = s - n * c`` and ``S - c * (s + t)``."""
     count, exponent = columns["count"], columns["exponent"]
     sums = big_integers.of_parts(positions(columns), 4)

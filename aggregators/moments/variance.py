@@ -1,4 +1,4 @@
-"""Variance and StdDev."""
+"""The second central moment: Variance, StdDev."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Rows reduced to groups by numpy and by compiled loops."""
+"""Rows reduced to groups."""

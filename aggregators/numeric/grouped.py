@@ -1,4 +1,4 @@
-"""The least and the greatest value of each group, by a compiled loop where there is one, or by numpy.
+"""The extremes of each group, by a compiled loop or by numpy.
 
 NaN is above every other value, as in Spark SQL; there is one NaN and one zero, 0.0.
 """

@@ -16,7 +16,7 @@ FILES = tuple(f"loops{suffix}" for suffix in EXTENSION_SUFFIXES)
 """File names of libraries that this Python can load."""
 
 
-def found(package: str) -> ModuleType | None:
+def compiled_loops(package: str) -> ModuleType | None:
     """The loops of a package; None if installed without a compiler, or for another Python or system than this."""
     try:
         return import_module(f"{package}.loops")
@@ -47,4 +47,4 @@ def loaded(package: str, path: Path) -> ModuleType:
     return module
 
 
-loops = found(__package__)
+loops = compiled_loops(__package__)

@@ -1,4 +1,4 @@
-"""CollectList and Concat: the values of a column in time order."""
+"""The values of a column in time order: CollectList, FirstN, LastN, Concat."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""First and Last, by event time."""
+"""The first or last value of a column by event time: First, Last."""
 
 from __future__ import annotations
 

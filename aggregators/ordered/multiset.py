@@ -1,4 +1,4 @@
-"""Counting multisets: the sorted distinct values of a column and their counts."""
+"""Counting multisets: the sorted distinct values of a column with their counts."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Multiset(OneColumn):
         place, at, equal = find(lists, others)
         count = lists.planes["count"].copy()
         count[at[equal]] += others.planes["count"][equal]
-        return {"items": insert(lists.replaced(count=count), others.kept(~equal), place[~equal])}
+        return {"items": insert(lists.replaced(count=count), others.only(~equal), place[~equal])}
 
     def ranged(self, a: State, ranges: StateRanges) -> RangedValues:
         """The values of states by their codes, and the ranges of them that windows are."""

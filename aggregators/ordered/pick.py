@@ -1,4 +1,4 @@
-"""One event picked of each frame or window: the first one in the order of a column and of time."""
+"""One event picked of each frame or window: the first one in the order of a column, then of time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""ArgMin, ArgMax, TopN and BottomN: the greatest and the least values of a column, with values of other columns."""
+"""The events with the extremes of a column: ArgMin, ArgMax, TopN, BottomN."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Distinct codes of each range: how many, which, how often, and which most often.
+"""The distinct codes of each range of rows.
 
 A code counts where it is first in a range, so an item counts in a run of ranges: from the one that has it and not the
 item of this code before, to the last one that has it.

@@ -1,5 +1,5 @@
 """The compiled loops over ranges of values, if there are any; see :mod:`framefold.aggregators.numeric.native`."""
 
-from ..numeric.native import found
+from ..numeric.native import compiled_loops
 
-loops = found(__package__)
+loops = compiled_loops(__package__)

@@ -1,4 +1,4 @@
-"""Sums of values that each belong to a run of ranges: a value is added where its run begins, and taken off after it.
+"""Sums of values that each belong to a run of ranges.
 
 Floats are added up as integers of one unit, in limbs, so that nothing is lost when they are taken off again: the long
 accumulator of U. Kulisch, "Computer Arithmetic and Validity", 2008, as long as the values need.

@@ -1,4 +1,4 @@
-"""Arithmetic on columns of pairs of floats: a high one, and what rounding lost of it; about 100 bits.
+"""Arithmetic on pairs of floats, a high one with what rounding lost of it: about 100 bits.
 
 T. J. Dekker, "A floating-point technique for extending the available precision", 1971. Nothing here checks for
 overflow: numbers and their products are at most 2**960.

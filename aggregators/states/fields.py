@@ -1,4 +1,4 @@
-"""The fields of a state: the columns that operations see, and their form in Arrow.
+"""The types of a state's fields: columns to operations, planes in Arrow.
 
 A state is columns. An operation declares a type for each of its fields:
 

@@ -127,7 +127,7 @@ class Ragged:
         """The same lists with other values in some planes."""
         return Ragged.at(self.offsets, self.planes | planes)
 
-    def kept(self, items: Bools) -> Ragged:
+    def only(self, items: Bools) -> Ragged:
         """The lists with some of the items only."""
         lengths = np.bincount(self.owner[items], minlength=len(self))
         return Ragged(lengths, {name: plane[items] for name, plane in self.planes.items()})
@@ -139,11 +139,11 @@ class Ragged:
 
     def head(self, count: int) -> Ragged:
         """The first ``count`` items of each list."""
-        return self.kept(self.place < count)
+        return self.only(self.place < count)
 
     def tail(self, count: int) -> Ragged:
         """The last ``count`` items of each list."""
-        return self.kept(np.repeat(self.lengths, self.lengths) - self.place <= count)
+        return self.only(np.repeat(self.lengths, self.lengths) - self.place <= count)
 
     def runs(self, *planes: str) -> Index:
         """The first item of each run of items of one list that are equal in some planes."""

@@ -1,4 +1,4 @@
-"""Columns without views: Polars gives text as such, and most functions of Arrow take none."""
+"""Columns without Arrow's view types, which most of its functions do not take."""
 
 from __future__ import annotations
 

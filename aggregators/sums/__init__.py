@@ -1,1 +1,1 @@
-"""Sums, counts, products and moving averages."""
+"""Sums, counts, products, moving averages."""

@@ -1,4 +1,4 @@
-"""Sums of integers and decimals that do not wrap, by a database whose own sums are of 64 bits or of 38 digits."""
+"""Sums of integers or decimals that do not wrap, by a database whose own sums have 64 bits or 38 digits."""
 
 from __future__ import annotations
 

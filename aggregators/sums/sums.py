@@ -1,4 +1,4 @@
-"""Count, Sum and Average."""
+"""The sum of a column, its count, their quotient: Sum, Count, Average."""
 
 from __future__ import annotations
 

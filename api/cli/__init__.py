@@ -1,4 +1,4 @@
-"""The command line: ``framefold run``, ``framefold submit`` and ``framefold demo``."""
+"""The command line: ``framefold run``, ``framefold submit``, ``framefold demo``."""
 
 from .cli import app, main, process
 

@@ -1,4 +1,4 @@
-"""Arguments of ``framefold run`` as values and operations."""
+"""The arguments of ``framefold run``, from text to values or operations."""
 
 from __future__ import annotations
 
@@ -126,23 +126,23 @@ ALIASES = {"avg": "average", "mean": "average", **{name.replace("_", ""): name f
 """Other names for some of them."""
 
 
-def split(names: str, known: list[str]) -> list[str]:
+def split(names: str, columns: list[str]) -> list[str]:
     """Columns from a list with commas, unless it is the name of a column as it stands.
 
     >>> split("a,b", ["a", "b"]), split("a,b", ["a,b"])
     (['a', 'b'], ['a,b'])
     """
-    return [names] if names in known else [name.strip() for name in names.split(",")]
+    return [names] if names in columns else [name.strip() for name in names.split(",")]
 
 
-def read_aggregates(texts: list[str], known: list[str]) -> dict[str, Operation]:
+def read_aggregates(texts: list[str], columns: list[str]) -> dict[str, Operation]:
     """The operations of ``--agg``.
 
     Parameters
     ----------
     texts
         ``NAME=OP[:COLUMN,...[:OPTION=VALUE,...]]``.
-    known
+    columns
         The columns there are.
 
     Raises
@@ -165,11 +165,11 @@ def read_aggregates(texts: list[str], known: list[str]) -> dict[str, Operation]:
             )
         if name in outputs:
             raise QueryError(f"--agg names the output {name!r} twice; expected another name for one of them")
-        outputs[name] = _operation(text, rest, known)
+        outputs[name] = _operation(text, rest, columns)
     return outputs
 
 
-def _operation(text: str, rest: str, known: list[str]) -> Operation:
+def _operation(text: str, rest: str, names: list[str]) -> Operation:
     word, _, arguments = rest.partition(":")
     name = word.strip().lower()
     kind = OPERATIONS.get(ALIASES.get(name, name))
@@ -177,7 +177,7 @@ def _operation(text: str, rest: str, known: list[str]) -> Operation:
         offered = nearest(word, [*OPERATIONS, *ALIASES])
         raise QueryError(f"--agg {text!r} asks for the unknown operation {word!r}; {offered}")
     columns, given = arguments, ""
-    if arguments not in known and (found := re.fullmatch(r"(?:(.*?):)?(\w+=.*)", arguments)):
+    if arguments not in names and (found := re.fullmatch(r"(?:(.*?):)?(\w+=.*)", arguments)):
         columns, given = found[1] or "", found[2]
     options = {}
     readers = options_of(kind)
@@ -188,7 +188,7 @@ def _operation(text: str, rest: str, known: list[str]) -> Operation:
             allowed = nearest(key, readers) if readers else "it takes none"
             raise QueryError(f"--agg {text!r} gives {word} the unknown option {key!r}; {allowed}")
         options[key] = readers[key](said)
-    return _made(kind, split(columns, known) if columns else [], options, text, word)
+    return _made(kind, split(columns, names) if columns else [], options, text, word)
 
 
 def _made(kind: type[Operation], columns: list[str], options: dict[str, Any], text: str, word: str) -> Operation:

@@ -1,4 +1,4 @@
-"""What the command line says on stderr: errors and warnings, a sentence each, in its own words, and how far it is."""
+"""What the command line says on stderr."""
 
 from __future__ import annotations
 
@@ -78,10 +78,10 @@ def essence(report: str) -> str:
 
     >>> essence("Job aborted: [FAILED_READ] Error reading a.csv.  SQLSTATE: 1\nCaused by: a.B: it is torn")
     'Error reading a.csv: it is torn'
-    >>> essence("An exception was thrown: framefold.aggregators.errors.NullTimeError: the time is null\nTraceback")
+    >>> essence("An exception was thrown: framefold.NullTimeError: the time is null\nTraceback")
     'the time is null'
     """
-    if ours := re.search(r"framefold\.aggregators\.errors\.\w+: (.*)", report):
+    if ours := re.search(r"framefold\.(?:\w+\.)*\w+Error: (.*)", report):
         return ours[1]
     named = re.search(r"\[[A-Z0-9_.]+\] (.*?)\.?(?:\s+SQLSTATE.*)?$", report, re.MULTILINE)
     causes = re.findall(r"^\s*Caused by: [\w.$]+: (.*)$", report, re.MULTILINE)

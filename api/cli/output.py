@@ -1,4 +1,4 @@
-"""Results as files, and as a table on the terminal."""
+"""Where results go: to a file, or as a table to the terminal."""
 
 from __future__ import annotations
 

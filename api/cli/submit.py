@@ -78,7 +78,7 @@ def submit_job(
     """
     if not has_spark():
         raise EngineError("Spark is not installed: pip install 'framefold[spark]'")
-    from ..spark.session.cache import kept_file
+    from ..spark.session.cache import cache_file
     from ..spark.session.java import ensure_java
     from ..spark.submission import archive, command, follow, kubernetes, redaction
 
@@ -115,7 +115,7 @@ def submit_job(
         files = None if in_image else archive.build(f"{name}-files", job)
         if "--dry-run" in given:
             asked = _shown(asked)
-        script = kept_file("framefold_command.py", _SCRIPT) if is_command else asked.job
+        script = cache_file("framefold_command.py", _SCRIPT) if is_command else asked.job
         if is_command:
             asked = command.Command(asked.options, asked.job, (asked.job, *asked.arguments))
         line, variables = asked.line(script, files, packed), asked.environment()

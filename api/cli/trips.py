@@ -1,4 +1,4 @@
-"""A day of made-up taxi trips, for the demo and for trying things out."""
+"""A day of made-up taxi trips, for the demo or for trying things out."""
 
 from __future__ import annotations
 

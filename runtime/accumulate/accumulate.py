@@ -1,4 +1,4 @@
-"""Events to partials: the events of a batch in groups of one key and frame, and the states of each group."""
+"""Events to partials: rows to groups of one key in one frame, groups to states."""
 
 from __future__ import annotations
 

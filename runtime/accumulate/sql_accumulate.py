@@ -1,4 +1,4 @@
-"""Partials that a database makes: the SQL that accumulates events, and its groups as partials.
+"""Partials that a database makes, which groups the events by SQL.
 
 Events come in under plain names: ``c0``, ``c1``, ... for ``plan.columns``, and ``ticks``. Steps are computed as ``v0``,
 ``v1``, .... Each group has the keys ``k0``, ..., ``frame``, the steps that divide it further, and the aggregates

@@ -1,4 +1,4 @@
-"""Events in the order of their keys and times, numbered where windows are counted in rows."""
+"""Events in the order of their keys, then of their times; numbered where windows are counted in rows."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Which rows have equal values in several columns: their groups, found by counting or by sorting.
 
 Columns come as codes (:class:`~framefold.runtime.columns.key_codes.Coded`). Groups are found by counting where few are
-possible, in blocks of rows that fit the cache, else by sorting.
+possible, in tiles of rows that fit the cache, else by sorting.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from ...aggregators.numeric.native import loops
 from ...aggregators.ranges.item_ranges import rises
 from ...aggregators.states.arrays import Index, Ints
-from .key_codes import BLOCK, MAX_PACKED, MAX_SPARSE, Coded, codes_of_block, pack, packed, subtract
+from .key_codes import MAX_PACKED, MAX_SPARSE, TILE, Coded, codes_of_tile, pack, packed, subtract
 from .sorting import MIN_RUN, groups_by_runs, groups_by_sorting, stable_order
 
 ROWS_PER_GROUP = 4
@@ -90,8 +90,8 @@ def assign(
 def by_counting(index: Index, columns: Sequence[Coded], size: int, counting: bool) -> Groups:
     """The groups of :func:`assign` by counting, where ``size``, the number possible, is small; fills ``index``."""
     counts = np.zeros(size, np.int64) if counting else None
-    for start in range(0, len(index), BLOCK):
-        codes = codes_of_block(index, columns, slice(start, start + BLOCK))
+    for start in range(0, len(index), TILE):
+        codes = codes_of_tile(index, columns, slice(start, start + TILE))
         if counts is not None:
             np.add.at(counts, codes, 1)
     if counts is None:
@@ -100,8 +100,8 @@ def by_counting(index: Index, columns: Sequence[Coded], size: int, counting: boo
     if len(codes) < size:
         places = np.zeros(size, np.intp)
         places[codes] = np.arange(len(codes))
-        for start in range(0, len(index), BLOCK):
-            part = index[start : start + BLOCK]
+        for start in range(0, len(index), TILE):
+            part = index[start : start + TILE]
             part[:] = places[part]
         counts = counts[codes]
     return Groups(index, len(codes), counts, values_of(columns, codes))

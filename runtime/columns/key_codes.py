@@ -1,4 +1,4 @@
-"""Columns as integers, and several packed into one: equal keys, equal codes, as Spark SQL groups and orders them.
+"""Key columns as integer codes: equal keys, equal codes, in the order of Spark SQL.
 
 A null is a key of its own and comes first; all NaN are one key and come last; -0.0 is 0.0. Structs compare field by
 field.
@@ -30,7 +30,7 @@ MAX_PACKED = 1 << 62
 MAX_SPARSE = 1 << 18
 """Codes need not be consecutive where at most this many are possible, or a few per row."""
 
-BLOCK = 1 << 15
+TILE = 1 << 15
 """Rows worked on at a time, so that intermediate columns stay in the cache."""
 
 
@@ -100,9 +100,9 @@ def key_column(events: pa.Table, name: str, type: pa.DataType) -> pa.Array:
         raise ColumnError(not_held(f"the key {name!r} of the events", column.type, type)) from error
 
 
-def not_held(named: str, found: pa.DataType, wanted: pa.DataType) -> str:
+def not_held(named: str, found: pa.DataType, expected: pa.DataType) -> str:
     """The sentence for a column whose values do not fit the type that it has with those of another place."""
-    return f"{named} is {found}, and has values that {wanted} does not hold; expected one type: cast the column first"
+    return f"{named} is {found}, and has values that {expected} does not hold; expected one type: cast the column first"
 
 
 def key_type(type: pa.DataType) -> pa.DataType:
@@ -341,15 +341,15 @@ def code_ordered(column: pa.Array) -> Coded:
     return Coded(codes, 0, max(count, 1), lambda own: own)
 
 
-def codes_of_block(index: Index, columns: Sequence[Coded], block: slice) -> Index:
-    """The codes of all columns in one, for a block of rows."""
-    part = index[block]
+def codes_of_tile(index: Index, columns: Sequence[Coded], tile: slice) -> Index:
+    """The codes of all columns in one, for a tile of rows."""
+    part = index[tile]
     least = 0
     factor = math.prod(column.count for column in columns)
     for place, column in enumerate(columns):
         factor //= column.count
         least += column.least * factor
-        codes = column.codes[block]
+        codes = column.codes[tile]
         if not place:
             np.multiply(codes, factor, out=part, dtype=np.int64, casting="unsafe")
         else:
@@ -362,8 +362,8 @@ def codes_of_block(index: Index, columns: Sequence[Coded], block: slice) -> Inde
 def packed(columns: Sequence[Coded], rows: int) -> Ints:
     """The codes of all columns in one, which must fit, for all rows."""
     index = np.empty(rows, np.int64) if columns else np.zeros(rows, np.int64)
-    for start in range(0, rows, BLOCK):
-        codes_of_block(index, columns, slice(start, start + BLOCK))
+    for start in range(0, rows, TILE):
+        codes_of_tile(index, columns, slice(start, start + TILE))
     return index
 
 

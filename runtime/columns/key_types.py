@@ -1,4 +1,4 @@
-"""One type for keys that come from two places, such as events and a table of labels: the wider of theirs."""
+"""One type for keys that come from two places: the wider of theirs."""
 
 from __future__ import annotations
 

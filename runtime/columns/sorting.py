@@ -1,4 +1,4 @@
-"""Rows put in order: packed codes of keys and frames sorted, groups of equal ones, and runs of sorted text."""
+"""Rows put in order by packed codes."""
 
 from __future__ import annotations
 

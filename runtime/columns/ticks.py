@@ -1,4 +1,4 @@
-"""Time columns and durations as integers: inside, time is int64 ticks.
+"""Times as int64 ticks.
 
 A tick is a microsecond since the epoch in UTC for timestamps, a day for dates, and 1 for integers.
 """

@@ -1,1 +1,1 @@
-"""How the axis is cut into frames, and which frames make up a window."""
+"""How the axis is cut into frames; which frames make up a window."""

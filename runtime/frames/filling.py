@@ -1,4 +1,4 @@
-"""Windows without an event: from when to when they are given, and for which keys."""
+"""For which keys, from when to when, windows without an event are given."""
 
 from __future__ import annotations
 

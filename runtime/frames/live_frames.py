@@ -1,4 +1,4 @@
-"""Interval events: the frames in which they live, and the windows whose events they change."""
+"""The frames in which interval events live."""
 
 from __future__ import annotations
 

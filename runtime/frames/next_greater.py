@@ -1,4 +1,4 @@
-"""For each row of a key the next row above it by a margin, and the rows reached by following these links.
+"""For each row of a key the next row above it by a margin; the chain of these links.
 
 Delta eviction drops a row at the next row above it; a delta trigger fires at the rows reached.
 """

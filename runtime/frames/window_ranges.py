@@ -34,10 +34,10 @@ class Ranges(NamedTuple):
     end: Ints
     at: Ints | None = None
 
-    def where(self, kept: Any) -> Ranges:
+    def where(self, rows: Any) -> Ranges:
         """Some of the windows."""
-        low, high, row, start, end = (column[kept] for column in self[:5])
-        return Ranges(low, high, row, start, end, None if self.at is None else self.at[kept])
+        low, high, row, start, end = (column[rows] for column in self[:5])
+        return Ranges(low, high, row, start, end, None if self.at is None else self.at[rows])
 
     def covered(self, count: int) -> Bools:
         """Which of ``count`` rows are in any window."""
@@ -67,12 +67,12 @@ class Coverage(NamedTuple):
     end: Ints
     at: Ints | None = None
 
-    def where(self, kept: Ints) -> Coverage:
+    def where(self, rows: Ints) -> Coverage:
         """Some of the windows, by their places in ascending order."""
-        first = np.searchsorted(kept, self.first)
-        last = np.searchsorted(kept, self.last, side="right") - 1
-        row, start, end = (column[kept] for column in self[2:5])
-        return Coverage(first, last, row, start, end, None if self.at is None else self.at[kept])
+        first = np.searchsorted(rows, self.first)
+        last = np.searchsorted(rows, self.last, side="right") - 1
+        row, start, end = (column[rows] for column in self[2:5])
+        return Coverage(first, last, row, start, end, None if self.at is None else self.at[rows])
 
     def among(self, rows: Ints, count: int) -> Coverage:
         """Windows over some of ``count`` rows as windows over all of them."""
@@ -174,9 +174,9 @@ class PartialsView:
         found: Bools = np.arange(len(self.frames)) >= first[self.key]
         return found
 
-    def first_of(self, kept: Bools) -> Ints:
+    def first_of(self, mask: Bools) -> Ints:
         """The first of some rows of each key; the row after its last one where it has none."""
-        rows = np.where(kept, np.arange(len(kept)), np.iinfo(np.int64).max)
+        rows = np.where(mask, np.arange(len(mask)), np.iinfo(np.int64).max)
         return np.minimum(np.minimum.reduceat(rows, self.starts), self.ends)
 
 
@@ -188,9 +188,9 @@ class RangesById(NamedTuple):
     row: Ints
     number: Ints
 
-    def where(self, kept: Any) -> RangesById:
+    def where(self, rows: Any) -> RangesById:
         """Some of the windows."""
-        return RangesById(*(column[kept] for column in self))
+        return RangesById(*(column[rows] for column in self))
 
 
 def ranges_by_id(windows: str, partials: PartialsView, first: Ints, last: Ints, empty: str = "skip") -> RangesById:

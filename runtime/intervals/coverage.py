@@ -21,13 +21,13 @@ from ..sliding.slide import Choice
 from .segment_tree import by_tree, reduced
 from .sweep import by_deduct
 
-Way = Literal["deduct", "tree", "copies"]
+CoverWay = Literal["deduct", "tree", "copies"]
 
 MAX_COPIES = 1 << 20
 """The most copies of states that are made at a time."""
 
 
-def choose(plan: Plan, output: str, number: int) -> Choice[Way]:
+def choose(plan: Plan, output: str, number: int) -> Choice[CoverWay]:
     """How an output is computed over one kind of windows of a coverage, by its number on the axis."""
     bound = plan.states[output]
     way, why = way_of(bound), bound.deducts[1]
@@ -45,7 +45,7 @@ def choose(plan: Plan, output: str, number: int) -> Choice[Way]:
     return Choice(way, words)
 
 
-def way_of(operation: BoundAggregate) -> Way:
+def way_of(operation: BoundAggregate) -> CoverWay:
     """How the windows of interval events are computed."""
     if not operation.commutative:
         return "copies"
@@ -53,7 +53,7 @@ def way_of(operation: BoundAggregate) -> Way:
 
 
 def cover(
-    operation: BoundAggregate, states: State, first: Ints, last: Ints, windows: int, way: Way | None = None
+    operation: BoundAggregate, states: State, first: Ints, last: Ints, windows: int, way: CoverWay | None = None
 ) -> State:
     """The states of windows, each from all states whose run takes it in.
 
@@ -151,7 +151,7 @@ def over_frames(operation: OverLifetimes, states: State, first: Ints, last: Ints
     edges = join([operation.part("head", states), operation.part("tail", states)])
     rows = np.concatenate([np.arange(len(first)), len(first) + several])
     edges, present = reduced(clipped, edges, rows, np.concatenate([first, last[several]]))
-    return clipped.combine(operation.held(alive, ticks), clipped.scatter(frames, present, edges))
+    return clipped.combine(operation.over_ticks(alive, ticks), clipped.scatter(frames, present, edges))
 
 
 def _by_copies(operation: BoundAggregate, states: State, first: Ints, last: Ints, windows: int) -> State:

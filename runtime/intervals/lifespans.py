@@ -1,4 +1,4 @@
-"""Interval events: which windows they live in, and the states of these windows."""
+"""The windows that interval events live in."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from ...aggregators.states.arrays import Ints
 from ..frames.live_frames import LiveFrames, changed
 from ..sliding.slide import slide
 from ..windows import PartialsView, Ranges, Windows
-from .coverage import Way, cover, over_frames
+from .coverage import CoverWay, cover, over_frames
 
 
 class Lifespans(NamedTuple):
@@ -29,9 +29,9 @@ class Lifespans(NamedTuple):
     ranges: Ranges
     alive: LiveFrames
 
-    def where(self, kept: Ints) -> Lifespans:
+    def where(self, rows: Ints) -> Lifespans:
         """Some of the windows."""
-        found = self.ranges.where(kept)
+        found = self.ranges.where(rows)
         return Lifespans(*_runs(found, self.alive), found, self.alive)
 
 
@@ -51,31 +51,31 @@ def lifespans(windows: Windows, partials: PartialsView) -> Lifespans:
     return Lifespans(begin, end, found, alive)
 
 
-def _runs(found: Ranges, alive: LiveFrames) -> tuple[Ints, Ints]:
+def _runs(ranges: Ranges, alive: LiveFrames) -> tuple[Ints, Ints]:
     """The first and the last window whose frames meet those of each partial."""
     # Windows without a frame are in no run: they would seem to lie in the midst of one where there are gaps.
-    filled = np.flatnonzero(found.high > found.low)
-    first = np.searchsorted(found.high[filled], alive.first, side="right")
-    last = np.searchsorted(found.low[filled], alive.last, side="right") - 1
+    filled = np.flatnonzero(ranges.high > ranges.low)
+    first = np.searchsorted(ranges.high[filled], alive.first, side="right")
+    last = np.searchsorted(ranges.low[filled], alive.last, side="right") - 1
     some, places = first <= last, np.append(filled, 0)
     return np.where(some, places[first], 1), np.where(some, places[last], 0)
 
 
-def states_of_lifespans(bound: BoundAggregate, states: State, found: Lifespans, whole: bool, way: Way) -> State:
+def states_of_lifespans(bound: BoundAggregate, states: State, spans: Lifespans, whole: bool, way: CoverWay) -> State:
     """The state of each window: of all events that live in it, or of their lives as far as they are in it.
 
     ``whole`` says that events live all through every frame they are in, ``way`` how whole events cover windows.
     """
     operation = lifetimes_of(bound)
     if operation is None:
-        return cover(bound, states, found.first, found.last, len(found.ranges.row), way)
-    alive = found.alive
+        return cover(bound, states, spans.first, spans.last, len(spans.ranges.row), way)
+    alive = spans.alive
     assert alive.ticks is not None
     if whole:
         level = operation.part("level", states)
-        clipped = operation.held(
+        clipped = operation.over_ticks(
             cover(operation.clipped, level, alive.first, alive.last, len(alive.ticks)), alive.ticks
         )
     else:
         clipped = over_frames(operation, states, alive.first, alive.last, alive.ticks)
-    return slide(operation.clipped, clipped, found.ranges.low, found.ranges.high)
+    return slide(operation.clipped, clipped, spans.ranges.low, spans.ranges.high)

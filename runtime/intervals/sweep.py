@@ -17,7 +17,7 @@ from ...aggregators.states.arrays import Bools, Floats, Ints
 from ...aggregators.states.fields import Column, Compensated
 from ...aggregators.states.rows import join, replace, take
 from ...aggregators.sums.sums import Sum
-from ..sliding.running_states import ROUNDING
+from ..sliding.deduct import ROUNDING
 from .segment_tree import Rows, by_tree, reduced
 
 Lost = dict[str, Floats]

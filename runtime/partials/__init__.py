@@ -1,1 +1,1 @@
-"""The state of each key and frame, as an Arrow table."""
+"""One state for each key in each frame, as an Arrow table."""

@@ -1,4 +1,4 @@
-"""Partials of two batches that are of the same keys and frames: added row by row, where merging would find groups."""
+"""Partials of the same keys in the same frames added row by row, which saves a merge."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partials without an event, by which the windows of each key reach from and to given times."""
+"""Partials without an event, which make the windows of each key reach given times."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Partials of several batches merged: one for each key and frame, sorted by them."""
+"""Partials of several batches merged: one for each key in each frame, sorted."""
 
 from __future__ import annotations
 

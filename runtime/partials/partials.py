@@ -1,4 +1,4 @@
-"""What partials are: the states of the events of one key and frame each, as an Arrow table."""
+"""What partials are: an Arrow table with a state for each key in each frame."""
 
 from __future__ import annotations
 

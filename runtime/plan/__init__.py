@@ -1,1 +1,1 @@
-"""Plans: queries checked against the schema of their events, and bound to it."""
+"""Plans: queries bound to the schema of their events."""

@@ -1,4 +1,4 @@
-"""A query checked against the schema of its events, and bound to it: a plan.
+"""A query checked against the schema of its events, which makes it a plan.
 
 A query that is wrong raises here, before anything runs.
 """

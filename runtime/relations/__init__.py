@@ -1,1 +1,1 @@
-"""Relations: rows that are valid from an instant on up to another, and the operators of the window algebra."""
+"""Relations: rows that are valid from an instant on up to another; operators of the window algebra."""

@@ -1,4 +1,4 @@
-"""Conditions and computed columns written as SQL, as pyarrow expressions: what Spark reads by itself.
+"""SQL text of conditions or computed columns, as pyarrow expressions.
 
 Columns, numbers, text, ``timestamp '...'`` and ``date '...'``; ``+ - * / %``, comparisons, ``is [not] null``,
 ``[not] in (...)``, ``[not] between``, ``and``, ``or``, ``not``, parentheses.

@@ -21,8 +21,9 @@ from ..plan.bind import type_of
 from ..sources.arrow import Source
 from ..sources.conditions import checked, error_of, reason_of
 from ..windows import Windows
-from .keeping import kept
-from .names import AT, CHANGE, FROM, INSERT_DELETE, RESERVED, TO, TS, WEIGHT, JoinSpec, values_of
+from .distinct import distinct
+from .join_spec import JoinSpec
+from .names import AT, CHANGE, FROM, INSERT_DELETE, RESERVED, TO, TS, WEIGHT, values_of
 from .overlaps import Validities, in_order, last_before, overlapping, runs, uncovered
 from .sql_text import expression
 
@@ -195,11 +196,11 @@ class TableOperators:
 
         return Lazy(repeat, data)
 
-    def kept(self, data: Lazy) -> Lazy:
+    def distinct(self, data: Lazy) -> Lazy:
         """Of equal rows the one found until it ends, then the youngest one."""
         for name in values_of(data.schema.names):
             require_key(name, type_of(data.schema, name, "distinct()"), "distinct()")
-        return Lazy(kept_rows, data)
+        return Lazy(distinct_rows, data)
 
     def at(self, data: Lazy, tick: int) -> Lazy:
         def state(rows: pa.Table) -> pa.Table:
@@ -353,12 +354,12 @@ def merged(rows: pa.Table, by: Sequence[str]) -> pa.Table:
     return with_validity(values.take(starts), time, None, first[starts], until[last])
 
 
-def kept_rows(rows: pa.Table) -> pa.Table:
+def distinct_rows(rows: pa.Table) -> pa.Table:
     """Of equal rows the one found until it ends, then the youngest one."""
     time, first, until = validity_of(rows)
     codes, _ = codes_of(rows, values_of(rows.column_names))
     at = ticks_of(rows, TS) if TS in rows.column_names else first
-    found, since = kept(Validities(codes, first, until), at)
+    found, since = distinct(Validities(codes, first, until), at)
     return rows.take(found).set_column(rows.column_names.index(FROM), rows.schema.field(FROM), time.bounds(since))
 
 

@@ -1,4 +1,4 @@
-"""How a relation is updated as time goes on: by row, and by key, and which operator makes it so.
+"""The update pattern of a relation: how its rows end as time goes on.
 
 The classes of Patroumpas and Sellis' Table 1 and Propositions 1 to 9, as far as they hold.
 """

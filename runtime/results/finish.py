@@ -30,8 +30,8 @@ from ..intervals.lifespans import Lifespans, lifespans, states_of_lifespans
 from ..partials.fill import filled_up
 from ..partials.partials import Partials
 from ..plan.plan import Plan
-from ..sliding.range_blocks import RangeFacts
 from ..sliding.slide import choose
+from ..sliding.tiles import RangeFacts
 from ..windows import MAX_WINDOWS, Coverage, PartialsView, Ranges, Windows
 from .layout import lay_out, spread
 from .over_ranges import Column, results_over

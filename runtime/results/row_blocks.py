@@ -1,4 +1,4 @@
-"""Partials in blocks, and those of windows with a row span in blocks of rows: no task has to hold all rows of a key."""
+"""Partials in blocks of rows, so that no task has to hold all rows of a key."""
 
 from __future__ import annotations
 

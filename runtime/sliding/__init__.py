@@ -1,1 +1,1 @@
-"""Partials and window ranges to one state a window."""
+"""Partials to one state a window."""

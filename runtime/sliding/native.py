@@ -1,5 +1,5 @@
 """The compiled loops over windows, where there are any; see :mod:`framefold.aggregators.numeric.native`."""
 
-from ...aggregators.numeric.native import found
+from ...aggregators.numeric.native import compiled_loops
 
-loops = found(__package__)
+loops = compiled_loops(__package__)

@@ -1,9 +1,9 @@
-"""Window sums as differences of running sums: of integers, and of floats split into integers.
+"""Window sums as differences of running sums.
 
-Why: faster than two-stacks (:mod:`framefold.runtime.sliding.block_scan`), and each sum is exact.
+Why: faster than two-stacks (:mod:`framefold.runtime.sliding.van_herk`), and each sum is exact.
 
 Running sums of integers are exact modulo 2**64, and so are their differences. Floats are split into planes of fixed
-point, as in the long accumulator of U. Kulisch ("Very fast and exact accumulation of products", 2011). A block needs
+point, as in the long accumulator of U. Kulisch ("Very fast and exact accumulation of products", 2011). A tile needs
 two or three: the first has the upper bits of its values, few enough for exact sums of a window's rows, the next ones
 the rest. Splitting is adding and subtracting a large number (S. M. Rump, T. Ogita and S. Oishi, "Accurate
 floating-point summation", 2008, 3.1); with that number added, the bits of a float are those of the integer. A compiled
@@ -23,7 +23,7 @@ from ...aggregators.states.arrays import Bools, Floats, Ints
 from ...aggregators.states.double_double import to_odd, two_sum
 from ...aggregators.states.fields import BIG, HUGE, Compensated
 from .native import loops
-from .range_blocks import Block, Workspace, copy_rows
+from .tiles import Tile, Workspace, copy_rows
 
 MAX_PLANES = 6
 """The most planes of a float: beside values so much greater that it needs more, two-stacks is as fast."""
@@ -38,71 +38,71 @@ MIN_EXPONENT = -1074
 """The exponent of the least float, below which no plane is needed."""
 
 
-def int_sums(values: NDArray[np.integer], block: Block, work: Workspace, out: NDArray[np.integer]) -> None:
-    """The sums of a block's windows over integers (rows,), modulo their range, into ``out`` (windows,)."""
+def int_sums(values: NDArray[np.integer], tile: Tile, work: Workspace, out: NDArray[np.integer]) -> None:
+    """The sums of a tile's windows over integers (rows,), modulo their range, into ``out`` (windows,)."""
     dtype = values.dtype
     if (values[:64] == values[0]).all() and (values == values[0]).all():
-        if block.step:
-            out.fill((values[:1] * np.array(block.widest).astype(dtype))[0])
+        if tile.step:
+            out.fill((values[:1] * np.array(tile.widest).astype(dtype))[0])
         else:
-            low, high = block.ranges()
+            low, high = tile.ranges()
             np.multiply(values[:1], (high - low).astype(dtype), out=out)
         return
-    if loops is not None and block.step == 1 and dtype == np.int64:
-        loops.window_sums(np.ascontiguousarray(values), block.widest, out)
+    if loops is not None and tile.step == 1 and dtype == np.int64:
+        loops.window_sums(np.ascontiguousarray(values), tile.widest, out)
         return
-    if loops is not None and not block.step and dtype == np.int64:
-        loops.range_sums(np.ascontiguousarray(values), *map(np.ascontiguousarray, block.ranges()), out)
+    if loops is not None and not tile.step and dtype == np.int64:
+        loops.range_sums(np.ascontiguousarray(values), *map(np.ascontiguousarray, tile.ranges()), out)
         return
     running = work.column("running", len(values) + 1, dtype)
     running[0] = 0
     np.add.accumulate(values, out=running[1:])
-    copy_rows(running, block.high, out)
-    before = running[block.low] if block.step else copy_rows(running, block.low, work.column("before", len(out), dtype))
+    copy_rows(running, tile.high, out)
+    before = running[tile.low] if tile.step else copy_rows(running, tile.low, work.column("before", len(out), dtype))
     np.subtract(out, before, out=out)
 
 
-def float_sums(values: Compensated, block: Block, work: Workspace, out: Compensated) -> Bools | None:
-    """The sums of a block's windows over pairs of floats (rows,), into ``out`` (windows,).
+def float_sums(values: Compensated, tile: Tile, work: Workspace, out: Compensated) -> Bools | None:
+    """The sums of a tile's windows over pairs of floats (rows,), into ``out`` (windows,).
 
     Returns
     -------
     Which windows must be summed in another way, shape (windows,); None where none must. Where ``out.low`` is read-only,
     sums are rounded to one float.
     """
-    doubtful = _ordinary_sums(values, block, work, out)
+    doubtful = _ordinary_sums(values, tile, work, out)
     if values.special_values is None:
         return doubtful
     assert out.special_values is not None
-    huge = _special_sums(values.special_values, block, work, out.special_values)
+    huge = _special_sums(values.special_values, tile, work, out.special_values)
     return doubtful if huge is None else huge if doubtful is None else doubtful | huge
 
 
-def _ordinary_sums(values: Compensated, block: Block, work: Workspace, out: Compensated) -> Bools | None:
+def _ordinary_sums(values: Compensated, tile: Tile, work: Workspace, out: Compensated) -> Bools | None:
     largest, largest_low = _magnitude(values.high), _magnitude(values.low)
     if not (largest < HUGE and largest_low < HUGE):
-        return np.ones(block.length, bool)
+        return np.ones(tile.length, bool)
     if loops is not None:
-        adders = _three_adders(largest, largest_low, block.widest)
-        ranges = (None, None) if block.step == 1 else map(np.ascontiguousarray, block.ranges())
+        adders = _three_adders(largest, largest_low, tile.widest)
+        ranges = (None, None) if tile.step == 1 else map(np.ascontiguousarray, tile.ranges())
         lost = out.low if out.low.flags.writeable else None
         high, low = np.ascontiguousarray(values.high), np.ascontiguousarray(values.low)
-        if loops.plane_sums(high, low, block.widest, *ranges, adders, out.high, lost):
+        if loops.plane_sums(high, low, tile.widest, *ranges, adders, out.high, lost):
             return None
     rounds = not out.low.flags.writeable
-    pair = Compensated(out.high, work.column("low", block.length)) if rounds else out
-    left = _by_planes(values, largest, largest_low, block, work, pair)
+    pair = Compensated(out.high, work.column("low", tile.length)) if rounds else out
+    left = _by_planes(values, largest, largest_low, tile, work, pair)
     if left is None:
-        left = _by_planes(values, largest, 0.0, block, work, pair)
-        lows = Compensated(*np.empty((2, block.length)))
-        more = _by_planes(Compensated(values.low, values.low), largest_low, 0.0, block, work, lows)
+        left = _by_planes(values, largest, 0.0, tile, work, pair)
+        lows = Compensated(*np.empty((2, tile.length)))
+        more = _by_planes(Compensated(values.low, values.low), largest_low, 0.0, tile, work, lows)
         assert left is not None
         assert more is not None
         left += more
         total = pair + lows
         np.copyto(pair.high, total.high)
         np.copyto(pair.low, total.low)
-    doubtful = np.asarray(left * block.widest > MAX_LEFT_OUT * np.abs(pair.high)) if left else None
+    doubtful = np.asarray(left * tile.widest > MAX_LEFT_OUT * np.abs(pair.high)) if left else None
     if rounds:
         np.add(pair.high, pair.low, out=out.high)
     return doubtful
@@ -127,30 +127,30 @@ def _three_adders(largest: float, largest_low: float, widest: int) -> tuple[floa
 
 
 def _by_planes(
-    values: Compensated, largest: float, largest_low: float, block: Block, work: Workspace, out: Compensated
+    values: Compensated, largest: float, largest_low: float, tile: Tile, work: Workspace, out: Compensated
 ) -> float | None:
-    """The sums of a block's windows by planes; low floats are left out where ``largest_low`` is 0.
+    """The sums of a tile's windows by planes; low floats are left out where ``largest_low`` is 0.
 
     Returns
     -------
     A bound of what is left of a value, 0 for nothing; None, with unspecified sums, where the rest of a high and of a
     low float are no float together.
     """
-    if block.widest == 1:
-        copy_rows(values.high, block.low, out.high)
+    if tile.widest == 1:
+        copy_rows(values.high, tile.low, out.high)
         if largest_low:
-            copy_rows(values.low, block.low, out.low)
+            copy_rows(values.low, tile.low, out.low)
         else:
             out.low[:] = 0.0
         return 0.0
     sums: list[Floats] = []
-    targets = [work.column("first", block.length), out.low]
+    targets = [work.column("first", tile.length), out.low]
     left = 0.0
-    for plane, unit in _split(values, largest, largest_low, block.widest, work):
+    for plane, unit in _split(values, largest, largest_low, tile.widest, work):
         if plane is None:
             return None
         left = unit
-        sums.append(plane.sums(block, work, targets[len(sums)] if len(sums) < 2 else np.empty(block.length)))
+        sums.append(plane.sums(tile, work, targets[len(sums)] if len(sums) < 2 else np.empty(tile.length)))
     _add_up(sums, out)
     return left
 
@@ -162,16 +162,16 @@ class FixedPoint(NamedTuple):
     adder: float
     copies: int
 
-    def sums(self, block: Block, work: Workspace, out: Floats) -> Floats:
-        """The exact sums of a block's windows, into ``out``; may change ``bits``."""
+    def sums(self, tile: Tile, work: Workspace, out: Floats) -> Floats:
+        """The exact sums of a tile's windows, into ``out``; may change ``bits``."""
         bias = int(np.float64(self.adder).view(np.int64))
         left = bias
-        if block.step:
-            left -= bias * self.copies * block.widest
+        if tile.step:
+            left -= bias * self.copies * tile.widest
         else:
             np.subtract(self.bits, _modulo_64(bias * self.copies), out=self.bits)
         bits = out.view(np.int64)
-        int_sums(self.bits, block, work, bits)
+        int_sums(self.bits, tile, work, bits)
         np.add(bits, _modulo_64(left), out=bits)
         return np.subtract(out, self.adder, out=out)
 
@@ -239,14 +239,14 @@ def _add_up(sums: list[Floats], out: Compensated) -> None:
     np.copyto(out.high, sums[0])
 
 
-def _special_sums(special: Floats, block: Block, work: Workspace, out: Floats) -> Bools | None:
+def _special_sums(special: Floats, tile: Tile, work: Workspace, out: Floats) -> Bools | None:
     """The numbers of NaN and infinities in windows; and which windows have huge values, None where none has."""
     out[:] = 0.0
     if not special.any():
         return None
-    counts = np.empty(block.length, np.int64)
+    counts = np.empty(tile.length, np.int64)
     for column in range(BIG):
-        int_sums(special[:, column].astype(np.int64), block, work, counts)
+        int_sums(special[:, column].astype(np.int64), tile, work, counts)
         out[:, column] = counts
-    int_sums((special[:, BIG] != 0).astype(np.int64), block, work, counts)
+    int_sums((special[:, BIG] != 0).astype(np.int64), tile, work, counts)
     return counts > 0 if counts.any() else None

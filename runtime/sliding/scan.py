@@ -1,8 +1,9 @@
-"""Scans: the states of all beginnings (or ends) of many blocks of rows at once.
+"""Scans: the states of all beginnings (or ends) of many segments of rows at once.
 
-Control goes along the blocks, data across them: step s combines the s-th row of every block that is that long with
-what its block has so far. Longest blocks first, the states are laid out step by step (the jagged diagonals of sparse
-matrices; Y. Saad, "Krylov subspace methods on supercomputers", 1989), so that every step works on contiguous arrays.
+Control goes along the segments, data across them: step s combines the s-th row of every segment that is that long
+with what its segment has so far. Longest segments first, the states are laid out step by step (the jagged diagonals of
+sparse matrices; Y. Saad, "Krylov subspace methods on supercomputers", 1989), so that every step works on contiguous
+arrays.
 """
 
 from __future__ import annotations
@@ -19,8 +20,8 @@ from ...aggregators.contract.operation import State
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.rows import join, take
 
-SHORT_BLOCK, MANY_BLOCKS = 64, 256
-"""Blocks of more rows than the first are scanned in pieces where fewer than the second would go side by side.
+SHORT_SEGMENT, MANY_SEGMENTS = 64, 256
+"""Segments of more rows than the first are scanned in pieces where fewer than the second would go side by side.
 
 A call costs as much as some hundreds of additions: only then are fewer calls worth a second combine for each row."""
 
@@ -29,9 +30,9 @@ MAX_GROUPS = 1 << 12
 
 
 class Scan:
-    """The states of the first 1, 2, 3, ... rows of each block, or backwards: of its last 1, 2, 3, ... rows.
+    """The states of the first 1, 2, 3, ... rows of each segment, or backwards: of its last 1, 2, 3, ... rows.
 
-    Costs one combine for each row but a block's first, and as many calls as the longest block has rows.
+    Costs one combine for each row but a segment's first, and as many calls as the longest segment has rows.
 
     Parameters
     ----------
@@ -40,9 +41,9 @@ class Scan:
     states
         One state a row.
     starts, lengths
-        The blocks: their first rows, and how many rows each has (at least 1). They may overlap.
+        The segments: their first rows, and how many rows each has (at least 1). They may overlap.
     backwards
-        Whether to go from each block's last row to its first.
+        Whether to go from each segment's last row to its first.
     """
 
     def __init__(
@@ -64,19 +65,19 @@ class Scan:
                 pieces.append(operation.combine(so_far, take(states, after + step)))
         self.states = join(pieces)
 
-    def position(self, block: Ints, rows: Ints) -> Ints:
-        """The places in ``states`` of the first (or last) ``rows`` rows of each block; ``rows`` is 1 or more."""
-        return cast(Ints, self.offsets[rows - 1] + self.rank[block])
+    def position(self, segment: Ints, rows: Ints) -> Ints:
+        """The places in ``states`` of the first (or last) ``rows`` rows of each segment; ``rows`` is 1 or more."""
+        return cast(Ints, self.offsets[rows - 1] + self.rank[segment])
 
 
 def piece_size(lengths: Ints) -> int:
-    """The rows of the pieces in which blocks are scanned; the length of the longest block where that is in one piece.
+    """The rows of the pieces in which segments are scanned; the length of the longest one where it is in one piece.
 
     >>> piece_size(np.array([10_000])), piece_size(np.full(1_000, 500))
     (100, 500)
     """
     longest = int(lengths.max(initial=1))
-    if longest <= SHORT_BLOCK or int(lengths.sum()) >= MANY_BLOCKS * longest:
+    if longest <= SHORT_SEGMENT or int(lengths.sum()) >= MANY_SEGMENTS * longest:
         return longest
     return isqrt(longest - 1) + 1
 
@@ -86,14 +87,14 @@ def beginnings(
     states: State,
     starts: Ints,
     lengths: Ints,
-    block: Ints,
+    segment: Ints,
     rows: Ints,
     backwards: bool = False,
     spare: int | None = None,
 ) -> State:
-    """The states of some beginnings of blocks (or ends), in two levels where blocks are long.
+    """The states of some beginnings of segments (or ends), in two levels where segments are long.
 
-    Pieces of a block are scanned side by side, then the totals of its pieces; a beginning is the total of the pieces
+    Pieces of a segment are scanned side by side, then the totals of its pieces; a beginning is the total of the pieces
     before its last one and a beginning of that (G. E. Blelloch, "Prefix sums and their applications", 1990). Fewer
     calls cost more combines, whatever the algorithm: all beginnings of n rows in a depth of d take at least
     2n - 2 - d of them (M. Snir, "Depth-size trade-offs for parallel prefix computation", 1986).
@@ -105,9 +106,9 @@ def beginnings(
     states
         One state a row.
     starts, lengths
-        The blocks, shape (blocks,): their first rows, and how many rows each has (at least 1).
-    block, rows
-        The beginnings, shape (beginnings,): the first ``rows`` rows (at least 1) of a block.
+        The segments, shape (segments,): their first rows, and how many rows each has (at least 1).
+    segment, rows
+        The beginnings, shape (beginnings,): the first ``rows`` rows (at least 1) of a segment.
     backwards
         Whether to take its last rows instead.
     spare
@@ -115,8 +116,8 @@ def beginnings(
 
     Returns
     -------
-    One state for each beginning, by less than one combine for each row of the blocks and at most one for each
-    beginning, in about 2 sqrt(n) calls where the longest block has n rows (n where there are many side by side).
+    One state for each beginning, by less than one combine for each row of the segments and at most one for each
+    beginning, in about 2 sqrt(n) calls where the longest segment has n rows (n where there are many side by side).
 
     Examples
     --------
@@ -137,11 +138,11 @@ def beginnings(
     skipped = lengths[of] - before * size - held if backwards else before * size
     inner = Scan(operation, states, starts[of] + skipped, held, backwards)
     piece = (rows - 1) // size
-    place = inner.position(first[block] + piece, rows - piece * size)
+    place = inner.position(first[segment] + piece, rows - piece * size)
     beyond = np.flatnonzero(piece)
     if not len(beyond):
         return take(inner.states, place)
-    # Every piece that another one of its block follows is full, and its total is wanted.
+    # Every piece that another one of its segment follows is full, and its total is wanted.
     followed = np.flatnonzero(before + 1 < pieces[of])
     totals = take(inner.states, inner.position(followed, np.full(len(followed), size)))
     long = np.flatnonzero(pieces > 1)
@@ -151,7 +152,7 @@ def beginnings(
     if backwards:  # in time order
         totals, outer_starts = take(totals, slice(None, None, -1)), len(followed) - past
     outer = Scan(operation, totals, outer_starts[long], pieces[long] - 1, backwards)
-    so_far = take(outer.states, outer.position(number[block[beyond]], piece[beyond]))
+    so_far = take(outer.states, outer.position(number[segment[beyond]], piece[beyond]))
     rest = take(inner.states, place[beyond])
     joined = operation.combine(rest, so_far) if backwards else operation.combine(so_far, rest)
     place[beyond] = length(inner.states) + np.arange(len(beyond))

@@ -4,14 +4,14 @@
   running sums (:mod:`framefold.runtime.sliding.prefix_sums`); idempotent functions join overlapping spans
   (:mod:`framefold.runtime.sliding.sparse_table`).
 - ``"deduct"``: differences of running states.
-- ``"two-stacks"``: the block scan of M. van Herk, "A fast algorithm for local minimum and maximum filters", 1992, and
-  J. Gil and M. Werman, "Computing 2-D min, median, and max filters", 1993: states of block ends up to an edge, of block
-  beginnings from it, and one combine a window.
+- ``"two-stacks"``: the segments of M. van Herk, "A fast algorithm for local minimum and maximum filters", 1992, and
+  J. Gil and M. Werman, "Computing 2-D min, median, and max filters", 1993: states of the ends of segments up to
+  an edge, of beginnings from it, and one combine a window.
 - ``"deduct or two-stacks"``: deduct, and two-stacks for long runs of many ranges, which take fewer calls so.
 - ``"range tree"``: ranges in any order.
 - ``"values"``: no states slide, as the operation answers ranges of its values (``finish_ranges``).
 
-Ranges that only grow are beginnings of blocks, whichever way is chosen.
+Ranges that only grow are beginnings of segments, whichever way is chosen.
 """
 
 from __future__ import annotations
@@ -28,12 +28,13 @@ from ...aggregators.states.fields import Column, Compensated
 from ...aggregators.states.limbs import Exact
 from ...aggregators.states.rows import join, replace, take
 from ..plan.plan import Plan
-from .block_scan import MIN_WINDOWS, SideBySide, by_stacks_side_by_side, has_columns, side_by_side
+from .deduct import MANY_RANGES, by_deduct, too_long
 from .prefix_sums import float_sums, int_sums
-from .range_blocks import Block, RangeFacts, Workspace, ascending
 from .range_tree import by_range_tree
-from .running_states import MANY_RANGES, by_deduct, by_growing, by_two_stacks, growing_windows, too_long
 from .sparse_table import extremes
+from .tiles import RangeFacts, Tile, Workspace, ascending
+from .two_stacks import by_growing, by_two_stacks, growing_windows
+from .van_herk import MIN_WINDOWS, SideBySide, by_stacks_side_by_side, has_columns, side_by_side
 
 Way = Literal["values", "kernels", "deduct", "two-stacks", "deduct or two-stacks", "range tree"]
 Ways = TypeVar("Ways", bound=str)
@@ -178,12 +179,12 @@ def by_kernels(operation: BoundAggregate, states: State, facts: RangeFacts) -> t
     states = {key: column for key, column in states.items() if key not in same}
     doubtful = [np.empty(0, np.intp)]
     work = Workspace()
-    for block in facts.blocks:
-        rows, windows = slice(block.begin, block.end), slice(block.first, block.last)
+    for tile in facts.tiles:
+        rows, windows = slice(tile.begin, tile.end), slice(tile.first, tile.last)
         for key, column in states.items():
-            doubt = _slide(operation.ufuncs[key], column[rows], block, work, slid[key][windows])
+            doubt = _slide(operation.ufuncs[key], column[rows], tile, work, slid[key][windows])
             if doubt is not None:
-                doubtful.append(np.flatnonzero(doubt) + block.first)
+                doubtful.append(np.flatnonzero(doubt) + tile.first)
     return slid, np.unique(np.concatenate(doubtful))
 
 
@@ -202,22 +203,22 @@ def empty_like(column: Column, length: int, rounded: bool = False) -> Column:
     return np.empty(length, cast(NDArray[Any], column).dtype)
 
 
-def _slide(function: np.ufunc, column: Column, block: Block, work: Workspace, out: Column) -> Bools | None:
-    """One field of one block; which of its windows are doubtful, None where none is."""
+def _slide(function: np.ufunc, column: Column, tile: Tile, work: Workspace, out: Column) -> Bools | None:
+    """One field of one tile; which of its windows are doubtful, None where none is."""
     if isinstance(column, Compensated):
-        return float_sums(column, block, work, cast(Compensated, out))
+        return float_sums(column, tile, work, cast(Compensated, out))
     if isinstance(column, Exact):
         for limb, sums in zip(column.limbs, cast(Exact, out).limbs, strict=True):
-            int_sums(limb, block, work, sums)
+            int_sums(limb, tile, work, sums)
     elif function is np.add:
-        int_sums(cast(Any, column), block, work, cast(Any, out))
+        int_sums(cast(Any, column), tile, work, cast(Any, out))
     else:
-        extremes(cast(NDArray[Any], column), function, block, work, cast(NDArray[Any], out))
+        extremes(cast(NDArray[Any], column), function, tile, work, cast(NDArray[Any], out))
     return None
 
 
 def by_runs(operation: BoundAggregate, states: State, low: Ints, high: Ints, runs: SideBySide) -> State:
-    """Slide long regular runs as a matrix of blocks, and the remaining windows by two-stacks."""
+    """Slide long regular runs as a matrix of segments, and the remaining windows by two-stacks."""
     slid = {key: empty_like(column, len(low)) for key, column in states.items()}
     by_stacks_side_by_side(operation, states, runs, slid)
     if len(runs.others):

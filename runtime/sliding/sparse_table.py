@@ -1,4 +1,4 @@
-"""Extremes and other idempotent functions: a window is two overlapping spans of a power of two rows.
+"""Extremes or other idempotent functions: a window is two overlapping spans of a power of two rows.
 
 Where windows begin and end irregularly, and values are plain, a compiled loop does it by two stacks in one pass.
 
@@ -15,21 +15,21 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .native import loops
-from .range_blocks import Block, Workspace, copy_rows
+from .tiles import Tile, Workspace, copy_rows
 
 LEAST, GREATEST = (np.minimum, np.fmin), (np.maximum, np.fmax)
 
 
-def extremes(values: NDArray[Any], function: np.ufunc, block: Block, work: Workspace, out: NDArray[Any]) -> None:
-    """Join the rows of each of a block's windows.
+def extremes(values: NDArray[Any], function: np.ufunc, tile: Tile, work: Workspace, out: NDArray[Any]) -> None:
+    """Join the rows of each of a tile's windows.
 
     Parameters
     ----------
     values
-        The states of the block's rows, shape (rows,).
+        The states of the tile's rows, shape (rows,).
     function
         Joins two states; associative and idempotent.
-    block
+    tile
         The windows.
     work
         Scratch columns.
@@ -39,18 +39,18 @@ def extremes(values: NDArray[Any], function: np.ufunc, block: Block, work: Works
     if values.dtype == bool and values.all():
         out[:] = True  # all functions of True and True give True
         return
-    if block.step:
-        highest = block.widest.bit_length() - 1
+    if tile.step:
+        highest = tile.widest.bit_length() - 1
         for longest in spans(values, function, highest, work):
             begins = longest
-        over = block.widest - (1 << highest)
+        over = tile.widest - (1 << highest)
         if over:
             ends = begins[over:]
-            function(begins[block.low], ends[block.low], out=out)
+            function(begins[tile.low], ends[tile.low], out=out)
         else:
-            copy_rows(begins, block.low, out)
+            copy_rows(begins, tile.low, out)
         return
-    begin, end = block.ranges()
+    begin, end = tile.ranges()
     if loops is not None and function in (*LEAST, *GREATEST) and in_one_pass(values):
         ranges, behind = map(np.ascontiguousarray, (begin, end)), work.column("behind", len(values), values.dtype)
         loops.range_extremes(np.ascontiguousarray(values), *ranges, function in LEAST, behind, out)

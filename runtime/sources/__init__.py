@@ -1,1 +1,1 @@
-"""Sources of events of the local engine, and readers of files for it and for tasks."""
+"""Sources of events of the local engine; readers of files, which tasks share."""

@@ -1,4 +1,4 @@
-"""Events as batches of Arrow: what the local engine reads, and the portions in which any engine accumulates them."""
+"""Events as batches of Arrow: what the local engine reads."""
 
 from __future__ import annotations
 

@@ -76,10 +76,10 @@ def check_roles(inputs: Mapping[str, Roles]) -> Roles:
     return common
 
 
-def unfit(name: str, column: str, shared: str, found: object, wanted: object) -> str:
+def unfit(name: str, column: str, shared: str, found: object, expected: object) -> str:
     """The sentence for a column of an input whose type does not fit those that the others have for it."""
     return (
-        f"the column {column!r} of the input {name!r} is {found}, and {shared!r} of others is {wanted}; "
+        f"the column {column!r} of the input {name!r} is {found}, and {shared!r} of others is {expected}; "
         "expected one type: cast one of them"
     )
 

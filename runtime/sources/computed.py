@@ -104,7 +104,7 @@ class ComputedSource(Source):
         return self.source.count()
 
     def readers(self, columns: Sequence[str], dictionaries: Sequence[str]) -> Readers | None:
-        needed = self._needed(columns)
+        needed = self._input_columns(columns)
         used = {column for name in columns for column in self.inputs.get(name, ())}
         found = self.source.readers(needed, [name for name in dictionaries if name not in used])
         if found is None:
@@ -114,10 +114,10 @@ class ComputedSource(Source):
 
     def batches(self, columns: Sequence[str]) -> pa.RecordBatchReader:
         schema = pa.schema([self.schema.field(name) for name in columns])
-        read = self.source.batches(self._needed(columns))
+        read = self.source.batches(self._input_columns(columns))
         return pa.RecordBatchReader.from_batches(schema, self._record_batches(columns, read))
 
-    def _needed(self, columns: Sequence[str]) -> list[str]:
+    def _input_columns(self, columns: Sequence[str]) -> list[str]:
         needed = dict.fromkeys(column for name in columns for column in self.inputs.get(name, (name,)))
         return list(needed) or self.source.schema.names[:1]
 

@@ -1,4 +1,4 @@
-"""Conditions on events, as pyarrow expressions, and the row groups of files in which they can be true."""
+"""Conditions on events, as pyarrow expressions."""
 
 from __future__ import annotations
 

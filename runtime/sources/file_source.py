@@ -70,7 +70,7 @@ class FileSource(Source):
         if not self._is_local_parquet:
             return None
         text = [name for name in dictionaries if self.condition is None and self.schema.field(name).type == pa.string()]
-        needed = self._needed(columns)
+        needed = self._input_columns(columns)
         parts: list[dict[str, tuple[ds.ParquetFileFragment, list[int]]]] = []
         rows = 0
         for file in self.data.get_fragments(self.condition):
@@ -92,7 +92,7 @@ class FileSource(Source):
     def _row_groups(
         self,
         columns: Sequence[str],
-        needed: Sequence[str],
+        names: Sequence[str],
         text: Sequence[str],
         threads: bool,
         part: Iterable[tuple[ds.ParquetFileFragment, list[int]]],
@@ -102,7 +102,7 @@ class FileSource(Source):
         The columns needed are these and those that the condition names.
         """
         for file, groups in part:
-            for batch in in_one_order(readable(decoded_in(file, needed, text, groups, threads)), self.schema):
+            for batch in in_one_order(readable(decoded_in(file, names, text, groups, threads)), self.schema):
                 if self.condition is None:
                     yield batch
                 else:
@@ -110,7 +110,7 @@ class FileSource(Source):
                         yield from pa.table(batch).filter(self.condition).select(columns).to_batches()
                 del batch  # or it would be held while the next one is read
 
-    def _needed(self, columns: Sequence[str]) -> list[str]:
+    def _input_columns(self, columns: Sequence[str]) -> list[str]:
         """Some columns and those of the condition; QueryError where no type holds one of them in all files."""
         needed = list(dict.fromkeys([*columns, *columns_of(self.condition, self.schema)]))
         for name in needed:
@@ -132,23 +132,23 @@ class FileSource(Source):
             return self._checked(columns, condition)
         if self._is_local_parquet:  # or what is read of a file is held until the whole file is read
             options |= {"fragment_scan_options": ds.ParquetFragmentScanOptions(pre_buffer=False)}
-        needed = self._needed(columns)
+        needed = self._input_columns(columns)
         found = super()._scanned(columns, condition, **options)
         return pa.RecordBatchReader.from_batches(found.schema, self._readable(needed, found))
 
-    def _readable(self, needed: Sequence[str], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    def _readable(self, names: Sequence[str], batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         """Batches of a scan; EngineError where they cannot be read, with the column that is to blame."""
         try:
             yield from batches
         except (pa.ArrowException, OSError) as error:
-            schema = pa.schema([self.schema.field(name) for name in needed])
-            why = reason(error, schema, (self.data.scanner(columns=[name]).to_batches() for name in needed))
+            schema = pa.schema([self.schema.field(name) for name in names])
+            why = reason(error, schema, (self.data.scanner(columns=[name]).to_batches() for name in names))
             hint = ORC_HINT if "ORC timestamp" in why else ""
             raise EngineError(f"the events cannot be read: {why}{hint}") from error
 
     def _checked(self, columns: Sequence[str], condition: pc.Expression | None) -> pa.RecordBatchReader:
         """Events of Arrow files. A scanner of pyarrow's would cast and filter them before they can be checked."""
-        schema = pa.schema([self.schema.field(name) for name in self._needed(columns)])
+        schema = pa.schema([self.schema.field(name) for name in self._input_columns(columns)])
         events = pa.RecordBatchReader.from_batches(schema, self._of_arrow_files(schema))
         return events if condition is None else filtered(events, columns, condition)
 

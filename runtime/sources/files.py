@@ -1,4 +1,4 @@
-"""Files of events on any file system, and the hive folders (``name=value``) that they lie in."""
+"""Files of events on any file system."""
 
 from __future__ import annotations
 

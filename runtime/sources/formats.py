@@ -1,4 +1,4 @@
-"""Formats of files: the row groups that each can be read in, their bytes, and how they are read."""
+"""Formats of files: how each is read, a group of rows at a time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Data of this process as Arrow takes it: only the columns that are wanted, and what is known of each beside its type.
+"""Data of this process as Arrow takes it, in the columns that a query reads.
 
 A field's metadata has why Arrow does not take a column, or the order of its categories: the schema of a source is all
 that a query is checked against.

@@ -1,4 +1,4 @@
-"""Row groups of Parquet on this machine, decoded by Polars where it is installed, and by pyarrow where it is not.
+"""Row groups of Parquet on this machine, decoded by Polars where it is installed, else by pyarrow.
 
 Polars decodes pages faster. Columns that both read as the same numbers come from Polars, all others, such as text, from
 pyarrow.
@@ -109,12 +109,12 @@ def _is_number(kind: pa.DataType) -> bool:
     return str(kind) in NUMBERS or (pa.types.is_timestamp(kind) and kind.unit != "s")
 
 
-def _alike(found: pa.DataType, wanted: pa.DataType) -> bool:
+def _alike(found: pa.DataType, expected: pa.DataType) -> bool:
     """Whether types are the same but for the name of their zone."""
-    both = pa.types.is_timestamp(found) and pa.types.is_timestamp(wanted)
-    if both and found.tz is not None and wanted.tz is not None:
-        return bool(found.unit == wanted.unit)
-    return bool(found == wanted)
+    both = pa.types.is_timestamp(found) and pa.types.is_timestamp(expected)
+    if both and found.tz is not None and expected.tz is not None:
+        return bool(found.unit == expected.unit)
+    return bool(found == expected)
 
 
 def _numbers(

@@ -67,7 +67,9 @@ class StructFields(Source):
         return self.source.count()
 
     def readers(self, columns: Sequence[str], dictionaries: Sequence[str]) -> Readers | None:
-        found = self.source.readers(self._needed(columns), [name for name in dictionaries if name not in self.paths])
+        found = self.source.readers(
+            self._input_columns(columns), [name for name in dictionaries if name not in self.paths]
+        )
         if found is None:
             return None
         return Readers((partial(self._extended, read, list(columns)) for read in found.readers), found.threads)
@@ -77,11 +79,11 @@ class StructFields(Source):
         return pa.RecordBatchReader.from_batches(schema, self._batches(schema))
 
     def _batches(self, schema: pa.Schema) -> Iterator[pa.RecordBatch]:
-        for batch in self.source.batches(self._needed(schema.names)):
+        for batch in self.source.batches(self._input_columns(schema.names)):
             yield pa.RecordBatch.from_arrays([self._column(batch, name) for name in schema.names], schema=schema)
             del batch  # or it would be held while the next one is read
 
-    def _needed(self, columns: Sequence[str]) -> list[str]:
+    def _input_columns(self, columns: Sequence[str]) -> list[str]:
         """The columns of the events that some columns are made of."""
         return list(dict.fromkeys(self.paths[name][0] if name in self.paths else name for name in columns))
 

@@ -15,7 +15,7 @@ from ..plan.plan import Plan
 from .store import Store
 
 SERIES = 1 << 24
-"""Blocks of events of one time are numbered in a row, this many at the most."""
+"""Pages of events of one time are numbered in a row, this many at the most."""
 
 
 @dataclass
@@ -27,9 +27,9 @@ class HeldEvents:
     plan
         What is computed.
     store
-        Where they are, as they came: a block for each micro-batch and each ``width`` of time.
+        Where they are, as they came: a page for each micro-batch and each ``width`` of time.
     width
-        How much time a block has, in ticks.
+        How much time a page has, in ticks.
     series
         The number of the last micro-batch that had events.
     due
@@ -59,26 +59,26 @@ class HeldEvents:
 
     def all(self) -> pa.Table | None:
         """The events that are held, as they came; None where there are none."""
-        found = [events for block in sorted(self.store.blocks()) if (events := self.store.get(block)) is not None]
+        found = [events for page in sorted(self.store.pages()) if (events := self.store.get(page)) is not None]
         return pa.concat_tables(found) if found else None
 
     def released(self, watermark: int) -> pa.Table | None:
         """The events that a watermark has passed, as they came, which are no longer held; None where there are none."""
         found, waiting = [], []
-        for block in sorted(self.store.blocks()):
-            begin = block // SERIES * self.width
+        for page in sorted(self.store.pages()):
+            begin = page // SERIES * self.width
             if begin >= watermark:
                 waiting.append(begin + 1)
                 continue
-            events = self.store.get(block)
+            events = self.store.get(page)
             assert events is not None
             ticks = ticks_of(self.plan, events)
             past = ticks < watermark
             found.append(events.filter(pa.array(past)))
             if past.all():
-                self.store.remove(block)
+                self.store.remove(page)
             else:
-                self.store.put(block, events.filter(pa.array(~past)))
+                self.store.put(page, events.filter(pa.array(~past)))
                 waiting.append(int(ticks[~past].min()) + 1)
         self.due = min(waiting, default=None)
         some = [each for each in found if len(each)]

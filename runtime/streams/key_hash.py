@@ -1,4 +1,4 @@
-"""A hash of keys that is the same in every process and release, by which keys are dealt to shards."""
+"""The hash that deals keys to shards: the same in every process, in every release."""
 
 from __future__ import annotations
 

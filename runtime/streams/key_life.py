@@ -48,11 +48,11 @@ def living_on(stored: Partials, watermark: int, forget: int | None) -> Partials:
     return merge([stored.unmerged(), empty])
 
 
-def known(windows: NumberedWindows, found: Ranges, view: PartialsView, forget: int) -> Bools:
+def of_living_keys(windows: NumberedWindows, ranges: Ranges, view: PartialsView, forget: int) -> Bools:
     """Which windows have an event, or begin while their key is known after the last event before them."""
-    before = np.maximum(found.low - 1, 0)
-    begin = found.start + (windows.closed == "right")
-    kept: Bools = (found.high > found.low) | (begin <= view.window_inputs["last"][before] + forget)
+    before = np.maximum(ranges.low - 1, 0)
+    begin = ranges.start + (windows.closed == "right")
+    kept: Bools = (ranges.high > ranges.low) | (begin <= view.window_inputs["last"][before] + forget)
     return kept
 
 

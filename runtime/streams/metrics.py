@@ -1,4 +1,4 @@
-"""What a micro-batch says of itself: the names of its metrics, and how those of several shards or results are one."""
+"""The metrics of a micro-batch."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ MOSTS = ("open_frames", "lag_ms")
 """Largest ones of these shards."""
 
 
-def together(said: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
+def together(metrics: Iterable[Mapping[str, Any]]) -> dict[str, Any]:
     """The metrics of all results of a query, by their names.
 
     >>> together([{"windows": 2, "lag_ms": None}, {"windows": 1, "lag_ms": 7}])
     {'windows': 3, 'lag_ms': 7}
     """
     found: dict[str, Any] = {}
-    for each in said:
+    for each in metrics:
         for name, value in each.items():
             known = [some for some in (found.get(name), value) if some is not None]
             found[name] = (max if name in MOSTS else sum)(known) if known else None

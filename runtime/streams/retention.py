@@ -12,7 +12,7 @@ from ..plan.plan import FRAME, Plan
 from ..windows.numbered import NumberedWindows
 
 
-def needed(plan: Plan, views: list[PartialsView], watermark: int, *, opened: bool = False) -> Bools:
+def needed_partials(plan: Plan, views: list[PartialsView], watermark: int, *, opened: bool = False) -> Bools:
     """Which partials any kind of windows needs; with ``opened`` those that are in a window that has not closed."""
     rows = len(views[0].frames)
     found = np.zeros(rows, bool)

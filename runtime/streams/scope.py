@@ -1,4 +1,4 @@
-"""Which queries a stream answers, and how: with partials as they come, or with events held back."""
+"""Which queries a stream answers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A shard of a stream: the partials of some keys, which slide together and are kept as long as a window needs them."""
+"""A shard of a stream: the partials of some keys, which slide together."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ from ..partials.partials import Partials
 from ..plan.plan import BATCH_RANK, Plan
 from ..results.finish import results, views_of
 from ..windows.numbered import NumberedWindows
-from .blocks import FRAMES, NOWHERE, cut, distinct, owners
+from .given_windows import FIRST, ChangedWithin, ClosingWithin
 from .held_events import HeldEvents, in_order
 from .key_life import first_forgotten, forgotten, living_on
 from .late_events import among
 from .lives import in_lives, last_lives, of_first_lives, without_lives
-from .retention import condensed, first_closing, in_gaps, needed, untouched
+from .pages import FRAMES, NOWHERE, cut, distinct, owners
+from .retention import condensed, first_closing, in_gaps, needed_partials, untouched
 from .store import Store
-from .wanted import FIRST, ChangedWithin, ClosingWithin
 
 
 @dataclass
@@ -77,7 +77,7 @@ class Shard:
         self.gone = max(self.gone, watermark - self.lateness)
         if self.due is None or watermark < self.due:
             return
-        stored, changed = self._merged(self.store.blocks()), set[int]()
+        stored, changed = self._merged(self.store.pages()), set[int]()
         if self.held is not None and (events := self.held.released(watermark)) is not None:
             stored, changed = self._with_events(stored, events)
             self.released += 1
@@ -85,7 +85,7 @@ class Shard:
             yield from self._results(stored, before, watermark)
         if stored.plan is not self.plan:
             stored, gone = last_lives(self.plan, stored)
-            changed |= self._blocks_of(gone)
+            changed |= self._pages_of(gone)
         left, emptied = self._left(stored)
         self._write(left, changed | emptied)
         self.due = None if self.held is None else self.held.due
@@ -93,7 +93,7 @@ class Shard:
 
     def early(self) -> Iterator[pa.Table]:
         """The results that open windows have by now."""
-        stored = self._merged(self.store.blocks())
+        stored = self._merged(self.store.pages())
         if self.held is not None and (events := self.held.all()) is not None:
             stored, _ = self._with_events(stored, events)
         yield from self._results(stored, self.watermark, NEVER)
@@ -115,7 +115,7 @@ class Shard:
         first = windows.window_ids(views_of(new)[0]).first
         if not (first <= windows.closed_by(self.watermark)).any():
             return
-        stored = self._merged(self.store.blocks())
+        stored = self._merged(self.store.pages())
         yield from results(stored, wanted=ChangedWithin(self.plan, self.gone, self.watermark, changed=new))
 
     def add(self, partials: Partials) -> Partials:
@@ -126,12 +126,12 @@ class Shard:
         fresh = self._open(new)
         if self.drop_partial:
             fresh &= untouched(self.plan, views_of(new), self.gone)
-        touched = self._blocks_of(new.frames)
+        touched = self._pages_of(new.frames)
         if not self.plan.axis.windows[0].merging or fresh.all():
             after = self._both(self._merged(touched), new.where(fresh))
             late = ~fresh
         else:  # an event whose own window has closed may be in one that has not
-            touched |= set(self.store.blocks())
+            touched |= set(self.store.pages())
             after = self._both(self._merged(touched), new)
             kept = self._open(after)
             late = among(new, after.where(~kept))
@@ -155,7 +155,7 @@ class Shard:
         return late
 
     def _with_events(self, stored: Partials, events: pa.Table) -> tuple[Partials, set[int]]:
-        """Stored partials, and after them those of events that were held back; the blocks that the latter are in.
+        """Stored partials, and after them those of events that were held back; the pages that the latter are in.
 
         They are of the plan that comes first, in which keys have lives where an event begins a later one.
         """
@@ -164,16 +164,16 @@ class Shard:
             plan, events = alive
             before = of_first_lives(plan, stored)
         found = accumulate(plan, events, self.released + 1)
-        return merge([before, found]), self._blocks_of(found.frames)
+        return merge([before, found]), self._pages_of(found.frames)
 
     def _open(self, merged: Partials) -> Bools:
         """Which partials are in a window that still takes events."""
-        return needed(self.plan, views_of(merged), self.gone, opened=True)
+        return needed_partials(self.plan, views_of(merged), self.gone, opened=True)
 
     def _left(self, stored: Partials) -> tuple[Partials, set[int]]:
-        """What is left of partials once the windows that the watermark closes are given; the blocks that change."""
+        """What is left of partials once the windows that the watermark closes are given; the pages that change."""
         views = views_of(stored)
-        kept = needed(self.plan, views, self.gone)
+        kept = needed_partials(self.plan, views, self.gone)
         if any(each.counts_rows for each in self.plan.axis.windows) and len(kept):
             kept = np.arange(len(kept)) >= views[0].first_of(kept)[views[0].key]
         if self.forget is not None and len(kept):  # up to when a key is known depends on its last event
@@ -181,12 +181,12 @@ class Shard:
         kept &= ~forgotten(self.plan, views[0], self.watermark, self.forget)
         changed = condensed(self.plan, views[0], self.watermark)
         if changed is None:
-            return stored.where(kept), self._blocks_of(stored.frames[~kept])
+            return stored.where(kept), self._pages_of(stored.frames[~kept])
         name, values = changed
         at = stored.table.schema.get_field_index(name)
         table = stored.table.set_column(at, stored.table.schema.field(at), pa.array(values))
         left = merge(Partials(self.plan, table.filter(pa.array(kept))))
-        return left, self._blocks_of(stored.frames) | self._blocks_of(left.frames)
+        return left, self._pages_of(stored.frames) | self._pages_of(left.frames)
 
     def _wake_for(self, merged: Partials) -> None:
         """Be due where the first window of some partials closes."""
@@ -196,32 +196,32 @@ class Shard:
             self.due = earliest(self.due, going + self.lateness)
         self.due = earliest(self.due, closing, first_forgotten(self.plan, views[0], self.watermark, self.forget))
 
-    def _merged(self, blocks: Iterable[int]) -> Partials:
-        """The partials of some blocks."""
-        tables = [table for block in sorted(blocks) if (table := self.store.get(block)) is not None]
+    def _merged(self, pages: Iterable[int]) -> Partials:
+        """The partials of some pages."""
+        tables = [table for page in sorted(pages) if (table := self.store.get(page)) is not None]
         return merge(Partials(self.plan, pa.concat_tables([self.plan.partials_schema.empty_table(), *tables])))
 
-    def _write(self, merged: Partials, blocks: set[int]) -> None:
-        """Store what merged partials have of some blocks, and what is in none yet."""
+    def _write(self, merged: Partials, pages: set[int]) -> None:
+        """Store what merged partials have of some pages, and what is in none yet."""
         numbers, place, counts = distinct(self._numbers(merged.frames))
-        owned = owners(numbers, self.store.blocks())
-        touched = np.isin(owned, [NOWHERE, *blocks])
+        owned = owners(numbers, self.store.pages())
+        touched = np.isin(owned, [NOWHERE, *pages])
         of = np.full(len(numbers), NOWHERE)
         of[touched] = cut(numbers[touched], counts[touched], owned[touched])
         written = set(of.tolist()) - {NOWHERE}
-        for block in blocks - written:
-            self.store.remove(block)
+        for page in pages - written:
+            self.store.remove(page)
         rows = of[place]
-        for block in written:
-            self.store.put(block, merged.table.filter(pa.array(rows == block)))
+        for page in written:
+            self.store.put(page, merged.table.filter(pa.array(rows == page)))
 
     def _numbers(self, frames: Ints) -> Ints:
-        """What decides on each frame's block: the same for all where frames are rows, as each key has its own."""
+        """What decides on each frame's page: the same for all where frames are rows, as each key has its own."""
         return np.zeros_like(frames) if self.plan.in_rows else frames // FRAMES
 
-    def _blocks_of(self, frames: Ints) -> set[int]:
-        """The stored blocks that some frames are in."""
-        return set(owners(distinct(self._numbers(frames))[0], self.store.blocks()).tolist()) - {NOWHERE}
+    def _pages_of(self, frames: Ints) -> set[int]:
+        """The stored pages that some frames are in."""
+        return set(owners(distinct(self._numbers(frames))[0], self.store.pages()).tolist()) - {NOWHERE}
 
 
 def events_in(some: Partials) -> int:

@@ -9,16 +9,16 @@ import pyarrow as pa
 
 
 class Store(Protocol):
-    """Tables by numbers: partials by their block of frames, or events that are held back by their block of time."""
+    """Tables by numbers: partials by their page of frames, or events that are held back by their page of time."""
 
-    def blocks(self) -> Iterable[int]:
-        """The numbers of all blocks."""
+    def pages(self) -> Iterable[int]:
+        """The numbers of all pages."""
 
-    def get(self, block: int) -> pa.Table | None:
-        """The table of a block; None where there is none."""
+    def get(self, page: int) -> pa.Table | None:
+        """The table of a page; None where there is none."""
 
-    def put(self, block: int, table: pa.Table) -> None:
-        """Store a table, in place of the one that the block has."""
+    def put(self, page: int, table: pa.Table) -> None:
+        """Store a table, in place of the one that the page has."""
 
-    def remove(self, block: int) -> None:
-        """Forget a block, if there is one of this number."""
+    def remove(self, page: int) -> None:
+        """Forget a page, if there is one of this number."""

@@ -1,4 +1,4 @@
-"""Windows around each event: rows or time before and after it."""
+"""Windows around each event, by rows or by time."""
 
 from __future__ import annotations
 
@@ -170,10 +170,10 @@ class AroundRows(Windows):
         low, high = low[kept], high[kept]
         return Ranges(low, high, kept, at[low], at[high - 1], at[kept])
 
-    def closing_ticks(self, found: Ranges | Coverage, view: PartialsView) -> Ints:
+    def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
         ticks = view.window_inputs["first"]
-        last = found.row + max(self.last, 0)
-        there = last < view.ends[view.key[found.row]]
+        last = ranges.row + max(self.last, 0)
+        there = last < view.ends[view.key[ranges.row]]
         return np.where(there, ticks[np.minimum(last, len(ticks) - 1)] + 1, NEVER)
 
     def closed_after(self, ticks: Ints, forget: int) -> Ints:
@@ -225,9 +225,9 @@ class AroundTime(Windows):
         """The first tick after a window, counted from its event's."""
         return self.end + (self.closed in ("right", "both"))
 
-    def closing_ticks(self, found: Ranges | Coverage, view: PartialsView) -> Ints:
-        assert found.at is not None
-        return np.maximum(found.at + 1, found.end + self._stop - self.end)
+    def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
+        assert ranges.at is not None
+        return np.maximum(ranges.at + 1, ranges.end + self._stop - self.end)
 
     def closed_after(self, ticks: Ints, forget: int) -> Ints:
         return ticks + max(1, self._stop)

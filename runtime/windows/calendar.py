@@ -1,4 +1,4 @@
-"""Windows of calendar units: months, quarters and years; days and weeks of a time zone, however long they are."""
+"""Windows of calendar units: months, quarters, years; days or weeks of a time zone, however long they are."""
 
 from __future__ import annotations
 

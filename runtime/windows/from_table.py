@@ -232,10 +232,10 @@ class Anchored(Windows):
     def needs_order(self, alone: bool) -> bool:
         return not self.keys
 
-    def closing_ticks(self, found: Ranges | Coverage, view: PartialsView) -> Ints:
+    def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
         # Windows of every key are those of a key that has not come yet, too.
-        first = view.window_inputs["first"][view.starts[view.key[found.row]]]
-        closed: Ints = np.maximum(self._stops(found.end), first + 1)
+        first = view.window_inputs["first"][view.starts[view.key[ranges.row]]]
+        closed: Ints = np.maximum(self._stops(ranges.end), first + 1)
         return closed
 
     def closed_after(self, ticks: Ints, forget: int) -> Ints:

@@ -131,7 +131,7 @@ class Bounded(Windows):
     def pattern(self, partitioned: bool) -> Pattern:
         return "monotonic"
 
-    def _kept(self, ticks: Ints, since: Ints) -> tuple[Ints, Ints]:
+    def _validity_since(self, ticks: Ints, since: Ints) -> tuple[Ints, Ints]:
         """The validity of events from ``since`` on, for ever; of none for those out of bounds."""
         outside = np.zeros(len(ticks), bool)
         if self.least is not None:
@@ -140,7 +140,7 @@ class Bounded(Windows):
             outside |= ticks >= self.beyond
         return np.where(outside, NEVER, since), np.full(len(ticks), NEVER)
 
-    def _kept_sql(self, tick: str, since: str) -> list[dict[str, str]]:
+    def _validity_since_sql(self, tick: str, since: str) -> list[dict[str, str]]:
         bounds = [] if self.least is None else [f"{tick} >= {self.least}"]
         bounds += [] if self.beyond is None else [f"{tick} < {self.beyond}"]
         inside = " and ".join(bounds) or "true"
@@ -168,10 +168,10 @@ class Bounded(Windows):
     def why_no_stream(self, alone: bool) -> str | None:
         return None if alone else self.among_others
 
-    def closing_ticks(self, found: Ranges | Coverage, view: PartialsView) -> Ints:
+    def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
         """After its event, which has to have its place among those of its time."""
-        assert found.at is not None
-        return found.at + 1
+        assert ranges.at is not None
+        return ranges.at + 1
 
     def closed_after(self, ticks: Ints, forget: int) -> Ints:
         return ticks + 1
@@ -213,13 +213,13 @@ class LandmarkEvery(Bounded):
 
     def validity(self, ticks: Ints, starts: Ints) -> tuple[Ints, Ints]:
         """From the end of its step on."""
-        return self._kept(ticks, self.steps.begins(self.steps.numbers(ticks - self._shift) + 1))
+        return self._validity_since(ticks, self.steps.begins(self.steps.numbers(ticks - self._shift) + 1))
 
     def validity_sql(self, rows: RowOrder) -> list[dict[str, str]] | None:
         at, every, origin = f"({rows.tick} - {int(self._shift)})", self.steps.every, self.steps.origin
         if self.steps.calendar is not None:
             return None
-        return self._kept_sql(rows.tick, f"{at} + {every} - pmod({at} - {origin % every}, {every})")
+        return self._validity_since_sql(rows.tick, f"{at} + {every} - pmod({at} - {origin % every}, {every})")
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
         """The frame of each event, and which events are not before the landmark."""
@@ -259,12 +259,12 @@ class LandmarkEvery(Bounded):
         kept = high > low
         return found.where(kept), number[kept], steps
 
-    def closing_ticks(self, found: Ranges | Coverage, view: PartialsView) -> Ints:
+    def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
         number, steps = self.numbers(view)
         if self.emit == "on_change":  # those that are frozen are left out, but for the first
-            number = self.steps.numbers(found.end - 1)
+            number = self.steps.numbers(ranges.end - 1)
         # There are windows up to a key's last event.
-        row = view.locate(view.key[found.row], number, steps)
+        row = view.locate(view.key[ranges.row], number, steps)
         closed: Ints = np.maximum(self.step_ends(number), view.window_inputs["first"][row] + 1)
         return closed
 
@@ -292,10 +292,10 @@ class LandmarkEach(Bounded):
 
     def validity(self, ticks: Ints, starts: Ints) -> tuple[Ints, Ints]:
         """From its time on."""
-        return self._kept(ticks, ticks)
+        return self._validity_since(ticks, ticks)
 
     def validity_sql(self, rows: RowOrder) -> list[dict[str, str]]:
-        return self._kept_sql(rows.tick, rows.tick)
+        return self._validity_since_sql(rows.tick, rows.tick)
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
         """The frame of each event, and which events are not before the landmark."""

@@ -127,10 +127,10 @@ class LastOfKey(Windows):
     valid_by = "rows"
     counts_rows = True
 
-    def closing_ticks(self, found: Ranges | Coverage, view: PartialsView) -> Ints:
+    def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
         """After its last row, which has to have its place among those of its time."""
-        assert found.at is not None
-        return found.at + 1
+        assert ranges.at is not None
+        return ranges.at + 1
 
     def closed_after(self, ticks: Ints, forget: int) -> Ints:
         return ticks + 1

@@ -70,8 +70,8 @@ class NumberedWindows(Windows):
     def needs_order(self, alone: bool) -> bool:
         return False
 
-    def closing_ticks(self, found: Ranges | Coverage, view: PartialsView) -> Ints:
-        return found.end + self._shift
+    def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
+        return ranges.end + self._shift
 
     def closed_after(self, ticks: Ints, forget: int) -> Ints:
         last = ticks + forget if self.emits_empty else ticks

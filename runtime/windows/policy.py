@@ -1,4 +1,4 @@
-"""Windows by an eviction and a trigger policy, as IBM Streams' SPL has them."""
+"""Windows by eviction with triggers, as IBM Streams' SPL has them."""
 
 from __future__ import annotations
 
@@ -127,9 +127,9 @@ class Triggers(NamedTuple):
     at: Ints
     key: Ints
 
-    def where(self, kept: Any) -> Triggers:
+    def where(self, rows: Any) -> Triggers:
         """Some of the triggers."""
-        return Triggers(*(column[kept] for column in self))
+        return Triggers(*(column[rows] for column in self))
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -237,13 +237,13 @@ class Triggered(Windows):
     def why_no_stream(self, alone: bool) -> str | None:
         return None if alone else self.among_others
 
-    def closing_ticks(self, found: Ranges | Coverage, view: PartialsView) -> Ints:
-        assert found.at is not None
+    def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
+        assert ranges.at is not None
         if self.trigger.kind != "time" or self.until is not None:
-            return found.at + 1
+            return ranges.at + 1
         # A time trigger comes if a later row does, whenever.
         ticks = view.window_inputs["first"]
-        after: Ints = ticks[view.locate(view.key[found.row], found.at, ticks)] + 1
+        after: Ints = ticks[view.locate(view.key[ranges.row], ranges.at, ticks)] + 1
         return after
 
     def closed_after(self, ticks: Ints, forget: int) -> Ints:

@@ -1,4 +1,4 @@
-"""The rules of eviction and trigger policies: by count, by time, by delta."""
+"""The rules of policies: by count, by time, by delta."""
 
 from __future__ import annotations
 

@@ -144,8 +144,8 @@ class Sessions(Windows):
     def needs_order(self, alone: bool) -> bool:
         return not alone or self.longest is not None
 
-    def closing_ticks(self, found: Ranges | Coverage, view: PartialsView) -> Ints:
-        return found.end + self.merge_touching
+    def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
+        return ranges.end + self.merge_touching
 
     def closed_after(self, ticks: Ints, forget: int) -> Ints:
         return ticks + self.gap + self.merge_touching

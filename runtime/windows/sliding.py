@@ -1,4 +1,4 @@
-"""Sliding and tumbling windows: of one size, at a constant step."""
+"""Windows of one size at a constant step: sliding, tumbling."""
 
 from __future__ import annotations
 

@@ -86,15 +86,15 @@ class Snapshots(Windows):
     def needs_order(self, alone: bool) -> bool:
         return False
 
-    def closing_ticks(self, found: Ranges | Coverage, view: PartialsView) -> Ints:
+    def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
         """An event that starts where they end can still come, and be what ends them."""
-        return found.end + 1
+        return ranges.end + 1
 
-    def next_closing(self, found: Ranges | Coverage, view: PartialsView, watermark: int) -> int:
+    def next_closing(self, ranges: Ranges | Coverage, view: PartialsView, watermark: int) -> int:
         """An event ends a window of others, too, which need not be among these."""
         starts = view.window_inputs["first"] + 1
         own = int(starts[starts > watermark].min(initial=NEVER))
-        return min(own, super().next_closing(found, view, watermark))
+        return min(own, super().next_closing(ranges, view, watermark))
 
     def open_rows(self, view: PartialsView, watermark: int) -> Bools:
         lives: Bools = view.window_inputs["until"] + 1 >= watermark  # that one ends is a change, too

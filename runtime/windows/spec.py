@@ -1,4 +1,4 @@
-"""The interface of every kind of windows: the frame of an event, and the ranges of frames that form windows."""
+"""The interface of every kind of windows."""
 
 from __future__ import annotations
 
@@ -280,19 +280,19 @@ class Windows(ABC):
         """Whether windows depend only on the rows in them, so that a key's windows can be made in chunks."""
         return False
 
-    def emitted(self, found: Ranges | Coverage, partials: PartialsView) -> Ranges | Coverage:
+    def emitted(self, ranges: Ranges | Coverage, partials: PartialsView) -> Ranges | Coverage:
         """Windows without those that ``emit`` leaves out, with the times that ``stamp`` gives them."""
         on_change = self.emit == "on_change"
-        if isinstance(found, Coverage):
-            return found.where(changed(found.first, found.last, partials.key[found.row])) if on_change else found
-        if on_change and len(found.low):
-            key, empty = partials.key[found.row], found.high == found.low
-            same = (found.low[1:] == found.low[:-1]) & (found.high[1:] == found.high[:-1])
+        if isinstance(ranges, Coverage):
+            return ranges.where(changed(ranges.first, ranges.last, partials.key[ranges.row])) if on_change else ranges
+        if on_change and len(ranges.low):
+            key, empty = partials.key[ranges.row], ranges.high == ranges.low
+            same = (ranges.low[1:] == ranges.low[:-1]) & (ranges.high[1:] == ranges.high[:-1])
             same = (same | (empty[1:] & empty[:-1])) & (key[1:] == key[:-1])
-            found = found.where(np.concatenate([[True], ~same]))
-        if self.stamp in ("start", "end") and found.at is None:
-            found = found._replace(at=found.end if self.stamp == "end" else found.start)
-        return found
+            ranges = ranges.where(np.concatenate([[True], ~same]))
+        if self.stamp in ("start", "end") and ranges.at is None:
+            ranges = ranges._replace(at=ranges.end if self.stamp == "end" else ranges.start)
+        return ranges
 
     def pattern(self, partitioned: bool) -> Pattern:
         """How the state of windows is updated; ``partitioned`` says whether keys have windows of their own."""
@@ -353,21 +353,21 @@ class Windows(ABC):
         """
         return True
 
-    def closing_ticks(self, found: Ranges | Coverage, view: PartialsView) -> Ints:
+    def closing_ticks(self, ranges: Ranges | Coverage, view: PartialsView) -> Ints:
         """For each window the first tick from which on no event changes it, or brings it about.
 
         Parameters
         ----------
-        found
+        ranges
             The windows over some partials, all of them or some.
         view
             These partials.
         """
-        return (found.end if found.at is None else np.maximum(found.end, found.at)) + 1
+        return (ranges.end if ranges.at is None else np.maximum(ranges.end, ranges.at)) + 1
 
-    def next_closing(self, found: Ranges | Coverage, view: PartialsView, watermark: int) -> int:
+    def next_closing(self, ranges: Ranges | Coverage, view: PartialsView, watermark: int) -> int:
         """The first of their closing ticks beyond a watermark; :data:`NEVER` where there is none."""
-        ticks = self.closing_ticks(found, view)
+        ticks = self.closing_ticks(ranges, view)
         return int(ticks[ticks > watermark].min(initial=NEVER))
 
     def closed_after(self, ticks: Ints, forget: int) -> Ints:

@@ -1,1 +1,1 @@
-"""Types and tables between Arrow and Spark."""
+"""Conversions from Arrow to Spark or back: types, names, tables."""

@@ -77,13 +77,13 @@ def type_in(df: DataFrame, name: str) -> t.DataType:
     return kinds[spelt(name, kinds)]
 
 
-def spelt(name: str, known: Iterable[str]) -> str:
+def spelt(name: str, columns: Iterable[str]) -> str:
     """A name as it is spelt among those known: itself where it is one of them.
 
     >>> spelt("X", ["t", "x"]), spelt("X", ["x", "X"])
     ('x', 'X')
     """
-    names = list(known)
+    names = list(columns)
     return name if name in names else next((each for each in names if each.lower() == name.lower()), name)
 
 

@@ -1,4 +1,4 @@
-"""Partials as Spark carries them: rows of plain columns under plain names, or IPC blobs; and back unchanged."""
+"""Partials as Spark carries them: rows of plain columns under plain names, or IPC blobs."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Between Spark's types and Arrow's: which columns a query can use, and what its result looks like in Spark."""
+"""The Arrow type of each Spark type, or the other way round."""
 
 from __future__ import annotations
 
@@ -234,8 +234,8 @@ def _cast(column: pa.ChunkedArray, field: pa.Field) -> pa.ChunkedArray:
         raise ColumnError(not_held(f"the column {field.name!r}", column.type, field.type)) from error
 
 
-def _is_coded(found: pa.DataType, wanted: pa.DataType) -> bool:
-    return bool(pa.types.is_dictionary(found) and found.value_type == wanted)
+def _is_coded(found: pa.DataType, expected: pa.DataType) -> bool:
+    return bool(pa.types.is_dictionary(found) and found.value_type == expected)
 
 
 def collected(df: DataFrame, names: Sequence[str]) -> pa.Table:

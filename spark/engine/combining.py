@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-Way = Literal["driver", "tasks", "executors"]
+Merger = Literal["driver", "tasks", "executors"]
 
 DRIVER = 24e-9
 """Seconds in which the driver unpacks and merges a partial. This and what follows was measured with
@@ -23,7 +23,7 @@ SHUFFLE = 0.5
 ALWAYS_DRIVER = int(SHUFFLE / DRIVER)
 """Partials up to which no other way can be quicker: the driver merges them while a shuffle begins."""
 
-WORDS: Mapping[Way, str] = {
+WORDS: Mapping[Merger, str] = {
     "driver": "the driver merges all partials",
     "tasks": "tasks merge the partials of several others, and the driver what they have left",
     "executors": "executors merge partials by key",
@@ -45,9 +45,9 @@ class Combining:
         What each way that is possible is taken to need.
     """
 
-    way: Way
+    way: Merger
     tasks: int
-    seconds: Mapping[Way, float]
+    seconds: Mapping[Merger, float]
 
     def __str__(self) -> str:
         """The way and why, for the log."""
@@ -76,7 +76,7 @@ def choose(counts: Sequence[int], limit: int, cores: int, *, rounds: bool) -> Co
     """
     partials = sum(counts)
     fetch = len(counts) * FETCH / cores
-    seconds: dict[Way, float] = {}
+    seconds: dict[Merger, float] = {}
     if partials <= limit:
         seconds["driver"] = fetch + partials * DRIVER
     # Merging leaves at least as many as one task had; twice as many where that lacks half of all keys and frames.

@@ -1,4 +1,4 @@
-"""Who does each step of a query on Spark, and why: decided here, followed by `driver`, printed by `explain`."""
+"""Who does each step of a query on Spark: decided here, followed by `driver`, printed by `explain`."""
 
 from __future__ import annotations
 

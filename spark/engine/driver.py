@@ -1,4 +1,4 @@
-"""Runs every query on Spark: partials come to the driver or to executors, and are merged, slid and finished there."""
+"""Runs every query on Spark: its partials are merged, slid, finished on the driver or on executors."""
 
 from __future__ import annotations
 

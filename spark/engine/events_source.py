@@ -76,7 +76,7 @@ class EventsSource:
         if self.blobs is None:
             rows, function = self._events(checkpoint=True), tasks.accumulate
         else:
-            rows = kept(self.blobs) if self.sort == "rows" else self.blobs
+            rows = materialize(self.blobs) if self.sort == "rows" else self.blobs
             function = tasks.from_blobs
         df = stage(rows, function, self.job, schema=self.job.codec.spark_schema)
         return PartialRows(df, tasks.slide, ("frame", "batch_rank"))
@@ -102,7 +102,7 @@ class EventsSource:
         if self.sort == "time":
             return in_time_order(self.events, time, keys, ties, plan.axis.block)
         ordered = in_row_order(self._with_times(self.events), time, keys, ties)
-        ordered = kept(ordered) if checkpoint else self._persist(ordered)
+        ordered = materialize(ordered) if checkpoint else self._persist(ordered)
         schema = row_numbers.ends_schema([ordered.schema[name] for name in keys])
         counted = stage(ordered.select(keys or f.lit(0)), row_numbers.ends, len(keys), schema=schema)
         self.job = replace(self.job, offsets=row_numbers.offsets(counted.toArrow()))
@@ -187,7 +187,7 @@ def merged(plan: Plan, blobs: pa.Table) -> Partials:
     return merge(held)
 
 
-def kept(df: DataFrame) -> DataFrame:
+def materialize(df: DataFrame) -> DataFrame:
     """The rows of a DataFrame, computed now, the same ones as long as anything reads them, also without an executor.
 
     Computed again, Spark would cut them into partitions elsewhere. A checkpoint drops what they were made of: it is in

@@ -1,4 +1,4 @@
-"""Partials of few events: these come to the driver as they are, and are accumulated there as by the local engine.
+"""Partials of few events, accumulated on the driver as by the local engine.
 
 Where many events are alone with their key and frame, grouping them in Spark takes longer than collecting them; where
 they are not, it takes about as long. What few is was measured, see the benchmark report.

@@ -43,10 +43,10 @@ def require_readable(df: DataFrame, columns: Sequence[str]) -> None:
                 raise of_another_type(each.path, wanted.simpleString(), found, file)
 
 
-def fits(found: str, wanted: t.DataType) -> bool:
+def fits(found: str, expected: t.DataType) -> bool:
     """Whether Spark may read a type of Parquet as one of its own.
 
     >>> fits("INT32", t.LongType()), fits("BYTE_ARRAY", t.LongType()), fits("FIXED_LEN_BYTE_ARRAY", t.LongType())
     (True, False, True)
     """
-    return found not in KINDS or wanted.simpleString().startswith(KINDS[found])
+    return found not in KINDS or expected.simpleString().startswith(KINDS[found])

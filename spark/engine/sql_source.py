@@ -1,4 +1,4 @@
-"""Partials that Spark SQL makes: events are grouped and aggregated in the JVM, and do not cross into Python."""
+"""Partials that Spark SQL makes: events are grouped in the JVM, which spares them the way to Python."""
 
 from __future__ import annotations
 

@@ -132,6 +132,6 @@ def substituted(columns: Sequence[str]) -> str | None:
     return next((name for name in columns if "${" in name), None)
 
 
-def as_spelt(columns: Sequence[str], known: Sequence[str]) -> list[str]:
+def as_spelt(columns: Sequence[str], names: Sequence[str]) -> list[str]:
     """Columns as they are spelt where they are, each once."""
-    return list(dict.fromkeys(spelt(name, known) for name in columns))
+    return list(dict.fromkeys(spelt(name, names) for name in columns))

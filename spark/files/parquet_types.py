@@ -116,7 +116,7 @@ def kind(column: Any) -> t.DataType | None:
     return plain.get((name, column.physical_type))
 
 
-def misfit(metadata: Any, name: str, wanted: t.DataType) -> str | None:
+def misfit(metadata: Any, name: str, expected: t.DataType) -> str | None:
     """Why a file's column cannot be read here as Spark reads it; None where it can be.
 
     Parameters
@@ -125,15 +125,15 @@ def misfit(metadata: Any, name: str, wanted: t.DataType) -> str | None:
         The file's footer.
     name
         A column of the file.
-    wanted
+    expected
         Its type in Spark.
     """
     column = leaves(metadata).get(name)
     found = None if column is None else kind(column)
     if found is None:
         return f"the column {name!r} has a type in it that only Spark knows how to read"
-    if found != wanted and not isinstance(wanted, WIDER.get(type(found), ())):
-        return f"the column {name!r} is {found.simpleString()} in it, and {wanted.simpleString()} for Spark"
+    if found != expected and not isinstance(expected, WIDER.get(type(found), ())):
+        return f"the column {name!r} is {found.simpleString()} in it, and {expected.simpleString()} for Spark"
     if isinstance(found, (t.DateType, t.TimestampType, t.TimestampNTZType)):
         about = metadata.metadata or {}
         version = [int(part) for part in about.get(VERSION, b"9.0").split(b".")[:2]]

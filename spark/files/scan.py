@@ -1,4 +1,4 @@
-"""Files as Spark would read them, and the tasks in which executors read them by themselves."""
+"""Files as Spark would read them, in tasks in which executors read them by themselves."""
 
 from __future__ import annotations
 
@@ -306,7 +306,7 @@ class Scan:
         kept = [
             (place, number, size)
             for place, (file, layout) in enumerate(zip(self.listed, self.layouts, strict=True))
-            for number, size in self._kept(file, layout, wanted)
+            for number, size in self._matching_groups(file, layout, wanted)
         ]
         sizes = np.array([size for *_, size in kept], np.int64)
         tasks = []
@@ -325,9 +325,9 @@ class Scan:
         system, _ = self.files.places
         return ReadPlan(self.files.format, system, schema, tuple(columns), self.condition, tuple(tasks), found)
 
-    def _kept(self, file: File, layout: Layout, wanted: Sequence[str]) -> list[tuple[int, int]]:
+    def _matching_groups(self, file: File, layout: Layout, columns: Sequence[str]) -> list[tuple[int, int]]:
         """The row groups of a file in which an event may meet the condition, with their bytes."""
-        sizes = layout.weights(wanted)
+        sizes = layout.weights(columns)
         if self.condition is None:
             return list(enumerate(sizes))
         folders = [equal(self.schema.field(name), value) for name, value in self._partition(file).items()]

@@ -1,4 +1,4 @@
-"""Files as Spark itself reads and names them."""
+"""Files as Spark itself reads or names them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Events in time order, for operations and windows that care which of two events came first."""
+"""Events in time order, where it matters which of two came first."""
 
 from __future__ import annotations
 

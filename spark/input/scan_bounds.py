@@ -1,4 +1,4 @@
-"""What is known of a DataFrame before it is computed: its plan as text, and what its files have at most."""
+"""What the plan of a DataFrame says of its rows before they are computed."""
 
 from __future__ import annotations
 

@@ -41,8 +41,8 @@ def union(inputs: Mapping[str, DataFrame], roles: Mapping[str, Roles]) -> DataFr
     return reduce(lambda left, right: left.unionByName(right, allowMissingColumns=True), frames)
 
 
-def _unfit(name: str, old: str, new: str, found: pa.DataType, wanted: pa.DataType) -> str:
-    kinds = (each if (kind := to_spark(each)) is None else kind.simpleString() for each in (found, wanted))
+def _unfit(name: str, old: str, new: str, found: pa.DataType, expected: pa.DataType) -> str:
+    kinds = (each if (kind := to_spark(each)) is None else kind.simpleString() for each in (found, expected))
     return unfit(name, old, new, *kinds)
 
 

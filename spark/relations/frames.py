@@ -17,6 +17,7 @@ from ...aggregators.errors import QueryError, shown
 from ...runtime.columns.ticks import NEVER, TimeColumn
 from ...runtime.plan.bind import type_of
 from ...runtime.plan.window_inputs import own_name
+from ...runtime.relations.join_spec import JoinSpec
 from ...runtime.relations.names import (
     AT,
     CHANGE,
@@ -27,7 +28,6 @@ from ...runtime.relations.names import (
     TO,
     TS,
     WEIGHT,
-    JoinSpec,
     values_of,
 )
 from ...runtime.windows import Windows
@@ -195,7 +195,7 @@ class DataFrameOperators:
     def repeated(self, data: DataFrame, name: str) -> DataFrame:
         return repeated(data, name, column(name)).drop(name)
 
-    def kept(self, data: DataFrame) -> DataFrame:
+    def distinct(self, data: DataFrame) -> DataFrame:
         names = values_of(data.columns)
         input_schema(data, names)
         rows = data.repartition(*sortable(data, names)) if names else data.repartition(1)

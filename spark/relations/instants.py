@@ -1,4 +1,4 @@
-"""Instants of relations on Spark as integers, and back."""
+"""Instants of relations as integers of Spark, or back."""
 
 from __future__ import annotations
 

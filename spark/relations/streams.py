@@ -9,7 +9,8 @@ from pyspark.sql import functions as f
 from pyspark.sql import types as t
 
 from ...aggregators.errors import QueryError
-from ...runtime.relations.names import FROM, TO, TS, JoinSpec
+from ...runtime.relations.join_spec import JoinSpec
+from ...runtime.relations.names import FROM, TO, TS
 from ..convert.names import column
 from .frames import DataFrameOperators, Sides
 from .instants import instant, kind_of, ticks

@@ -9,7 +9,7 @@ import pyarrow as pa
 from pyspark.sql import types as t
 
 from ...runtime.columns.ticks import NEVER
-from ...runtime.relations.tables import kept_rows
+from ...runtime.relations.tables import distinct_rows
 from ...runtime.windows import Windows
 from ..convert.partials_codec import batches
 from ..convert.types import arrow_schema, cast_to
@@ -19,7 +19,7 @@ def keep(names: Sequence[str], schema: t.StructType, rows: Iterator[pa.RecordBat
     """Of equal rows, all of which one task has, the one found until it ends, then the youngest one."""
     some = list(rows)
     if some:
-        found = kept_rows(pa.Table.from_batches(some).rename_columns(list(names)))
+        found = distinct_rows(pa.Table.from_batches(some).rename_columns(list(names)))
         yield from batches(cast_to(found, arrow_schema(schema)))
 
 

@@ -1,4 +1,4 @@
-"""The session: its start, its settings, its errors, and the package on its executors."""
+"""The session: its start, its settings, its errors, the package on its executors."""
 
 from .session import local_session
 

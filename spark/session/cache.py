@@ -1,4 +1,4 @@
-"""Files of this user's that outlive a process: what Spark, and the JVMs that it starts, are given by their paths."""
+"""Files of this user's that outlive a process, for those that take them by their path."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _in_use: dict[Path, int] = {}
 """Folders that this process has asked for, open and locked until it ends: another one does not remove them."""
 
 
-def kept_file(name: str, contents: str | bytes, *, executable: bool = False) -> Path:
+def cache_file(name: str, contents: str | bytes, *, executable: bool = False) -> Path:
     """Write a small file to the cache of this user, which nobody else can read.
 
     Parameters
@@ -41,7 +41,7 @@ def kept_file(name: str, contents: str | bytes, *, executable: bool = False) -> 
 
     Examples
     --------
-    >>> kept_file("greeting.txt", "hello").read_text()
+    >>> cache_file("greeting.txt", "hello").read_text()
     'hello'
     """
     data = contents.encode() if isinstance(contents, str) else contents

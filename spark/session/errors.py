@@ -1,4 +1,4 @@
-"""Errors of executors on the driver: framefold's own are raised again, with their type and message."""
+"""Errors of executors, raised on the driver as what they were."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from ..convert.names import column
 from .worker_python import trouble
 
 # The last line of a Python traceback, as it stands in the message of Spark's exception.
-_RAISED = re.compile(rf"^\s*{re.escape(errors.__name__)}\.(\w+): (.*)$", re.MULTILINE)
+_RAISED = re.compile(rf"^\s*{errors.__name__.split('.')[0]}\.(?:\w+\.)*(\w+): (.*)$", re.MULTILINE)
 
 
 @contextmanager
@@ -133,11 +133,11 @@ def of_other_types(report: str) -> errors.EngineError | None:
     return of_another_type(found["column"], found["wanted"], found["found"], found["file"])
 
 
-def of_another_type(column: str, wanted: str, found: str, file: str) -> errors.EngineError:
+def of_another_type(column: str, expected: str, found: str, file: str) -> errors.EngineError:
     """The error for a column that is of one type for Spark, and of another in a file."""
     return errors.EngineError(
-        f"the column {column!r} is {wanted} for Spark and {found} in {file!r}; expected types of which the one of the "
-        "first file holds the others"
+        f"the column {column!r} is {expected} for Spark and {found} in {file!r}; expected types of which the one of "
+        "the first file holds the others"
     )
 
 
@@ -146,7 +146,7 @@ def framefolds_own(report: str) -> errors.FramefoldError | None:
 
     Examples
     --------
-    >>> framefolds_own("framefold.aggregators.errors.SumOverflowError: it does not fit")
+    >>> framefolds_own("framefold.SumOverflowError: it does not fit")
     SumOverflowError('it does not fit')
     """
     found = _RAISED.findall(report)

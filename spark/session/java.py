@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from ...aggregators.errors import JavaError
-from .cache import kept_file
+from .cache import cache_file
 
 OLDEST = 17
 """The oldest Java that Spark 4 runs on."""
@@ -132,4 +132,4 @@ for argument do
 done
 exec {shlex.quote(str(java))} "$@"
 """
-    return kept_file("bin/java", script, executable=True)
+    return cache_file("bin/java", script, executable=True)

@@ -177,7 +177,7 @@ def task(
     """
     names = [each and (each.__module__, each.__name__) for each in (function, failed)]
     worker, payload = f"{PACKAGE}.spark.session.worker", pack(arguments)
-    workers, expected, imported = THE_WORKERS, wanted(spark), importer(spark)
+    workers, expected, imported = THE_WORKERS, python_advice(spark), importer(spark)
 
     def run(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         try:
@@ -194,7 +194,7 @@ def task(
     return run
 
 
-def wanted(spark: SparkSession) -> str:
+def python_advice(spark: SparkSession) -> str:
     """The advice part of an error message: which setting names the workers' Python.
 
     A server of Connect takes the Python of its workers from its own environment only.

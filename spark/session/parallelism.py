@@ -1,4 +1,4 @@
-"""The number of tasks that read files, and the share of each."""
+"""The number of tasks that read files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A quiet Spark session on this machine, for the command line, the tests and users without a session."""
+"""A quiet Spark session on this machine, for whoever has none."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import warnings
 from typing import TYPE_CHECKING
 
 from ...aggregators.errors import EngineError
-from .cache import kept_file
+from .cache import cache_file
 from .java import ensure_java
 
 if TYPE_CHECKING:
@@ -154,7 +154,7 @@ def cores(master: str) -> int | None:
 
 
 def _settings(master: str) -> dict[str, str]:
-    logging = kept_file("log4j2.properties", _LOGGING).as_uri()
+    logging = cache_file("log4j2.properties", _LOGGING).as_uri()
     settings = {
         "spark.ui.enabled": "false",
         "spark.ui.showConsoleProgress": "false",

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from ...aggregators.errors import EngineError
-from .packaging import THE_WORKERS, wanted
+from .packaging import THE_WORKERS, python_advice
 
 _PACKAGES = ("pyarrow", "numpy")
 _FROM_A_TASK = re.compile(rf"^\s*ImportError: ({THE_WORKERS} .*)$", re.MULTILINE)
@@ -37,18 +37,19 @@ def trouble(spark: SparkSession, report: str) -> EngineError | None:
     if said := _FROM_A_TASK.search(report):
         return EngineError(said[1])
     if missing := _MISSING.search(report):
-        return EngineError(f"{_lacking(spark, missing[1], missing[2])}; {wanted(spark)}")
+        return EngineError(f"{_lacking(spark, missing[1], missing[2])}; {python_advice(spark)}")
     if other := _OTHER_VERSION.search(report):
         python = _named(spark, f"{other[1]}.{other[2]}")
         more = ", which PYSPARK_DRIVER_PYTHON names where Spark starts it" if isinstance(spark, SparkSession) else ""
-        return EngineError(f"{THE_WORKERS} {python}, another version than this process; {wanted(spark)}{more}")
+        return EngineError(f"{THE_WORKERS} {python}, another version than this process; {python_advice(spark)}{more}")
     if absent := _CANNOT_RUN.search(report):
-        return EngineError(f"{THE_WORKERS} {absent[1]}, which cannot be run ({absent[2]}); {wanted(spark)}")
+        return EngineError(f"{THE_WORKERS} {absent[1]}, which cannot be run ({absent[2]}); {python_advice(spark)}")
     if died := _DIED.search(report):
         version = re.search(r"/python(\d+\.\d+)/", died[1])
         last = died[1].strip().splitlines()[-1].strip()
         return EngineError(
-            f"{THE_WORKERS} {_named(spark, version and version[1])}, which does not start ({last}); {wanted(spark)}"
+            f"{THE_WORKERS} {_named(spark, version and version[1])}, which does not start ({last}); "
+            f"{python_advice(spark)}"
         )
     return None
 

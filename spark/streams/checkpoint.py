@@ -1,4 +1,4 @@
-"""The windows that are still open in a stream's checkpoint: a batch that reads the state, and leaves it as it is."""
+"""The windows that are still open in a stream's checkpoint, as a batch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from ..convert.types import arrow_schema, cast_to
 from ..session.errors import first_cause, is_of_spark
 from ..session.packaging import stage
 from .places import readable
-from .shards import BOOK, EVENTS, PARTIALS, Shards, book_of, check, restored
+from .shards import BOOK, EVENTS, PARTIALS, Shards, check, read_record, restored
 
 OPERATOR = "transformWithStateInPySparkExec"
 """What Spark calls what has the state."""
@@ -159,9 +159,9 @@ def state_of(spark: SparkSession, place: str, operator: Operator, *, with_events
     book = f.col(f"value.{BOOK}").cast("binary").alias("ipc")
     rows = variable(spark, place, operator, BOOK).select(shard, f.lit(BOOK).alias("part"), nothing, book)
     for name in (PARTIALS, EVENTS) if with_events else (PARTIALS,):
-        blocks = variable(spark, place, operator, name)
-        block, ipc = f.col("user_map_key.block"), f.col("user_map_value.ipc")
-        rows = rows.union(blocks.select(shard, f.lit(name), block, ipc))
+        pages = variable(spark, place, operator, name)
+        page, ipc = f.col("user_map_key.block"), f.col("user_map_value.ipc")
+        rows = rows.union(pages.select(shard, f.lit(name), page, ipc))
     return rows.repartition("shard")
 
 
@@ -173,7 +173,7 @@ def give_open(shards: Shards, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.Rec
         mine = table.filter(pc.equal(table.column("shard"), label))
         (book,) = mine.filter(pc.equal(mine.column("part"), BOOK)).column("ipc").to_pylist()
         state = {name: ReadState(mine.filter(pc.equal(mine.column("part"), name))) for name in (PARTIALS, EVENTS)}
-        shard = restored(shards, SimpleNamespace(**state), book_of(shards, book))
+        shard = restored(shards, SimpleNamespace(**state), read_record(shards, book))
         for found in shard.early():
             yield from batches(cast_to(found, schema))
 
@@ -191,11 +191,11 @@ class ReadState:
 
     def keys(self) -> Iterator[tuple[int]]:
         """Its keys, as Spark gives them."""
-        return ((block,) for block in self.values)
+        return ((page,) for page in self.values)
 
     def iterator(self) -> Iterator[tuple[tuple[int], tuple[bytes]]]:
         """Its keys and values, as Spark gives them."""
-        return (((block,), (ipc,)) for block, ipc in self.values.items())
+        return (((page,), (ipc,)) for page, ipc in self.values.items())
 
     def getValue(self, key: tuple[int]) -> tuple[bytes]:
         """The value of a key, as Spark gives it."""

@@ -130,7 +130,7 @@ class StreamEngine(DataFrameEngine):
         early = ticks_of(plan, options.early, "early")
         return Shards(
             job.trusting() if options.trust_checkpoint else job,
-            fingerprint(plan) | {"until": begin_tick(plan, options), "shards": self._dealt(options)},
+            fingerprint(plan) | {"until": begin_tick(plan, options), "shards": self._sharding(options)},
             width_of(df, plan),
             ticks_of(plan, options.forget, "forget"),
             early=None if early is None else max(early // 1000, 1),
@@ -157,7 +157,7 @@ class StreamEngine(DataFrameEngine):
             f"spark.conf.set('spark.sql.shuffle.partitions', {machine})"
         )
 
-    def _dealt(self, options: Options) -> str:
+    def _sharding(self, options: Options) -> str:
         """What decides which shard has a key, and what that is called: state would not be found where it changes."""
         partitions = self._partitions()
         return f"{options.shards or partitions} for {partitions} shuffle partitions"
@@ -249,7 +249,7 @@ def with_time(schema: t.StructType, df: DataFrame, plan: Plan, options: Options)
 
 
 def width_of(df: DataFrame, plan: Plan) -> int:
-    """The ticks in a block of events that are held back: an eighth of the watermark's delay, or more."""
+    """The ticks in a page of events that are held back: an eighth of the watermark's delay, or more."""
     return max((delay_of(df, plan) or 0) * 1000 // 8, 1_000_000)
 
 

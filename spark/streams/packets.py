@@ -1,4 +1,4 @@
-"""The tasks around the shards of a stream: events to packets for shards, and packets of results to rows."""
+"""The tasks around the shards of a stream: events to packets before them, packets to rows behind them."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def pack_partials(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBat
         The events.
     """
 
-    def dealt() -> Iterator[tuple[pa.Table, Ints]]:
+    def by_shard() -> Iterator[tuple[pa.Table, Ints]]:
         for partials in accumulated_partials(job, rows):
             merged = merge(partials)
             if merged.starts is not None and len(merged):
@@ -49,7 +49,7 @@ def pack_partials(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBat
                 sizes = np.diff(np.append(merged.starts, len(merged)))
                 yield merged.table, np.repeat(shard_numbers(keys, len(merged.starts), len(labels)), sizes)
 
-    yield from packets(dealt(), labels)
+    yield from packets(by_shard(), labels)
 
 
 def pack_events(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -61,23 +61,23 @@ def pack_events(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBatch
         If an event has no time, unless the plan drops those.
     """
 
-    def dealt() -> Iterator[tuple[pa.Table, Ints]]:
+    def by_shard() -> Iterator[tuple[pa.Table, Ints]]:
         for batch in rows:
             _, events = timed(job, batch)
             yield events, shards_of(job, events, len(labels))
 
-    yield from packets(dealt(), labels)
+    yield from packets(by_shard(), labels)
 
 
 def pack_whole(job: Job, labels: tuple[int, ...], rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """As `pack_events`, of events that have all their columns after those that the query reads."""
 
-    def dealt() -> Iterator[tuple[pa.Table, Ints]]:
+    def by_shard() -> Iterator[tuple[pa.Table, Ints]]:
         for batch in rows:
             whole, events = timed(job, batch)
             yield whole, shards_of(job, events, len(labels))
 
-    yield from packets(dealt(), labels)
+    yield from packets(by_shard(), labels)
 
 
 def timed(job: Job, batch: pa.RecordBatch) -> tuple[pa.Table, pa.Table]:
@@ -97,14 +97,14 @@ def shards_of(job: Job, events: pa.Table, shards: int) -> Ints:
     return shard_numbers([one_array(events.column(name)) for name in job.plan.by], len(events), shards)
 
 
-def packets(dealt: Iterable[tuple[pa.Table, Ints]], labels: tuple[int, ...]) -> Iterator[pa.RecordBatch]:
+def packets(tables: Iterable[tuple[pa.Table, Ints]], labels: tuple[int, ...]) -> Iterator[pa.RecordBatch]:
     """Tables whose rows are dealt to shards, as packets; the first task has one for each, so that all are called.
 
     A shard that is not called does not know the watermark, by which events to come are late.
     """
     partition, left = partition_id(), set(labels)
     places = itertools.count(partition << 32)
-    for table, shards in dealt:
+    for table, shards in tables:
         found = np.unique(shards).tolist()
         left -= {labels[shard] for shard in found}
         blobs = [to_ipc(table.filter(pa.array(shards == shard))) for shard in found]

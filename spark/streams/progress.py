@@ -1,4 +1,4 @@
-"""What micro-batches say of themselves: metrics that Spark observes, and has in the progress of the query."""
+"""Metrics of micro-batches, which Spark observes."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def observed() -> list[Column]:
     ]
 
 
-def packet(ipc: bytes | None, **said: int | None) -> Row:
+def packet(ipc: bytes | None, **metrics: int | None) -> Row:
     """A row of :data:`RESULTS`; what is not said is null, and adds nothing."""
-    return Row(**{name: ipc if name == "ipc" else said.get(name) for name in RESULTS.names})
+    return Row(**{name: ipc if name == "ipc" else metrics.get(name) for name in RESULTS.names})
 
 
-def kept_by(shard: Shard) -> dict[str, int]:
+def state_counts(shard: Shard) -> dict[str, int]:
     """What a shard has in its state."""
     sizes = {name: store.size for name, store in stores_of(shard).items()}
     partials, events = sizes["partials"], sizes.get("events")
@@ -54,7 +54,7 @@ def kept_by(shard: Shard) -> dict[str, int]:
     return found
 
 
-def said(shard: Shard, before: dict[str, Any] | None, watermark: int) -> Row:
+def call_metrics(shard: Shard, before: dict[str, Any] | None, watermark: int) -> Row:
     """What a call of a shard says: a micro-batch may make a second one, which says only what has changed since.
 
     Parameters
@@ -64,7 +64,7 @@ def said(shard: Shard, before: dict[str, Any] | None, watermark: int) -> Row:
     watermark
         In milliseconds; 0 before any event.
     """
-    found = kept_by(shard)
+    found = state_counts(shard)
     counts = {name: value - (before or {}).get(name, 0) for name, value in found.items() if name in COUNTS}
     lag = int(time.time() * 1000) - watermark if watermark > 0 else None
     return packet(None, shards=int(before is None), open_frames=found["open_frames"], lag_ms=lag, **counts)

@@ -1,4 +1,4 @@
-"""What the shards of a query need, and what each has in Spark's state."""
+"""The shards of a query, each restored from Spark's state."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..engine.tasks import Job
 from .state import StateStore, recalled, remember, stores_of
 
 VERSION = 2
-"""Of what is in the state; a later release reads earlier ones. In version 1 each block was of 16 frames."""
+"""Of what is in the state; a later release reads earlier ones. In version 1 each page was of 16 frames."""
 
 BOOK, PARTIALS, EVENTS = "book", "partials", "events"
 """The variables of the state."""
@@ -36,7 +36,7 @@ class Shards:
     fingerprint
         What must not change while a checkpoint is used.
     width
-        How much time a block of events has that are held back, in ticks.
+        How much time a page of events has that are held back, in ticks.
     forget
         How long a key is kept, in ticks; see ``runtime.streams.shard.Shard``.
     late
@@ -67,44 +67,44 @@ class Shards:
         return tuple(self.job.schema.names[len(self.job.plan.result_schema) :])
 
 
-def book_of(shards: Shards, found: str | None) -> dict[str, Any]:
+def read_record(shards: Shards, found: str | None) -> dict[str, Any]:
     """The shard's bookkeeping: from JSON in Spark's state, or a fresh one if there is none."""
-    book: dict[str, Any] = {"version": VERSION, "query": shards.fingerprint}
-    book = book if found is None else json.loads(found)
-    check(book, shards.fingerprint)
-    return book
+    record: dict[str, Any] = {"version": VERSION, "query": shards.fingerprint}
+    record = record if found is None else json.loads(found)
+    check(record, shards.fingerprint)
+    return record
 
 
-def restored(shards: Shards, of: Any, book: dict[str, Any], first: int = EPOCH) -> Shard:
+def restored(shards: Shards, of: Any, record: dict[str, Any], first: int = EPOCH) -> Shard:
     """A shard as its state has it; ``first`` is the watermark of one that is new."""
-    plan, held, sizes, recent = shards.job.plan, None, book.get("sizes", {}), recalled(book.get("mark"))
+    plan, held, sizes, recent = shards.job.plan, None, record.get("sizes", {}), recalled(record.get("mark"))
     if of.events is not None and not shards.late:
-        width = book.setdefault("width", shards.width)  # that of the blocks in the checkpoint
+        width = record.setdefault("width", shards.width)  # that of the pages in the checkpoint
         events = StateStore(of.events, sizes.get("events"), recent.get("events"))
-        held = HeldEvents(plan, events, width, book.get("series", 0), book.get("first_held"))
-    watermark = book.get("watermark", first)
+        held = HeldEvents(plan, events, width, record.get("series", 0), record.get("first_held"))
+    watermark = record.get("watermark", first)
     return Shard(
         plan,
         StateStore(of.partials, sizes.get("partials"), recent.get("partials")),
         held,
         shards.forget,
         watermark,
-        book.get("due"),
-        book.get("released", 0),
+        record.get("due"),
+        record.get("released", 0),
         shards.lateness,
-        book.get("gone", watermark - shards.lateness),
+        record.get("gone", watermark - shards.lateness),
         shards.drop_partial,
     )
 
 
-def keep(of: Any, book: dict[str, Any], shard: Shard, watermark: int | None) -> None:
+def keep(of: Any, record: dict[str, Any], shard: Shard, watermark: int | None) -> None:
     """Write what a shard knows beside its partials and events, and have Spark call it when the watermark goes on.
 
     Parameters
     ----------
     of
         The processor, with the shard's state.
-    book
+    record
         What it knew.
     shard
         The shard.
@@ -115,15 +115,15 @@ def keep(of: Any, book: dict[str, Any], shard: Shard, watermark: int | None) -> 
     for store in stores.values():
         store.write()
     # Also where nothing is due: what is late by a watermark is so in every shard, and each has to know of it.
-    timer, wanted = book.get("timer"), shard.watermark // 1000 + 1
+    timer, wanted = record.get("timer"), shard.watermark // 1000 + 1
     if wanted != timer:
         if timer is not None and (watermark is None or timer > watermark):
             of.handle.deleteTimer(timer)
         of.handle.registerTimer(wanted)
-    of.book.update((json.dumps(book | kept(shard) | {"timer": wanted, "mark": remember(stores)}),))
+    of.book.update((json.dumps(record | record_of(shard) | {"timer": wanted, "mark": remember(stores)}),))
 
 
-def kept(shard: Shard) -> dict[str, Any]:
+def record_of(shard: Shard) -> dict[str, Any]:
     """What a shard knows beside its partials and events."""
     found: dict[str, Any] = {"version": VERSION, "watermark": shard.watermark, "gone": shard.gone, "due": shard.due}
     if shard.held is not None:
@@ -131,16 +131,16 @@ def kept(shard: Shard) -> dict[str, Any]:
     return found | {"sizes": {name: store.size for name, store in stores_of(shard).items()}}
 
 
-def check(book: dict[str, Any], fingerprint: dict[str, Any]) -> None:
+def check(record: dict[str, Any], fingerprint: dict[str, Any]) -> None:
     """EngineError where the state in a checkpoint is of another query, or of a later release."""
-    if book["version"] > VERSION:
+    if record["version"] > VERSION:
         raise EngineError(
-            f"the checkpoint has state of version {book['version']}, and this framefold knows up to {VERSION}; "
+            f"the checkpoint has state of version {record['version']}, and this framefold knows up to {VERSION}; "
             "expected the release that wrote it, or a later one"
         )
-    other = [name for name in fingerprint if book["query"].get(name) != fingerprint[name]]
+    other = [name for name in fingerprint if record["query"].get(name) != fingerprint[name]]
     if other:
-        differs = "; ".join(f"{name} {book['query'].get(name)!r} became {fingerprint[name]!r}" for name in other)
+        differs = "; ".join(f"{name} {record['query'].get(name)!r} became {fingerprint[name]!r}" for name in other)
         raise EngineError(
             f"the checkpoint is of another query: {differs}; expected the same query, or a new checkpoint"
         )

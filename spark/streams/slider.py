@@ -14,18 +14,18 @@ from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 from ...runtime.accumulate.accumulate import accumulate
 from ...runtime.partials.merge import merge
 from ...runtime.partials.partials import Partials
+from ...runtime.streams.given_windows import FIRST
 from ...runtime.streams.held_events import ticks_of
 from ...runtime.streams.late_events import late_events
 from ...runtime.streams.scope import holds
 from ...runtime.streams.shard import Shard, events_in
-from ...runtime.streams.wanted import FIRST
 from ..convert import partials_codec
 from ..convert.types import cast_to
 from ..session.errors import sentence_first
 from ..session.packaging import importer, pack
 from ..session.worker import opened, settle
-from .progress import kept_by, packet, said
-from .shards import BOOK, EVENTS, PARTIALS, Shards, book_of, keep, restored
+from .progress import call_metrics, packet, state_counts
+from .shards import BOOK, EVENTS, PARTIALS, Shards, keep, read_record, restored
 
 
 def slider(spark: SparkSession, shards: Shards) -> StatefulProcessor:
@@ -98,8 +98,8 @@ def slide(payload: bytes, of: Any, key: Any, rows: Iterable[Row], times: Any) ->
             yield from marked(shards, shard.early(), provisional=True)
             book |= {"changed": False, "early": now}
     keep(of, book, shard, watermark if rows == () else None)
-    yield said(shard, of.said.get(key), watermark)
-    of.said[key] = kept_by(shard)
+    yield call_metrics(shard, of.said.get(key), watermark)
+    of.said[key] = state_counts(shard)
     settle()  # else a worker would search all modules for garbage while Spark commits the state
 
 
@@ -124,7 +124,7 @@ def start(payload: bytes, of: Any, packets: list[bytes | None]) -> None:
 def written(shards: Shards, of: Any) -> dict[str, Any]:
     """What Spark's state says of a shard."""
     found = of.book.get()
-    return book_of(shards, None if found is None else found[0])
+    return read_record(shards, None if found is None else found[0])
 
 
 def joined(packets: Iterable[bytes | None]) -> pa.Table | None:

@@ -1,4 +1,4 @@
-"""A shard's tables in Spark's state, and how much there is of them."""
+"""A shard's tables in Spark's state."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ AT_ONCE = 4 << 20
 MOST_RECENT = 16 << 20
 """Bytes of tables, as they are in the state, that a worker keeps of all shards."""
 
-Blocks = dict[int, tuple[pa.Table, int]]
-"""The table of each block, and the bytes that it takes in the state."""
+Pages = dict[int, tuple[pa.Table, int]]
+"""The table of each page, and the bytes that it takes in the state."""
 
 
 class Size(NamedTuple):
@@ -53,11 +53,11 @@ class StateStore:
         All that is in the state, where this worker still has it; see `remember`.
     """
 
-    def __init__(self, state: Any, size: Iterable[int] | None = None, recent: Blocks | None = None) -> None:
+    def __init__(self, state: Any, size: Iterable[int] | None = None, recent: Pages | None = None) -> None:
         self.state = state
-        self.written: Blocks = {} if recent is None else recent  # what is known of the state
+        self.written: Pages = {} if recent is None else recent  # what is known of the state
         if recent is not None:
-            self.known = set(recent)
+            self.numbers = set(recent)
         self.changed: dict[int, pa.Table | None] = {}
         self.size = Size(*size or ())
         if size is None:
@@ -65,65 +65,65 @@ class StateStore:
                 self.size = self.size.changed(size_of(*read))
 
     @cached_property
-    def known(self) -> set[int]:
-        """The blocks in Spark's state."""
+    def numbers(self) -> set[int]:
+        """The pages in Spark's state."""
         if self.size.bytes <= AT_ONCE:
             return set(self._all())
-        return {block for (block,) in self.state.keys()}  # noqa: SIM118  # it is no dict
+        return {page for (page,) in self.state.keys()}  # noqa: SIM118  # it is no dict
 
-    def blocks(self) -> Iterable[int]:
-        known = self.known.difference(self.changed)
-        return known.union(block for block, table in self.changed.items() if table is not None)
+    def pages(self) -> Iterable[int]:
+        known = self.numbers.difference(self.changed)
+        return known.union(page for page, table in self.changed.items() if table is not None)
 
-    def get(self, block: int) -> pa.Table | None:
-        if block in self.changed:
-            return self.changed[block]
-        if block not in self.known:
+    def get(self, page: int) -> pa.Table | None:
+        if page in self.changed:
+            return self.changed[page]
+        if page not in self.numbers:
             return None
-        if block not in self.written:
-            self._read(block, self.state.getValue((block,))[0])
-        return self.written[block][0]
+        if page not in self.written:
+            self._read(page, self.state.getValue((page,))[0])
+        return self.written[page][0]
 
-    def put(self, block: int, table: pa.Table) -> None:
-        self.changed[block] = table
+    def put(self, page: int, table: pa.Table) -> None:
+        self.changed[page] = table
 
-    def remove(self, block: int) -> None:
-        self.changed[block] = None
+    def remove(self, page: int) -> None:
+        self.changed[page] = None
 
     def write(self) -> None:
         """Have Spark's state know what has changed."""
         if self.changed:
-            blocks = set(self.blocks())
-            for block, table in self.changed.items():
-                self._write_block(block, table)
-            self.changed, self.known = {}, blocks
+            pages = set(self.pages())
+            for page, table in self.changed.items():
+                self._write_page(page, table)
+            self.changed, self.numbers = {}, pages
 
-    def recent(self) -> Blocks | None:
+    def recent(self) -> Pages | None:
         """All that is in the state, where all of it has been read or written and is little; None elsewhere."""
         known = vars(self).get("known")  # else it would be read for this
         return self.written if known == set(self.written) and self.size.bytes <= AT_ONCE else None
 
-    def _write_block(self, block: int, table: pa.Table | None) -> None:
-        if (before := self.written.pop(block, None)) is not None:  # what is in place of another table was read before
+    def _write_page(self, page: int, table: pa.Table | None) -> None:
+        if (before := self.written.pop(page, None)) is not None:  # what is in place of another table was read before
             self.size = self.size.changed(size_of(*before), -1)
         if table is not None:
             ipc = partials_codec.to_ipc(table)
-            self.state.updateValue((block,), (ipc,))
-            self.written[block] = table, len(ipc)
+            self.state.updateValue((page,), (ipc,))
+            self.written[page] = table, len(ipc)
             self.size = self.size.changed(size_of(table, len(ipc)))
         elif before is not None:
-            self.state.removeKey((block,))
+            self.state.removeKey((page,))
 
-    def _all(self) -> Blocks:
-        for (block,), (ipc,) in self.state.iterator():
-            self._read(block, ipc)
+    def _all(self) -> Pages:
+        for (page,), (ipc,) in self.state.iterator():
+            self._read(page, ipc)
         return self.written
 
-    def _read(self, block: int, ipc: bytes) -> None:
-        self.written[block] = partials_codec.opened(ipc), len(ipc)
+    def _read(self, page: int, ipc: bytes) -> None:
+        self.written[page] = partials_codec.opened(ipc), len(ipc)
 
 
-RECENT: dict[str, tuple[int, dict[str, Blocks]]] = {}
+RECENT: dict[str, tuple[int, dict[str, Pages]]] = {}
 """What this worker has written of shards, and its bytes, by the marks in their books, the oldest first."""
 
 
@@ -134,7 +134,7 @@ def remember(stores: Mapping[str, StateStore]) -> str | None:
     which finds the mark need not read that state; after a failure or a restart Spark has a book with another mark.
     None where not all of the state is at hand.
     """
-    kept = {name: blocks for name, store in stores.items() if (blocks := store.recent()) is not None}
+    kept = {name: pages for name, store in stores.items() if (pages := store.recent()) is not None}
     if len(kept) < len(stores):
         return None
     RECENT[mark := uuid.uuid4().hex] = sum(store.size.bytes for store in stores.values()), kept
@@ -143,7 +143,7 @@ def remember(stores: Mapping[str, StateStore]) -> str | None:
     return mark
 
 
-def recalled(mark: str | None) -> dict[str, Blocks]:
+def recalled(mark: str | None) -> dict[str, Pages]:
     """What `remember` has kept under a mark, which is forgotten: the shard will write another one."""
     return RECENT.pop(mark)[1] if mark in RECENT else {}
 

@@ -1,1 +1,1 @@
-"""A job handed to spark-submit, with what its driver and executors need."""
+"""A job handed to spark-submit, with what its driver or executors need."""

@@ -1,4 +1,4 @@
-"""The archive of what a job needs on other machines: framefold, and the user's modules beside the job."""
+"""The archive of what a job needs on other machines."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path, PurePosixPath
 
 from ...aggregators.errors import EngineError, QueryError
-from ..session.cache import kept_file
+from ..session.cache import cache_file
 from ..session.packaging import SHIPPED, package_zip
 
 DATE = (1980, 1, 1, 0, 0, 0)
@@ -47,7 +47,7 @@ def build(name: str, job: Path | None) -> Path:
     with zipfile.ZipFile(archive, "a", zipfile.ZIP_DEFLATED) as opened:
         for path, contents in sorted(added.items()):
             opened.writestr(zipfile.ZipInfo(path, DATE), contents, zipfile.ZIP_DEFLATED)
-    return kept_file(f"{name}.zip", archive.getvalue())
+    return cache_file(f"{name}.zip", archive.getvalue())
 
 
 def modules_beside(job: Path) -> dict[str, Path]:

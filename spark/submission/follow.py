@@ -1,4 +1,4 @@
-"""A running spark-submit: its log, the state of its application, and how the job ended."""
+"""A running spark-submit: its log, up to how the job ended."""
 
 from __future__ import annotations
 

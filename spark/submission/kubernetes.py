@@ -1,4 +1,4 @@
-"""Jobs on Kubernetes: what their drivers can reach, their logs, and the Spark operator's SparkApplication."""
+"""What is special to jobs on Kubernetes."""
 
 from __future__ import annotations
 

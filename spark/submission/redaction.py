@@ -1,4 +1,4 @@
-"""What is secret of a job that is handed to spark-submit, and how it is shown without that."""
+"""A job for spark-submit shown without its secrets."""
 
 from __future__ import annotations
 

@@ -8,12 +8,15 @@ from __future__ import annotations
 
 import doctest
 import importlib
+import inspect
 import pkgutil
 import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+import framefold as ff
 
 ROOMS = ["framefold", "framefold.aggregators", "framefold.runtime", "framefold.spark"]
 FLAGS = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
@@ -30,9 +33,14 @@ def modules() -> list[str]:
     return sorted({*ROOMS, *inside})
 
 
-@pytest.mark.parametrize("name", modules())
+PUBLIC = sorted({value.__qualname__ for name in ff.__all__ if inspect.getmodule(value := getattr(ff, name)) is ff})
+"""What says that it is of ``framefold``, and not of the module where it is written."""
+
+
+@pytest.mark.parametrize("name", [*modules(), *(f"framefold.{name}" for name in PUBLIC)])
 def test_examples(name: str, request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    tests = [test for test in doctest.DocTestFinder().find(importlib.import_module(name)) if test.examples]
+    found = doctest.DocTestFinder().find(pkgutil.resolve_name(name), name)
+    tests = [test for test in found if test.examples and (name != "framefold" or test.name == name)]
     if not tests:
         return
     given: dict[str, Any] = {}

@@ -26,7 +26,7 @@ PIECES = {
     "aggregators/test_order.py": "aggregators.ordered.sort_keys",
     "aggregators/test_ranges_of_values.py": "aggregators.ranges",
     "runtime/test_above.py": "runtime.frames.next_greater",
-    "runtime/test_blocks.py": "runtime.streams.blocks",
+    "runtime/test_pages.py": "runtime.streams.pages",
     "runtime/test_decoding.py": "runtime.sources.parquet_decoding",
     "runtime/test_kernels.py": "runtime.sliding",
     "runtime/test_key_hash.py": "runtime.streams.key_hash",
@@ -53,7 +53,12 @@ PIECES = {
 }
 """Tests of a piece with a contract of its own, an algorithm or a format, and the module or folder that it is in."""
 
-OF_THE_PACKAGE = {"house/installed.py", "house/test_house.py", "house/test_inner_names.py"}
+OF_THE_PACKAGE = {
+    "house/installed.py",
+    "house/test_house.py",
+    "house/test_inner_names.py",
+    "house/test_public_names.py",
+}
 """Those that are about the package's own modules."""
 
 FILES = [

@@ -1,4 +1,4 @@
-"""What tests of shards share: small blocks, so that few partials fill some of them."""
+"""What tests of shards share: small pages, so that few partials fill some of them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from ..support.limits import limit_of, limits
 
 
 @pytest.fixture(scope="module", autouse=True)
-def small_blocks(request: pytest.FixtureRequest) -> Iterator[None]:
+def small_pages(request: pytest.FixtureRequest) -> Iterator[None]:
     of_shards = request.module.__name__.rpartition(".")[2].startswith("test_shard")
     with limits(shard_block_partials=10 if of_shards else limit_of("shard_block_partials")):
         yield

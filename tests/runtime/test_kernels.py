@@ -16,10 +16,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.runtime.sliding.range_blocks import Block, RangeFacts, Workspace, runs_by_a_row
-from framefold.runtime.sliding.range_blocks import blocks as cut
 from framefold.runtime.sliding.slide import by_kernels
 from framefold.runtime.sliding.sparse_table import extremes
+from framefold.runtime.sliding.tiles import RangeFacts, Tile, Workspace, runs_by_a_row
+from framefold.runtime.sliding.tiles import tiles as cut
 
 from ..support.inner import inner, place_of
 from ..support.limits import limit_of, limits
@@ -41,7 +41,7 @@ def blocks_of(windows: int, rows: int) -> Iterator[None]:
         yield
 
 
-def blocks(low: np.ndarray, high: np.ndarray) -> list[Block]:
+def blocks(low: np.ndarray, high: np.ndarray) -> list[Tile]:
     return cut(low, high, runs_by_a_row(low, high))
 
 
@@ -380,7 +380,7 @@ def test_irregular_extremes_have_the_bits_of_numpys(function: Any, odd: list[flo
     values[rng.choice(500, len(odd) * 20, replace=False)] = np.repeat(odd, 20)
     begin = np.sort(rng.integers(0, 480, 300))
     end = np.maximum.accumulate(np.minimum(begin + rng.integers(1, 30, 300), 500))
-    block = Block(0, 300, 0, 500, 0, int((end - begin).max()), begin, end)
+    block = Tile(0, 300, 0, 500, 0, int((end - begin).max()), begin, end)
     found = []
     for way in WAYS:
         out = np.empty(300)

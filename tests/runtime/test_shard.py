@@ -30,12 +30,12 @@ class Dict:
 
     def __init__(self) -> None:
         self.tables: dict[int, pa.Table] = {}
-        self.blocks = self.tables.keys
+        self.pages = self.tables.keys
         self.get = self.tables.get
         self.put = self.tables.__setitem__
 
-    def remove(self, block: int) -> None:
-        self.tables.pop(block, None)
+    def remove(self, page: int) -> None:
+        self.tables.pop(page, None)
 
 
 def plan_of(windows: Any, **outputs: Any) -> Plan:
@@ -186,10 +186,10 @@ def test_nothing_is_kept_that_no_window_needs() -> None:
     batches = [(at - 10, [(at, "a", 1), (at - 7, "b", 1)]) for at in range(0, 5000, 25)]
     found, dropped, shard = streamed(windows, batches)
     assert dropped == 0
-    assert len(list(shard.store.blocks())) <= (60 + 35) // FRAMES + 2
+    assert len(list(shard.store.pages())) <= (60 + 35) // FRAMES + 2
     for _ in shard.advance(6000):
         pass
-    assert not list(shard.store.blocks())
+    assert not list(shard.store.pages())
     assert shard.due is None
     assert len(found) > 1000
 

@@ -106,11 +106,11 @@ class Dict:
         self.get = self.tables.get
         self.put = self.tables.__setitem__
 
-    def blocks(self) -> list[int]:
+    def pages(self) -> list[int]:
         return list(self.tables)
 
-    def remove(self, block: int) -> None:
-        self.tables.pop(block, None)
+    def remove(self, page: int) -> None:
+        self.tables.pop(page, None)
 
 
 def plan_of(windows: Any, outputs: dict[str, Any], until: str | None = None, ties: tuple[str, ...] = ()) -> Plan:

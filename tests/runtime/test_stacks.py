@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.runtime.sliding import block_scan, range_blocks
-from framefold.runtime.sliding.block_scan import side_by_side
-from framefold.runtime.sliding.range_blocks import runs_by_a_row
+from framefold.runtime.sliding import tiles, van_herk
+from framefold.runtime.sliding.tiles import runs_by_a_row
+from framefold.runtime.sliding.van_herk import side_by_side
 
 from ..support.limits import limits
 from ..support.loops import WAYS, by
@@ -30,7 +30,7 @@ def small(blocks: int, joined: int, of_a_run: int) -> AbstractContextManager[Non
     return limits(scanned_ranges=7, long_run=1, min_side_by_side=4, many_ranges=4, **few)
 
 
-def blocks_of(operation: BoundAggregate, low: np.ndarray, high: np.ndarray, least: int = block_scan.MIN_WINDOWS) -> Any:
+def segments_of(operation: BoundAggregate, low: np.ndarray, high: np.ndarray, least: int = van_herk.MIN_WINDOWS) -> Any:
     return side_by_side(operation, low, high, runs_by_a_row(low, high), least)
 
 
@@ -57,7 +57,7 @@ def test_runs_of_many_lengths_and_widths(of: list[tuple[int, int]], blocks: int,
     counting = CountingSum("x")
     sums = BoundAggregate("t", counting, [pa.int64()])
     with small(blocks, joined, of_a_run):
-        found = blocks_of(MATRICES, low, high, 4)
+        found = segments_of(MATRICES, low, high, 4)
         slid = slide(MATRICES, states, low, high)
         counting.operations = 0
         total = slide(sums, {"total": states["a"]}, low, high)["total"]
@@ -81,22 +81,22 @@ def test_long_runs(lengths: list[int], width: int, way: Any) -> None:
     bound = BoundAggregate("t", counting, [pa.int64()])
     low, high = keys(lengths, [width] * len(lengths))
     values = np.random.default_rng(width).integers(-9, 9, sum(lengths))
-    assert blocks_of(bound, low, high) is not None
+    assert segments_of(bound, low, high) is not None
     counting.operations = counting.calls = 0
     found = slide(bound, {"total": values}, low, high, way)["total"]
     sums = np.concatenate([[0], np.cumsum(values)])
     assert np.array_equal(found, sums[high] - sums[low])
     assert counting.operations <= 3 * len(low)
-    assert counting.calls <= 9 * width * -(-len(low) // (width * block_scan.MAX_BLOCKS))
+    assert counting.calls <= 9 * width * -(-len(low) // (width * van_herk.MAX_SEGMENTS))
 
 
 def test_what_is_left_to_the_general_way() -> None:
     low = np.arange(100_000)
-    assert blocks_of(MATRICES, low, low + 60) is not None
-    assert blocks_of(MATRICES, low, low + 1) is None, "nothing to combine"
-    assert blocks_of(MATRICES, 2 * low, 2 * low + 60) is None, "steps of two rows"
-    assert blocks_of(MATRICES, low, low + 50_000) is None, "two blocks"
-    assert blocks_of(MATRICES, low[:1000], low[:1000] + 60) is None, "few windows"
+    assert segments_of(MATRICES, low, low + 60) is not None
+    assert segments_of(MATRICES, low, low + 1) is None, "nothing to combine"
+    assert segments_of(MATRICES, 2 * low, 2 * low + 60) is None, "steps of two rows"
+    assert segments_of(MATRICES, low, low + 50_000) is None, "two blocks"
+    assert segments_of(MATRICES, low[:1000], low[:1000] + 60) is None, "few windows"
 
 
 def test_results_that_an_operation_writes_again_are_copied() -> None:
@@ -113,11 +113,11 @@ def test_results_that_an_operation_writes_again_are_copied() -> None:
 
     bound = BoundAggregate("t", Reusing("x"), [pa.int64()])
     low = np.arange(100_000)
-    found = blocks_of(bound, low, low + 100)
+    found = segments_of(bound, low, low + 100)
     assert found is not None
     values = np.random.default_rng(1).integers(-9, 9, 100_100)
     slid = {"total": np.zeros(100_000, np.int64)}
-    block_scan.by_stacks_side_by_side(bound, {"total": values}, found, slid)
+    van_herk.by_stacks_side_by_side(bound, {"total": values}, found, slid)
     sums = np.concatenate([[0], np.cumsum(values)])
     inside = (found.window[:, None] + np.arange(100)).ravel()
     assert np.array_equal(slid["total"][inside], (sums[low + 100] - sums[low])[inside])
@@ -126,9 +126,9 @@ def test_results_that_an_operation_writes_again_are_copied() -> None:
 def test_long_runs_are_by_themselves() -> None:
     """And short ones beside one another, as long as nothing long is between them."""
     row = np.concatenate([100_000 * run + 3 * np.arange(blocks) for run, blocks in enumerate([2, 1, 9, 12, 2, 2])])
-    of = block_scan.SideBySide(row, row, 3, np.empty(0, np.int64))
+    of = van_herk.SideBySide(row, row, 3, np.empty(0, np.int64))
     with limits(min_lone_blocks=5, run_blocks=8):
-        found = [(batch.start, batch.stop) for batch in block_scan._batches(of)]
+        found = [(batch.start, batch.stop) for batch in van_herk._batches(of)]
     assert found == [(0, 3), (3, 11), (11, 12), (12, 20), (20, 24), (24, 28)]
 
 
@@ -143,9 +143,9 @@ def test_runs_by_a_row(of: list[tuple[int, int, int]], way: str) -> None:
     pairs = list(zip(low.tolist(), high.tolist(), strict=True))
     with limits(scanned_ranges=4, long_run=1), by(way):
         first = runs_by_a_row(low, high)
-        assert range_blocks.none_empty(low, high, first) == all(a < b for a, b in pairs)
-        assert range_blocks.ascending(low, first) == (sorted(low) == low.tolist())
-        assert range_blocks.ascending(high, first) == range_blocks.ascending(high) == (sorted(high) == high.tolist())
+        assert tiles.none_empty(low, high, first) == all(a < b for a, b in pairs)
+        assert tiles.ascending(low, first) == (sorted(low) == low.tolist())
+        assert tiles.ascending(high, first) == tiles.ascending(high) == (sorted(high) == high.tolist())
     begin = [i for i in range(len(pairs)) if i == 0 or pairs[i] != (pairs[i - 1][0] + 1, pairs[i - 1][1] + 1)]
     assert first.tolist() == begin
 
@@ -158,10 +158,10 @@ def test_matrices_are_turned(way: str, type: str, shape: tuple[int, int]) -> Non
     apart = np.zeros((shape[0], shape[1] + 5), type)
     turned = np.zeros((shape[1], shape[0]), type)
     apart[:, 2:-3] = given
-    block_scan.transpose(apart[:, 2:-3], turned)
+    van_herk.transpose(apart[:, 2:-3], turned)
     assert np.array_equal(turned, given.T)
     apart[:] = np.zeros(1, type)
-    block_scan.transpose(np.repeat(turned, 2, axis=1)[:, ::2], apart[:, 2:-3])
+    van_herk.transpose(np.repeat(turned, 2, axis=1)[:, ::2], apart[:, 2:-3])
     assert np.array_equal(apart[:, 2:-3], given)
     assert np.array_equal(apart[:, :2], np.zeros((shape[0], 2), type))
     assert np.array_equal(apart[:, -3:], np.zeros((shape[0], 3), type))

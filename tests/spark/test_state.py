@@ -22,10 +22,10 @@ class Map:
 
     def iterator(self) -> Iterator[tuple[tuple[int], tuple[bytes]]]:
         self.reads += 1
-        return iter([((block,), (ipc,)) for block, ipc in self.values.items()])
+        return iter([((page,), (ipc,)) for page, ipc in self.values.items()])
 
     def keys(self) -> Iterator[tuple[int]]:
-        return iter([(block,) for block in self.values])
+        return iter([(page,) for page in self.values])
 
     def getValue(self, key: tuple[int]) -> tuple[bytes]:
         self.reads += 1
@@ -48,19 +48,19 @@ def table(*frames: int) -> pa.Table:
 
 
 def written(of: Map, changes: dict[int, pa.Table | None], store: StateStore | None = None) -> StateStore:
-    """A store after a micro-batch that puts and removes blocks."""
+    """A store after a micro-batch that puts and removes pages."""
     store = store or StateStore(of)
-    for block, each in changes.items():
+    for page, each in changes.items():
         if each is None:
-            store.remove(block)
+            store.remove(page)
         else:
-            store.put(block, each)
+            store.put(page, each)
     store.write()
     return store
 
 
 def found(store: StateStore) -> dict[int, Any]:
-    return {block: store.get(block).to_pydict()["frame"] for block in sorted(store.blocks())}  # type: ignore[union-attr]
+    return {page: store.get(page).to_pydict()["frame"] for page in sorted(store.pages())}  # type: ignore[union-attr]
 
 
 def test_what_was_written_is_not_read_again() -> None:

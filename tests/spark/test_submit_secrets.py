@@ -20,7 +20,7 @@ from framefold.spark.submission import archive, command, follow, redaction
 
 from ..support.command_line import main
 from ..support.programs import WITH_SUPPORT
-from ..support.sessions import KEPT_DAYS, kept_file
+from ..support.sessions import KEPT_DAYS, cache_file
 
 pytestmark = pytest.mark.classic("spark-submit comes with the whole of PySpark")
 HIDDEN = "*********(redacted)"
@@ -85,10 +85,10 @@ def test_the_cache_is_private(environment: Path, job: Path) -> None:
     assert packed.is_relative_to(environment)
     assert environment.stat().st_mode & 0o777 == 0o700
     assert packed.stat().st_mode & 0o777 == 0o600
-    assert kept_file("bin/it", "#!/bin/sh", executable=True).stat().st_mode & 0o777 == 0o700
+    assert cache_file("bin/it", "#!/bin/sh", executable=True).stat().st_mode & 0o777 == 0o700
     umask = os.umask(0)
     try:
-        assert kept_file("other", "text").stat().st_mode & 0o077 == 0
+        assert cache_file("other", "text").stat().st_mode & 0o077 == 0
     finally:
         os.umask(umask)
 
@@ -97,7 +97,7 @@ def test_a_cache_of_somebody_else_is_not_used(environment: Path, monkeypatch: py
     environment.mkdir(parents=True)
     mine = os.getuid()
     monkeypatch.setattr(os, "getuid", lambda: mine + 1)
-    path = kept_file("greeting", "hello")
+    path = cache_file("greeting", "hello")
     assert not path.is_relative_to(environment)
     assert path.parent.stat().st_mode & 0o777 == 0o700
     assert list(environment.iterdir()) == []
@@ -108,20 +108,20 @@ def test_what_nobody_uses_is_removed(environment: Path) -> None:
         [
             sys.executable,
             "-c",
-            WITH_SUPPORT + "from tests.support.sessions import kept_file as k; print(k('a', '1'), k('b', '2'))",
+            WITH_SUPPORT + "from tests.support.sessions import cache_file as k; print(k('a', '1'), k('b', '2'))",
         ],
         capture_output=True,
         text=True,
         check=True,
     )
     theirs, recent = map(Path, made.stdout.split())
-    ours = kept_file("c", "3")
+    ours = cache_file("c", "3")
     other = environment / "not one of ours"
     other.mkdir()
     long_ago = time.time() - (KEPT_DAYS + 1) * 86_400
     for each in (theirs.parent, ours.parent, other):
         os.utime(each, (long_ago, long_ago))
-    kept_file("d", "4")
+    cache_file("d", "4")
     assert not theirs.parent.exists()  # its process has ended
     assert recent.exists()
     assert ours.exists()
@@ -129,7 +129,7 @@ def test_what_nobody_uses_is_removed(environment: Path) -> None:
     # Another process that is still running keeps what it uses.
     os.utime(ours.parent, (long_ago, long_ago))
     subprocess.run(
-        [sys.executable, "-c", WITH_SUPPORT + "from tests.support.sessions import kept_file as k; k('e', '5')"],
+        [sys.executable, "-c", WITH_SUPPORT + "from tests.support.sessions import cache_file as k; k('e', '5')"],
         check=True,
     )
     assert ours.read_text() == "3"

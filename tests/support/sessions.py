@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from framefold.spark.session import session
-from framefold.spark.session.cache import KEPT_DAYS, kept_file
+from framefold.spark.session.cache import KEPT_DAYS, cache_file
 from framefold.spark.session.java import ensure_java
 from framefold.spark.session.session import cores, local_session
 from framefold.spark.session.worker import settle

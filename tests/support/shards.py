@@ -10,9 +10,9 @@ from itertools import pairwise
 import pyarrow as pa
 
 import framefold as ff
-from framefold.runtime.streams.blocks import FRAMES
 from framefold.runtime.streams.held_events import HeldEvents, ticks_of
 from framefold.runtime.streams.key_hash import shard_numbers
+from framefold.runtime.streams.pages import FRAMES
 from framefold.runtime.streams.scope import counted, holds, why_no_revisions, why_not
 from framefold.runtime.streams.shard import Shard, events_in
 
@@ -31,20 +31,20 @@ class Bytes:
     def __init__(self) -> None:
         self.blobs: dict[int, bytes] = {}
 
-    def blocks(self) -> list[int]:
+    def pages(self) -> list[int]:
         return list(self.blobs)
 
-    def get(self, block: int) -> pa.Table | None:
-        return pa.ipc.open_stream(self.blobs[block]).read_all() if block in self.blobs else None
+    def get(self, page: int) -> pa.Table | None:
+        return pa.ipc.open_stream(self.blobs[page]).read_all() if page in self.blobs else None
 
-    def put(self, block: int, table: pa.Table) -> None:
+    def put(self, page: int, table: pa.Table) -> None:
         sink = pa.BufferOutputStream()
         with pa.ipc.new_stream(sink, table.schema) as writer:
             writer.write_table(table)
-        self.blobs[block] = sink.getvalue().to_pybytes()
+        self.blobs[page] = sink.getvalue().to_pybytes()
 
-    def remove(self, block: int) -> None:
-        self.blobs.pop(block, None)
+    def remove(self, page: int) -> None:
+        self.blobs.pop(page, None)
 
 
 @dataclass
@@ -78,7 +78,7 @@ class Stream:
     shards
         How many there are.
     width
-        How much time a block of events has that are held back, in ticks.
+        How much time a page of events has that are held back, in ticks.
     forget
         How long a key is kept, in ticks.
     lateness, drop_partial
@@ -143,7 +143,7 @@ class Cut:
     portion
         The most events that a task of a micro-batch has.
     full
-        The most partials of a block of a shard's.
+        The most partials of a page of a shard's.
     """
 
     sizes: Sequence[int] = (3, 0, 1, 2) * 9

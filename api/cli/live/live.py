@@ -1,4 +1,4 @@
-"""A live view of a stream in a terminal: what its windows have as they close, and what it keeps."""
+"""A live view of a stream in a terminal."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from typing import Any
 STREAMS = "framefold.spark.streams"
 POINTS = {
     "events are read": (f"{STREAMS}.packets", "pack_partials"),
-    "state is changed": (f"{STREAMS}.slider", "StateStore._write_block"),
+    "state is changed": (f"{STREAMS}.slider", "StateStore._write_page"),
     "state has been changed": (f"{STREAMS}.slider", "slide"),
     "results are put out": (f"{STREAMS}.packets", "unpack"),
 }

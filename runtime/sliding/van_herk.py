@@ -1,7 +1,7 @@
-"""Two-stacks for long runs of windows of one width, a row after one another: thousands of blocks side by side.
+"""Van Herk's two-stacks for long runs of windows of one width: thousands of segments side by side.
 
-The block scan of M. van Herk (1992) and of J. Gil and M. Werman (1993). A block has as many rows as a window. A window
-is one combine of an end of its first block and a beginning of the next one. Each call makes one step of all blocks.
+The algorithm of M. van Herk (1992) and of J. Gil and M. Werman (1993). A segment has as many rows as a window. A window
+is one combine of an end of its first segment and a beginning of the next one. Each call makes one step of all segments.
 """
 
 from __future__ import annotations
@@ -18,17 +18,17 @@ from ...aggregators.contract.operation import State
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.fields import Plain
 from .native import loops
-from .range_blocks import Workspace
+from .tiles import Workspace
 
 Columns = dict[str, NDArray[Any]]
 
-MAX_BLOCKS = (1 << 12) - 8
-"""The most blocks side by side: enough for calls to cost little, few enough for the cache.
+MAX_SEGMENTS = (1 << 12) - 8
+"""The most segments side by side: enough for calls to cost little, few enough for the cache.
 
 Rows of a matrix with this many columns are an odd number of cache lines apart, so they do not compete for lines."""
 
-MIN_BLOCKS_ALONE = 1 << 9
-"""The fewest blocks of a run that slide in calls of their own."""
+MIN_SEGMENTS_ALONE = 1 << 9
+"""The fewest segments of a run that slide in calls of their own."""
 
 MAX_STATES = 1 << 16
 """The most states that are read, joined and written at a time, while the cache holds them."""
@@ -39,12 +39,12 @@ WORDS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 MIN_WINDOWS = 1 << 15
 """The fewest windows that slide side by side."""
 
-MIN_BLOCKS_OF_RUN = 8
-"""The fewest blocks of a run; the windows left of it, less than a block, slide in the general way."""
+MIN_SEGMENTS_OF_RUN = 8
+"""The fewest segments of a run; the windows left of it, less than a segment, slide in the general way."""
 
 
 class SideBySide(NamedTuple):
-    """Blocks of windows: their first windows, these windows' first rows, the width of all; the other windows."""
+    """Segments of windows: their first windows, these windows' first rows, the width of all; the other windows."""
 
     window: Ints
     row: Ints
@@ -60,23 +60,23 @@ def has_columns(operation: BoundAggregate) -> bool:
 def side_by_side(
     operation: BoundAggregate, low: Ints, high: Ints, first: Ints, least: int = MIN_WINDOWS
 ) -> SideBySide | None:
-    """The blocks of long runs of ascending ranges, of the width that has most of them; None where they are too few.
+    """The segments of long runs of ascending ranges, of the width that has most of them; None where they are too few.
 
-    ``first`` are the first windows of their runs, of :func:`~framefold.runtime.sliding.range_blocks.runs_by_a_row`.
+    ``first`` are the first windows of their runs, of :func:`~framefold.runtime.sliding.tiles.runs_by_a_row`.
     """
     if len(low) < least or not has_columns(operation):
         return None
     lengths = np.diff(np.append(first, len(low)))
     widths = high[first] - low[first]
-    long = (lengths >= MIN_BLOCKS_OF_RUN * widths) & (widths > 1)
+    long = (lengths >= MIN_SEGMENTS_OF_RUN * widths) & (widths > 1)
     if lengths[long].sum() < max(least, len(low) // 2):
         return None
     first, lengths, widths = first[long], lengths[long], widths[long]
     each, which = np.unique(widths, return_inverse=True)
     width = int(each[np.argmax(np.bincount(which, weights=lengths))])
-    first, blocks = first[widths == width], lengths[widths == width] // width
-    begin, end = np.append(0, first + blocks * width), np.append(first, len(low))
-    window = _counted(first, blocks, width)
+    first, segments = first[widths == width], lengths[widths == width] // width
+    begin, end = np.append(0, first + segments * width), np.append(first, len(low))
+    window = _counted(first, segments, width)
     return SideBySide(window, low[window], width, _counted(begin, end - begin, 1))
 
 
@@ -88,7 +88,7 @@ def _counted(first: Ints, counts: Ints, step: int) -> Ints:
 
 
 def by_stacks_side_by_side(operation: BoundAggregate, states: State, of: SideBySide, slid: State) -> None:
-    """Write the windows of blocks into ``slid``; 3 - 4/width element operations a window.
+    """Write the windows of segments into ``slid``; 3 - 4/width element operations a window.
 
     Parameters
     ----------
@@ -97,7 +97,7 @@ def by_stacks_side_by_side(operation: BoundAggregate, states: State, of: SideByS
     states
         One state a row.
     of
-        The blocks.
+        The segments.
     slid
         Columns of all windows, shape (windows,).
     """
@@ -112,13 +112,13 @@ def by_stacks_side_by_side(operation: BoundAggregate, states: State, of: SideByS
 
 
 def _batches(of: SideBySide) -> Iterator[slice]:
-    """Blocks that slide side by side, in order: those of a long run by themselves, as their rows are contiguous."""
+    """Segments that slide side by side, in order: those of a long run by themselves, as their rows are contiguous."""
     edges = np.concatenate([[0], np.flatnonzero(np.diff(of.row) != of.width) + 1, [len(of.row)]])
-    long = np.diff(edges) >= MIN_BLOCKS_ALONE
+    long = np.diff(edges) >= MIN_SEGMENTS_ALONE
     edges = edges[np.concatenate([[True], long[1:] | long[:-1], [True]])]
     for first, last in pairwise(edges.tolist()):
-        for start in range(first, last, MAX_BLOCKS):
-            yield slice(start, min(start + MAX_BLOCKS, last))
+        for start in range(first, last, MAX_SEGMENTS):
+            yield slice(start, min(start + MAX_SEGMENTS, last))
 
 
 class StridedRows:
@@ -170,7 +170,7 @@ def transpose(source: NDArray[Any], target: NDArray[Any]) -> None:
 
 
 class StepMatrix:
-    """States of several steps of all blocks, shape (steps, blocks), not initialized; operations get them read-only."""
+    """States of several steps of all segments, shape (steps, segments), uninitialized; read-only to operations."""
 
     def __init__(self, steps: int, size: int, like: Columns, work: Workspace, name: str) -> None:
         self.columns = {
@@ -203,7 +203,7 @@ class StepMatrix:
 
 
 def _slide_batch(operation: BoundAggregate, states: StridedRows, slid: StridedRows, work: Workspace) -> None:
-    """States of block ends, from the last row on; then of beginnings of the next rows, and windows of both."""
+    """States of segment ends, from the last row on; then of beginnings of the next rows, and windows of both."""
     size, width = len(slid.first), slid.width
     some = min(max(1, MAX_STATES // size), width)
     ends, rows, beginnings = (
@@ -219,7 +219,7 @@ def _slide_batch(operation: BoundAggregate, states: StridedRows, slid: StridedRo
                 end = operation.combine_locked(end, ends.step(start + step + 1))
             ends.keep(start + step, end)
     slid.write(0, ends.upto(1))
-    # The last row of what follows a block is in none of its windows, and may not exist.
+    # The last row of what follows a segment is in none of its windows, and may not exist.
     following = StridedRows(states.columns, states.first + width, width)
     for start in range(1, width, some):
         count = min(some, width - start)

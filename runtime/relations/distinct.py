@@ -28,7 +28,7 @@ def latest(rows: Validities, rank: Ints) -> tuple[Validities, Ints]:
     return Validities(key, first, until), found
 
 
-def kept(rows: Validities, at: Ints) -> tuple[Ints, Ints]:
+def distinct(rows: Validities, at: Ints) -> tuple[Ints, Ints]:
     """The rows that are kept at some time, and from when on each is; until it ends.
 
     Parameters
@@ -41,7 +41,7 @@ def kept(rows: Validities, at: Ints) -> tuple[Ints, Ints]:
     Examples
     --------
     >>> same = Validities(*np.array([[0, 0, 0], [0, 1, 9], [4, 5, 13]]))
-    >>> [column.tolist() for column in kept(same, same.first)]
+    >>> [column.tolist() for column in distinct(same, same.first)]
     [[0, 1, 2], [0, 4, 9]]
     """
     if not len(at):

@@ -1,4 +1,4 @@
-"""How a shard's partials are stored: in blocks, each of the frames from where it begins to where the next one does."""
+"""How a shard's partials are stored: in pages, each of the frames from where it begins to where the next one does."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from ..columns.groups import grouped
 from ..columns.key_codes import code_numbers, subtract
 
 FRAMES = 16
-"""Frames that share a number, ``frame // FRAMES``: a block begins with one, and is called by it."""
+"""Frames that share a number, ``frame // FRAMES``: a page begins with one, and is called by it."""
 
 FULL = 4096
-"""The most partials of a block with several numbers: a micro-batch writes the blocks that it touches anew."""
+"""The most partials of a page with several numbers: a micro-batch writes the pages that it touches anew."""
 
 NOWHERE = -(1 << 62)
-"""The block of frames before all that are stored."""
+"""The page of frames before all that are stored."""
 
 
 def distinct(numbers: Ints) -> tuple[Ints, Ints, Ints]:
@@ -33,15 +33,15 @@ def distinct(numbers: Ints) -> tuple[Ints, Ints, Ints]:
     return numbers[first], group, np.bincount(group)
 
 
-def owners(numbers: Ints, known: Iterable[int]) -> Ints:
-    """The stored block that frames are in, of their numbers ``frame // FRAMES`` and the blocks that there are."""
-    begins = np.array([NOWHERE, *sorted(known)], np.int64)
+def owners(numbers: Ints, pages: Iterable[int]) -> Ints:
+    """The stored page that frames are in, of their numbers ``frame // FRAMES`` and the pages that there are."""
+    begins = np.array([NOWHERE, *sorted(pages)], np.int64)
     found: Ints = begins[np.searchsorted(begins, numbers, side="right") - 1]
     return found
 
 
 def cut(numbers: Ints, counts: Ints, owned: Ints) -> Ints:
-    """The block that partials are to be stored in: those of one stored block in as many as it takes.
+    """The page that partials are to be stored in: those of one stored page in as many as it takes.
 
     Parameters
     ----------
@@ -52,13 +52,13 @@ def cut(numbers: Ints, counts: Ints, owned: Ints) -> Ints:
     owned
         What `owners` says of them.
     """
-    blocks: list[int] = []
+    pages: list[int] = []
     rows, last = 0, None
     for begin, count, owner in zip(numbers.tolist(), counts.tolist(), owned.tolist(), strict=True):
         if owner != last or rows + count > FULL:
-            blocks.append(begin)
+            pages.append(begin)
             rows, last = 0, owner
         else:
-            blocks.append(blocks[-1])
+            pages.append(pages[-1])
         rows += count
-    return np.array(blocks, np.int64)
+    return np.array(pages, np.int64)

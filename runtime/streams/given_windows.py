@@ -13,7 +13,7 @@ from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..windows.numbered import NumberedWindows
 from ..windows.spec import Windows
-from .key_life import emits_empty, known
+from .key_life import emits_empty, of_living_keys
 from .late_events import matched
 
 FIRST = -(1 << 62)
@@ -48,17 +48,17 @@ class ClosingWithin:
         first = FIRST if self.after == FIRST else windows.closed_by(self.after) + 1
         return first, LAST_NUMBER if self.until == NEVER else windows.closed_by(self.until)
 
-    def among(self, windows: Windows, found: Ranges | Coverage, view: PartialsView) -> Ints | None:
+    def among(self, windows: Windows, ranges: Ranges | Coverage, view: PartialsView) -> Ints | None:
         if not len(view.frames):
             return np.empty(0, np.int64)
         if emits_empty(self.plan):
-            assert isinstance(found, Ranges)
+            assert isinstance(ranges, Ranges)
             assert isinstance(windows, NumberedWindows)
             assert self.forget is not None
-            return np.flatnonzero(known(windows, found, view, self.forget))
+            return np.flatnonzero(of_living_keys(windows, ranges, view, self.forget))
         if self.numbers(windows) is not None:
             return None
-        ticks = windows.closing_ticks(found, view)
+        ticks = windows.closing_ticks(ranges, view)
         return np.flatnonzero((ticks > self.after) & (ticks <= self.until))
 
 
@@ -68,10 +68,10 @@ class ChangedWithin(ClosingWithin):
 
     changed: Partials | None = None
 
-    def among(self, windows: Windows, found: Ranges | Coverage, view: PartialsView) -> Ints | None:
-        assert isinstance(found, Ranges)
+    def among(self, windows: Windows, ranges: Ranges | Coverage, view: PartialsView) -> Ints | None:
+        assert isinstance(ranges, Ranges)
         before = np.concatenate([[0], np.cumsum(self._rows(view))])
-        return np.flatnonzero(before[found.high] > before[found.low])
+        return np.flatnonzero(before[ranges.high] > before[ranges.low])
 
     def _rows(self, view: PartialsView) -> Bools:
         """The rows of the partials that have changed."""

@@ -1,6 +1,6 @@
-"""Window ranges in runs, and in blocks whose rows and columns of work fit the cache.
+"""Window ranges in runs, and in tiles whose rows and columns of work fit the cache.
 
-Kernels pass over a block several times; all passes but the first find its rows in the cache (M. S. Lam, E. E.
+Kernels pass over a tile several times; all passes but the first find its rows in the cache (M. S. Lam, E. E.
 Rothberg and M. E. Wolf, "The cache performance and optimizations of blocked algorithms", 1991).
 """
 
@@ -16,14 +16,14 @@ from ...aggregators.ranges.item_ranges import ascends
 from ...aggregators.states.arrays import Ints
 from .native import loops
 
-BLOCK_WINDOWS, BLOCK_ROWS = 3 << 14, 3 << 15
-"""The most windows and rows of a block, unless its windows are wide."""
+TILE_WINDOWS, TILE_ROWS = 3 << 14, 3 << 15
+"""The most windows and rows of a tile, unless its windows are wide."""
 
 ROWS_PER_WIDTH = 4
-"""The fewest rows of a block, in widths of its widest window: rows that two blocks share are passed over twice."""
+"""The fewest rows of a tile, in widths of its widest window: rows that two tiles share are passed over twice."""
 
 REGULAR_RUN = 1 << 12
-"""The fewest windows of a run by a row that are worth a block of their own among irregular ones."""
+"""The fewest windows of a run by a row that are worth a tile of their own among irregular ones."""
 
 SCANNED_RANGES = 1 << 15
 """The ranges that are compared at a time."""
@@ -32,7 +32,7 @@ LONG_RUN = 8
 """Runs of more windows than this, on average, are checked at their first windows only."""
 
 
-class Block(NamedTuple):
+class Tile(NamedTuple):
     """Windows ``first`` to ``last`` (half-open), over rows ``begin`` to ``end``, none wider than ``widest`` rows.
 
     ``step`` is how many rows each window begins after the one before it, where that is constant and all have one
@@ -103,13 +103,13 @@ class RangeFacts:
         return int(self.low.min()), int(self.high.max())
 
     @cached_property
-    def blocks(self) -> list[Block]:
-        """Their blocks, where both ends ascend and none is empty."""
-        return blocks(self.low, self.high, self.first)
+    def tiles(self) -> list[Tile]:
+        """Their tiles, where both ends ascend and none is empty."""
+        return tiles(self.low, self.high, self.first)
 
 
-def blocks(low: Ints, high: Ints, first: Ints) -> list[Block]:
-    """The blocks of ranges, in order.
+def tiles(low: Ints, high: Ints, first: Ints) -> list[Tile]:
+    """The tiles of ranges, in order.
 
     Parameters
     ----------
@@ -121,13 +121,13 @@ def blocks(low: Ints, high: Ints, first: Ints) -> list[Block]:
     Examples
     --------
     >>> ranges = np.array([0, 2, 4, 6]), np.array([5, 7, 9, 11])
-    >>> [(each.first, each.last, each.step, each.widest) for each in blocks(*ranges, runs_by_a_row(*ranges))]
+    >>> [(each.first, each.last, each.step, each.widest) for each in tiles(*ranges, runs_by_a_row(*ranges))]
     [(0, 4, 2, 5)]
     """
-    found: list[Block] = []
+    found: list[Tile] = []
     start = 0
     while start < len(low):
-        stop = _end_of_block(low, high, first, start)
+        stop = _end_of_tile(low, high, first, start)
         begin = end = stop
         if not isinstance(runs := _runs_between(first, start, stop), slice):
             edges = np.append(runs, stop)
@@ -135,7 +135,7 @@ def blocks(low: Ints, high: Ints, first: Ints) -> list[Block]:
             if edges[longest + 1] - edges[longest] >= REGULAR_RUN:
                 begin, end = int(edges[longest]), int(edges[longest + 1])
         parts = [(start, begin, False), (begin, end, True), (end, stop, False)]
-        found += [_block(low, high, *part) for part in parts if part[0] < part[1]]
+        found += [_tile(low, high, *part) for part in parts if part[0] < part[1]]
         start = stop
     return found
 
@@ -146,9 +146,9 @@ def _runs_between(first: Ints, start: int, stop: int) -> Ints | slice:
     return slice(start, stop) if LONG_RUN * (end - begin) >= stop - start else np.append(start, first[begin:end])
 
 
-def _end_of_block(low: Ints, high: Ints, first: Ints, start: int) -> int:
-    """The window before which the block from ``start`` on ends."""
-    windows, rows, stop = BLOCK_WINDOWS, BLOCK_ROWS, start
+def _end_of_tile(low: Ints, high: Ints, first: Ints, start: int) -> int:
+    """The window before which the tile from ``start`` on ends."""
+    windows, rows, stop = TILE_WINDOWS, TILE_ROWS, start
     while True:
         before, stop = stop, min(start + windows, len(low))
         if high[stop - 1] - low[start] > rows:
@@ -160,14 +160,14 @@ def _end_of_block(low: Ints, high: Ints, first: Ints, start: int) -> int:
         windows, rows = 2 * windows, max(rows, 2 * ROWS_PER_WIDTH * widest)
 
 
-def _block(low: Ints, high: Ints, first: int, last: int, by_a_row: bool) -> Block:
-    """Some windows as one block; ``by_a_row`` says that they are a run."""
+def _tile(low: Ints, high: Ints, first: int, last: int, by_a_row: bool) -> Tile:
+    """Some windows as one tile; ``by_a_row`` says that they are a run."""
     begin, end, lows, highs = int(low[first]), int(high[last - 1]), low[first:last], high[first:last]
     step = 1 if by_a_row else _step(lows, highs)
     if not step:
-        return Block(first, last, begin, end, 0, int((highs - lows).max()), lows - begin, highs - begin)
+        return Tile(first, last, begin, end, 0, int((highs - lows).max()), lows - begin, highs - begin)
     widest, span = int(highs[0] - lows[0]), (last - first - 1) * step + 1
-    return Block(first, last, begin, end, step, widest, slice(0, span, step), slice(widest, widest + span, step))
+    return Tile(first, last, begin, end, step, widest, slice(0, span, step), slice(widest, widest + span, step))
 
 
 def _step(low: Ints, high: Ints) -> int:
