@@ -276,10 +276,10 @@ def in_order_of_batches(table: pa.Table) -> pa.Table:
 
 
 def take_rows(table: pa.Table, rows: Ints) -> pa.Table:
-    """All rows of a table in another order; planes without a value, of which there are many, as they are."""
+    """Rows of a table, in any order; planes without a value, of which there are many, are not copied."""
     index = pa.array(rows)
     columns = [
-        each if each.null_count == len(each) else fitting(take_fitting(each, index), each.type)
+        each[: len(rows)] if each.null_count == len(each) else fitting(take_fitting(each, index), each.type)
         for each in table.columns
     ]
     return pa.Table.from_arrays(columns, schema=table.schema)
