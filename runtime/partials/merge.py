@@ -40,6 +40,9 @@ from .combine import combine_groups
 MIN_CHUNK = 1 << 12
 """Rows of a chunk, on average, from which on states are joined where they are, and not put into one chunk before."""
 
+MIN_BYTES = 1 << 16
+"""Bytes of a chunk, on average, from which on it stays where it is, however few its rows."""
+
 MAX_PLACES, FEW_PLACES = 4, 1 << 12
 """Possible groups for each partial, or at all, up to which each has a place in an array; else partials are sorted."""
 
@@ -94,7 +97,7 @@ def merge(plan: Plan, partials: Partials | Iterable[Partials]) -> Partials:
     if not len(table):
         return Partials(table, np.empty(0, np.intp))
     chunks = table.column(0).num_chunks
-    if chunks * MIN_CHUNK > len(table) and chunks << 18 > table.nbytes:
+    if chunks * MIN_CHUNK > len(table) and chunks * MIN_BYTES > table.nbytes:
         table = table.combine_chunks()
     columns = [one_array(table.column(name)) for name in plan.keys]
     keys = list(map(code_ordered, columns))
@@ -171,7 +174,7 @@ def with_combined(plan: Plan, table: pa.Table, rows: Ints, mine: Bools, some: Bo
     source = rows.copy()
     source[some] = len(table) + np.arange(len(combined))
     cuts = np.flatnonzero(np.diff(source) != 1) + 1
-    if len(cuts) << 18 > whole.nbytes:
+    if len(cuts) * MIN_BYTES > whole.nbytes:
         return of_one_batch(take_rows(whole, source), rank)
     begins, ends = [0, *cuts.tolist()], [*cuts.tolist(), len(source)]
     parts = [whole.slice(int(source[begin]), end - begin) for begin, end in zip(begins, ends, strict=True)]
