@@ -14,6 +14,7 @@ import framefold as ff
 from framefold.aggregators.states import alike
 from framefold.runtime import local
 from framefold.runtime.accumulate.accumulate import accumulate
+from framefold.runtime.columns.malloc import raise_mmap_threshold
 from framefold.runtime.partials.merge import merge
 from framefold.runtime.results import finish
 from framefold.runtime.results.finish import chunks, results
@@ -35,6 +36,7 @@ def test_values_are_in_memory_a_few_times(window: Any, times: float, monkeypatch
     monkeypatch.setattr(local, "BATCH_ROWS", 1 << 14)  # what a thread works with is little then
     monkeypatch.setattr(local, "CHUNK_WINDOWS", 1 << 13)
     monkeypatch.setattr(finish, "CHUNK_BYTES_OF_LISTS", 1 << 18)
+    raise_mmap_threshold()  # which asks for memory once, and does not use it
     values = np.random.default_rng(0).normal(size=ROWS)
     query = ff.events(pa.table({"t": np.arange(ROWS), "x": values}), time="t").window(window)
     tracemalloc.start()
