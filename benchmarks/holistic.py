@@ -10,7 +10,7 @@ sort the events by key first, so that results need no order. Pairs take turns, f
 are short. What is missed is said by the clock; the processor's time is what other work on the machine changes least.
 
 With ``--spark`` a window of an hour every minute is run on Spark, next to Spark's own functions over ``window()`` and
-over ``OVER``. ``python -m benchmarks.run --cases holistic`` writes all into the report.
+over ``OVER``: of one cached DataFrame, in one session, both to Arrow. ``python -m benchmarks.run --cases holistic`` writes all into the report.
 """
 
 from __future__ import annotations
@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 
 import framefold as ff
 
+from .holistic_memory import tables as of_memory
 from .report import table
 
 Run = Callable[[], Any]
@@ -41,6 +42,12 @@ Values = NDArray[Any]
 OVERLAPS = (10, 100, 1_000, 10_000)
 REPORTED = 100_000
 """The events of the report's tables."""
+
+ON_SPARK, SPARK_KEYS = (100_000, 400_000), 20
+"""The events and the keys of the tables of Spark."""
+
+PARTS = ("local", "spark", "memory")
+KINDS = ("grid", "around", "last_rows")
 
 SLOW = 1.0
 """Seconds from which on a peer is measured once."""
@@ -319,15 +326,16 @@ def local(rows: int, keys: int, rounds: int, kinds: Sequence[str], text: bool) -
     return tables
 
 
-def tables(rows: int = REPORTED, rounds: int = 5) -> dict[str, list[str]]:
-    """Those of the report."""
+def tables(parts: Sequence[str] = PARTS, rows: int = REPORTED, rounds: int = 5) -> dict[str, list[str]]:
+    """Those of the report, or of some :data:`PARTS` of it."""
     many = rows // 2  # a grid would give each key its own windows, which are too many
-    return (
-        local(rows, 1, rounds, ("grid", "around", "last_rows"), False)
-        | local(rows, 1, rounds, ("grid", "around", "last_rows"), True)
-        | local(rows, many, rounds, ("around", "last_rows"), False)
-        | on_spark(rows, 20, rounds)
-    )
+    found: dict[str, list[str]] = {}
+    if "local" in parts:
+        for keys, text, kinds in ((1, False, KINDS), (1, True, KINDS), (many, False, KINDS[1:])):
+            found |= local(rows, keys, rounds, kinds, text)
+    for size in ON_SPARK if "spark" in parts else ():
+        found |= on_spark(size, SPARK_KEYS, rounds)
+    return found | (of_memory() if "memory" in parts else {})
 
 
 def on_spark(rows: int, keys: int, rounds: int) -> dict[str, list[str]]:
@@ -380,18 +388,19 @@ def on_spark(rows: int, keys: int, rounds: int) -> dict[str, list[str]]:
 def main() -> None:
     """Compare, measure, print."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=200_000)
+    parser.add_argument("--rows", type=int)
     parser.add_argument("--keys", type=int, nargs="*", default=[1, 100_000])
     parser.add_argument("--rounds", type=int, default=5)
-    parser.add_argument("--kinds", nargs="*", default=["grid", "around", "last_rows"])
+    parser.add_argument("--kinds", nargs="*", default=KINDS)
     parser.add_argument("--text", action="store_true", help="strings as values")
     parser.add_argument("--spark", action="store_true")
     asked = parser.parse_args()
     found: dict[str, list[str]] = {}
     if asked.spark:
-        found = on_spark(asked.rows, asked.keys[0], asked.rounds)
+        for rows in (asked.rows,) if asked.rows else ON_SPARK:
+            found |= on_spark(rows, SPARK_KEYS, asked.rounds)
     for keys in () if asked.spark else asked.keys:
-        found |= local(asked.rows, keys, asked.rounds, asked.kinds, asked.text)
+        found |= local(asked.rows or 2 * REPORTED, keys, asked.rounds, asked.kinds, asked.text)
     for title, lines in found.items():
         print("\n".join([f"## {title}", "", *lines, ""]))
 

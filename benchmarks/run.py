@@ -3,8 +3,9 @@
 ``python -m benchmarks.run`` takes nearly an hour and a half. ``--quick`` checks on few events, with the peers that the
 extra ``test`` brings, that all results are equal, and writes nothing. ``--report`` makes the report anew from
 ``benchmarks/results.json``. ``--cases billion`` is of a billion events, ``--cases streams`` of streams, ``--cases
-relations`` of relations, and ``--cases holistic`` of what needs all values of a window: only made where they are asked
-for; their last results are kept. The exit code is 1 where a result is wrong.
+relations`` of relations, and ``--cases holistic`` of what needs all values of a window (or of these ``holistic-local``,
+``holistic-spark`` and ``holistic-memory``): only made where they are asked for; their last results are kept. The exit
+code is 1 where a result is wrong.
 """
 
 from __future__ import annotations
@@ -174,11 +175,15 @@ def main() -> None:
         for title, lines in measured():
             before |= {"others": before.get("others", {}) | {title: where | {"lines": lines}}}
             keep(before)
-    if "holistic" in wanted:
+    if any(name.startswith("holistic") for name in wanted):
+        from .holistic import PARTS
         from .holistic import tables as of_all_values
 
-        found = {title: where | {"lines": lines} for title, lines in of_all_values().items()}
-        others = {title: of for title, of in before.get("others", {}).items() if not title.startswith("Holistic, ")}
+        parts = [part for part in PARTS if {"holistic", f"holistic-{part}"} & set(wanted)]
+        found = {title: where | {"lines": lines} for title, lines in of_all_values(parts).items()}
+        others = before.get("others", {})
+        if len(parts) == len(PARTS):
+            others = {title: of for title, of in others.items() if not title.startswith("Holistic, ")}
         keep(before | {"others": others | found})
     faults = [fault for case in now["cases"] for fault in wrong(case)]
     print("\n".join(faults) or "All results are equal.")

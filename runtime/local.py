@@ -20,6 +20,7 @@ from ..aggregators.errors import DroppedEventsWarning, FarTimesWarning, NullTime
 from ..aggregators.states.large import is_text
 from .accumulate.accumulate import accumulate
 from .accumulate.time_order import sorted_events
+from .columns.malloc import give_back
 from .columns.ticks import drop_null_times, null_times
 from .explain import Explanation, explain
 from .partials.add_aligned import add_or_append
@@ -32,7 +33,10 @@ from .progress import watched
 from .reporting import LOGGER, report_partials, report_way
 from .results.extensions import with_extensions
 from .results.finish import CHUNK_WINDOWS, chunks, results_of
-from .sources.arrow import BATCH_ROWS, PORTION_ROWS, Reader, Readers, Source, in_portions
+from .sources.arrow import PORTION_ROWS, Reader, Readers, Source, in_portions
+
+BATCH_ROWS = PORTION_ROWS
+"""The events that a thread accumulates at a time: more take more memory, and no less time."""
 
 PENDING_PARTIALS = 1 << 19
 """Partials are merged when there are more new ones than this, and than merged ones."""
@@ -117,6 +121,8 @@ def run(source: Source, plan: Plan) -> pa.Table:
     partials.insert(0, Partials.of_given_keys(plan))
     merged = merge(partials)
     del partials  # merging has copied some of them
+    if events > BATCH_ROWS:
+        give_back()
     if reported:
         report_partials(merged, "the local engine", events)
     threads = pa.cpu_count() if only_library_code(plan) else 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+from contextlib import suppress
 from functools import cache
 
 import numpy as np
@@ -19,3 +21,9 @@ def raise_mmap_threshold() -> None:
     M_MMAP_THRESHOLD). This block is never written to, and so takes no memory.
     """
     np.empty(MMAP_THRESHOLD, np.uint8)
+
+
+def give_back() -> None:
+    """Give what is free to the system, if the allocator is glibc's: threads that are gone have left most of it."""
+    with suppress(AttributeError, OSError, TypeError):
+        ctypes.CDLL(None).malloc_trim(0)

@@ -20,8 +20,11 @@ from ..plan.plan import BATCH_RANK, FRAME, UNTIL, Plan
 from .combine import combine_groups
 from .partials import Partials, concat
 
-MIN_CHUNK, MIN_CHUNK_BYTES = 1 << 12, 1 << 18
-"""Rows, or bytes, of a chunk, on average, from which on states are joined where they are, and not in one chunk."""
+MIN_CHUNK = 1 << 12
+"""Rows of a chunk, on average, from which on states are joined where they are, and not put into one chunk before."""
+
+MIN_BYTES = 1 << 16
+"""Bytes of a chunk, on average, from which on it stays where it is, however few its rows."""
 
 SAME = 1 << 16
 """The rows of an array of a column of one number."""
@@ -41,7 +44,7 @@ def merge(partials: Partials | Iterable[Partials]) -> Partials:
     if not len(table):
         return Partials(plan, table, np.empty(0, np.intp))
     chunks = table.column(0).num_chunks
-    if chunks * MIN_CHUNK > len(table) and chunks * MIN_CHUNK_BYTES > table.nbytes:
+    if chunks * MIN_CHUNK > len(table) and chunks * MIN_BYTES > table.nbytes:
         table = table.combine_chunks()
     columns = [one_array(table.column(name)) for name in plan.keys]
     keys = list(map(code_ordered, columns))
@@ -121,7 +124,7 @@ def with_combined(plan: Plan, table: pa.Table, rows: Ints, mine: Bools, some: Bo
     source = rows.copy()
     source[some] = len(table) + np.arange(len(combined))
     cuts = np.flatnonzero(np.diff(source) != 1) + 1
-    if len(cuts) * MIN_CHUNK_BYTES > whole.nbytes:
+    if len(cuts) * MIN_BYTES > whole.nbytes:
         return of_one_batch(take_rows(whole, source), rank)
     begins, ends = [0, *cuts.tolist()], [*cuts.tolist(), len(source)]
     parts = [whole.slice(int(source[begin]), end - begin) for begin, end in zip(begins, ends, strict=True)]
@@ -141,10 +144,10 @@ def in_order_of_batches(table: pa.Table) -> pa.Table:
 
 
 def take_rows(table: pa.Table, rows: Ints) -> pa.Table:
-    """Different rows of a table in any order; planes without a value, of which there are many, as they are."""
+    """Different rows of a table in any order; planes without a value, of which there are many, are not copied."""
     index = pa.array(rows)
     columns = [
-        each.slice(0, len(rows)) if each.null_count == len(each) else fitting(take_fitting(each, index), each.type)
+        each[: len(rows)] if each.null_count == len(each) else fitting(take_fitting(each, index), each.type)
         for each in table.columns
     ]
     return pa.Table.from_arrays(columns, schema=table.schema)
