@@ -11,13 +11,11 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.aggregators.states import alike
-from framefold.runtime import local
-from framefold.runtime.accumulate.accumulate import accumulate
-from framefold.runtime.columns.malloc import raise_mmap_threshold
-from framefold.runtime.partials.merge import merge
-from framefold.runtime.results import finish
-from framefold.runtime.results.finish import chunks, results
+
+from ..support.limits import limits
+from ..support.stages import chunks, merged, partials_of, raise_mmap_threshold
+from ..support.stages import results_in_chunks as results
+from ..support.states import alike_to_arrow
 
 ROWS = 1 << 19
 
@@ -32,16 +30,15 @@ ROWS = 1 << 19
     ],
     ids=["grid", "tumbling", "around", "last rows"],
 )
-def test_values_are_in_memory_a_few_times(window: Any, times: float, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(local, "BATCH_ROWS", 1 << 14)  # what a thread works with is little then
-    monkeypatch.setattr(local, "CHUNK_WINDOWS", 1 << 13)
-    monkeypatch.setattr(finish, "CHUNK_BYTES_OF_LISTS", 1 << 18)
+def test_values_are_in_memory_a_few_times(window: Any, times: float) -> None:
     raise_mmap_threshold()  # which asks for memory once, and does not use it
     values = np.random.default_rng(0).normal(size=ROWS)
     query = ff.events(pa.table({"t": np.arange(ROWS), "x": values}), time="t").window(window)
     tracemalloc.start()
     try:
-        found = query.aggregate(x=ff.Median("x"))
+        # What a thread works with is little then.
+        with limits(batch_rows=1 << 14, chunk_windows=1 << 13, list_chunk_bytes=1 << 18):
+            found = query.aggregate(x=ff.Median("x"))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
         tracemalloc.stop()
@@ -67,11 +64,11 @@ def test_windows_of_a_key_around_its_rows_are_made_in_chunks(name: str) -> None:
     events = events.sort_by([("k", "ascending"), ("t", "ascending")])
     plan = ff.events(events, time="t", by="k").window(window)._query({"m": ff.Median("x"), "s": ff.Sum("x")})
     given = events.append_column(plan.rank, pa.array(place)) if plan.in_rows else events
-    merged = merge(plan, accumulate(plan, given, 0))
-    parts = list(chunks(plan, merged, 50))
+    together = merged(partials_of(plan, given, 0))
+    parts = list(chunks(together, 50))
     assert len(parts) > 15
     assert max(len(each.partials) for each in parts) < 250
-    found = pa.concat_tables(results(plan, merged, 50))
+    found = pa.concat_tables(results(together, 50))
     expected: list[tuple[Any, ...]] = []
     for key in range(len(sizes)):
         ticks, x = (np.asarray(events.column(name))[k == key] for name in ("t", "x"))
@@ -87,30 +84,30 @@ def test_merging_lists_copies_only_those_that_it_combines() -> None:
     plan = ff.events(pa.table({"t": t, "x": x}), time="t").window(ff.tumbling(1000))._query({"m": ff.Median("x")})
     cuts = [0, 40_500, 70_250, 100_000]  # in the midst of two frames
     given = [
-        accumulate(plan, pa.table({"t": t[begin:end], "x": x[begin:end]}), number)
+        partials_of(plan, pa.table({"t": t[begin:end], "x": x[begin:end]}), number)
         for number, (begin, end) in enumerate(pairwise(cuts))
     ]
-    merged = merge(plan, given)
+    together = merged(given)
     column = plan.state_columns["m"]["items"][0]
 
     def places(tables: list[pa.Table]) -> set[int]:
         return {chunk.values.buffers()[1].address for table in tables for chunk in table.column(column).chunks}
 
-    assert len(merged) == 100
-    assert places([each.table for each in given]) <= places([merged.table]), "those of all batches are still in use"
-    found = pa.concat_tables(results(plan, merged))["m"].to_pylist()
+    assert len(together) == 100
+    assert places([each.table for each in given]) <= places([together.table]), "those of all batches are still in use"
+    found = pa.concat_tables(results(together))["m"].to_pylist()
     assert found == np.median(x.reshape(100, 1000), axis=1).tolist()
 
 
 def test_counts_of_one_are_in_memory_once() -> None:
     for kind in (np.zeros(5000), np.zeros(5000, np.int64), np.ones(5000, np.int64), np.arange(5000)):
-        some, more = alike.to_arrow(kind), alike.to_arrow(kind.copy())
+        some, more = alike_to_arrow(kind), alike_to_arrow(kind.copy())
         assert some.buffers()[1].address == more.buffers()[1].address
         assert some.equals(pa.array(kind)), "and are what they were"
     for other in (-np.zeros(5000), np.ones(5000), np.full(5000, 2), np.ones(5000, np.int32), np.ones(5, np.int64)):
-        apart = alike.to_arrow(other)
+        apart = alike_to_arrow(other)
         assert apart.buffers()[1].address == other.__array_interface__["data"][0]
         assert np.array_equal(np.signbit(apart.to_numpy()), np.signbit(other))
     almost = np.arange(5000)
     almost[7] = 8
-    assert alike.to_arrow(almost).to_pylist() == almost.tolist()
+    assert alike_to_arrow(almost).to_pylist() == almost.tolist()

@@ -9,11 +9,13 @@ import pyarrow as pa
 
 from framefold.runtime.accumulate.accumulate import accumulate as partials_of
 from framefold.runtime.columns.key_codes import one_array
+from framefold.runtime.columns.malloc import raise_mmap_threshold
 from framefold.runtime.intervals.coverage import cover, over_frames, way_of
 from framefold.runtime.partials.combine import combine_groups
 from framefold.runtime.partials.merge import merge as merged
 from framefold.runtime.partials.partials import Partials
 from framefold.runtime.results import row_blocks
+from framefold.runtime.results.finish import chunks
 from framefold.runtime.results.finish import results as results_in_chunks
 from framefold.runtime.results.over_ranges import results_over
 from framefold.runtime.results.row_blocks import Blocked

@@ -3,6 +3,7 @@
 from framefold.aggregators.intervals.time_weighted import Lifetimes, lifetimes_of
 from framefold.aggregators.moments.deviations import Deviations
 from framefold.aggregators.ordered.sort_keys import Order
+from framefold.aggregators.states.alike import to_arrow as alike_to_arrow
 from framefold.aggregators.states.categories import Categories
 from framefold.aggregators.states.double_double import two_sum
 from framefold.aggregators.states.fields import HUGE, Compensated, CompensatedField, Plain, field, numpy_type
