@@ -10,8 +10,8 @@ sort the events by key first, so that results need no order. Pairs take turns, f
 are short. What is missed is said by the clock; the processor's time is what other work on the machine changes least.
 
 With ``--spark`` a window of an hour every minute is run on Spark, next to Spark's own functions over ``window()`` and
-over ``OVER``: of one cached DataFrame, in one session, both to Arrow. ``python -m benchmarks.run --cases holistic`` writes
-all into the report.
+over ``OVER``: of one cached DataFrame, in one session, both to Arrow. All of it is written into the report by
+``python -m benchmarks.run --cases holistic``.
 """
 
 from __future__ import annotations

@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
 from ...aggregators.errors import OperationError
 from ...aggregators.ranges.item_ranges import is_range
@@ -42,8 +43,8 @@ Found = Ranges | Coverage | Lifespans
 CHUNK_WINDOWS = 1 << 18
 """Windows that are slid at a time: few enough that threads get equal shares, and reuse each other's memory."""
 
-CHUNK_BYTES, CHUNK_BYTES_OF_LISTS = 64 << 20, 4 << 20
-"""Bytes of partials that are slid at a time; states that are lists grow while they slide."""
+CHUNK_BYTES, CHUNK_BYTES_OF_RANGES, CHUNK_BYTES_OF_LISTS = 64 << 20, 16 << 20, 4 << 20
+"""Bytes of partials that are slid at a time; of ranges of values there are codes too, and states that are lists grow."""
 
 BYTES_OF_VALUE = 32
 """Bytes of a partial, about, that cost as much as a window does."""
@@ -290,12 +291,10 @@ def chunks(merged: Partials, windows: int) -> Iterator[Chunk]:
         return
     counts = windows_of_keys(plan, views)
     kinds = [kind for bound in plan.outputs.values() for kind in bound.fields.values()]
-    slid = [bound for bound in plan.outputs.values() if plan.until is not None or not bound.answers_ranges]
-    lists = any(isinstance(kind, (RaggedField, Objects)) for bound in slid for kind in bound.fields.values())
-    size = CHUNK_BYTES_OF_LISTS if lists else CHUNK_BYTES
+    sizes = {chunk_bytes(plan, bound) for bound in plan.outputs.values()}
     stores = [leaf.store for kind in kinds for leaf in leaves(kind) if isinstance(leaf, HeldObjects)]
     held = sum(int(store.bytes) for store in stores)
-    rows = max(1, size * len(merged) // max(merged.table.nbytes + held, 1))
+    rows = max(1, min(sizes) * len(merged) // max(merged.table.nbytes + held, 1))
     ends = np.append(starts[1:], len(merged))
     weights = np.maximum(counts / windows, (ends - starts) / rows)
     heavy = weights > 1
@@ -314,6 +313,13 @@ def chunks(merged: Partials, windows: int) -> Iterator[Chunk]:
             yield from chunks_of_frames(merged, views[0], keys, own, some, span)
         else:
             yield _part(merged, views, keys, own)
+
+
+def chunk_bytes(plan: Plan, bound: BoundAggregate) -> int:
+    """The bytes of partials of a chunk for an output."""
+    if not any(isinstance(kind, (RaggedField, Objects)) for kind in bound.fields.values()):
+        return CHUNK_BYTES
+    return CHUNK_BYTES_OF_RANGES if bound.answers_ranges and plan.until is None else CHUNK_BYTES_OF_LISTS
 
 
 def _part(

@@ -37,7 +37,7 @@ def test_values_are_in_memory_a_few_times(window: Any, times: float) -> None:
     tracemalloc.start()
     try:
         # What a thread works with is little then.
-        with limits(batch_rows=1 << 14, chunk_windows=1 << 13, list_chunk_bytes=1 << 18):
+        with limits(batch_rows=1 << 14, chunk_windows=1 << 13, range_chunk_bytes=1 << 18):
             found = query.aggregate(x=ff.Median("x"))
         peak = tracemalloc.get_traced_memory()[1]
     finally:
