@@ -43,8 +43,8 @@ Found = Ranges | Coverage | Lifespans
 CHUNK_WINDOWS = 1 << 18
 """Windows that are slid at a time: few enough that threads get equal shares, and reuse each other's memory."""
 
-CHUNK_BYTES, CHUNK_BYTES_OF_RANGES, CHUNK_BYTES_OF_LISTS = 64 << 20, 16 << 20, 4 << 20
-"""Bytes of partials that are slid at a time; of ranges of values there are codes too, and states that are lists grow."""
+CHUNK_BYTES, CHUNK_BYTES_OF_RANGES, CHUNK_BYTES_OF_LISTS = 64 << 20, 8 << 20, 4 << 20
+"""Bytes of partials that are slid at a time; ranges of values need codes, too, and states that are lists grow."""
 
 BYTES_OF_VALUE = 32
 """Bytes of a partial, about, that cost as much as a window does."""
