@@ -100,7 +100,7 @@ class StateStore:
 
     def recent(self) -> Pages | None:
         """All that is in the state, where all of it has been read or written and is little; None elsewhere."""
-        known = vars(self).get("known")  # else it would be read for this
+        known = vars(self).get("numbers")  # else it would be read for this
         return self.written if known == set(self.written) and self.size.bytes <= AT_ONCE else None
 
     def _write_page(self, page: int, table: pa.Table | None) -> None:
