@@ -152,8 +152,8 @@ class Axis:
             rows = np.flatnonzero(view.inside)
             found = windows.ranges(view.only(rows)).among(rows, len(view.frames))
         if view.within is not None and windows.frame_span is not None:
-            number = view.frames[found.row]
-            found = found.where(slice(*np.searchsorted(number, [view.within[0], view.within[1] + 1])))
+            own = view.frames[found.row]
+            found = found.where(np.flatnonzero((own >= view.within[0]) & (own <= view.within[1])))
         return found if (windows.emit, windows.stamp) == ("every", "interval") else windows.emitted(found, view)
 
     def describe_frames(self) -> str:
