@@ -151,8 +151,8 @@ class Axis:
             rows = np.flatnonzero(view.inside)
             found = windows.ranges(view.only(rows)).among(rows, len(view.frames))
         if view.within is not None and windows.frame_span is not None:
-            assert isinstance(found, Ranges)
-            found = found.where(slice(*np.searchsorted(view.frames[found.row], np.add(view.within, [0, 1]))))
+            own = view.frames[found.row]
+            found = found.where(np.flatnonzero((own >= view.within[0]) & (own <= view.within[1])))
         return found if (windows.emit, windows.stamp) == ("every", "interval") else windows.emitted(found, view)
 
     def describe_frames(self) -> str:
