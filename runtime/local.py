@@ -31,8 +31,9 @@ from .plan.plan import Plan, in_this_process, is_library_code
 from .plan.text_codes import with_text_codes
 from .progress import watched
 from .reporting import LOGGER, report_partials, report_way
+from .results.chunks import chunks
 from .results.extensions import with_extensions
-from .results.finish import CHUNK_WINDOWS, chunks, results_of
+from .results.finish import CHUNK_WINDOWS, results_of
 from .sources.arrow import PORTION_ROWS, Reader, Readers, Source, in_portions
 
 BATCH_ROWS = PORTION_ROWS

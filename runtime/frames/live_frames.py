@@ -9,7 +9,8 @@ import numpy as np
 from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Ints
 from ..columns.key_codes import pack, span
-from .window_ranges import MAX_WINDOWS, PartialsView
+from .partials_view import PartialsView
+from .window_ranges import MAX_WINDOWS
 
 
 class LiveFrames(NamedTuple):

@@ -1,20 +1,15 @@
-"""Partials as windows see them, windows at a constant step, and windows as ranges of rows or as coverage."""
+"""Windows as ranges of rows of partials, or as what each row is in."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
-from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
-import pyarrow as pa
-from numpy.typing import NDArray
 
 from ...aggregators.errors import QueryError
 from ...aggregators.numeric.native import loops
 from ...aggregators.states.arrays import Bools, Ints
-from ..columns.key_codes import pack, span
+from .partials_view import PartialsView, WindowIds
 
 MAX_WINDOWS = 1 << 29
 """More windows than this do not fit one process's memory; the query is refused instead."""
@@ -79,105 +74,6 @@ class Coverage(NamedTuple):
         first, last = np.ones(count, np.int64), np.zeros(count, np.int64)
         first[rows], last[rows] = self.first, self.last
         return self._replace(first=first, last=last, row=rows[self.row])
-
-
-class WindowIds(NamedTuple):
-    """The numbers of the first and the last window that take in each frame."""
-
-    first: Ints
-    last: Ints
-
-
-def of_column(name: str) -> str:
-    """The name of a window input that is the value of a column; those of others do not begin with ``#``."""
-    return f"#{name}"
-
-
-def is_column(window_input: str) -> bool:
-    """Whether a window input is the value of a column."""
-    return window_input.startswith("#")
-
-
-@dataclass(frozen=True)
-class PartialsView:
-    """Partials as windows see them, sorted by key and frame.
-
-    Parameters
-    ----------
-    frames
-        The frame of each row; a row may be only a part of its frame, so numbers can repeat.
-    starts
-        The first row of each key.
-    window_inputs
-        What the windows need of each row, by name; see :attr:`Windows.window_inputs`.
-    keys
-        The key columns, with one value for each key.
-    within
-        The numbers of the first and the last window to compute; None: all; see :meth:`Windows.window_ids`.
-    inside
-        Which rows are in any window of this kind; None: all.
-    ids
-        The windows of each row, where they are known already.
-    """
-
-    frames: Ints
-    starts: Ints
-    window_inputs: Mapping[str, NDArray[Any]] = field(default_factory=dict)
-    keys: tuple[pa.Array, ...] = ()
-    within: tuple[int, int] | None = None
-    inside: Bools | None = None
-    ids: WindowIds | None = None
-
-    def part(self, keys: slice, rows: slice, within: tuple[int, int] | None = None) -> PartialsView:
-        """The view of some keys, and the rows of these, or some rows of one key."""
-        return self._of(rows, (self.starts[keys] - rows.start).clip(0), (key[keys] for key in self.keys), within)
-
-    def only(self, rows: Ints) -> PartialsView:
-        """The view of some rows, in their order."""
-        key = self.key[rows]
-        starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])[: len(key)])
-        return self._of(rows, starts, (column.take(pa.array(key[starts])) for column in self.keys), self.within)
-
-    def _of(
-        self, rows: slice | Ints, starts: Ints, keys: Iterable[pa.Array], within: tuple[int, int] | None
-    ) -> PartialsView:
-        return PartialsView(
-            self.frames[rows],
-            starts,
-            {name: values[rows] for name, values in self.window_inputs.items()},
-            tuple(keys),
-            within,
-            None if self.inside is None else self.inside[rows],
-            None if self.ids is None else WindowIds(self.ids.first[rows], self.ids.last[rows]),
-        )
-
-    @cached_property
-    def ends(self) -> Ints:
-        """The row after the last one of each key."""
-        return np.append(self.starts[1:], len(self.frames)).astype(np.int64)[: len(self.starts)]
-
-    @cached_property
-    def key(self) -> Ints:
-        """The number of each row's key."""
-        return np.repeat(np.arange(len(self.starts)), self.ends - self.starts)
-
-    def locate(self, keys: Ints, positions: Ints, of: Ints | None = None) -> Ints:
-        """The first row of each key (by number) whose frame, or other ascending number, is not below a position."""
-        rows = self.frames if of is None else of
-        numbers, size = span(np.concatenate([rows, positions]))
-        packed, _ = pack([(np.concatenate([self.key, keys]), len(self.starts)), (numbers, size)], len(numbers))
-        return np.searchsorted(packed[: len(rows)], packed[len(rows) :], side="left").astype(np.int64)
-
-    def from_place(self, place: Ints) -> Bools:
-        """Which rows stand in their key at a place or after it, and the last one of each key in any case."""
-        first = np.minimum(self.starts + place.clip(0), self.ends - 1)
-        found: Bools = np.arange(len(self.frames)) >= first[self.key]
-        return found
-
-    def first_of(self, mask: Bools) -> Ints:
-        """The first of some rows of each key; the row after its last one where it has none."""
-        rows = np.where(mask, np.arange(len(mask)), np.iinfo(np.int64).max)
-        return np.minimum(np.minimum.reduceat(rows, self.starts), self.ends)
 
 
 class RangesById(NamedTuple):
@@ -261,70 +157,3 @@ def entering(of: WindowIds, starts: Ints, emits_empty: bool) -> Ints:
     begin[1:] = of.last[:-1] + 1
     begin[starts] = of.first[starts]
     return begin if emits_empty else np.maximum(begin, of.first)
-
-
-@dataclass(frozen=True)
-class Steps:
-    """Windows ``[offset + k * every, offset + k * every + size)`` for every integer k.
-
-    The axis is cut wherever a window starts or ends: one frame a step where the step divides the size, else two, a
-    first part as long as the remainder and the rest (S. Krishnamurthy, C. Wu and M. Franklin, "On-the-fly sharing for
-    streamed aggregation", 2006: paired windows).
-    """
-
-    size: int
-    every: int
-    offset: int = 0
-
-    @property
-    def steps(self) -> int:
-        """The number of whole steps in a window."""
-        return self.size // self.every
-
-    @property
-    def rest(self) -> int:
-        """The remainder of a window after its whole steps."""
-        return self.size % self.every
-
-    @property
-    def frames_in_window(self) -> int:
-        """The number of frames in a window."""
-        return self.steps if not self.rest else 2 * self.steps + 1
-
-    def frames(self, positions: Ints) -> tuple[Ints, Bools | None]:
-        """The frame of each position, and which positions are in any window (None: all)."""
-        shifted = positions - self.offset if self.offset else positions
-        step = shifted // self.every
-        if not self.rest:
-            return step, None
-        second = shifted - step * self.every >= self.rest
-        return 2 * step + second, None if self.steps else ~second
-
-    def frame_bounds(self, frames: Ints) -> tuple[Ints, Ints]:
-        """Where each frame starts and ends."""
-        if not self.rest:
-            start = frames * self.every + self.offset
-            return start, start + self.every
-        step, second = frames >> 1, frames & 1
-        start = step * self.every + self.offset + second * self.rest
-        return start, np.where(second, (step + 1) * self.every + self.offset, start + self.rest)
-
-    def windows_of(self, frames: Ints) -> WindowIds:
-        """The numbers of the first and the last window that take in each frame."""
-        if not self.rest:
-            return WindowIds(frames - self.steps + 1, frames)
-        step, second = frames >> 1, frames & 1
-        return WindowIds(step - self.steps + second, step)
-
-    def ranges_by_id(self, windows: str, partials: PartialsView, empty: str, min_fill: str) -> RangesById:
-        """The windows over partials; with ``min_fill="full"`` those that begin with the key's first step or later."""
-        found = ranges_by_id(windows, partials, *(partials.ids or self.windows_of(partials.frames)), empty)
-        if min_fill == "full" and len(found.number):
-            first = partials.frames[partials.starts] >> int(self.rest > 0)
-            found = found.where(found.number >= first[partials.key[found.row]])
-        return found
-
-    def bounds(self, number: Ints) -> tuple[Ints, Ints]:
-        """Start and end of windows."""
-        start = number * self.every + self.offset
-        return start, start + self.size

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from .window_ranges import Steps
+from .steps import Steps
 
 
 def describe_gaps(size: int, every: int, words: Callable[[int], str], *, even: bool = True) -> str | None:

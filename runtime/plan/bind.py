@@ -18,7 +18,7 @@ from ...aggregators.intervals.time_weighted import lifetimes_of
 from ...aggregators.states.categories import Categories, values_type
 from ..columns.key_codes import key_type, require_key
 from ..columns.ticks import Duration, TimeColumn
-from ..frames.window_ranges import of_column
+from ..frames.partials_view import of_column
 from ..sources.opening import require_taken, type_of_values
 from ..windows import Spec
 from .fill_keys import InArrow, check_gap, given_keys, types_of_keys, with_keys

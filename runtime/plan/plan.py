@@ -23,7 +23,7 @@ from ...aggregators.states.large import take
 from ...aggregators.states.objects import HeldObjects, Objects
 from ..columns.key_codes import edges
 from ..columns.ticks import TimeColumn
-from ..frames.window_ranges import is_column
+from ..frames.partials_view import is_column
 from ..windows import Coverage, PartialsView, Ranges, Windows
 from .window_inputs import Earliest, own_name
 

@@ -1,39 +1,35 @@
-"""Merged partials to results: in chunks that fit memory, whose windows are slid and finished."""
+"""The results of chunks of merged partials: their windows are slid, then laid out as rows."""
 
 from __future__ import annotations
 
-import itertools
-import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
 from ...aggregators.errors import OperationError
 from ...aggregators.ranges.item_ranges import is_range
 from ...aggregators.states import large
-from ...aggregators.states.arrays import Bools, Floats, Ints
+from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.large import fitting, is_limited, joined, runs, take
-from ...aggregators.states.objects import HeldObjects, Objects
-from ...aggregators.states.ragged import RaggedField, leaves
+from ...aggregators.states.objects import Objects
+from ...aggregators.states.ragged import RaggedField
 from ...aggregators.states.rows import take as states_at
 from ..columns.key_codes import one_array
 from ..columns.malloc import raise_mmap_threshold
-from ..frames.window_ranges import WindowIds, entering
 from ..intervals import coverage
 from ..intervals.lifespans import Lifespans, lifespans, states_of_lifespans
-from ..partials.fill import filled_up
 from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..sliding.slide import choose
 from ..sliding.tiles import RangeFacts
-from ..windows import MAX_WINDOWS, Coverage, PartialsView, Ranges, Windows
+from ..windows import Coverage, PartialsView, Ranges, Windows
+from .chunks import Chunk, chunks
 from .layout import lay_out, spread
 from .over_ranges import Column, results_over
 
@@ -42,24 +38,6 @@ Found = Ranges | Coverage | Lifespans
 
 CHUNK_WINDOWS = 1 << 18
 """Windows that are slid at a time: few enough that threads get equal shares, and reuse each other's memory."""
-
-CHUNK_BYTES, CHUNK_BYTES_OF_RANGES, CHUNK_BYTES_OF_LISTS = 64 << 20, 8 << 20, 4 << 20
-"""Bytes of partials that are slid at a time; ranges of values need codes, too, and states that are lists grow."""
-
-BYTES_OF_VALUE = 32
-"""Bytes of a partial, about, that cost as much as a window does."""
-
-
-class Chunk(NamedTuple):
-    """Some merged partials, and how each kind of windows sees them."""
-
-    partials: Partials
-    views: list[PartialsView]
-
-    @property
-    def plan(self) -> Plan:
-        """What is computed."""
-        return self.partials.plan
 
 
 class Wanted(Protocol):
@@ -261,146 +239,3 @@ def each_row(rows: Ints, count: int) -> bool:
 def without(column: pa.Array | pa.ChunkedArray, some: Bools) -> pa.Array | pa.ChunkedArray:
     """A column with nulls at some places."""
     return fitting(take(column, pa.array(np.arange(len(column)), mask=some)), column.type)
-
-
-def views_of(merged: Partials) -> list[PartialsView]:
-    """How each kind of windows sees merged partials; the windows of each row are numbered here, once."""
-    assert merged.starts is not None
-    first = pa.array(merged.starts)
-    keys = tuple(one_array(take(column, first)) for column in merged.table.columns[: len(merged.plan.by)])
-    return merged.plan.axis.views(PartialsView(merged.frames, merged.starts, merged.window_inputs(), keys))
-
-
-def chunks(merged: Partials, windows: int) -> Iterator[Chunk]:
-    """Merged partials in chunks, sorted by key and window; at least one.
-
-    Parameters
-    ----------
-    merged
-        Merged partials.
-    windows
-        About how many windows a chunk has. A key with more is a chunk of its own, and is cut into several where its
-        windows are numbered, sliding, calendar and cumulating ones, or have frames of their own that they are around.
-    """
-    plan = merged.plan
-    merged = filled_up(merged) if plan.axis.fill_frames else merged
-    views, starts = views_of(merged), merged.starts
-    assert starts is not None
-    if not len(starts):
-        yield Chunk(merged, views)
-        return
-    counts = windows_of_keys(plan, views)
-    kinds = [kind for bound in plan.outputs.values() for kind in bound.fields.values()]
-    sizes = {chunk_bytes(plan, bound) for bound in plan.outputs.values()}
-    stores = [leaf.store for kind in kinds for leaf in leaves(kind) if isinstance(leaf, HeldObjects)]
-    held = sum(int(store.bytes) for store in stores)
-    rows = max(1, min(sizes) * len(merged) // max(merged.table.nbytes + held, 1))
-    ends = np.append(starts[1:], len(merged))
-    weights = np.maximum(counts / windows, (ends - starts) / rows)
-    heavy = weights > 1
-    fresh = np.diff(np.floor(np.cumsum(weights) - weights), prepend=-1.0) > 0
-    fresh |= heavy
-    fresh[1:] |= heavy[:-1]
-    kind = plan.axis.windows[0]
-    alone = plan.until is None and len(plan.axis.windows) == 1
-    span = kind.frame_span if alone else None
-    for first, last in itertools.pairwise([*np.flatnonzero(fresh).tolist(), len(starts)]):
-        keys, own = slice(first, last), slice(int(starts[first]), int(ends[last - 1]))
-        some = max(1, int(counts[first] / weights[first]))
-        if alone and kind.chunkable and heavy[first] and counts[first] <= MAX_WINDOWS:
-            yield from chunks_of_key(merged, views[0], keys, own, some)
-        elif span is not None and heavy[first]:
-            yield from chunks_of_frames(merged, views[0], keys, own, some, span)
-        else:
-            yield _part(merged, views, keys, own)
-
-
-def chunk_bytes(plan: Plan, bound: BoundAggregate) -> int:
-    """The bytes of partials of a chunk for an output."""
-    if not any(isinstance(kind, (RaggedField, Objects)) for kind in bound.fields.values()):
-        return CHUNK_BYTES
-    return CHUNK_BYTES_OF_RANGES if bound.answers_ranges and plan.until is None else CHUNK_BYTES_OF_LISTS
-
-
-def _part(
-    merged: Partials, views: list[PartialsView], keys: slice, rows: slice, within: tuple[int, int] | None = None
-) -> Chunk:
-    parts = [view.part(keys, rows, within) for view in views]
-    part = Partials(merged.plan, merged.table.slice(rows.start, rows.stop - rows.start), parts[0].starts)
-    return Chunk(part, parts)
-
-
-def chunks_of_key(merged: Partials, view: PartialsView, keys: slice, rows: slice, windows: int) -> Iterator[Chunk]:
-    """One key, some of its windows at a time by their numbers: the rows that are in these, and those next to them."""
-    own = view.part(keys, rows)
-    ids = own.ids
-    assert ids is not None
-    begin, counts = windows_of_rows(own, ids, merged.plan.axis.windows[0])
-    cuts = cuts_of_key(own, ids, begin, counts, windows)
-    size = max(1.0, merged.table.nbytes / len(merged) / BYTES_OF_VALUE)
-    again = (sum(last - first for first, last, *_ in cuts) - len(own.frames)) * size
-    if (times := again / max(counts.sum(), len(own.frames) * size)) > 1:  # what chunks share must not cost most
-        cuts = cuts_of_key(own, ids, begin, counts, math.ceil(windows * times))
-    for first, last, *within in cuts:
-        yield _part(merged, [view], keys, slice(rows.start + first, rows.start + last), (within[0], within[1]))
-
-
-def chunks_of_frames(
-    merged: Partials, view: PartialsView, keys: slice, rows: slice, windows: int, span: tuple[int, int]
-) -> Iterator[Chunk]:
-    """One key, the windows of some of its rows at a time: these, and the rows that such windows take in."""
-    frames = view.frames[rows]
-    begin = np.arange(0, len(frames), windows)
-    own = frames[begin], frames[np.append(begin[1:], len(frames)) - 1]
-    first, last = (np.searchsorted(frames, own[0] - span[0]), np.searchsorted(frames, own[1] + span[1], side="right"))
-    if (times := (last - first).sum() / len(frames)) > 2 and len(begin) > 1:  # what chunks share must not cost most
-        yield from chunks_of_frames(merged, view, keys, rows, math.ceil(windows * times), span)
-        return
-    for begins, ends, *within in zip(first.tolist(), last.tolist(), *(each.tolist() for each in own), strict=True):
-        yield _part(merged, [view], keys, slice(rows.start + begins, rows.start + ends), (within[0], within[1]))
-
-
-def cuts_of_key(
-    own: PartialsView, ids: WindowIds, begin: Ints, counts: Floats, windows: int
-) -> list[tuple[int, int, int, int]]:
-    """The chunks of a key with about some windows each: the first row, the one past the last, the windows' numbers."""
-    reached = np.cumsum(counts)
-    cuts = np.arange(windows, reached[-1], windows)
-    row = np.searchsorted(reached, cuts, side="left")
-    tops = begin[row] + (cuts - (reached - counts)[row]).astype(np.int64) - 1
-    high = np.append(tops, ids.last.max())
-    low = np.append(ids.first.min(), tops + 1)
-    first = np.maximum(np.searchsorted(ids.last, low, side="left") - 1, 0)
-    last = np.minimum(np.searchsorted(ids.first, high, side="right") + 1, len(own.frames))
-    return list(zip(first.tolist(), last.tolist(), low.tolist(), high.tolist(), strict=True))
-
-
-def windows_of_rows(view: PartialsView, ids: WindowIds, windows: Windows) -> tuple[Ints, Floats]:
-    """The first window that each row brings, and how many it brings."""
-    begin = entering(ids, view.starts, windows.emits_empty)
-    counts = ids.last + 1.0 - begin
-    return begin, np.maximum(counts, 0.0, out=counts)
-
-
-def windows_of_keys(plan: Plan, views: list[PartialsView]) -> Floats:
-    """About how many windows each key has; as many as partials where their kind does not say."""
-    starts = views[0].starts
-    total = np.zeros(len(starts))
-    for windows, view in zip(plan.axis.windows, views, strict=True):
-        if view.ids is not None:
-            total += np.add.reduceat(windows_of_rows(view, view.ids, windows)[1], starts)
-        else:
-            total += view.ends - starts
-    return total
-
-
-def result_bytes(merged: Partials) -> float:
-    """About how many bytes the results of merged partials take; of lists and strings, only where each ends."""
-    if not len(merged):
-        return 0.0
-    plan = merged.plan
-    merged = filled_up(merged) if plan.axis.fill_frames else merged
-    keys, some = len(plan.by), 1 << 10
-    row = sum(pa.nulls(some, kind).nbytes for kind in plan.result_schema.types[keys:]) / some
-    own = sum(column.nbytes for column in merged.table.columns[:keys]) / len(merged)
-    return float(windows_of_keys(plan, views_of(merged)).sum() * (row + own))

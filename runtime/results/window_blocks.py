@@ -8,7 +8,7 @@ import numpy as np
 
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.ragged import RaggedField
-from ..frames.window_ranges import WindowIds
+from ..frames.partials_view import WindowIds
 from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..windows import PartialsView

@@ -8,7 +8,8 @@ import numpy as np
 
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER
-from ..frames.window_ranges import Coverage, PartialsView, Ranges
+from ..frames.partials_view import PartialsView
+from ..frames.window_ranges import Coverage, Ranges
 from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..windows.numbered import NumberedWindows

@@ -7,7 +7,8 @@ import pyarrow as pa
 
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER
-from ..frames.window_ranges import PartialsView, Ranges
+from ..frames.partials_view import PartialsView
+from ..frames.window_ranges import Ranges
 from ..partials.merge import merge
 from ..partials.partials import Partials
 from ..plan.plan import Plan

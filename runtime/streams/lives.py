@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.key_codes import key_codes, normalised, one_array, plain
-from ..frames.window_ranges import PartialsView
+from ..frames.partials_view import PartialsView
 from ..partials.partials import Partials
 from ..plan.plan import Plan, with_key
 from .held_events import of_their_keys, ticks_of

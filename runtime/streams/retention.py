@@ -6,7 +6,7 @@ import numpy as np
 
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER
-from ..frames.window_ranges import PartialsView
+from ..frames.partials_view import PartialsView
 from ..intervals.lifespans import lifespans
 from ..plan.plan import FRAME, Plan
 from ..windows.numbered import NumberedWindows

@@ -14,7 +14,8 @@ from ..columns.ticks import NEVER
 from ..partials.merge import merge
 from ..partials.partials import Partials
 from ..plan.plan import BATCH_RANK, Plan
-from ..results.finish import results, views_of
+from ..results.chunks import views_of
+from ..results.finish import results
 from ..windows.numbered import NumberedWindows
 from .given_windows import FIRST, ChangedWithin, ClosingWithin
 from .held_events import HeldEvents, in_order

@@ -1,6 +1,7 @@
 """The kinds of windows, each in a file of its own."""
 
-from ..frames.window_ranges import MAX_WINDOWS, Coverage, PartialsView, Ranges
+from ..frames.partials_view import PartialsView
+from ..frames.window_ranges import MAX_WINDOWS, Coverage, Ranges
 from .around import around
 from .cumulating import cumulating
 from .from_table import windows_from

@@ -16,7 +16,8 @@ from ...aggregators.errors import QueryError
 from ...aggregators.numeric.native import loops
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER, Duration, TimeColumn, describe, overflow_guard
-from ..frames.window_ranges import Coverage, PartialsView, Ranges
+from ..frames.partials_view import PartialsView
+from ..frames.window_ranges import Coverage, Ranges
 from .spec import BOUNDS, Bounds, MinFill, Spec, TypeOf, Windows, check_words, of_rows, one_of, samples
 
 

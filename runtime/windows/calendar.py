@@ -14,7 +14,7 @@ from ...aggregators.durations import Length, written
 from ...aggregators.errors import DurationError, QueryError
 from ...aggregators.states.arrays import Ints
 from ..columns.ticks import DAY, Duration, TimeColumn, ticks_since_epoch
-from ..frames.window_ranges import Steps
+from ..frames.steps import Steps
 
 MONDAY = -3
 """The day number of Monday, 1969-12-29."""

@@ -13,7 +13,8 @@ from ...aggregators.errors import DurationError, QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import DAY, Duration, Instant, TimeColumn, describe, overflow_guard
 from ..frames.filling import Filling, filling
-from ..frames.window_ranges import PartialsView, Ranges, WindowIds, ranges_by_id
+from ..frames.partials_view import PartialsView, WindowIds
+from ..frames.window_ranges import Ranges, ranges_by_id
 from .calendar import in_days, moved
 from .grid import Grid, Offset, check_offset, grid
 from .numbered import NumberedWindows

@@ -13,7 +13,8 @@ from ...aggregators.errors import ColumnError, QueryError, nearest
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.key_codes import key_codes, normalised, plain, plain_type
 from ..columns.ticks import NEVER, TimeColumn
-from ..frames.window_ranges import MAX_WINDOWS, Coverage, PartialsView, Ranges
+from ..frames.partials_view import PartialsView
+from ..frames.window_ranges import MAX_WINDOWS, Coverage, Ranges
 from .spec import BOUNDS, Bounds, Empty, Spec, TypeOf, Windows, check_words, one_of
 
 

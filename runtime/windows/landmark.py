@@ -12,7 +12,8 @@ from ...aggregators.durations import positive
 from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER, Duration, Instant, TimeColumn, overflow_guard
-from ..frames.window_ranges import Coverage, PartialsView, Ranges, WindowIds, ranges_by_id
+from ..frames.partials_view import PartialsView, WindowIds
+from ..frames.window_ranges import Coverage, Ranges, ranges_by_id
 from .calendar import moved, zone_of
 from .grid import Grid, Offset, check_offset, grid
 from .spec import BOUNDS, Bounds, Emit, Pattern, RowOrder, Spec, Stamp, TypeOf, Windows, check_words, one_of

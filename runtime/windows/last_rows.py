@@ -11,7 +11,9 @@ from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.sorting import differs
 from ..columns.ticks import NEVER, TimeColumn, overflow_guard
-from ..frames.window_ranges import Coverage, PartialsView, Ranges, Steps
+from ..frames.partials_view import PartialsView
+from ..frames.steps import Steps
+from ..frames.window_ranges import Coverage, Ranges
 from ..frames.words import describe_gaps, describe_steps, rows_in_words
 from .spec import Emit, Gaps, MinFill, Pattern, RowOrder, Spec, TypeOf, Windows, check_words, one_of, samples, whole
 

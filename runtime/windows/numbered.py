@@ -9,7 +9,8 @@ from functools import cached_property
 import numpy as np
 
 from ...aggregators.states.arrays import Bools, Ints
-from ..frames.window_ranges import Coverage, PartialsView, Ranges, WindowIds
+from ..frames.partials_view import PartialsView, WindowIds
+from ..frames.window_ranges import Coverage, Ranges
 from .spec import Windows
 
 

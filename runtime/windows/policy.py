@@ -13,7 +13,8 @@ from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import Instant, TimeColumn, describe, overflow_guard
 from ..frames.next_greater import chain, first_above
-from ..frames.window_ranges import MAX_WINDOWS, Coverage, PartialsView, Ranges, of_column
+from ..frames.partials_view import PartialsView, of_column
+from ..frames.window_ranges import MAX_WINDOWS, Coverage, Ranges
 from ..frames.words import describe_gaps, rows_in_words
 from .calendar import moved
 from .grid import Grid, grid

@@ -11,7 +11,8 @@ from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
 from ..frames.next_greater import chain
-from ..frames.window_ranges import Coverage, PartialsView, Ranges
+from ..frames.partials_view import PartialsView
+from ..frames.window_ranges import Coverage, Ranges
 from .spec import Numbering, Spec, Stamp, TypeOf, Windows, check_words
 
 

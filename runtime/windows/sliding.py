@@ -13,7 +13,9 @@ from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import Duration, Instant, TimeColumn, describe, overflow_guard
 from ..frames.filling import Filling, filling
-from ..frames.window_ranges import PartialsView, Ranges, Steps, WindowIds
+from ..frames.partials_view import PartialsView, WindowIds
+from ..frames.steps import Steps
+from ..frames.window_ranges import Ranges
 from ..frames.words import describe_gaps, describe_steps
 from .calendar import Calendar, calendar, in_weeks, monday, moved
 from .grid import Offset, check_offset, offset_ticks

@@ -10,7 +10,8 @@ from ...aggregators.states.arrays import Bools, Ints
 from ..columns.sorting import differs
 from ..columns.ticks import NEVER, TimeColumn
 from ..frames.live_frames import LiveFrames
-from ..frames.window_ranges import Coverage, PartialsView, Ranges
+from ..frames.partials_view import PartialsView
+from ..frames.window_ranges import Coverage, Ranges
 from .spec import Emit, Spec, TypeOf, Windows, check_words
 
 

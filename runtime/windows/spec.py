@@ -15,7 +15,8 @@ from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER, TimeColumn
 from ..frames.filling import Fill
 from ..frames.live_frames import LiveFrames, changed, join_intervals
-from ..frames.window_ranges import Coverage, PartialsView, Ranges, WindowIds
+from ..frames.partials_view import PartialsView, WindowIds
+from ..frames.window_ranges import Coverage, Ranges
 
 Closed: TypeAlias = Literal["left", "right"]
 Bounds: TypeAlias = Literal["left", "right", "both", "neither"]

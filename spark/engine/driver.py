@@ -18,7 +18,8 @@ from ...runtime.partials.merge import merge
 from ...runtime.partials.partials import Partials
 from ...runtime.plan.plan import Plan
 from ...runtime.reporting import LOGGER, report_partials, report_way
-from ...runtime.results.finish import result_bytes, results
+from ...runtime.results.chunks import result_bytes
+from ...runtime.results.finish import results
 from ..convert.partials_codec import to_ipc
 from ..convert.types import arrow_schema, cast_to
 from ..session.conf_overrides import batches_to_dataframe, described, to_dataframe

@@ -12,8 +12,6 @@ ROOT = Path(__file__).parents[2]
 FILES = sorted(path for room in ("aggregators", "runtime", "spark", "api") for path in (ROOT / room).rglob("*.py"))
 
 TWO_QUESTIONS = {
-    "runtime/frames/window_ranges.py",  # partials as windows see them; ranges of windows; windows at a constant step
-    "runtime/results/finish.py",  # chunks; their windows; rows of results
     "runtime/sliding/tiles.py",  # facts of window ranges; their tiles; scratch
     "spark/session/conf_overrides.py",  # temporary settings; results as a DataFrame
     "spark/session/packaging.py",  # framefold for executors; functions in tasks

@@ -27,7 +27,7 @@ INNER = {
     "doubtful windows": "runtime.sliding.deduct:_doubtful",
     "what a deduct has lost": "runtime.intervals.sweep:_lost",
     "tree after a sweep": "runtime.intervals.sweep:by_tree",
-    "part of partials": "runtime.results.finish:_part",
+    "part of partials": "runtime.results.chunks:_part",
     # sources of the local engine
     "bar": "runtime.progress:bar",
     "numbers from Polars": "runtime.sources.parquet_decoding:_numbers",

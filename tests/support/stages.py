@@ -15,7 +15,7 @@ from framefold.runtime.partials.combine import combine_groups
 from framefold.runtime.partials.merge import merge as merged
 from framefold.runtime.partials.partials import Partials
 from framefold.runtime.results import row_blocks
-from framefold.runtime.results.finish import chunks
+from framefold.runtime.results.chunks import chunks
 from framefold.runtime.results.finish import results as results_in_chunks
 from framefold.runtime.results.over_ranges import results_over
 from framefold.runtime.results.row_blocks import Blocked
