@@ -11,6 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
+
+pytest.importorskip("pyspark")
+
 from pyspark.sql import DataFrame, SparkSession
 
 import framefold as ff

@@ -8,6 +8,8 @@ from typing import Any
 import pyarrow as pa
 import pytest
 
+pytest.importorskip("pyspark")
+
 from framefold.spark.streams.state import StateStore, recalled, remember
 
 from ..support.inner import place_of

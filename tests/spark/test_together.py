@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import pyarrow as pa
 import pytest
+
+pytest.importorskip("pyspark")
+
 from pyspark.sql import SparkSession
 
 import framefold as ff
