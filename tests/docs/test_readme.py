@@ -95,9 +95,3 @@ def test_addresses_of_the_project_are_below_one() -> None:
     assert {url for url in urls.values() if not url.startswith(urls["Source"])} == set()
     base = urls["Source"] + "/blob/main/"
     assert all((ROOT / url.removeprefix(base)).exists() for url in urls.values() if url.startswith(base))
-
-
-def test_it_says_when_a_query_on_a_dataframe_runs() -> None:
-    text = " ".join(README.split())
-    assert "`.aggregate()` runs the query when it is written" in text
-    assert '`.options(combine="executors")` before it makes the query lazy' in text
