@@ -134,11 +134,12 @@ def collect(blobs: DataFrame, job: tasks.Job, limit: int | None, in_rounds: bool
     if limit is None:
         return merged(job.plan, received(blobs))
     # Each of a rising number of tasks may send less: together few, however many tasks there are.
-    before = f"((place & 4294967295) * {BLOB_ROWS} + rows) * (shiftright(place, 32) + 1)"
-    few = f"{before} <= {min(limit, AT_ONCE)}"
-    found = received(blobs.selectExpr("place", "rows", f"if({few}, ipc, null) as ipc"))
-    task, rows = (found.column(name).to_numpy() for name in ("place", "rows"))
-    counts = np.bincount(np.unique(task >> 32, return_inverse=True)[1], rows).astype(np.int64).tolist()
+    place, rows = f.col("place"), f.col("rows")
+    before = (place.bitwiseAND((1 << 32) - 1) * BLOB_ROWS + rows) * (f.shiftright(place, 32) + 1)
+    few = f.when(before <= min(limit, AT_ONCE), f.col("ipc"))
+    found = received(blobs.select(place, rows, few.alias("ipc")))
+    places, partials = (found.column(name).to_numpy() for name in ("place", "rows"))
+    counts = np.bincount(np.unique(places >> 32, return_inverse=True)[1], partials).astype(np.int64).tolist()
     if sum(counts) <= min(limit, combining.ALWAYS_DRIVER):
         return merged(job.plan, received(blobs) if found.column("ipc").null_count else found)
     chosen = choose(counts, limit, parallelism(blobs.sparkSession), rounds=in_rounds)
