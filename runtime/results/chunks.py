@@ -26,6 +26,9 @@ from ..windows import MAX_WINDOWS, Windows
 CHUNK_BYTES, CHUNK_BYTES_OF_RANGES, CHUNK_BYTES_OF_LISTS = 64 << 20, 8 << 20, 4 << 20
 """Bytes of partials that are slid at a time; ranges of values need codes, too, and states that are lists grow."""
 
+MIN_CUT = 2
+"""In chunks, the bytes of a key from which on it is cut for them."""
+
 BYTES_OF_VALUE = 32
 """Bytes of a partial, about, that cost as much as a window does."""
 
@@ -75,7 +78,9 @@ def chunks(merged: Partials, windows: int) -> Iterator[Chunk]:
     held = sum(int(store.bytes) for store in stores)
     rows = max(1, min(sizes) * len(merged) // max(merged.table.nbytes + held, 1))
     ends = np.append(starts[1:], len(merged))
-    weights = np.maximum(counts / windows, (ends - starts) / rows)
+    by_bytes = (ends - starts) / rows
+    by_bytes[(by_bytes > 1) & (by_bytes < MIN_CUT)] = 1  # to cut them costs more than they take
+    weights = np.maximum(counts / windows, by_bytes)
     heavy = weights > 1
     fresh = np.diff(np.floor(np.cumsum(weights) - weights), prepend=-1.0) > 0
     fresh |= heavy
