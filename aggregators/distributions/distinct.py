@@ -15,6 +15,7 @@ from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import require_summable
 from ..contract.operation import AggregateOperation, State
 from ..contract.state_ranges import StateRanges
+from ..ordered.collect import lists_of
 from ..ordered.multiset import Multiset, items, lists_of_ranges
 from ..ordered.sort_keys import Keys, Order
 from ..ranges.distinct import count_distinct, most_frequent, runs
@@ -112,7 +113,7 @@ class CollectSet(Multiset):
 
     def finish(self, a: State) -> Any:
         values = self.order.values(items(a).planes["value"])
-        return pa.ListArray.from_arrays(pa.array(items(a).offsets).cast(pa.int32()), values, type=self.result)
+        return lists_of(items(a), values, self.result)
 
     def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
         return self.listed(a, ranges)

@@ -20,6 +20,7 @@ from ..contract.state_ranges import StateRanges
 from ..errors import ColumnError, QueryError
 from ..ordered.multiset import Multiset, items
 from ..states.arrays import Ints
+from ..states.large import list_offsets
 from ..states.ragged import Ragged
 
 KINDS: dict[str, Callable[[pa.DataType], bool]] = {
@@ -81,7 +82,7 @@ class Histogram(Multiset):
 
     def finish(self, a: State) -> Any:
         lists = items(a)
-        offsets = pa.array(lists.offsets).cast(pa.int32())
+        offsets = list_offsets(lists.offsets)
         values, counts = self.order.values(lists.planes["value"]), pa.array(lists.planes["count"])
         return pa.MapArray.from_arrays(offsets, values, counts)
 
@@ -116,7 +117,7 @@ class BinnedHistogram(TypedOperation):
     def finish(self, a: State) -> Any:
         counts = self._counts(a)
         offsets = np.arange(len(counts) + 1) * self.size
-        return pa.ListArray.from_arrays(pa.array(offsets).cast(pa.int32()), pa.array(counts.ravel()))
+        return pa.ListArray.from_arrays(list_offsets(offsets), pa.array(counts.ravel()))
 
     def _counts(self, a: State) -> Ints:
         """The counts of states, shape (states, bins)."""

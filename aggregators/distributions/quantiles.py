@@ -18,6 +18,7 @@ from ..ordered.multiset import Multiset, items
 from ..ranges.item_ranges import is_range
 from ..ranges.order_statistics import select
 from ..states.arrays import Ints
+from ..states.large import list_offsets
 from .interpolation import between
 
 LARGEST = 10**9
@@ -109,9 +110,7 @@ class Quantile(Multiset):
         source = (np.arange(len(found)) * len(found[0]) + places[~none][:, None]).ravel()  # those of a window together
         values = pa.concat_arrays(found).take(pa.array(source))
         offsets = np.concatenate([[0], np.cumsum(np.where(none, 0, len(found)))])
-        return pa.ListArray.from_arrays(
-            pa.array(offsets).cast(pa.int32()), values, type=self.result, mask=pa.array(none)
-        )
+        return pa.ListArray.from_arrays(list_offsets(offsets), values, type=self.result, mask=pa.array(none))
 
     def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
         keys, codes, weights, of_items = self.ranged(a, ranges)

@@ -15,8 +15,7 @@ from ..contract.operation import AggregateOperation, OneColumn, State
 from ..contract.state_ranges import StateRanges
 from ..errors import ColumnError, QueryError
 from ..ranges.item_ranges import ItemRanges, ascends_in_groups, items_of, offsets_of
-from ..states.arrays import Ints
-from ..states.large import ARRAY_BYTES
+from ..states.large import list_offsets
 from ..states.ragged import Ragged
 from .multiset import items, lists_of_ranges
 from .sort_keys import objects, restored
@@ -86,15 +85,9 @@ class CollectList(OneColumn):
         return lists_of(items(a), restored(items(a).planes["value"], self.type), pa.list_(self.type))
 
 
-def int32s(offsets: Ints) -> pa.Array:
-    """Offsets as Arrow has those of lists; ArrowInvalid where these have no room for them."""
-    fit = offsets[-1] <= ARRAY_BYTES
-    return pa.array(offsets.astype(np.int32)) if fit else pa.array(offsets).cast(pa.int32())
-
-
 def lists_of(lists: Ragged, values: pa.Array, type: pa.DataType) -> pa.Array:
     """The lists of states as a column, with these values as their items."""
-    return pa.ListArray.from_arrays(int32s(lists.offsets), values, type=type)
+    return pa.ListArray.from_arrays(list_offsets(lists.offsets), values, type=type)
 
 
 class Concat(CollectList):

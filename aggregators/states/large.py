@@ -162,3 +162,9 @@ def joined(columns: Sequence[pa.Array | pa.ChunkedArray]) -> pa.Array | pa.Chunk
         each for column in columns for each in (column.chunks if isinstance(column, pa.ChunkedArray) else [column])
     ]
     return arrays[0] if len(arrays) == 1 else pa.chunked_array(arrays, columns[0].type)
+
+
+def list_offsets(offsets: Ints) -> pa.Array:
+    """Offsets as Arrow has those of lists; ArrowInvalid where these have no room for them."""
+    fit = offsets[-1] <= ARRAY_BYTES
+    return pa.array(offsets.astype(np.int32)) if fit else pa.array(offsets).cast(pa.int32())

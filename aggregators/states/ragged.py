@@ -211,7 +211,7 @@ class RaggedField:
     def from_arrow(self, planes: Sequence[pa.Array]) -> Ragged:
         offsets = planes[0].offsets.to_numpy().astype(np.int64, copy=False)
         values = {
-            name: kind.from_arrow([items_of(plane)]) for (name, kind), plane in zip(self.items, planes, strict=True)
+            name: kind.from_arrow([flattened(plane)]) for (name, kind), plane in zip(self.items, planes, strict=True)
         }
         if planes[0].null_count or any(len(each) != offsets[-1] - offsets[0] for each in values.values()):
             raise EngineError("a state is damaged: its lists of items do not have as many items in each plane")
@@ -221,7 +221,7 @@ class RaggedField:
         return RaggedField(tuple((name, kind.of_pickles(change)) for name, kind in self.items))
 
 
-def items_of(lists: pa.LargeListArray) -> pa.Array:
+def flattened(lists: pa.LargeListArray) -> pa.Array:
     """The items of lists, one after the other: without a look at each where none is null."""
     if lists.null_count:
         return lists.flatten()

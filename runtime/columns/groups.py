@@ -15,10 +15,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...aggregators.numeric.native import loops
-from ...aggregators.ranges.item_ranges import rises
+from ...aggregators.ranges.item_ranges import ascends, rises
 from ...aggregators.states.arrays import Index, Ints
 from .key_codes import MAX_PACKED, MAX_SPARSE, TILE, Coded, codes_of_tile, pack, packed, subtract
-from .sorting import MIN_RUN, groups_by_runs, groups_by_sorting, stable_order
+from .sorting import MIN_RUN, differs, groups_by_runs, groups_by_sorting, stable_order
 
 ROWS_PER_GROUP = 4
 """Groups may be empty where there are at least this many rows for each possible group: they cost little then."""
@@ -120,11 +120,11 @@ def values_of(columns: Sequence[Coded], codes: Ints) -> list[Any]:
 def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
     """The groups of :func:`assign` by sorting, for any number of them."""
     codes, size = pack([(subtract(column.codes, column.least), column.count) for column in columns], rows)
-    if (codes[1:] > codes[:-1]).all():  # each row is a group
+    if rises(codes):  # each row is a group
         index = first = np.arange(rows)
         counts, found = np.ones(rows, np.int64), codes
-    elif (codes[1:] >= codes[:-1]).all():
-        new = np.concatenate([[True], codes[1:] > codes[:-1]])
+    elif ascends(codes):
+        new = differs(codes)
         index, first = np.cumsum(new) - 1, np.flatnonzero(new)
         counts, found = np.diff(first, append=rows), codes[first]
     else:
@@ -175,7 +175,7 @@ def by_frame(keys: Sequence[Coded], frames: Sequence[Coded]) -> bool:
     """Whether rows are in the order of frames, and not of keys, as far as the first ones show."""
     some = min(SAMPLE, len(frames[0].codes))
     first, key = (packed([each.at(slice(some)) for each in columns], some) for columns in (frames, keys))
-    return bool((first[1:] >= first[:-1]).all() and (key[1:] < key[:-1]).any())
+    return ascends(first) and not ascends(key)
 
 
 def in_order(codes: Ints, size: int) -> Ints:
@@ -192,15 +192,15 @@ def grouped(codes: Ints, size: int) -> tuple[Ints, Ints]:
 
     The codes, from 0 to below ``size``, may be overwritten.
     """
-    rises = codes[1:] > codes[:-1]
-    if rises.all():
+    above = codes[1:] > codes[:-1]
+    if above.all():
         return (rows := np.arange(len(codes))), rows
     if have_places(size, len(codes)):
         return in_places(codes, size)
-    runs = len(codes) - np.count_nonzero(rises)
+    runs = len(codes) - np.count_nonzero(above)
     if loops is None or runs * MIN_RUN > len(codes):
         return groups_by_sorting(codes, size)[:2]
-    return groups_by_runs(codes, [0, *(np.flatnonzero(~rises) + 1).tolist(), len(codes)])
+    return groups_by_runs(codes, [0, *(np.flatnonzero(~above) + 1).tolist(), len(codes)])
 
 
 def have_places(size: int, rows: int) -> bool:

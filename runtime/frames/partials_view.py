@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.key_codes import pack, span
+from ..columns.sorting import differs
 
 
 class WindowIds(NamedTuple):
@@ -47,7 +48,8 @@ class PartialsView:
     keys
         The key columns, with one value for each key.
     within
-        The numbers of the first and the last window to compute; None: all; see :meth:`Windows.window_ids`.
+        The numbers of the first and the last window to compute, by :meth:`Windows.window_ids` or
+        :attr:`Windows.frame_span`; None: all.
     inside
         Which rows are in any window of this kind; None: all.
     ids
@@ -69,7 +71,7 @@ class PartialsView:
     def only(self, rows: Ints) -> PartialsView:
         """The view of some rows, in their order."""
         key = self.key[rows]
-        starts = np.flatnonzero(np.concatenate([[True], key[1:] != key[:-1]])[: len(key)])
+        starts = np.flatnonzero(differs(key))
         return self._of(rows, starts, (column.take(pa.array(key[starts])) for column in self.keys), self.within)
 
     def _of(

@@ -16,6 +16,7 @@ from ...aggregators.states.ragged import RaggedField, leaves
 from ...aggregators.states.rows import take
 from ..columns.groups import sorted_groups
 from ..columns.key_codes import Coded, code_numbers, code_ordered, one_array
+from ..columns.sorting import differs
 from ..plan.plan import BATCH_RANK, FRAME, UNTIL, Plan
 from .combine import combine_groups
 from .partials import Partials, concat
@@ -133,8 +134,8 @@ def with_combined(plan: Plan, table: pa.Table, rows: Ints, mine: Bools, some: Bo
 
 def starts_of(keys: Sequence[Coded], rows: Ints | slice) -> Index:
     """Where keys begin, in rows that are sorted by them, one or more."""
-    fresh = [codes[1:] != codes[:-1] for codes in (each.codes[rows] for each in keys if each.count > 1)]
-    return np.append(0, np.flatnonzero(np.logical_or.reduce(fresh)) + 1 if fresh else []).astype(np.intp)
+    several = [each.codes[rows] for each in keys if each.count > 1]
+    return np.flatnonzero(differs(*several)) if several else np.zeros(1, np.intp)
 
 
 def in_order_of_batches(table: pa.Table) -> pa.Table:

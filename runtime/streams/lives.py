@@ -9,6 +9,7 @@ import pyarrow as pa
 
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.key_codes import key_codes, normalised, one_array, plain
+from ..columns.sorting import differs
 from ..frames.partials_view import PartialsView
 from ..partials.partials import Partials
 from ..plan.plan import Plan, with_key
@@ -70,7 +71,7 @@ def beginnings(events: pa.Table, first: Bools, before: Partials, forget: int) ->
         stored = earlier[np.maximum.accumulate(np.where(first, np.arange(len(events)), 0))]
         rows = np.flatnonzero(inside)
         key = np.cumsum(first)[rows]
-        first, earlier, ticks = np.append(True, key[1:] != key[:-1])[: len(rows)], stored[rows], ticks[rows]
+        first, earlier, ticks = differs(key), stored[rows], ticks[rows]
     else:
         rows = np.arange(len(events))
     earlier[1:] = np.where(first[1:], earlier[1:], ticks[:-1])
@@ -83,7 +84,7 @@ def firsts(plan: Plan, events: pa.Table) -> Bools:
     """Which events are the first ones of their key, of events by key."""
     columns = [normalised(plain(events.column(name), plan.input_schema.field(name).type)) for name in plan.by]
     codes, _ = key_codes(columns, len(events), ordered=False)
-    return np.append(True, codes[1:] != codes[:-1])
+    return differs(codes)
 
 
 def ranks_of(plan: Plan, events: pa.Table) -> Ints:

@@ -67,7 +67,7 @@ def condensed(plan: Plan, view: PartialsView, watermark: int) -> tuple[str, Ints
     """The column to rewrite before storing, with its new values; None if nothing changes."""
     (windows, *others) = plan.axis.windows
     found = None if others or not len(view.frames) else windows.condensed(view, watermark)
-    if found is None or found[0] == "frame":
-        return None if found is None else (FRAME, found[1])
+    if found is None or found[0] == FRAME:
+        return found
     (column,) = plan.state_columns[plan.input_state(found[0])]["tick"]
     return column, found[1]

@@ -453,7 +453,7 @@ def whole(argument: str, value: object, least: int) -> int:
 
 
 def of_rows(argument: str, number: int, given: object) -> int:
-    """A number of rows, on either side; QueryError where so many cannot be counted."""
+    """A number of rows, on either side; QueryError above :data:`MOST_ROWS`."""
     if abs(number) > MOST_ROWS:
         raise QueryError(f"{argument} is {given!r}; expected no more than {MOST_ROWS} rows")
     return number

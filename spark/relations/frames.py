@@ -258,7 +258,7 @@ def own(name: str, inner: Mapping[str, str]) -> Column:
 
 
 def repeated(df: DataFrame, number: str, times: Column) -> DataFrame:
-    """Each row so many times, not where that is below 1; ``number`` is a column with which of them it is."""
+    """Copies of each row, ``times`` of them, none where that is below 1; the column ``number`` counts them from 1."""
     return df.where(times > 0).withColumn(number, f.explode(f.sequence(f.lit(1), times.cast("int"))))
 
 

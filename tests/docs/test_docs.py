@@ -5,7 +5,6 @@ from __future__ import annotations
 import importlib.util
 import itertools
 import re
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -18,22 +17,11 @@ import framefold as ff
 from ..support import stages
 from ..support.pages import BLOCK, DOCS, ROOT, run
 from ..support.plans import Operation, bind, sample
+from ..support.programs import load
 
-
-def load(path: Path) -> Any:
-    """A script as a module."""
-    spec = importlib.util.spec_from_file_location(path.stem, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[path.stem] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-make_aggregates = load(DOCS / "make_aggregates.py")
-make_pictures = load(DOCS / "make_pictures.py")
-exactness = load(ROOT / "benchmarks" / "exactness.py")
+make_aggregates = load(DOCS / "make_aggregates.py", "make_aggregates")
+make_pictures = load(DOCS / "make_pictures.py", "make_pictures")
+exactness = load(ROOT / "benchmarks" / "exactness.py", "exactness")
 
 
 # The page of streams needs Spark: tests/spark/test_streams.py runs it. Blocks that need Spark on other pages are run by

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import datetime as dt
-import importlib.util
 import json
 import re
 import runpy
@@ -20,20 +19,15 @@ import pyarrow.parquet as pq
 import pytest
 
 from ..support.command_line import make_trips
+from ..support.programs import load
 
 FOLDER = Path(__file__).parents[2] / "examples"
 ON_SPARK = ["means", "speeds", "zones_on_spark"]
 SCRIPTS = sorted({path.stem for path in FOLDER.glob("*.py")} - {*ON_SPARK})
 
 
-def load(name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(f"example_{name}", FOLDER / f"{name}.py")
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
+def script(name: str) -> ModuleType:
+    return load(FOLDER / f"{name}.py", f"example_{name}")
 
 
 def by_duckdb(query: str, **tables: pa.Table) -> list[tuple[Any, ...]]:
@@ -60,7 +54,7 @@ def test_a_script_runs_by_itself(name: str, capsys: pytest.CaptureFixture[str]) 
 
 
 def test_features_see_nothing_at_or_after_their_label() -> None:
-    example = load("features")
+    example = script("features")
     payments, labels = example.make()
     window = """
         count(*) FILTER (WHERE time >= "at" - INTERVAL {0} DAY AND time < "at"),
@@ -80,7 +74,7 @@ def test_features_see_nothing_at_or_after_their_label() -> None:
 
 
 def test_days_together_are_one_run_over_everything(tmp_path: Path) -> None:
-    example = load("day_by_day")
+    example = script("day_by_day")
     readings, results = tmp_path / "readings", tmp_path / "results"
     readings.mkdir()
     days = example.make(readings)
@@ -102,7 +96,7 @@ def test_days_together_are_one_run_over_everything(tmp_path: Path) -> None:
 
 
 def test_visits_are_gaps_and_islands(tmp_path: Path) -> None:
-    example = load("visits")
+    example = script("visits")
     example.make(tmp_path / "clicks.csv")
     wanted = by_duckdb(
         f"""
@@ -125,7 +119,7 @@ def test_visits_are_gaps_and_islands(tmp_path: Path) -> None:
 
 
 def test_alarms_are_far_from_the_thirty_before() -> None:
-    example = load("alarms")
+    example = script("alarms")
     readings = example.make()
     wanted = by_duckdb(
         """
@@ -143,7 +137,7 @@ def test_alarms_are_far_from_the_thirty_before() -> None:
 def test_the_dashboard_on_spark(spark: Any, tmp_path: Path) -> None:
     trips = make_trips(5_000)
     pq.write_table(trips, tmp_path / "trips.parquet")
-    load("zones_on_spark").main(spark, str(tmp_path / "trips.parquet"), str(tmp_path / "zones.parquet"))
+    script("zones_on_spark").main(spark, str(tmp_path / "trips.parquet"), str(tmp_path / "zones.parquet"))
     grid = "range(TIMESTAMP '2024-05-16 23:05', TIMESTAMP '2024-05-18', INTERVAL 5 MINUTE)"
     wanted = by_duckdb(
         f"""SELECT zone, s, s + INTERVAL 1 HOUR, count(*) AS n, avg(speed), sum(fare), max(distance),

@@ -1,6 +1,20 @@
 """Programs that tests run in a process of their own."""
 
+import importlib.util
+import sys
 from pathlib import Path
+from types import ModuleType
 
 WITH_SUPPORT = f"import sys\nsys.path.append({str(Path(__file__).parents[2])!r})\n"
 """The first lines of a program that imports from ``tests.support``, whatever folder it runs in."""
+
+
+def load(path: Path, name: str) -> ModuleType:
+    """A script as a module of a name."""
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
