@@ -70,7 +70,7 @@ def beginnings(events: pa.Table, first: Bools, before: Partials, forget: int) ->
     if inside is not None:  # what is in no window is not stored, and leaves no trace
         stored = earlier[np.maximum.accumulate(np.where(first, np.arange(len(events)), 0))]
         rows = np.flatnonzero(inside)
-        key = np.cumsum(first)[rows]
+        key: Ints = np.cumsum(first, dtype=np.int64)[rows]
         first, earlier, ticks = differs(key), stored[rows], ticks[rows]
     else:
         rows = np.arange(len(events))
