@@ -148,10 +148,11 @@ def warn_of_far_times(results: pa.Table, plan: Plan) -> None:
     if pa.types.is_integer(bound) or not len(results):
         return
     windows, unit = results.column(len(plan.by)), "D" if pa.types.is_date(bound) else "us"
-    last = pc.max(pc.struct_field(windows, 1) if pa.types.is_struct(windows.type) else results.column(BOUNDS[1]))
-    if not last.is_valid:  # none of them ends
+    ends = pc.struct_field(windows, 1) if pa.types.is_struct(windows.type) else results.column(BOUNDS[1])
+    last = pc.max(ends.cast(pa.int32() if unit == "D" else pa.int64())).as_py()
+    if last is None:  # none of them ends
         return
-    latest = np.array(last.cast(pa.int32() if unit == "D" else pa.int64()).as_py()).astype(f"datetime64[{unit}]")
+    latest = np.datetime64(last, unit)
     if latest >= np.datetime64("10000-01-01"):
         year = latest.astype("datetime64[Y]")
         warnings.warn(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from ..states.alike import are_numbers
 from ..states.arrays import Index, Ints
 from .native import loops
 
@@ -42,7 +43,7 @@ class ItemRanges:
     """
 
     def __init__(self, offsets: Ints, low: Ints, high: Ints) -> None:
-        one_each = offsets[-1] == len(offsets) - 1 and is_range(offsets)  # an item for each state
+        one_each = offsets[-1] == len(offsets) - 1 and are_numbers(offsets)  # an item for each state
         begin, end = (low, high) if one_each else (offsets[low], offsets[high])
         self.count = len(low)
         filled: Index | None = None  # all, as they are
@@ -158,8 +159,3 @@ def items_of(values: NDArray[Any], ranges: ItemRanges, offsets: Ints, *, last: b
     edges = ranges.end if last else ranges.begin
     loops.items_of_ranges(np.ascontiguousarray(values).view(word), edges, last, offsets, found.view(word))
     return found
-
-
-def is_range(places: Ints) -> bool:
-    """Whether places are 0, 1, 2 and so on."""
-    return not len(places) or bool(places[0] == 0 and places[-1] == len(places) - 1 and rises(places))

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ...aggregators.errors import QueryError
+from ...aggregators.states.alike import numbers
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.sorting import differs
 from ..columns.ticks import NEVER, TimeColumn, overflow_guard
@@ -198,13 +199,13 @@ class RowSteps(LastOfKey):
 
     def _each_row(self, partials: PartialsView) -> Ranges:
         """The windows where one ends with each row, which is a frame."""
-        row = np.arange(len(partials.frames))
+        count, at = len(partials.frames), partials.window_inputs["last"]
+        row, high = numbers(count), numbers(count + 1)[1:]
         low = np.maximum(row - (self.steps.size - 1), np.repeat(partials.starts, partials.ends - partials.starts))
         if self.min_fill == "full":
             row = np.flatnonzero(partials.window_inputs["rank"] >= self.steps.size - 1)
-            low = low[row]
-        at = partials.window_inputs["last"][row]
-        return Ranges(low, row + 1, row, partials.window_inputs["first"][low], at, at)
+            low, high, at = low[row], row + 1, at[row]
+        return Ranges(low, high, row, partials.window_inputs["first"][low], at, at)
 
     def needed_rows(self, view: PartialsView, watermark: int, alone: bool) -> Bools:
         rank, rows = view.window_inputs["rank"], view.window_inputs["rows"]

@@ -11,7 +11,8 @@ import pytest
 
 import framefold as ff
 from framefold.aggregators.ranges.codes import codes_of
-from framefold.aggregators.ranges.item_ranges import ItemRanges, ascends, is_range, items_of, offsets_of, rises
+from framefold.aggregators.ranges.item_ranges import ItemRanges, ascends, items_of, offsets_of, rises
+from framefold.aggregators.states.alike import are_numbers, are_ones, numbers, ones
 
 from ..support.loops import needs_loops, range_loops
 from ..support.states import Order
@@ -70,15 +71,27 @@ def test_items_of_ranges(way: str, dtype: Any, most: int | None, last: bool) -> 
 @pytest.mark.parametrize("size", [0, 1, 2, 1023, 1024, 1025, 5000])
 def test_orders_of_integers(way: str, size: int) -> None:
     whole = np.arange(size)
-    assert (is_range(whole), rises(whole), ascends(whole)) == (True, True, True)
+    assert (are_numbers(whole), rises(whole), ascends(whole)) == (True, True, True)
     for at in range(1, size, 511):
         equal, falling = whole.copy(), whole.copy()
         equal[at:] -= 1
         falling[at] = -1
-        assert (is_range(equal), rises(equal), ascends(equal)) == (False, False, True)
-        assert (is_range(falling), rises(falling), ascends(falling)) == (False, False, False)
+        assert (are_numbers(equal), rises(equal), ascends(equal)) == (False, False, True)
+        assert (are_numbers(falling), rises(falling), ascends(falling)) == (False, False, False)
     wide = np.array([-(2**63), 2**63 - 1])
     assert (rises(wide), rises(wide[::-1])) == (True, False)
+
+
+def test_shared_columns() -> None:
+    """They are known at once, written by nobody, and other columns are known by their values."""
+    for count in (0, 1, 5000, (1 << 20) + 7):
+        assert numbers(count).tolist() == list(range(count)) and ones(count).tolist() == [1] * count
+        assert are_numbers(numbers(count)) and are_ones(ones(count))
+        assert are_numbers(np.arange(count)) and are_ones(np.ones(count, np.int64))
+    assert not are_numbers(ones(2)) and not are_ones(numbers(2)) and not are_numbers(numbers(9)[1:])
+    assert not are_numbers(numbers(9)[::2]) and are_ones(ones(9)[::2])
+    with pytest.raises(ValueError, match="read-only"):
+        numbers(3)[0] = 1
 
 
 @pytest.mark.parametrize("type", [pa.float64(), pa.float32()])
