@@ -15,8 +15,8 @@ from ..contract.operation import AggregateOperation, State
 from ..contract.state_ranges import StateRanges
 from ..errors import ColumnError, QueryError
 from ..ordered.multiset import Multiset, items
-from ..states.alike import are_numbers
 from ..ranges.order_statistics import select
+from ..states.alike import are_numbers
 from ..states.arrays import Ints
 from ..states.large import list_offsets
 from .interpolation import between

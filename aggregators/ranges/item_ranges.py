@@ -25,6 +25,8 @@ class ItemRanges:
         Where the items of each state begin, and where the last ones end, shape (states + 1,).
     low, high
         Half-open ranges of states, shape (ranges,), in any order.
+    ascending
+        Whether neither end of a range is below that of the range before it; None where this is not known.
 
     Attributes
     ----------
@@ -42,7 +44,7 @@ class ItemRanges:
     (array([1, 0]), array([0, 2]), array([2, 5]), True)
     """
 
-    def __init__(self, offsets: Ints, low: Ints, high: Ints) -> None:
+    def __init__(self, offsets: Ints, low: Ints, high: Ints, ascending: bool | None = None) -> None:
         one_each = offsets[-1] == len(offsets) - 1 and are_numbers(offsets)  # an item for each state
         begin, end = (low, high) if one_each else (offsets[low], offsets[high])
         self.count = len(low)
@@ -50,7 +52,9 @@ class ItemRanges:
         if not (end > begin).all():
             filled = np.flatnonzero(end > begin)
             begin, end = begin[filled], end[filled]
-        self.in_order = ascends(begin) and ascends(end)
+        if ascending:  # which ends of items are, too
+            self.ascending = True
+        self.in_order = bool(ascending) or (ascends(begin) and ascends(end))
         if not self.in_order:
             order = np.lexsort((end, begin))
             begin, end, filled = begin[order], end[order], order if filled is None else filled[order]

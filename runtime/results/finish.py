@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from ...aggregators.contract.operation import State
 from ...aggregators.errors import OperationError
-from ...aggregators.states.alike import are_numbers
 from ...aggregators.states import large
+from ...aggregators.states.alike import are_numbers
 from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.large import fitting, is_limited, joined, runs, take
 from ...aggregators.states.objects import Objects
