@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -31,6 +31,43 @@ def of_column(name: str) -> str:
 def is_column(window_input: str) -> bool:
     """Whether a window input is the value of a column."""
     return window_input.startswith("#")
+
+
+class WindowInputs(Mapping[str, NDArray[Any]]):
+    """What windows need of each of some rows, by name: made when it is first asked for, of these rows alone.
+
+    Parameters
+    ----------
+    names
+        The names.
+    make
+        Gives the values of a name for a slice of all rows.
+    rows
+        The rows.
+    """
+
+    def __init__(self, names: Collection[str], make: Callable[[str, slice], NDArray[Any]], rows: slice) -> None:
+        self._names, self._make, self._rows, self._found = names, make, rows, dict[str, NDArray[Any]]()
+
+    def __getitem__(self, name: str) -> NDArray[Any]:
+        if name not in self._names:
+            raise KeyError(name)
+        if name not in self._found:
+            self._found[name] = self._make(name, self._rows)
+        return self._found[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._names)
+
+    def __len__(self) -> int:
+        return len(self._names)
+
+    def part(self, rows: slice) -> WindowInputs:
+        """Those of some of the rows."""
+        start = self._rows.start
+        part = WindowInputs(self._names, self._make, slice(start + rows.start, start + rows.stop))
+        part._found |= {name: values[rows] for name, values in self._found.items()}
+        return part
 
 
 @dataclass(frozen=True)
@@ -77,10 +114,13 @@ class PartialsView:
     def _of(
         self, rows: slice | Ints, starts: Ints, keys: Iterable[pa.Array], within: tuple[int, int] | None
     ) -> PartialsView:
+        inputs = self.window_inputs
         return PartialsView(
             self.frames[rows],
             starts,
-            {name: values[rows] for name, values in self.window_inputs.items()},
+            inputs.part(rows)
+            if isinstance(inputs, WindowInputs) and isinstance(rows, slice)
+            else {name: values[rows] for name, values in inputs.items()},
             tuple(keys),
             within,
             None if self.inside is None else self.inside[rows],

@@ -18,6 +18,7 @@ from ...aggregators.states.large import fitting
 from ...aggregators.states.objects import HeldObjects
 from ...aggregators.states.ragged import leaves
 from ..columns.key_codes import key_codes, one_array
+from ..frames.partials_view import WindowInputs
 from ..plan.plan import FRAME, Plan
 
 
@@ -141,12 +142,14 @@ class Partials:
         for batch in self.table.select(columns).to_batches():
             yield Partials(self.plan, pa.Table.from_batches([batch])).states(name)
 
-    def window_inputs(self) -> dict[str, NDArray[Any]]:
+    def window_inputs(self) -> WindowInputs:
         """The window inputs of each partial, by the windows' names for them."""
-        return {
-            name: bound.finish(self.states(self.plan.input_state(name))).to_numpy()
-            for name, bound in self.plan.window_inputs.items()
-        }
+        return WindowInputs(self.plan.window_inputs, self._window_input, slice(0, len(self)))
+
+    def _window_input(self, name: str, rows: slice) -> NDArray[Any]:
+        some = Partials(self.plan, self.table.slice(rows.start, rows.stop - rows.start))
+        values: NDArray[Any] = self.plan.window_inputs[name].finish(some.states(self.plan.input_state(name))).to_numpy()
+        return values
 
     def release_others(self) -> None:
         """Forget the Python objects that are held for other partials than these."""
