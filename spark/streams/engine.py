@@ -26,8 +26,8 @@ from ..convert.types import output_schema
 from ..engine.engine import DataFrameEngine
 from ..engine.tasks import Job
 from ..options import Options
-from ..session.packaging import stage
 from ..session.session import cores
+from ..session.staging import stage
 from .checkpoint import check_fits, still_open
 from .history import begin_tick, first_state, without_history
 from .labels import labels

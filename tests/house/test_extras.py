@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+import textwrap
 import tomllib
 from pathlib import Path
 
@@ -13,6 +14,8 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
+
+from ..support.programs import WITH_SUPPORT
 
 PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
 EXTRAS = PROJECT["optional-dependencies"]
@@ -61,9 +64,10 @@ def test_a_query_loads_none_of_the_extras() -> None:
 
 
 def test_a_query_runs_without_the_extras_also_one_that_takes_long() -> None:
-    slow = "from framefold.runtime import progress; progress.PATIENCE = -1\n"
+    slow = WITH_SUPPORT + "from tests.support.limits import limits\n"
     seen = "import sys\nsys.stderr.isatty = lambda: True\n"
-    done = run(WITHOUT.format(names=OF_EXTRAS) + seen + slow + QUERY)
+    inside = "with limits(progress_patience=-1):\n" + textwrap.indent(QUERY, "    ")
+    done = run(WITHOUT.format(names=OF_EXTRAS) + seen + slow + inside)
     assert (done.returncode, done.stderr) == (0, "")
 
 
