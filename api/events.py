@@ -19,7 +19,7 @@ from .runtime.explain import Explanation
 from .runtime.plan.bind import A_WINDOW, bind, check_durations, keys_in, require_output
 from .runtime.plan.plan import Plan
 from .runtime.windows import Spec
-from .spark.options import AllChoices, Options, StreamChoices
+from .spark.options import Choices, Options, StreamChoices
 
 if TYPE_CHECKING:
     from .relations import Relation
@@ -100,7 +100,7 @@ class Events(Described, Generic[Result]):
         """The explanation of :meth:`aggregate` with the same outputs."""
         return self.window().explain(*unnamed, **outputs)
 
-    def options(self, **choices: Unpack[AllChoices]) -> Events[Result]:
+    def options(self, **choices: Unpack[Choices]) -> Events[Result]:
         """The events with choices of how to run, which never change what a window has in it.
 
         Parameters
@@ -199,7 +199,7 @@ class Windowed(Described, Generic[Result]):
     def _repr_html_(self) -> str:
         return super()._repr_html_() + picture_of(self.events, self.windows)
 
-    def options(self, **choices: Unpack[AllChoices]) -> Windowed[Result]:
+    def options(self, **choices: Unpack[Choices]) -> Windowed[Result]:
         """The query with choices of how to run; see :meth:`Events.options`."""
         return replace(self, events=with_options(self.events, choices))
 
@@ -333,10 +333,10 @@ class Windowed(Described, Generic[Result]):
         return engine, plan
 
 
-def with_options(events: Events[Result], choices: AllChoices) -> Events[Result]:
+def with_options(events: Events[Result], choices: Choices) -> Events[Result]:
     """Events with choices; called by the method that users call, whose line the warning names."""
     of_stream = [name for name in choices if name in StreamChoices.__annotations__]
-    chosen = _chosen(events, "options", AllChoices, choices)
+    chosen = _chosen(events, "options", Choices, choices)
     if of_stream:
         asked = ", ".join(f"{name}=" for name in of_stream)
         sentence = f"options({asked}) is for streams only; expected .stream({asked})"
@@ -355,7 +355,7 @@ def with_stream(events: Events[Result], choices: StreamChoices) -> Events[Result
 def _chosen(events: Events[Result], method: str, known: Any, choices: Any) -> Events[Result]:
     for name in choices:
         if name not in known.__annotations__:
-            if name in AllChoices.__annotations__:
+            if name in Choices.__annotations__:
                 raise QueryError(
                     f"{method}() is given {name!r}, which is not for streams only; expected .options({name}=)"
                 )

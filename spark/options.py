@@ -17,8 +17,8 @@ LATE = ("drop", "drop_partial", "update")
 SHAPES = ("struct", "flat")
 
 
-class Choices(TypedDict, total=False):
-    """The arguments of ``.options(...)``, which :meth:`framefold.Events.options` explains."""
+class PlainChoices(TypedDict, total=False):
+    """The arguments of ``.options(...)`` for all queries, which :meth:`framefold.Events.options` explains."""
 
     combine: Literal["auto", "driver", "executors"]
     max_driver_partials: int
@@ -43,13 +43,13 @@ class StreamChoices(TypedDict, total=False):
     until: Instant | None
 
 
-class AllChoices(Choices, StreamChoices, total=False):
+class Choices(PlainChoices, StreamChoices, total=False):
     """What ``.options(...)`` takes: those of streams with a warning."""
 
 
 @dataclass(frozen=True)
 class Options:
-    """The choices of ``.options(...)`` and ``.stream(...)``: :class:`Choices`, :class:`StreamChoices`.
+    """The choices of ``.options(...)`` and ``.stream(...)``: :class:`PlainChoices`, :class:`StreamChoices`.
 
     Raises
     ------
