@@ -200,8 +200,8 @@ $(VENV)/made: pyproject.toml setup.py aggregators/numeric/loops.pyx aggregators/
 	@touch $@
 
 $(VENV)/has-spark: $(VENV)/made
-	@echo "Installing framefold and Spark" >&2
-	@$(PIP) install --editable '.[spark]'
+	@echo "Installing framefold with its command line, and Spark" >&2
+	@$(PIP) install --editable '.[spark,cli]'
 	@$(BIN)/python -c 'from framefold.spark.session.java import ensure_java; ensure_java()' 2>/dev/null || \
 	    { echo "Installing a Java, since there is none from 17 on" >&2; $(PIP) install --editable '.[java]'; }
 	@touch $@

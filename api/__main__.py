@@ -2,6 +2,6 @@
 
 import sys
 
-from .cli.cli import process
+from .cli import process
 
 sys.exit(process())

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
+import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Generic, Never, TypeVar, Unpack, cast
 
 from .aggregators.contract.column_expressions import ColumnExpression
@@ -18,7 +19,7 @@ from .runtime.explain import Explanation
 from .runtime.plan.bind import A_WINDOW, bind, check_durations, keys_in, require_output
 from .runtime.plan.plan import Plan
 from .runtime.windows import Spec
-from .spark.options import Choices, Options
+from .spark.options import Choices, Options, StreamChoices
 
 if TYPE_CHECKING:
     from .relations import Relation
@@ -100,7 +101,7 @@ class Events(Described, Generic[Result]):
         return self.window().explain(*unnamed, **outputs)
 
     def options(self, **choices: Unpack[Choices]) -> Events[Result]:
-        """The events with choices of how to run, which never change what a closed window has in it.
+        """The events with choices of how to run, which never change what a window has in it.
 
         Parameters
         ----------
@@ -108,10 +109,16 @@ class Events(Described, Generic[Result]):
             How a result has its windows: ``"struct"``, a column ``window`` with ``start`` and ``end``, as Spark's own;
             or ``"flat"``, two columns ``window_start`` and ``window_end``, which pandas and CSV can work with.
         combine
-            Where partials are combined on Spark: ``"driver"``, ``"executors"``, or ``"auto"`` for the driver as long
-            as there are few enough.
+            Where partials are combined on Spark. ``"driver"``: they are collected and slid there; the query runs at
+            once, and the rows of the DataFrame are in order; an EngineError where results take more than 1 GiB.
+            ``"executors"``: they are shuffled by key and slid by tasks; lazy, nothing runs before the DataFrame is used
+            (but for windows counted in rows events are sorted and numbered at once, and persisted until the DataFrame
+            is no longer needed). ``"auto"``: the driver if there are few enough of them, and results come from there if
+            they take at most 256 MiB, and from tasks to which it sends the partials if those take less; else executors.
         max_driver_partials
-            The most partials that ``"auto"`` takes to the driver.
+            The most partials, one for each (key, frame) and task, that ``"auto"`` takes to the driver. Where there are
+            more, other tasks may merge those of several tasks first, and have at most as many left. Where windows are
+            counted in rows, the most events.
         accumulate
             What accumulates on Spark: ``"spark"`` itself, ``"python"`` tasks, or ``"auto"``: tasks for files, and for
             DataFrames Spark SQL where it can: all outputs are sums, averages, counts, extremes and the like, and the
@@ -119,29 +126,54 @@ class Events(Described, Generic[Result]):
         read
             Who reads files on Spark: ``"spark"``, or ``"auto"``: tasks where they can, also those of a DataFrame that
             is nothing but a scan of Parquet files.
-        shards
-            Of a stream, as all that follow: into how many parts keys are dealt.
-        trust_checkpoint
-            Whether states that are Python objects may be pickled into the checkpoint.
-        forget
-            How long after its last event a key is kept that later windows depend on, or has windows without an event.
-        watermark
-            Where the time has none: how long late events are waited for, such as ``"10 minutes"``.
-        ahead
-            With ``watermark``: how far beyond the cluster's clock times may be; events of later ones are dropped.
-        early
-            How often open windows are given, too, such as ``"1 minute"``; marked ``provisional``.
-        late, allowed_lateness
-            ``"update"`` and ``"1 hour"``: late events change windows closed so long ago; marked ``revision``.
-            ``"drop_partial"``: those of which any window has closed are dropped.
-        history, until
-            A DataFrame of the events before the time ``until``, with which a new checkpoint starts.
+        **choices
+            Those of :meth:`stream` are taken, too, with a DeprecationWarning.
         """
-        known = [field.name for field in fields(Options)]
-        for name in choices:
-            if name not in known:
-                raise QueryError(f"options() is given {name!r}; {nearest(name, known)}")
-        return replace(self, run_options=replace(self.run_options, **choices))
+        return with_options(self, choices)
+
+    def stream(self, **choices: Unpack[StreamChoices]) -> Events[Result]:
+        """The events of a stream, with choices that only streams have.
+
+        Parameters
+        ----------
+        watermark
+            Where the time has none: how long late events are waited for, such as ``"10 minutes"``, as ``withWatermark``
+            takes it.
+        ahead
+            With ``watermark``: how far beyond the cluster's clock times may be, such as ``"1 hour"``. Events of later
+            times are dropped, and counted, before they can close the windows of all others.
+        early
+            How often windows that are still open are given, too, with what they have by then, such as ``"1 minute"`` by
+            the clock. The result then has a column ``provisional``, and is for the output mode update.
+        late
+            ``"drop"`` for events whose windows have all closed, ``"drop_partial"`` for those of which any has, so that
+            no window lacks one that a later window has; or ``"update"``: they enter closed windows for
+            ``allowed_lateness`` more, and these are given again. The result then has a column ``revision``, and is for
+            the output mode update.
+        allowed_lateness
+            With ``late="update"``: how long after it has closed a window takes late events, by the watermark.
+        forget
+            How long after its last event a key is kept that later windows depend on, such as ``"1 day"``, and is given
+            windows without an event (``empty="emit"``). None: for ever.
+        history, until
+            A DataFrame, or ``ff.events`` of one, of the events before the time ``until``, from which a new checkpoint
+            starts; windows that end by then are not given. Events of either on the other side of it are left out.
+        shards
+            Into how many parts keys are dealt, each of which slides at once; None for as many as Spark's state has
+            partitions.
+        checkpoint
+            The ``checkpointLocation`` that its results are started with. If there is the state of another query, that
+            is an error when the query is written, and not with the first new event.
+        trust_checkpoint
+            Whether states that are Python objects may be in the checkpoint, as pickles. Who can write there can then
+            run code in the query.
+
+        Raises
+        ------
+        QueryError
+            If the events are no stream, or a choice is not one of these.
+        """
+        return with_stream(self, choices)
 
     def relation(self) -> Relation[Result]:
         """Interval events as a relation: each is valid from its time up to its end, which may be null for never."""
@@ -169,7 +201,11 @@ class Windowed(Described, Generic[Result]):
 
     def options(self, **choices: Unpack[Choices]) -> Windowed[Result]:
         """The query with choices of how to run; see :meth:`Events.options`."""
-        return replace(self, events=self.events.options(**choices))
+        return replace(self, events=with_options(self.events, choices))
+
+    def stream(self, **choices: Unpack[StreamChoices]) -> Windowed[Result]:
+        """The query of a stream, with choices that only streams have; see :meth:`Events.stream`."""
+        return replace(self, events=with_stream(self.events, choices))
 
     def aggregate(self, /, *unnamed: Never, **outputs: Operation) -> Result:
         """One row a key and window: the key columns, ``window`` (a struct of start and end), the outputs; sorted.
@@ -254,8 +290,7 @@ class Windowed(Described, Generic[Result]):
         QueryError
             If the events are no stream: then none is late.
         """
-        if not hasattr(self.events.engine, "late"):
-            raise QueryError("late() is asked for events that are no stream, of which none is late; expected a stream")
+        require_stream(self.events, "late() is asked for events that are no stream, of which none is late")
         engine, query = self._bound(outputs)
         return cast(Result, cast(Any, engine).late(query, self.events.run_options))
 
@@ -267,8 +302,7 @@ class Windowed(Described, Generic[Result]):
 
         QueryError or EngineError if the events are no stream, or there is no checkpoint of this query.
         """
-        if not hasattr(self.events.engine, "still_open"):
-            raise QueryError("still_open() is asked for events that are no stream; expected a stream")
+        require_stream(self.events, "still_open() is asked for events that are no stream")
         engine, query = self._bound(outputs)
         return cast(Result, cast(Any, engine).still_open(query, self.events.run_options, checkpoint))
 
@@ -297,6 +331,42 @@ class Windowed(Described, Generic[Result]):
         for each in plan.axis.windows:
             warn_of(each)
         return engine, plan
+
+
+def with_options(events: Events[Result], choices: Choices) -> Events[Result]:
+    """Events with choices; called by the method that users call, whose line the warning names."""
+    of_stream = [name for name in choices if name in StreamChoices.__annotations__]
+    chosen = _chosen(events, "options", Choices, choices)
+    if of_stream:
+        asked = ", ".join(f"{name}=" for name in of_stream)
+        sentence = f"options({asked}) is for streams only; expected .stream({asked})"
+        warnings.warn(sentence, DeprecationWarning, stacklevel=3)
+    return chosen
+
+
+def with_stream(events: Events[Result], choices: StreamChoices) -> Events[Result]:
+    """Events of a stream with choices that only streams have."""
+    chosen = _chosen(events, "stream", StreamChoices, choices)
+    asked = ", ".join(f"{name}=" for name in choices)
+    require_stream(events, f"stream({asked}) is asked for events that are no stream")
+    return chosen
+
+
+def _chosen(events: Events[Result], method: str, known: Any, choices: Any) -> Events[Result]:
+    for name in choices:
+        if name not in known.__annotations__:
+            if name in Choices.__annotations__:
+                raise QueryError(
+                    f"{method}() is given {name!r}, which is not for streams only; expected .options({name}=)"
+                )
+            raise QueryError(f"{method}() is given {name!r}; {nearest(name, known.__annotations__)}")
+    return replace(events, run_options=replace(events.run_options, **choices))
+
+
+def require_stream(events: Events[Any], found: str) -> None:
+    """QueryError unless events are a stream."""
+    if not hasattr(events.engine, "still_open"):
+        raise QueryError(f"{found}; expected a stream")
 
 
 def require_names(unnamed: Sequence[Any]) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias, overload
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, Unpack, overload
 
 import pyarrow as pa
 
@@ -24,39 +24,26 @@ if TYPE_CHECKING:
 NullTime: TypeAlias = Literal["error", "drop"]
 
 
+class Named(TypedDict, total=False):
+    """What :func:`events` takes by name; the rest it takes by place, too."""
+
+    until: str | None
+    longest: Duration | None
+    ties: str | Sequence[str]
+    null_time: NullTime
+
+
+Keys: TypeAlias = str | Sequence[str] | None
+
+
+@overload
+def events(data: Files | Source, time: ColumnLike, by: Keys = None, **named: Unpack[Named]) -> Events[pa.Table]: ...
 @overload
 def events(
-    data: Files | Source,
-    time: ColumnLike,
-    by: str | Sequence[str] | None = None,
-    *,
-    until: str | None = None,
-    longest: Duration | None = None,
-    ties: str | Sequence[str] = (),
-    null_time: NullTime = "error",
-) -> Events[pa.Table]: ...
-@overload
-def events(
-    data: DataFrame | SparkFiles,
-    time: ColumnLike,
-    by: str | Sequence[str] | None = None,
-    *,
-    until: str | None = None,
-    longest: Duration | None = None,
-    ties: str | Sequence[str] = (),
-    null_time: NullTime = "error",
+    data: DataFrame | SparkFiles, time: ColumnLike, by: Keys = None, **named: Unpack[Named]
 ) -> Events[DataFrame]: ...
 @overload
-def events(
-    data: Any,
-    time: ColumnLike,
-    by: str | Sequence[str] | None = None,
-    *,
-    until: str | None = None,
-    longest: Duration | None = None,
-    ties: str | Sequence[str] = (),
-    null_time: NullTime = "error",
-) -> Events[pa.Table]: ...
+def events(data: Any, time: ColumnLike, by: Keys = None, **named: Unpack[Named]) -> Events[pa.Table]: ...
 def events(
     data: Any,
     time: ColumnLike,

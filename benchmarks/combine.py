@@ -25,8 +25,8 @@ from framefold.spark.engine.decision import decide
 from framefold.spark.engine.events_source import BLOBS, first_by_tasks, merged
 from framefold.spark.engine.source import PartialRows
 from framefold.spark.options import Options
-from framefold.spark.session.packaging import stage
 from framefold.spark.session.session import local_session
+from framefold.spark.session.staging import stage
 
 KEYS, START, MINUTE = 100, 1_767_225_600_000_000, 60_000_000
 SCHEMA = pa.schema({"t": pa.timestamp("us", "UTC"), "k": pa.int64(), "x": pa.float64()})

@@ -50,7 +50,7 @@ def result(spark: Any, events: int, span: int) -> Any:
         (value % 1009).cast("double").alias("x"),
     )
     windows = ff.events(stream, time="time", by="key").window(ff.sliding("1 hour", every="5 minutes"))
-    return windows.options(watermark="10 minutes").aggregate(n=ff.Count(), s=ff.Sum("x"), high=ff.Max("x"))
+    return windows.stream(watermark="10 minutes").aggregate(n=ff.Count(), s=ff.Sum("x"), high=ff.Max("x"))
 
 
 def processes() -> list[int]:

@@ -14,7 +14,7 @@ import framefold as ff
 from framefold.runtime.streams.scope import counted
 from framefold.spark.convert.names import under_plain_names
 from framefold.spark.engine.tasks import Job
-from framefold.spark.session.packaging import stage
+from framefold.spark.session.staging import stage
 from framefold.spark.streams.labels import labels
 from framefold.spark.streams.packets import PACKETS, pack_partials
 

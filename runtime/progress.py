@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator
@@ -51,7 +52,7 @@ def watched(parts: Iterable[Part], what: str, total: Callable[[], int | None], b
 
 
 def bar(what: str, total: int | None) -> Bar | None:
-    """A bar; None where nobody would see it, as where stderr is a file or a pipe.
+    """A bar; None where nobody would see it, as where stderr is a file or a pipe, or rich is not installed.
 
     Parameters
     ----------
@@ -60,19 +61,36 @@ def bar(what: str, total: int | None) -> Bar | None:
     total
         How much there is to do; None where that is not known.
     """
-    from rich.console import Console  # slow to import, as all of rich
-
-    console = Console(stderr=True)
-    if console.is_jupyter:
+    if is_notebook():
         return None if total is None else in_notebook(total)
-    if not sys.stderr.isatty() or console.is_dumb_terminal:
+    if not sys.stderr.isatty():
         return None
-    from rich.progress import MofNCompleteColumn, Progress
-
+    try:
+        from rich.console import Console  # slow to import, as all of rich, and of the extra cli
+        from rich.progress import MofNCompleteColumn, Progress
+    except ImportError:
+        return None
+    console = Console(stderr=True)
+    if console.is_dumb_terminal:
+        return None
     progress = Progress(*Progress.get_default_columns(), MofNCompleteColumn(), console=console, transient=True)
     task = progress.add_task(what, total=total)
     progress.start()
     return Bar(lambda done: progress.update(task, completed=done), progress.stop)
+
+
+def is_notebook() -> bool:
+    """Whether IPython runs in the kernel of a notebook, or in one of Databricks or Colab."""
+    ipython = sys.modules.get("IPython")
+    shell = ipython and ipython.get_ipython()
+    if shell is None:
+        return False
+    kind = type(shell)
+    return (
+        kind.__name__ == "ZMQInteractiveShell"
+        or "google.colab" in str(kind)
+        or "DATABRICKS_RUNTIME_VERSION" in os.environ
+    )
 
 
 def in_notebook(total: int) -> Bar:

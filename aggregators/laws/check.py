@@ -8,7 +8,7 @@ from typing import Any
 import pyarrow as pa
 
 from ..contract.operation import Operation
-from ..errors import ColumnError, LawError, QueryError, SumOverflowError, nearest
+from ..errors import ColumnError, EngineError, LawError, QueryError, SumOverflowError, nearest
 from ..states.views import viewless
 from .laws import Law, Laws, Rows
 
@@ -50,6 +50,8 @@ def check_laws(operation: Operation, table: Any, *, examples: int = 100) -> None
         If a law breaks; the message says which, and shows the smallest example.
     QueryError
         If the table lacks a column, or has no row without nulls in them.
+    EngineError
+        If Hypothesis is not installed, which the extra ``framefold[laws]`` brings.
 
     Examples
     --------
@@ -70,6 +72,12 @@ def check_laws(operation: Operation, table: Any, *, examples: int = 100) -> None
     """
     if not isinstance(operation, Operation):
         raise QueryError(f"check_laws is given {operation!r}; expected an aggregate operation")
+    try:
+        import hypothesis  # noqa: F401  # an extra
+    except ImportError as error:
+        raise EngineError(
+            "check_laws needs hypothesis; expected it installed: pip install 'framefold[laws]'"
+        ) from error
     laws = Laws(operation, _columns(operation, table))
     for law in laws.all():
         _try(laws, law, examples)

@@ -168,7 +168,7 @@ def _plot(x: np.ndarray[Any, Any], y: np.ndarray[Any, Any], title: str, width: i
     try:
         from plotext import figure
     except ImportError:  # it is made of machine code, which not every machine can run
-        return Text(f"({title}: no plot, since plotext does not run here)")
+        return Text(f"({title}: no plot, since plotext, of the extra cli, does not run here)")
     figure.clear()
     figure.plot_size(width, 12)
     known = ~np.isnan(y.astype(float))

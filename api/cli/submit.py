@@ -8,7 +8,7 @@ import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import IO, TYPE_CHECKING
@@ -78,14 +78,40 @@ def submit_job(
     """
     if not has_spark():
         raise EngineError("Spark is not installed: pip install 'framefold[spark]'")
-    from ..spark.session.cache import cache_file
     from ..spark.session.java import ensure_java
     from ..spark.submission import archive, command, follow, kubernetes, redaction
 
     given = {"--environment": environment, "--log": log}
     given |= {name: "" for name, asked_for in zip(SWITCHES, (dry_run, manifest), strict=True) if asked_for}
     asked = command.read(_without_ours(arguments, given, command.words_of))
-    environment, log = given["--environment"], given["--log"]
+    environment, log, dry = given["--environment"], given["--log"], "--dry-run" in given
+    check_environment(asked, environment)
+    if "--manifest" in given:
+        print(json.dumps(kubernetes.application(_shown(asked), importlib.metadata.version("pyspark")), indent=2))
+        return 0
+    kubernetes.check(asked)
+    ensure_java()
+    with TemporaryDirectory(prefix="framefold-") as folder:
+        packed = archive.pack_environment(environment, Path(os.getcwd() if dry else folder)) if environment else None
+        line, variables = _line(_shown(asked) if dry else asked, asked, packed)
+        if dry:
+            print(command.shown(line, variables))
+            return 0
+        with _opened(log) if log is not None else nullcontext() as kept:
+            followed = follow.Log(kept, follow.to_stderr, _note, redaction.hiding(asked))
+            code = _followed(asked, line, os.environ | variables, followed)
+    if followed.pod:
+        _bring_back_from_pod(followed, *followed.pod)
+    elif asked.on_cluster and followed.application:
+        _bring_back(followed)
+    if code:
+        where = f"; its whole log is in {log}" if log else ""
+        _note(f"the job ended with exit code {code}{where}")
+    return code
+
+
+def check_environment(asked: Command, environment: str | None) -> None:
+    """QueryError where a job has no executors that could get an environment."""
     if environment is not None and asked.is_local:
         raise QueryError(
             f"--environment is for the executors of a cluster, and --master is {asked.master or 'local[*]'!r}; "
@@ -96,51 +122,36 @@ def submit_job(
             "--environment cannot go to the executors of a Connect server (--remote), which run the Python that it was "
             "started with; expected no --environment"
         )
-    if "--manifest" in given:
-        print(json.dumps(kubernetes.application(_shown(asked), importlib.metadata.version("pyspark")), indent=2))
-        return 0
-    kubernetes.check(asked)
-    ensure_java()
+
+
+def _line(shown: Command, asked: Command, environment: Path | None) -> tuple[list[str], dict[str, str]]:
+    """The line of spark-submit for a job, as it is shown, and the variables that it needs."""
+    from ..spark.session.cache import cache_file
+    from ..spark.submission import archive, command, kubernetes
+
     is_command = asked.job in command.COMMANDS
     job = None if is_command or "://" in asked.job else Path(asked.job)
-    with ExitStack() as stack:
-        packed = None
-        if environment is not None:
-            folder = (
-                os.getcwd() if "--dry-run" in given else stack.enter_context(TemporaryDirectory(prefix="framefold-"))
-            )
-            packed = archive.pack_environment(environment, Path(folder))
-        in_image = kubernetes.is_in_image(asked)
-        name = re.sub(r"[^\w.-]", "_", Path(asked.job).stem)  # the archive is one of a list of paths
-        files = None if in_image else archive.build(f"{name}-files", job)
-        if "--dry-run" in given:
-            asked = _shown(asked)
-        script = cache_file("framefold_command.py", _SCRIPT) if is_command else asked.job
-        if is_command:
-            asked = command.Command(asked.options, asked.job, (asked.job, *asked.arguments))
-        line, variables = asked.line(script, files, packed), asked.environment()
-        if "--dry-run" in given:
-            print(command.shown(line, variables))
-            return 0
-        kept = stack.enter_context(_opened(log)) if log is not None else None
-        followed = follow.Log(kept, follow.to_stderr, _note, redaction.hiding(asked))
-        try:
-            code = follow.follow(line, os.environ | variables, followed)
-        except KeyboardInterrupt as error:
-            if followed.application and asked.on_cluster:
-                end = f"yarn application -kill {followed.application}"
-                if followed.pod:
-                    end = f"kubectl delete pod --namespace {' '.join(followed.pod)}"
-                error.add_note(f"{followed.application} goes on; `{end}` ends it")
-            raise
-    if followed.pod:
-        _bring_back_from_pod(followed, *followed.pod)
-    elif asked.on_cluster and followed.application:
-        _bring_back(followed)
-    if code:
-        where = f"; its whole log is in {log}" if log else ""
-        _note(f"the job ended with exit code {code}{where}")
-    return code
+    name = re.sub(r"[^\w.-]", "_", Path(asked.job).stem)  # the archive is one of a list of paths
+    files = None if kubernetes.is_in_image(asked) else archive.build(f"{name}-files", job)
+    script = cache_file("framefold_command.py", _SCRIPT) if is_command else shown.job
+    if is_command:
+        shown = command.Command(shown.options, shown.job, (shown.job, *shown.arguments))
+    return shown.line(script, files, environment), shown.environment()
+
+
+def _followed(asked: Command, line: list[str], variables: dict[str, str], followed: Log) -> int:
+    """The exit code of a job; where it is interrupted, the exception says what would end it."""
+    from ..spark.submission import follow
+
+    try:
+        return follow.follow(line, variables, followed)
+    except KeyboardInterrupt as error:
+        if followed.application and asked.on_cluster:
+            end = f"yarn application -kill {followed.application}"
+            if followed.pod:
+                end = f"kubectl delete pod --namespace {' '.join(followed.pod)}"
+            error.add_note(f"{followed.application} goes on; `{end}` ends it")
+        raise
 
 
 def _shown(asked: Command) -> Command:

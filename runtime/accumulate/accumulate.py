@@ -8,6 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from ...aggregators.contract.frames import Frames
+from ...aggregators.contract.operation import State
 from ...aggregators.intervals.time_weighted import Lifetimes
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.groups import Groups, assign
@@ -65,9 +66,7 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *
     numbers = [frames]
     codes = [code_numbers(frames, bounds)]
     if plan.until is not None:
-        ends = ends_of(plan.times, plan.until, ticks, columns[plan.until.name], plan.why_all_end)
-        if plan.longest is not None:
-            ends = ticks + np.where(ends == NEVER, plan.longest, np.minimum(ends - ticks, plan.longest))
+        ends = ends_in_ticks(plan, ticks, columns[plan.until.name])
         own[UNTIL_TICK] = pa.array(ends - 1)
         numbers.append(plan.axis.frames(ends - 1, ranks)[0])
         codes.append(code_numbers(numbers[1]))
@@ -85,18 +84,34 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *
         rows: Frames = lifetimes(plan, groups, numbers, ticks, ends, ranks)
     else:
         rows = Frames(groups.index, groups.size, ticks, ranks, groups.counts)
-    states = {
-        name: bound.accumulate(
-            rows, [(own if isinstance(bound.spec, Earliest) else columns)[column] for column in bound.columns]
-        )
-        for name, bound in sorted(plan.states.items(), key=lambda state: not state[1].columns)  # sums count rows
-    }
+    states = states_of_groups(plan, rows, columns, own)
     (first, *last), of_keys = groups.values[: len(codes)], groups.values[len(codes) :]
     made = Partials.of_states(plan, of_keys, [first, np.full(len(first), batch_rank), *last], states)
     if groups.counts is not None or (counts := rows.count()).all():
         return made
     made = replace(made, events=counts)
     return made if with_empty and np.count_nonzero(counts) > len(counts) - len(counts) // MOSTLY else made.filled()
+
+
+def ends_in_ticks(plan: Plan, ticks: Ints, column: pa.Array) -> Ints:
+    """The ends of interval events, none later than they live at most."""
+    assert plan.until is not None
+    ends = ends_of(plan.times, plan.until, ticks, column, plan.why_all_end)
+    if plan.longest is None:
+        return ends
+    return ticks + np.where(ends == NEVER, plan.longest, np.minimum(ends - ticks, plan.longest))
+
+
+def states_of_groups(
+    plan: Plan, rows: Frames, columns: dict[str, pa.Array], own: dict[str, pa.Array]
+) -> dict[str, State]:
+    """The states of each aggregate, one a group: of columns of the events, or of what is known of each row."""
+    return {
+        name: bound.accumulate(
+            rows, [(own if isinstance(bound.spec, Earliest) else columns)[column] for column in bound.columns]
+        )
+        for name, bound in sorted(plan.states.items(), key=lambda state: not state[1].columns)  # sums count rows
+    }
 
 
 def frames_of(plan: Plan, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Ints | None, Bools | None]:

@@ -21,6 +21,7 @@ from ..columns.ticks import Duration, TimeColumn
 from ..frames.partials_view import of_column
 from ..sources.opening import require_taken, type_of_values
 from ..windows import Spec
+from ..windows.spec import Windows
 from .fill_keys import InArrow, check_gap, given_keys, types_of_keys, with_keys
 from .plan import Axis, Plan, named_states, partials_schema
 from .window_inputs import RANK, Value, own_name, window_input
@@ -72,57 +73,28 @@ def bind(
     """
     times, declared = TimeColumn(time, type_of(events, time, "time=")), keys_in(events, by, ties)
     specs, over = windows_of([window] if isinstance(window, Spec) else list(window), outputs)
-    windows = tuple(spec.bind(times, lambda name, argument: type_of(events, name, argument)) for spec in specs)
+    windows = [spec.bind(times, lambda name, argument: type_of(events, name, argument)) for spec in specs]
     check_intervals(specs, until)
-    ends = None if until is None else TimeColumn(until, type_of(events, until, "until="), "until=")
-    if ends is not None and ends.type != times.type:
-        raise ColumnError(f"until= names {until!r}, which is {ends.type}; expected the type of {time!r}, {times.type}")
-    several, intervals = len(windows) > 1, ends is not None
-    given = [given_keys(each, by, in_arrow, several=several, intervals=intervals) for each in windows]
-    types = types_of_keys(declared, given)
-    for name, type in zip(by, types, strict=True):
-        events = with_type(events, name, type)
-    windows = tuple(with_keys(each, own, types) for each, own in zip(windows, given, strict=True))
-    keys = [pa.field(name, key_type(type)) for name, type in zip(by, types, strict=True)]
+    ends = end_column(events, until, times)
+    windows, keys = with_given_keys(windows, declared, in_arrow, intervals=ends is not None)
+    events = with_types(events, keys)
     check_names(list(outputs), by, BOUNDS if flat else (WINDOW,), any(each.stamp != "interval" for each in windows))
     bound = {
-        name: BoundAggregate(
-            name,
-            operation.at_times(times.duration),
-            [type_of(events, column, f"{name}={operation!r}") for column in operation.columns],
-        )
-        for name, operation in outputs.items()
+        name: BoundAggregate(name, each.at_times(times.duration), types_in(events, f"{name}={each!r}", each.columns))
+        for name, each in outputs.items()
     }
-    if longest is not None and ends is None:
-        raise QueryError(f"longest is {longest!r}; expected it only for interval events (until=)")
-    most = None if longest is None else times.length(longest, "longest")
-    lives = {name: operation for name, operation in bound.items() if operation.spec.of_lifetimes}
-    clips = [name for name, operation in lives.items() if lifetimes_of(operation, until is not None)]
-    if clips and len(windows) > 1:
-        raise QueryError(
-            f"{clips[0]}={outputs[clips[0]]!r} is given {len(windows)} kinds of windows; expected a query for each"
-        )
-    in_order = any(not operation.commutative or operation.spec.in_order for operation in bound.values())
-    axis = Axis(windows, ends is not None, in_order)
-    if (fill := windows[0].fill if windows else None) is not None and axis.fill_frames is not None:
-        check_gap(windows[0], fill, axis.fill_frames)
-    window_inputs = {name: window_input(name) for name in axis.window_inputs}
-    for name in axis.columns:
-        window_inputs[of_column(name)] = BoundAggregate(name, Value(name), [type_of(events, name, "the windows")])
-    samples: dict[str, str] = {}
-    for name, operation in outputs.items():
-        if any(windows[number].min_samples for number in over[name]):
-            counting = samples_of(operation)
-            kinds = [type_of(events, column, f"{name}={operation!r}") for column in counting.columns]
-            samples[name] = repr(counting) if isinstance(counting, Samples) else f"samples of {name}"
-            window_inputs.setdefault(samples[name], BoundAggregate(samples[name], counting, kinds))
+    most = longest_life(longest, times, ends)
+    check_lifetimes(bound, outputs, windows, until)
+    axis = Axis(
+        tuple(windows), ends is not None, any(each.spec.in_order or not each.commutative for each in bound.values())
+    )
+    check_filling(axis)
+    samples = samples_in(events, outputs, over, windows)
+    window_inputs = inputs_of_windows(events, axis) | {each.name: each for each in samples.values()}
     inputs = (column for operation in outputs.values() for column in operation.columns)
     read = dict.fromkeys([time, *([until] if until else []), *by, *ties, *axis.columns, *inputs])
     rank = [pa.field(own_name(RANK, read), pa.int64())] if axis.unit == "rows" else []
-    bounds = [pa.field(name, times.bound_type) for name in (BOUNDS if flat else ("start", "end"))]
-    at = [pa.field(AT, times.bound_type)] if axis.stamped else []
-    results_keys = [pa.field(name, values_type(type)) for name, type in zip(by, types, strict=True)]
-    results = [pa.field(name, operation.result) for name, operation in bound.items()]
+    stored = [pa.field(key.name, key_type(key.type)) for key in keys]
     return Plan(
         times=times,
         by=tuple(by),
@@ -133,13 +105,106 @@ def bind(
         longest=most,
         outputs=bound,
         over=over,
-        samples=samples,
+        samples={name: each.name for name, each in samples.items()},
         null_time=null_time,
         input_schema=pa.schema([*(pa.field(name, type_read(events, name)) for name in read), *rank]),
-        partials_schema=partials_schema(keys, named_states(window_inputs, bound), ends is not None),
-        result_schema=pa.schema(
-            [*results_keys, *(bounds if flat else [pa.field(WINDOW, pa.struct(bounds), False)]), *at, *results]
-        ),
+        partials_schema=partials_schema(stored, named_states(window_inputs, bound), ends is not None),
+        result_schema=result_schema(keys, axis, times, bound, flat=flat),
+    )
+
+
+def end_column(events: pa.Schema, until: str | None, times: TimeColumn) -> TimeColumn | None:
+    """The column with the ends of interval events; ColumnError unless it is of the type of their times."""
+    if until is None:
+        return None
+    ends = TimeColumn(until, type_of(events, until, "until="), "until=")
+    if ends.type != times.type:
+        raise ColumnError(
+            f"until= names {until!r}, which is {ends.type}; expected the type of {times.name!r}, {times.type}"
+        )
+    return ends
+
+
+def with_given_keys(
+    windows: Sequence[Windows], keys: Sequence[pa.Field], in_arrow: InArrow, *, intervals: bool
+) -> tuple[list[Windows], list[pa.Field]]:
+    """Windows with the keys of their own, and the keys with types that hold those of events and windows."""
+    names = [key.name for key in keys]
+    given = [given_keys(each, names, in_arrow, several=len(windows) > 1, intervals=intervals) for each in windows]
+    types = types_of_keys(keys, given)
+    keys = [pa.field(name, type) for name, type in zip(names, types, strict=True)]
+    return [with_keys(each, own, types) for each, own in zip(windows, given, strict=True)], keys
+
+
+def types_in(events: pa.Schema, argument: str, columns: Sequence[str]) -> list[pa.DataType]:
+    """The types of columns that an argument names."""
+    return [type_of(events, column, argument) for column in columns]
+
+
+def longest_life(longest: Duration | None, times: TimeColumn, ends: TimeColumn | None) -> int | None:
+    """How long interval events live at most, in ticks; QueryError where events have no end."""
+    if longest is not None and ends is None:
+        raise QueryError(f"longest is {longest!r}; expected it only for interval events (until=)")
+    return None if longest is None else times.length(longest, "longest")
+
+
+def check_lifetimes(
+    bound: Mapping[str, BoundAggregate], outputs: Mapping[str, Operation], windows: Sequence[Windows], until: str | None
+) -> None:
+    """QueryError where an output takes the lifetimes of events, and the events or the windows have none for it."""
+    clips = [
+        name
+        for name, operation in bound.items()
+        if operation.spec.of_lifetimes and lifetimes_of(operation, until is not None)
+    ]
+    if clips and len(windows) > 1:
+        raise QueryError(
+            f"{clips[0]}={outputs[clips[0]]!r} is given {len(windows)} kinds of windows; expected a query for each"
+        )
+
+
+def check_filling(axis: Axis) -> None:
+    """QueryError where windows are to be filled, and none is there."""
+    fill = axis.windows[0].fill if axis.windows else None
+    if fill is not None and axis.fill_frames is not None:
+        check_gap(axis.windows[0], fill, axis.fill_frames)
+
+
+def inputs_of_windows(events: pa.Schema, axis: Axis) -> dict[str, BoundAggregate]:
+    """What windows ask of the events, by its name in partials: their own inputs, and columns."""
+    inputs = {name: window_input(name) for name in axis.window_inputs}
+    columns = {
+        of_column(name): BoundAggregate(name, Value(name), [type_of(events, name, "the windows")])
+        for name in axis.columns
+    }
+    return inputs | columns
+
+
+def samples_in(
+    events: pa.Schema, outputs: Mapping[str, Operation], over: Mapping[str, Sequence[int]], windows: Sequence[Windows]
+) -> dict[str, BoundAggregate]:
+    """What counts the samples of each output over windows that must have some."""
+    found = {}
+    for name, operation in outputs.items():
+        if any(windows[number].min_samples for number in over[name]):
+            counting = samples_of(operation)
+            shared = repr(counting) if isinstance(counting, Samples) else f"samples of {name}"
+            found[name] = BoundAggregate(shared, counting, types_in(events, f"{name}={operation!r}", counting.columns))
+    return found
+
+
+def result_schema(
+    keys: Sequence[pa.Field], axis: Axis, times: TimeColumn, outputs: Mapping[str, BoundAggregate], *, flat: bool
+) -> pa.Schema:
+    """The columns of a result: keys, the bounds of windows in one or two, where they are stamped, outputs."""
+    bounds = [pa.field(name, times.bound_type) for name in (BOUNDS if flat else ("start", "end"))]
+    return pa.schema(
+        [
+            *(pa.field(key.name, values_type(key.type)) for key in keys),
+            *(bounds if flat else [pa.field(WINDOW, pa.struct(bounds), False)]),
+            *([pa.field(AT, times.bound_type)] if axis.stamped else []),
+            *(pa.field(name, operation.result) for name, operation in outputs.items()),
+        ]
     )
 
 
@@ -149,12 +214,12 @@ def type_read(events: pa.Schema, name: str) -> pa.DataType:
     return type if isinstance(type, Categories) else values_type(type)
 
 
-def with_type(events: pa.Schema, name: str, type: pa.DataType) -> pa.Schema:
-    """The schema of events that have a column of another type; the same one where it has that type."""
-    if type_of(events, name, "by=") == type:
-        return events
-    at = events.get_field_index(name)
-    return events.set(at, pa.field(name, type))
+def with_types(events: pa.Schema, keys: Sequence[pa.Field]) -> pa.Schema:
+    """The schema of events whose keys are of other types."""
+    for key in keys:
+        if type_of(events, key.name, "by=") != key.type:
+            events = events.set(events.get_field_index(key.name), key)
+    return events
 
 
 def keys_in(events: pa.Schema, by: Sequence[str], ties: Sequence[str] = ()) -> list[pa.Field]:

@@ -26,8 +26,8 @@ from ..intervals import coverage
 from ..intervals.lifespans import Lifespans, lifespans, states_of_lifespans
 from ..partials.partials import Partials
 from ..plan.plan import Plan
+from ..sliding.range_facts import RangeFacts
 from ..sliding.slide import choose
-from ..sliding.tiles import RangeFacts
 from ..windows import Coverage, PartialsView, Ranges, Windows
 from .chunks import Chunk, chunks
 from .layout import lay_out, spread

@@ -17,8 +17,8 @@ from ...aggregators.states.large import has_room, is_limited, joined, one_array
 from ...aggregators.states.objects import Objects
 from ...aggregators.states.ragged import Ragged, RaggedField
 from ...aggregators.states.rows import take
+from ..sliding.range_facts import RangeFacts
 from ..sliding.slide import Way, slide, way_of
-from ..sliding.tiles import RangeFacts
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray
 """A column of results, in several arrays where one has no room for them."""

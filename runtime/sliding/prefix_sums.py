@@ -23,7 +23,8 @@ from ...aggregators.states.arrays import Bools, Floats, Ints
 from ...aggregators.states.double_double import to_odd, two_sum
 from ...aggregators.states.fields import BIG, HUGE, Compensated
 from .native import loops
-from .tiles import Tile, Workspace, copy_rows
+from .tiles import Tile
+from .workspace import Workspace, copy_rows
 
 MAX_PLANES = 6
 """The most planes of a float: beside values so much greater that it needs more, two-stacks is as fast."""

@@ -30,11 +30,13 @@ from ...aggregators.states.rows import join, replace, take
 from ..plan.plan import Plan
 from .deduct import MANY_RANGES, by_deduct, too_long
 from .prefix_sums import float_sums, int_sums
+from .range_facts import RangeFacts, ascending
 from .range_tree import by_range_tree
 from .sparse_table import extremes
-from .tiles import RangeFacts, Tile, Workspace, ascending
+from .tiles import Tile
 from .two_stacks import by_growing, by_two_stacks, growing_windows
 from .van_herk import MIN_WINDOWS, SideBySide, by_stacks_side_by_side, has_columns, side_by_side
+from .workspace import Workspace
 
 Way = Literal["values", "kernels", "deduct", "two-stacks", "deduct or two-stacks", "range tree"]
 Ways = TypeVar("Ways", bound=str)
@@ -131,23 +133,40 @@ def slide(
     if way == "range tree":
         return by_range_tree(operation, states, low, high)
     if not facts.ascending:
-        order = np.lexsort((high, low))
-        if not ascending(high[order]):
-            return by_range_tree(operation, states, low, high)
-        back = np.empty(len(order), np.intp)
-        back[order] = np.arange(len(order))
-        return take(slide(operation, states, low[order], high[order], way), back)
+        return in_order(operation, states, low, high, way)
     if way == "kernels":
         slid, doubtful = by_kernels(operation, states, facts)
         if not len(doubtful):
             return slid
         return replace(slid, doubtful, by_two_stacks(operation, states, low[doubtful], high[doubtful]))
-    # Running states take a call for each row of a run: where runs are long, a third operation a window costs less.
-    long = None
-    if way != "deduct":
-        long = side_by_side(operation, low, high, facts.first, MIN_WINDOWS if way == "two-stacks" else MANY_RANGES)
-    if long is not None:
-        return by_runs(operation, states, low, high, long)
+    if (runs := long_runs(operation, facts, way)) is not None:
+        return by_runs(operation, states, low, high, runs)
+    return by_calls(operation, states, low, high, way)
+
+
+def in_order(operation: BoundAggregate, states: State, low: Ints, high: Ints, way: Way) -> State:
+    """Slide ranges that do not ascend as they come: sorted, or by the range tree where some lie within others."""
+    order = np.lexsort((high, low))
+    if not ascending(high[order]):
+        return by_range_tree(operation, states, low, high)
+    back = np.empty(len(order), np.intp)
+    back[order] = np.arange(len(order))
+    return take(slide(operation, states, low[order], high[order], way), back)
+
+
+def long_runs(operation: BoundAggregate, facts: RangeFacts, way: Way) -> SideBySide | None:
+    """The runs that are long enough to slide side by side, if any.
+
+    Running states take a call for each row of a run: where runs are long, a third operation a window costs less.
+    """
+    if way == "deduct":
+        return None
+    least = MIN_WINDOWS if way == "two-stacks" else MANY_RANGES
+    return side_by_side(operation, facts.low, facts.high, facts.first, least)
+
+
+def by_calls(operation: BoundAggregate, states: State, low: Ints, high: Ints, way: Way) -> State:
+    """Slide forward in calls of the operation, ranges that only grow by growing."""
     growing = growing_windows(low, high)
     if growing.all():
         return by_growing(operation, states, low, high)

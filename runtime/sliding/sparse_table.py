@@ -15,7 +15,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from .native import loops
-from .tiles import Tile, Workspace, copy_rows
+from .tiles import Tile
+from .workspace import Workspace, copy_rows
 
 LEAST, GREATEST = (np.minimum, np.fmin), (np.maximum, np.fmax)
 

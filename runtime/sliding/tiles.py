@@ -1,4 +1,4 @@
-"""Window ranges in runs, and in tiles whose rows and columns of work fit the cache.
+"""Window ranges in tiles, whose rows with the columns of work fit the cache.
 
 Kernels pass over a tile several times; all passes but the first find its rows in the cache (M. S. Lam, E. E.
 Rothberg and M. E. Wolf, "The cache performance and optimizations of blocked algorithms", 1991).
@@ -6,15 +6,11 @@ Rothberg and M. E. Wolf, "The cache performance and optimizations of blocked alg
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import Any, NamedTuple, cast
+from typing import NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from ...aggregators.ranges.item_ranges import ascends
 from ...aggregators.states.arrays import Ints
-from .native import loops
 
 TILE_WINDOWS, TILE_ROWS = 3 << 14, 3 << 15
 """The most windows and rows of a tile, unless its windows are wide."""
@@ -24,9 +20,6 @@ ROWS_PER_WIDTH = 4
 
 REGULAR_RUN = 1 << 12
 """The fewest windows of a run by a row that are worth a tile of their own among irregular ones."""
-
-SCANNED_RANGES = 1 << 15
-"""The ranges that are compared at a time."""
 
 LONG_RUN = 8
 """Runs of more windows than this, on average, are checked at their first windows only."""
@@ -62,52 +55,6 @@ class Tile(NamedTuple):
         return cast(Ints, self.low), cast(Ints, self.high)
 
 
-class RangeFacts:
-    """What sliding asks of window ranges, each found when it is first asked for: once for all outputs over them.
-
-    Parameters
-    ----------
-    low, high
-        The half-open ranges of rows, shape (ranges,); there is one at least.
-    """
-
-    def __init__(self, low: Ints, high: Ints) -> None:
-        self.low, self.high = low, high
-
-    @cached_property
-    def first(self) -> Ints:
-        """The first windows of their runs, of :func:`runs_by_a_row`."""
-        return runs_by_a_row(self.low, self.high)
-
-    @cached_property
-    def none_empty(self) -> bool:
-        """Whether no range is empty."""
-        return none_empty(self.low, self.high, self.first)
-
-    @cached_property
-    def ascending(self) -> bool:
-        """Whether no end of a range is below that of the range before it."""
-        first = vars(self).get("first")  # which this alone does not need
-        return ascending(self.low, first) and ascending(self.high, first)
-
-    @cached_property
-    def of_one_row(self) -> bool:
-        """Whether each range is a single row."""
-        return all(bool((self.high[some] - self.low[some] == 1).all()) for some in (slice(0, 64), slice(None)))
-
-    @cached_property
-    def span(self) -> tuple[int, int]:
-        """The first row of all ranges, and the one after their last."""
-        if self.ascending:
-            return int(self.low[0]), int(self.high[-1])
-        return int(self.low.min()), int(self.high.max())
-
-    @cached_property
-    def tiles(self) -> list[Tile]:
-        """Their tiles, where both ends ascend and none is empty."""
-        return tiles(self.low, self.high, self.first)
-
-
 def tiles(low: Ints, high: Ints, first: Ints) -> list[Tile]:
     """The tiles of ranges, in order.
 
@@ -116,12 +63,12 @@ def tiles(low: Ints, high: Ints, first: Ints) -> list[Tile]:
     low, high
         The half-open ranges of rows, shape (ranges,): both ascend, none is empty.
     first
-        The first windows of their runs, of :func:`runs_by_a_row`.
+        The first windows of their runs, of :func:`~framefold.runtime.sliding.range_facts.runs_by_a_row`.
 
     Examples
     --------
     >>> ranges = np.array([0, 2, 4, 6]), np.array([5, 7, 9, 11])
-    >>> [(each.first, each.last, each.step, each.widest) for each in tiles(*ranges, runs_by_a_row(*ranges))]
+    >>> [(each.first, each.last, each.step, each.widest) for each in tiles(*ranges, np.arange(4))]
     [(0, 4, 2, 5)]
     """
     found: list[Tile] = []
@@ -177,72 +124,3 @@ def _step(low: Ints, high: Ints) -> int:
         if (steps != steps[:1]).any() or (widths != widths[0]).any():
             return 0
     return int(steps[0]) if len(steps) else 1
-
-
-def runs_by_a_row(low: Ints, high: Ints) -> Ints:
-    """The first windows of runs, in each of which both ends ascend by a row; there is a window at least.
-
-    >>> runs_by_a_row(np.array([0, 1, 4, 5]), np.array([2, 3, 6, 8]))
-    array([0, 2, 3])
-    """
-    found = [np.zeros(1, np.int64)]
-    for start in range(0, len(low) - 1, SCANNED_RANGES):
-        lows, highs = low[start : start + 1 + SCANNED_RANGES], high[start : start + 1 + SCANNED_RANGES]
-        steps = len(lows) - 1
-        # Both ends ascend by a row each if they ascend in every step, and by as many rows as there are steps.
-        by_a_row = lows[-1] - lows[0] == highs[-1] - highs[0] == steps
-        if not (by_a_row and (lows[1:] > lows[:-1]).all() and (highs[1:] > highs[:-1]).all()):
-            found.append(_begin_runs(lows, highs) + start)
-    return np.concatenate(found)
-
-
-def _begin_runs(low: Ints, high: Ints) -> Ints:
-    """The ranges that do not begin and end a row after the one before."""
-    if loops is None:
-        return np.flatnonzero((np.diff(low) != 1) | (np.diff(high) != 1)) + 1
-    first = np.empty(len(low), np.int64)
-    return first[: loops.begin_runs(np.ascontiguousarray(low), np.ascontiguousarray(high), first)]
-
-
-def none_empty(low: Ints, high: Ints, first: Ints) -> bool:
-    """Whether no range is empty: in a run by a row, none is if the first one is not.
-
-    >>> none_empty(np.array([0, 1, 5]), np.array([2, 3, 5]), np.array([0, 2]))
-    False
-    """
-    rows = first if LONG_RUN * len(first) < len(low) else slice(None)
-    return bool((high[rows] > low[rows]).all())
-
-
-def ascending(column: Ints, first: Ints | None = None) -> bool:
-    """Whether no end of a range is below the one before it; where runs by a row are given, only their first can be.
-
-    >>> ascending(np.array([0, 1, 2, 1]), np.array([0, 3]))
-    False
-    """
-    if first is None or LONG_RUN * len(first) >= len(column):
-        return ascends(column)
-    return not (column[first[1:]] < column[first[1:] - 1]).any()
-
-
-class Workspace:
-    """Scratch columns by name and type, each valid until the next call for it."""
-
-    def __init__(self) -> None:
-        self._columns: dict[tuple[str, Any], NDArray[Any]] = {}
-
-    def column(self, name: str, length: int, dtype: Any = np.float64) -> NDArray[Any]:
-        """An uninitialized column, shape (length,)."""
-        column = self._columns.get((name, dtype))
-        if column is None or len(column) < length:
-            column = self._columns[name, dtype] = np.empty(length, dtype)
-        return column[:length]
-
-
-def copy_rows(column: NDArray[Any], rows: Ints | slice, out: NDArray[Any]) -> NDArray[Any]:
-    """Copy some rows of a column, all of which it has, into ``out``."""
-    if isinstance(rows, slice):
-        np.copyto(out, column[rows])
-        return out
-    # With "clip" numpy writes to ``out`` directly, otherwise by way of a buffer.
-    return np.take(column, rows, out=out, mode="clip")

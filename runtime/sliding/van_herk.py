@@ -18,7 +18,7 @@ from ...aggregators.contract.operation import State
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.fields import Plain
 from .native import loops
-from .tiles import Workspace
+from .workspace import Workspace
 
 Columns = dict[str, NDArray[Any]]
 
@@ -62,7 +62,7 @@ def side_by_side(
 ) -> SideBySide | None:
     """The segments of long runs of ascending ranges, of the width that has most of them; None where they are too few.
 
-    ``first`` are the first windows of their runs, of :func:`~framefold.runtime.sliding.tiles.runs_by_a_row`.
+    ``first`` are the first windows of their runs, of :func:`~framefold.runtime.sliding.range_facts.runs_by_a_row`.
     """
     if len(low) < least or not has_columns(operation):
         return None

@@ -4,21 +4,22 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 
 from ...aggregators.durations import positive
 from ...aggregators.errors import DurationError, QueryError
 from ...aggregators.states.arrays import Bools, Ints
-from ..columns.ticks import DAY, Duration, Instant, TimeColumn, describe, overflow_guard
-from ..frames.filling import Filling, filling
+from ..columns.ticks import DAY, Duration, TimeColumn, describe, overflow_guard
+from ..frames.filling import Filling
 from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.window_ranges import Ranges, ranges_by_id
 from .calendar import in_days, moved
-from .grid import Grid, Offset, check_offset, grid
+from .choices import Cumulated, checked, with_named
+from .grid import Grid, Offset, grid
 from .numbered import NumberedWindows
-from .spec import Closed, Emit, Empty, Numbering, Pattern, RowOrder, Spec, Stamp, TypeOf, check_words, samples
+from .spec import Numbering, Pattern, RowOrder, Spec, TypeOf
 
 
 @dataclass(frozen=True)
@@ -65,21 +66,8 @@ class Cumulating(Spec):
         )  # fmt: skip
 
 
-def cumulating(
-    size: Duration,
-    every: Duration | None = None,
-    *,
-    offset: Offset = 0,
-    closed: Closed = "left",
-    timezone: str | None = None,
-    empty: Empty = "skip",
-    fill_from: Instant | None = None,
-    fill_to: Instant | None = None,
-    fill_keys: Any = None,
-    min_samples: int = 0,
-    emit: Emit = "every",
-    stamp: Stamp = "interval",
-) -> Cumulating:
+@with_named(Cumulated)
+def cumulating(size: Duration, every: Duration | None = None, **options: Unpack[Cumulated]) -> Cumulating:
     """Windows that grow by a step up to a size, then start anew: sums since midnight, every hour.
 
     From each start ``s = offset + k * size`` they are ``[s, s + every)``, ``[s, s + 2 * every)``, and so on up to
@@ -113,10 +101,7 @@ def cumulating(
     if every is None:
         raise QueryError(f"every= of cumulating({size!r}) is missing; expected the step, or ff.tumbling({size!r})")
     positive(every, "every")
-    check_offset(offset)
-    check_words(closed=closed, empty=empty, emit=emit, stamp=stamp)
-    fill = filling(empty, emit, fill_from, fill_to, fill_keys)
-    return Cumulating(size, every, offset, closed, timezone, empty, emit, stamp, samples(min_samples), fill)
+    return Cumulating(size, every, **checked(options))
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Unpack
 
 import numpy as np
 import pyarrow as pa
@@ -11,29 +11,22 @@ import pyarrow as pa
 from ...aggregators.durations import positive
 from ...aggregators.errors import QueryError
 from ...aggregators.states.arrays import Bools, Ints
-from ..columns.ticks import Duration, Instant, TimeColumn, describe, overflow_guard
-from ..frames.filling import Filling, filling
+from ..columns.ticks import Duration, TimeColumn, describe, overflow_guard
+from ..frames.filling import Filling
 from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.steps import Steps
 from ..frames.window_ranges import Ranges
 from ..frames.words import describe_gaps, describe_steps
 from .calendar import Calendar, calendar, in_weeks, monday, moved
-from .grid import Offset, check_offset, offset_ticks
+from .choices import Slid, Tumbled, checked, with_named
+from .grid import Offset, offset_ticks
 from .numbered import NumberedWindows
 from .spec import (
-    Closed,
-    Emit,
-    Empty,
-    Gaps,
-    MinFill,
     Numbering,
     Pattern,
     RowOrder,
     Spec,
-    Stamp,
     TypeOf,
-    check_words,
-    samples,
 )
 
 
@@ -86,23 +79,8 @@ class Sliding(Spec):
         return TickSteps(time=time, steps=Steps(size, every, offset), weeks=weeks, **choices)
 
 
-def sliding(
-    size: Duration,
-    every: Duration | None = None,
-    *,
-    offset: Offset = 0,
-    closed: Closed = "left",
-    timezone: str | None = None,
-    empty: Empty = "skip",
-    fill_from: Instant | None = None,
-    fill_to: Instant | None = None,
-    fill_keys: Any = None,
-    min_fill: MinFill = "partial",
-    min_samples: int = 0,
-    emit: Emit = "every",
-    stamp: Stamp = "interval",
-    gaps: Gaps = "warn",
-) -> Sliding:
+@with_named(Slid)
+def sliding(size: Duration, every: Duration | None = None, **options: Unpack[Slid]) -> Sliding:
     """Windows of one size at a constant step, also called hopping windows.
 
     Window k is ``[offset + k * every, offset + k * every + size)``. Steps above the size leave gaps, whose events
@@ -164,28 +142,11 @@ def sliding(
             f"every= of sliding({size!r}) is missing; expected the step, or ff.tumbling({size!r}) for one as long"
         )
     positive(every, "every", calendar=True)
-    check_offset(offset)
-    check_words(closed=closed, empty=empty, min_fill=min_fill, emit=emit, stamp=stamp, gaps=gaps)
-    least = samples(min_samples)
-    fill = filling(empty, emit, fill_from, fill_to, fill_keys)
-    return Sliding(size, every, offset, closed, timezone, empty, min_fill, emit, stamp, gaps, least, fill)
+    return Sliding(size, every, **checked(options))
 
 
-def tumbling(
-    size: Duration,
-    *,
-    offset: Offset = 0,
-    closed: Closed = "left",
-    timezone: str | None = None,
-    empty: Empty = "skip",
-    fill_from: Instant | None = None,
-    fill_to: Instant | None = None,
-    fill_keys: Any = None,
-    min_fill: MinFill = "partial",
-    min_samples: int = 0,
-    emit: Emit = "every",
-    stamp: Stamp = "interval",
-) -> Sliding:
+@with_named(Tumbled)
+def tumbling(size: Duration, **options: Unpack[Tumbled]) -> Sliding:
     """Windows of one size, each starting where the one before ends: :func:`sliding` with a step as long as the size.
 
     Examples
@@ -195,9 +156,7 @@ def tumbling(
     >>> ff.events(events, time="t").window(ff.tumbling(4)).aggregate(n=ff.Count())["n"].to_pylist()
     [2, 1, 1]
     """
-    choices: dict[str, Any] = {"closed": closed, "empty": empty, "min_fill": min_fill, "emit": emit, "stamp": stamp}
-    choices |= {"fill_from": fill_from, "fill_to": fill_to, "fill_keys": fill_keys, "min_samples": min_samples}
-    return sliding(size, size, offset=offset, timezone=timezone, **choices)
+    return sliding(size, size, **options)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -22,9 +22,10 @@ from ...runtime.results.chunks import result_bytes
 from ...runtime.results.finish import results
 from ..convert.partials_codec import to_ipc
 from ..convert.types import arrow_schema, cast_to
-from ..session.conf_overrides import batches_to_dataframe, described, to_dataframe
+from ..session.conf_overrides import described
+from ..session.dataframes import batches_to_dataframe, to_dataframe
 from ..session.errors import too_large
-from ..session.packaging import stage
+from ..session.staging import stage
 from . import tasks
 from .decision import Decision
 from .explain import stages

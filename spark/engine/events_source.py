@@ -27,8 +27,8 @@ from ..convert.partials_codec import from_ipc
 from ..input import row_numbers
 from ..input.ordering import in_row_order, in_time_order
 from ..session.conf_overrides import NO_BYTE_LIMIT, conf_overrides
-from ..session.packaging import stage
 from ..session.parallelism import parallelism
+from ..session.staging import stage
 from . import combining, tasks
 from .combining import choose
 from .decision import Decision

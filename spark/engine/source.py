@@ -10,7 +10,7 @@ from pyspark.sql import DataFrame
 
 from ...runtime.partials.partials import Partials
 from ...runtime.reporting import LOGGER
-from ..session.packaging import Task
+from ..session.staging import Task
 
 
 @dataclass(frozen=True)

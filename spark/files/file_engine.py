@@ -23,7 +23,7 @@ from ..engine.explain import stages
 from ..engine.tasks import Job
 from ..options import Options
 from ..session.errors import reraise
-from ..session.packaging import stage
+from ..session.staging import stage
 from . import task_reader
 from .scan import ReadPlan, Scan
 from .scan_source import ScanSource, read_by_tasks

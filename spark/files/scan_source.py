@@ -9,7 +9,7 @@ from ...runtime.partials.partials import Partials
 from ..engine import tasks
 from ..engine.events_source import BLOBS, collect, merged, received, release
 from ..engine.source import PartialRows, left_to_executors
-from ..session.packaging import Task, stage
+from ..session.staging import Task, stage
 from . import task_reader
 from .scan import ReadPlan, Scan
 

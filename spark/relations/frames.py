@@ -36,7 +36,7 @@ from ..convert.names import check_apart, column, type_in, under_plain_names
 from ..convert.types import input_schema
 from ..engine.engine import DataFrameEngine, reason
 from ..input.ordering import sortable
-from ..session.packaging import stage
+from ..session.staging import stage
 from .instants import instant, kind_of, ticks, validity
 from .overlap_join import by_key, gaps, not_null, overlap_join
 from .tasks import add_validity, keep

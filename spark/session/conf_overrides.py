@@ -1,26 +1,16 @@
-"""Temporary settings of a session, and results as a DataFrame."""
+"""What a session is set to for the time of a step: settings, the description of its jobs."""
 
 from __future__ import annotations
 
-import math
 import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 
-import pyarrow as pa
 from pyspark.errors import PySparkException
-from pyspark.sql import DataFrame, SparkSession
-from pyspark.sql import types as t
+from pyspark.sql import SparkSession
 
-LOCAL_RELATION_BYTES = 1 << 16
-"""A table below this is a local relation: rows that are on the driver can be collected without a job."""
-
-# Up to THRESHOLD, 48 MB by default, createDataFrame makes each row a Java object. Beyond it each Arrow batch is a task,
-# of BATCH_ROWS rows, 10,000 by default: too few for the cost of a task.
-THRESHOLD = "spark.sql.execution.arrow.localRelationThreshold"
 BATCH_ROWS = "spark.sql.execution.arrow.maxRecordsPerBatch"
-TASK_ROWS, TASK_BYTES = 1 << 17, 16 << 20
 
 LARGE_BATCHES = {BATCH_ROWS: str(1 << 17)}
 """Settings for rows that are collected: by default a batch has 10,000 of them, and each has costs of its own."""
@@ -42,47 +32,9 @@ DESCRIPTION = "spark.job.description"
 """What Spark's own pages show of a job; a property of the thread that starts it."""
 
 # Sessions that share one in the JVM share its settings, which no public API shows: one lock for all.
-_lock = threading.Lock()
+LOCK = threading.Lock()
 _users: Counter[tuple[int, str]] = Counter()
 """The number of steps that need each setting of a session, by its id."""
-
-
-def to_dataframe(spark: SparkSession, table: pa.Table, schema: t.StructType) -> DataFrame:
-    """A table as a DataFrame, its rows in their order.
-
-    Parameters
-    ----------
-    spark
-        A session of any kind.
-    table
-        Of the Arrow types that carry the schema's.
-    schema
-        Of the DataFrame.
-    """
-    # Through Connect, whose sessions are of another class, a table goes to the server as it is.
-    if table.nbytes < LOCAL_RELATION_BYTES or not isinstance(spark, SparkSession):
-        return spark.createDataFrame(table, schema=schema)
-    count = math.ceil(max(len(table) / TASK_ROWS, table.nbytes / TASK_BYTES))
-    return batches_to_dataframe(spark, table, schema, -(-len(table) // count))
-
-
-def batches_to_dataframe(spark: SparkSession, table: pa.Table, schema: t.StructType, rows: int) -> DataFrame:
-    """A table as a DataFrame, in tasks of ``rows`` rows each; through Connect the server chooses."""
-    if not isinstance(spark, SparkSession):
-        return spark.createDataFrame(table, schema=schema)
-    # Held for the call: two tables at a time would take each other's number of rows.
-    with _lock:
-        before = {name: spark.conf.get(name, None) for name in (THRESHOLD, BATCH_ROWS)}
-        try:
-            spark.conf.set(THRESHOLD, "0")
-            spark.conf.set(BATCH_ROWS, str(rows))
-            return spark.createDataFrame(table, schema=schema)
-        finally:
-            for name, value in before.items():
-                if value is None:
-                    spark.conf.unset(name)
-                else:
-                    spark.conf.set(name, value)
 
 
 @contextmanager
@@ -93,7 +45,7 @@ def conf_overrides(spark: SparkSession, settings: Mapping[str, str]) -> Iterator
     """
     ours = []
     if isinstance(spark, SparkSession):
-        with _lock:
+        with LOCK:
             for name, value in settings.items():
                 # Another query of this session, in another thread, may have set it.
                 if _users[id(spark), name] or spark.conf.get(name, None) is None:
@@ -103,7 +55,7 @@ def conf_overrides(spark: SparkSession, settings: Mapping[str, str]) -> Iterator
     try:
         yield
     finally:
-        with _lock:
+        with LOCK:
             for name in ours:
                 _users[id(spark), name] -= 1
                 if not _users[id(spark), name]:

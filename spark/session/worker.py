@@ -15,13 +15,13 @@ import pyarrow as pa
 
 from .errors import sentence_first
 from .failures import tried_once
-from .packaging import unpack
+from .pickling import unpack
 
 
 def run(
     function: tuple[str, str], failed: tuple[str, str] | None, payload: bytes, batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Call a function with the arguments in a payload and a task's batches; see ``packaging.stage``.
+    """Call a function with the arguments in a payload and a task's batches; see ``staging.stage``.
 
     Functions are named by their modules and names.
     """

@@ -14,7 +14,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as f
 
 from ...aggregators.errors import EngineError
-from .packaging import THE_WORKERS, python_advice
+from .staging import THE_WORKERS, python_advice
 
 _PACKAGES = ("pyarrow", "numpy")
 _FROM_A_TASK = re.compile(rf"^\s*ImportError: ({THE_WORKERS} .*)$", re.MULTILINE)

@@ -20,7 +20,7 @@ from ...runtime.streams.scope import holds
 from ..convert.partials_codec import batches
 from ..convert.types import arrow_schema, cast_to
 from ..session.errors import first_cause, is_of_spark
-from ..session.packaging import stage
+from ..session.staging import stage
 from .places import readable
 from .shards import BOOK, EVENTS, PARTIALS, Shards, check, read_record, restored
 

@@ -26,8 +26,8 @@ from ..convert.types import output_schema
 from ..engine.engine import DataFrameEngine
 from ..engine.tasks import Job
 from ..options import Options
-from ..session.packaging import stage
 from ..session.session import cores
+from ..session.staging import stage
 from .checkpoint import check_fits, still_open
 from .history import begin_tick, first_state, without_history
 from .labels import labels
@@ -171,7 +171,7 @@ class StreamEngine(DataFrameEngine):
         if emits_empty(plan) and options.forget is None:
             raise QueryError(
                 "empty='emit' on a stream gives a key windows until it is forgotten; expected "
-                ".options(forget='1 day'), or how long it may be without an event"
+                ".stream(forget='1 day'), or how long it may be without an event"
             )
         for name in ("forget", "early", "allowed_lateness"):
             ticks_of(plan, getattr(options, name), name)
@@ -186,13 +186,13 @@ class StreamEngine(DataFrameEngine):
         if delay_of(df, plan) is None:
             raise QueryError(
                 f"the stream has no watermark on its time {plan.time!r}; expected one before ff.events, such as "
-                f"stream.withWatermark({plan.time!r}, '10 minutes'), or .options(watermark='10 minutes')"
+                f"stream.withWatermark({plan.time!r}, '10 minutes'), or .stream(watermark='10 minutes')"
             )
         if not options.trust_checkpoint:
             for name in pickled_outputs(plan):
                 raise QueryError(
                     f"the states of {name!r} are Python objects, which a checkpoint has as pickles: who can "
-                    "write there can run code here; expected .options(trust_checkpoint=True), or an AggregateOperation"
+                    "write there can run code here; expected .stream(trust_checkpoint=True), or an AggregateOperation"
                 )
         if not hasattr(GroupedData, "transformWithState"):
             raise EngineError(f"streams need PySpark 4.1 or later; found {pyspark.__version__}")

@@ -17,7 +17,7 @@ from ..convert.names import column, spelt, type_in, under_plain_names
 from ..convert.types import input_schema
 from ..engine.tasks import Job
 from ..options import Options
-from ..session.packaging import stage
+from ..session.staging import stage
 from .packets import PACKETS, pack_events, pack_partials
 
 EPOCH = datetime.datetime(1970, 1, 1)  # of times without a zone

@@ -22,7 +22,8 @@ from ...runtime.streams.shard import Shard, events_in
 from ..convert import partials_codec
 from ..convert.types import cast_to
 from ..session.errors import sentence_first
-from ..session.packaging import importer, pack
+from ..session.pickling import pack
+from ..session.staging import importer
 from ..session.worker import opened, settle
 from .progress import call_metrics, packet, state_counts
 from .shards import BOOK, EVENTS, PARTIALS, Shards, keep, read_record, restored

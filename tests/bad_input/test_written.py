@@ -153,7 +153,7 @@ def test_units_that_are_refused_with_what_to_write(text: str) -> None:
         ("size", lambda it: ff.cumulating(it, every="1 hour")),
         ("every", lambda it: ff.landmark(every=it)), ("by_time()", ff.by_time),
         ("longest", lambda it: ff.events(NAIVE, time="t", longest=it)),
-        ("forget", lambda it: ff.events(NAIVE, time="t").options(forget=it)),
+        ("forget", lambda it: ff.events(NAIVE, time="t").stream(forget=it)),
     ]  # fmt: skip
     for argument, write in kinds:
         with pytest.raises(ff.DurationError) as caught:

@@ -36,6 +36,7 @@ WRONG = {
     'ff.events(1, time="t", null_time="drp")': "No overload variant|'drp'",
     'ff.events(1, time="t").options(combine="drivr")': "'drivr'",
     'ff.events(1, time="t").options(window="flt")': "'flt'",
+    'ff.events(1, time="t").stream(late="drp")': "'drp'",
     'ff.files("trips", format="parqet")': "No overload variant|'parqet'",
     'ff.Quantile("x", 0.5, method="nearest")': "'nearest'",
     'ff.CountIf("x", lambda x: x)': "Never",

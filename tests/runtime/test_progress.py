@@ -14,7 +14,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from rich.console import Console
 
 import framefold as ff
 from framefold.runtime import progress
@@ -89,11 +88,11 @@ def test_a_notebook_has_a_bar_of_ipython(monkeypatch: pytest.MonkeyPatch, limit:
 
     module = ModuleType("IPython.display")
     module.ProgressBar = ProgressBar  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, "IPython", ModuleType("IPython"))
+    ipython = ModuleType("IPython")
+    ipython.get_ipython = type("ZMQInteractiveShell", (), {})  # type: ignore[attr-defined]
+    monkeypatch.setitem(sys.modules, "IPython", ipython)
     monkeypatch.setitem(sys.modules, "IPython.display", module)
     limit(batch_rows=50, chunk_windows=5)
-    monkeypatch.setattr(Console, "is_jupyter", True, raising=False)
-    monkeypatch.setattr(Console, "__init__", lambda self, **_: None)
     limit(progress_patience=-1)
     ff.events(pa.table({"t": range(100)}), time="t").window(ff.tumbling(10)).aggregate(n=ff.Count())
     assert seen == [100, "displayed", 50, 100, 100, 10, "displayed", 6, 10, 10]

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from framefold.runtime.sliding import tiles, van_herk
-from framefold.runtime.sliding.tiles import runs_by_a_row
+from framefold.runtime.sliding import range_facts, van_herk
+from framefold.runtime.sliding.range_facts import runs_by_a_row
 from framefold.runtime.sliding.van_herk import side_by_side
 
 from ..support.limits import limits
@@ -143,9 +143,9 @@ def test_runs_by_a_row(of: list[tuple[int, int, int]], way: str) -> None:
     pairs = list(zip(low.tolist(), high.tolist(), strict=True))
     with limits(scanned_ranges=4, long_run=1), by(way):
         first = runs_by_a_row(low, high)
-        assert tiles.none_empty(low, high, first) == all(a < b for a, b in pairs)
-        assert tiles.ascending(low, first) == (sorted(low) == low.tolist())
-        assert tiles.ascending(high, first) == tiles.ascending(high) == (sorted(high) == high.tolist())
+        assert range_facts.none_empty(low, high, first) == all(a < b for a, b in pairs)
+        assert range_facts.ascending(low, first) == (sorted(low) == low.tolist())
+        assert range_facts.ascending(high, first) == range_facts.ascending(high) == (sorted(high) == high.tolist())
     begin = [i for i in range(len(pairs)) if i == 0 or pairs[i] != (pairs[i - 1][0] + 1, pairs[i - 1][1] + 1)]
     assert first.tolist() == begin
 

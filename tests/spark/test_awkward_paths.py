@@ -126,7 +126,7 @@ def test_streams_and_their_checkpoints(spark: SparkSession, tmp_path: Path) -> N
     with pytest.raises(ff.EngineError, match="which Spark's reader of state encodes once too often"):
         query.still_open(checkpoint, **COUNT)
     with pytest.raises(ff.EngineError, match="which Spark's reader of state encodes once too often"):
-        query.options(checkpoint=checkpoint).aggregate(**COUNT)
+        query.stream(checkpoint=checkpoint).aggregate(**COUNT)
     pq.write_table(tables[0], folder / "history.parquet")
     history = spark.read.parquet(str(folder / "history.parquet"))
     gone_on = source.query(ff.tumbling("10 minutes"), history=history, until="1970-01-01T00:20:00+00:00")

@@ -149,7 +149,7 @@ def test_a_stream_of_weeks_by_an_expression(spark: SparkSession, tmp_path: Path)
     pq.write_table(pa.table({"seconds": seconds, "k": EVENTS["k"], "x": EVENTS["x"]}), folder / "events.parquet")
     with state_in_rocksdb(spark):
         stream = spark.readStream.schema("seconds long, k long, x double").parquet(str(folder))
-        events = ff.events(stream, time=f.timestamp_seconds("seconds"), by="`k`").options(watermark="1 hour")
+        events = ff.events(stream, time=f.timestamp_seconds("seconds"), by="`k`").stream(watermark="1 hour")
         writer = events.window(ff.tumbling("1 week")).aggregate(**OUTPUTS).writeStream.format("parquet")
         writer = writer.option("path", str(tmp_path / "out")).option("checkpointLocation", str(tmp_path / "book"))
         writer.trigger(availableNow=True).start().awaitTermination()

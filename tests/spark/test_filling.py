@@ -84,6 +84,6 @@ def test_keys_whose_events_are_all_in_gaps_are_filled(spark: SparkSession, choic
 def test_a_stream_is_not_filled(spark: SparkSession) -> None:
     stream = spark.readStream.format("rate").load().withWatermark("timestamp", "1 minute")
     windows = ff.tumbling("1 hour", empty="emit", fill_from=time(0))
-    query = ff.events(stream, time="timestamp").window(windows).options(forget="1 day")
+    query = ff.events(stream, time="timestamp").window(windows).stream(forget="1 day")
     with pytest.raises(ff.QueryError, match=r"a stream cannot answer this query: windows are filled \(fill_from=, "):
         query.aggregate(n=ff.Count())

@@ -16,10 +16,10 @@ import framefold as ff
 from framefold.spark.session.conf_overrides import (
     BATCH_ROWS,
     FASTER_GROUPING,
-    THRESHOLD,
     conf_overrides,
-    to_dataframe,
 )
+
+from ..support.spark_parts import THRESHOLD, to_dataframe
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -202,7 +202,7 @@ def test_streams(spark: SparkSession, tmp_path: Path, windows: Any) -> None:
     parquet.write_table(table, tmp_path / "1.parquet")
     names = ("`a;--", "${spark.framefold.variable}", "#rank")
     stream: DataFrame = spark.readStream.schema("t timestamp, k string, x double").parquet(str(tmp_path)).toDF(*names)
-    query = ff.events(stream, time=names[0], by=names[1]).options(watermark="1 second").window(windows)
+    query = ff.events(stream, time=names[0], by=names[1]).stream(watermark="1 second").window(windows)
     result = query.aggregate(**{"#first": ff.Sum(names[2])})
     writer = result.writeStream.format("memory").queryName("odd_names").trigger(availableNow=True)
     running = writer.option("checkpointLocation", str(tmp_path / "checkpoint")).start()

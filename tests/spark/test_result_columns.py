@@ -139,7 +139,7 @@ def test_results_on_disk_are_a_stream_of_events(spark: SparkSession, tmp_path: P
     late.coalesce(1).write.mode("append").parquet(str(tmp_path / "fives"))
     stream = spark.readStream.schema(results.schema).parquet(str(tmp_path / "fives"))
     with state_in_rocksdb(spark):
-        query = ff.events(stream, time="window.start", by="k").options(watermark="10 minutes", window="flat")
+        query = ff.events(stream, time="window.start", by="k").stream(watermark="10 minutes").options(window="flat")
         hours = query.window(ff.tumbling("1 hour")).aggregate(most=ff.Max("s"))
         writer = hours.writeStream.format("parquet").option("path", str(tmp_path / "hours"))
         writer = writer.option("checkpointLocation", str(tmp_path / "checkpoint"))

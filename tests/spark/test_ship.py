@@ -25,6 +25,7 @@ from framefold.spark.session import packaging
 
 from ..support.loops import MODULES_OF_LOOPS, row_loops
 from ..support.programs import WITH_SUPPORT
+from ..support.spark_parts import pickling
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -152,12 +153,12 @@ def test_a_users_modules_go_by_value(tmp_path: Path, monkeypatch: pytest.MonkeyP
     monkeypatch.syspath_prepend(str(tmp_path))
     import of_a_user  # type: ignore[import-not-found]
 
-    payload = packaging.pack(of_a_user.Tally(3))
+    payload = pickling.pack(of_a_user.Tally(3))
     assert cloudpickle.list_registry_pickle_by_value() == set()
     reader = f"import pickle; tally = pickle.loads({payload!r}); print(tally.plus(1).n)"
     out = subprocess.run([sys.executable, "-c", reader], capture_output=True, text=True, check=True, cwd="/").stdout
     assert out.strip() == "4"
-    assert type(packaging.unpack(payload)) is of_a_user.Tally  # back where it came from it is the class it was
+    assert type(pickling.unpack(payload)) is of_a_user.Tally  # back where it came from it is the class it was
 
 
 def test_whose_a_module_is() -> None:
@@ -166,16 +167,16 @@ def test_whose_a_module_is() -> None:
     import numpy
     import pyspark
 
-    assert packaging._is_users(sys.modules[__name__])
+    assert pickling._is_users(sys.modules[__name__])
     for module in (json, numpy, pyspark, sys, ff, packaging, sys.modules["__main__"]):
-        assert not packaging._is_users(module), module
-    assert not packaging._is_users(ModuleType("not_imported"))
-    assert not packaging._is_users(None)
+        assert not pickling._is_users(module), module
+    assert not pickling._is_users(ModuleType("not_imported"))
+    assert not pickling._is_users(None)
 
 
 def test_what_does_not_pickle_is_said() -> None:
     with pytest.raises(ff.OperationError, match="cannot be sent to the executors, it does not pickle"):
-        packaging.pack(threading.Lock())
+        pickling.pack(threading.Lock())
 
 
 @pytest.mark.slow

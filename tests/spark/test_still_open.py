@@ -58,12 +58,12 @@ def test_what_is_no_checkpoint(spark: SparkSession, tmp_path: Path) -> None:
         query.still_open(str(tmp_path / "nothing"), n=ff.Count())
     with pytest.raises(ff.EngineError, match=r"the checkpoint '.*no%thing' has '%' in its path"):
         query.still_open(tmp_path / "no%thing", n=ff.Count())
-    assert query.options(checkpoint=tmp_path / "nothing").aggregate(n=ff.Count()).isStreaming, "a new one, as a path"
+    assert query.stream(checkpoint=tmp_path / "nothing").aggregate(n=ff.Count()).isStreaming, "a new one, as a path"
     for other in (5, "", b"there"):
         with pytest.raises(ff.QueryError, match=r"the checkpoint is .*; expected the checkpointLocation of a stream"):
             query.still_open(other, n=ff.Count())
         with pytest.raises(ff.QueryError, match=r"the checkpoint is .*; expected the checkpointLocation of a stream"):
-            query.options(checkpoint=other).aggregate(n=ff.Count())
+            query.stream(checkpoint=other).aggregate(n=ff.Count())
     with pytest.raises(
         ff.QueryError, match=r"still_open\(\) is asked for events that are no stream; expected a stream"
     ):

@@ -48,7 +48,7 @@ def test_the_delay_the_sink_and_late_options_may_change(spark: SparkSession, tmp
         found.append(batch.toArrow())
 
     stream = source.plain.withWatermark("time", "25 minutes")
-    events = ff.events(stream, time="time", by="key").options(late="drop_partial")
+    events = ff.events(stream, time="time", by="key").stream(late="drop_partial")
     writer = events.window(WINDOWS[kind]).aggregate(**OUTPUTS).writeStream.foreachBatch(sink)
     writer = writer.option("checkpointLocation", str(tmp_path / "out-checkpoint"))
     then = writer.trigger(availableNow=True).start()

@@ -72,7 +72,7 @@ def test_into_windows_of_sparks(spark: SparkSession, tmp_path: Path) -> None:
     source = Source(spark, tmp_path).add(*(table(30 * number, 30 * number + 38, seed=number) for number in range(4)))
     stream = source.plain.withWatermark("time", "10 minutes")
     theirs = stream.groupBy("key", f.window("time", "5 minutes")).agg(f.count("*").alias("n"))
-    ours, flat = source.query(ff.tumbling("5 minutes")), source.query(ff.tumbling("5 minutes"), window="flat")
+    ours, flat = source.query(ff.tumbling("5 minutes")), source.query(ff.tumbling("5 minutes")).options(window="flat")
 
     def summed(first: DataFrame, time: Any) -> DataFrame:
         return first.groupBy(f.window(time, "30 minutes")).agg(f.sum("n").alias("n"))

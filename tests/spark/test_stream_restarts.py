@@ -32,13 +32,19 @@ EPOCH = "1970-01-01T00:00:00+00:00"
 OF_ANOTHER = r"the checkpoint is of another query: {} .* became .*; expected the same query, or a new checkpoint"
 
 
+def with_choices(query: Any, choices: dict[str, Any]) -> Any:
+    """A query with choices, of which those that streams have are not for ``.options``."""
+    own = {name: choice for name, choice in choices.items() if name == "window"}
+    return query.options(**own).stream(**{name: choice for name, choice in choices.items() if name not in own})
+
+
 def asked(source: Source, outputs: dict[str, Any] | None = None, stream: Any = None, **more: Any) -> DataFrame:
     """The query of which a checkpoint is, with some things changed."""
     options, of_events = more.pop("options", {}), {"time": "time", "by": ["key", "letter"]} | more
     windows = of_events.pop("windows", TEN)
     stream = letters(source.plain) if stream is None else stream
     events = ff.events(stream.withWatermark(of_events["time"], "10 minutes"), **of_events)
-    result: DataFrame = events.window(windows).options(**options).aggregate(**(outputs or OUTPUTS))
+    result: DataFrame = with_choices(events.window(windows), options).aggregate(**(outputs or OUTPUTS))
     return result
 
 
@@ -153,7 +159,7 @@ def test_what_may_change(spark: SparkSession, tmp_path: Path) -> None:
         source.add(some)
         stream = letters(source.plain) if stream is None else stream
         events = ff.events(stream.withWatermark("time", f"{10 + delay} minutes"), time="time", by=["key", "letter"])
-        writer = events.window(TEN).options(**options).aggregate(**OUTPUTS).writeStream.foreachBatch(sink)
+        writer = with_choices(events.window(TEN), options).aggregate(**OUTPUTS).writeStream.foreachBatch(sink)
         query = writer.option("checkpointLocation", checkpoint).trigger(availableNow=True).start()
         assert query.awaitTermination(300)
         assert late_events(query) == 0

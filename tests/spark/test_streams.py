@@ -132,7 +132,7 @@ def test_several_streams_together(spark: SparkSession, tmp_path: Path) -> None:
 def test_windows_without_an_event(spark: SparkSession, tmp_path: Path) -> None:
     source = Source(spark, tmp_path).add(table(0, 9), table(100, 101), table(300, 301))
     windows = ff.tumbling("10 minutes", empty="emit")
-    with pytest.raises(ff.QueryError, match=r"until it is forgotten; expected \.options\(forget='1 day'\)"):
+    with pytest.raises(ff.QueryError, match=r"until it is forgotten; expected \.stream\(forget='1 day'\)"):
         source.query(windows).aggregate(n=ff.Count())
     assert source.start(source.query(windows, forget="2 hours").aggregate(n=ff.Count())).awaitTermination(300)
     found = source.found().sort_by([("key", "ascending")])
@@ -307,14 +307,14 @@ def test_a_broken_clock_closes_nothing(spark: SparkSession, tmp_path: Path) -> N
         {"time": pa.array([7_258_118_400_000_000]).cast(pa.timestamp("us", tz="UTC")), "key": ["a"], "x": [0.0]}
     )
     source = Source(spark, tmp_path).add(table(0, 30), broken, table(30, 60, seed=1), table(400, 401))
-    events = ff.events(source.plain, time="time", by="key").options(watermark="10 minutes", ahead="1 hour")
+    events = ff.events(source.plain, time="time", by="key").stream(watermark="10 minutes", ahead="1 hour")
     query = source.start(events.window(ff.tumbling("10 minutes")).aggregate(n=ff.Count()))
     assert query.awaitTermination(300)
     assert sum(source.found()["n"].to_pylist()) == 600
     assert late_events(query) == 0
     assert sum(ff.stream_metrics(each)["events_ahead"] for each in query.recentProgress) == 1
     with pytest.raises(ff.QueryError, match="ahead is '1 hour', but the watermark is not framefold's"):
-        ff.events(source.plain, time="time").options(ahead="1 hour")
+        ff.events(source.plain, time="time").stream(ahead="1 hour")
     with pytest.raises(ff.QueryError, match="watermark is '1 hour', but the stream has one on its time 'time'"):
         source.query(watermark="1 hour").aggregate(n=ff.Count())
 

@@ -69,7 +69,7 @@ def stream(spark: SparkSession, folder: Path) -> DataFrame:
 
 
 def query(df: DataFrame, **options: Any) -> Any:
-    return ff.events(df, time="time").window(ff.tumbling("1 hour")).options(**options)
+    return ff.events(df, time="time").window(ff.tumbling("1 hour")).stream(**options)
 
 
 @pytest.mark.parametrize("name", list(PICKLED))

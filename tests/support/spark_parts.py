@@ -18,10 +18,12 @@ from framefold.spark.engine.tasks import WEIGHT, Job, accumulate_to_ipc, weight_
 from framefold.spark.files import task_reader
 from framefold.spark.files.scan import Part, ReadPlan
 from framefold.spark.input.scan_bounds import explained, span_of
-from framefold.spark.session import packaging, parallelism
-from framefold.spark.session.conf_overrides import THRESHOLD, described, to_dataframe
+from framefold.spark.session import packaging, parallelism, pickling
+from framefold.spark.session.conf_overrides import described
+from framefold.spark.session.dataframes import THRESHOLD, to_dataframe
 from framefold.spark.session.errors import stopped_named
-from framefold.spark.session.packaging import pack, stage
+from framefold.spark.session.pickling import pack
+from framefold.spark.session.staging import stage
 from framefold.spark.session.worker_python import trouble
 from framefold.spark.streams.engine import fingerprint
 from framefold.spark.streams.history import checked

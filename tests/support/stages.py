@@ -20,8 +20,8 @@ from framefold.runtime.results.finish import results as results_in_chunks
 from framefold.runtime.results.over_ranges import results_over
 from framefold.runtime.results.row_blocks import Blocked
 from framefold.runtime.results.window_blocks import in_window_blocks
+from framefold.runtime.sliding.range_facts import RangeFacts
 from framefold.runtime.sliding.slide import slide
-from framefold.runtime.sliding.tiles import RangeFacts
 
 from .plans import BoundAggregate, Plan
 

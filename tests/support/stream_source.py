@@ -68,7 +68,7 @@ class Source:
     def query(self, windows: Any = WINDOWS["sliding"], **options: Any) -> Any:
         stream = self.plain.withWatermark("time", "10 minutes")
         several = windows if isinstance(windows, tuple) else (windows,)
-        return ff.events(stream, time="time", by="key").window(*several).options(**options)
+        return ff.events(stream, time="time", by="key").window(*several).stream(**options)
 
     def start(self, result: DataFrame, name: str = "out") -> StreamingQuery:
         writer = result.writeStream.format("parquet").option("path", str(self.folder / name))

@@ -1,0 +1,57 @@
+"""A table of Arrow as a DataFrame."""
+
+from __future__ import annotations
+
+import math
+
+import pyarrow as pa
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import types as t
+
+from .conf_overrides import BATCH_ROWS, LOCK
+
+LOCAL_RELATION_BYTES = 1 << 16
+"""A table below this is a local relation: rows that are on the driver can be collected without a job."""
+
+# Up to THRESHOLD, 48 MB by default, createDataFrame makes each row a Java object. Beyond it each Arrow batch is a task,
+# of BATCH_ROWS rows, 10,000 by default: too few for the cost of a task.
+THRESHOLD = "spark.sql.execution.arrow.localRelationThreshold"
+TASK_ROWS, TASK_BYTES = 1 << 17, 16 << 20
+
+
+def to_dataframe(spark: SparkSession, table: pa.Table, schema: t.StructType) -> DataFrame:
+    """A table as a DataFrame, its rows in their order.
+
+    Parameters
+    ----------
+    spark
+        A session of any kind.
+    table
+        Of the Arrow types that carry the schema's.
+    schema
+        Of the DataFrame.
+    """
+    # Through Connect, whose sessions are of another class, a table goes to the server as it is.
+    if table.nbytes < LOCAL_RELATION_BYTES or not isinstance(spark, SparkSession):
+        return spark.createDataFrame(table, schema=schema)
+    count = math.ceil(max(len(table) / TASK_ROWS, table.nbytes / TASK_BYTES))
+    return batches_to_dataframe(spark, table, schema, -(-len(table) // count))
+
+
+def batches_to_dataframe(spark: SparkSession, table: pa.Table, schema: t.StructType, rows: int) -> DataFrame:
+    """A table as a DataFrame, in tasks of ``rows`` rows each; through Connect the server chooses."""
+    if not isinstance(spark, SparkSession):
+        return spark.createDataFrame(table, schema=schema)
+    # Held for the call: two tables at a time would take each other's number of rows.
+    with LOCK:
+        before = {name: spark.conf.get(name, None) for name in (THRESHOLD, BATCH_ROWS)}
+        try:
+            spark.conf.set(THRESHOLD, "0")
+            spark.conf.set(BATCH_ROWS, str(rows))
+            return spark.createDataFrame(table, schema=schema)
+        finally:
+            for name, value in before.items():
+                if value is None:
+                    spark.conf.unset(name)
+                else:
+                    spark.conf.set(name, value)

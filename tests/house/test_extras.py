@@ -1,0 +1,100 @@
+"""``pip install framefold`` is numpy, pyarrow, cloudpickle and tzdata: laws and the command line are extras."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+import textwrap
+import tomllib
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+
+import framefold as ff
+
+from ..support.programs import WITH_SUPPORT
+
+PROJECT = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"]
+EXTRAS = PROJECT["optional-dependencies"]
+OF_EXTRAS = {re.split("[>=<;]", each)[0] for name in ("laws", "cli") for each in EXTRAS[name]}
+
+WITHOUT = """
+import sys
+
+class Without:
+    @staticmethod
+    def find_spec(name, *where):
+        if name.partition(".")[0] in {names}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Without)
+"""
+
+QUERY = """
+import pyarrow as pa, framefold as ff
+events = ff.events(pa.table({"t": [1, 2, 7], "x": [1.0, 2.0, 4.0]}), time="t")
+assert events.window(ff.tumbling(5)).aggregate(s=ff.Sum("x"))["s"].to_pylist() == [3.0, 4.0]
+str(events.window(ff.tumbling(5)).explain(s=ff.Sum("x")))
+"""
+
+
+def run(code: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    line = [sys.executable, "-c", code, *arguments]
+    return subprocess.run(line, capture_output=True, text=True, env=os.environ | environment)
+
+
+def test_what_pip_installs() -> None:
+    assert {re.split("[>=<;]", each)[0] for each in PROJECT["dependencies"]} == {
+        "numpy",
+        "pyarrow",
+        "cloudpickle",
+        "tzdata",
+    }
+    assert {"hypothesis", "rich", "typer", "plotext"} == OF_EXTRAS
+    assert {*EXTRAS["laws"], *EXTRAS["cli"]} <= set(EXTRAS["test"])
+
+
+def test_a_query_loads_none_of_the_extras() -> None:
+    done = run(QUERY + "import sys; print(*sys.modules)")
+    assert done.returncode == 0, done.stderr
+    assert not OF_EXTRAS & {each.partition(".")[0] for each in done.stdout.split()}
+
+
+def test_a_query_runs_without_the_extras_also_one_that_takes_long() -> None:
+    slow = WITH_SUPPORT + "from tests.support.limits import limits\n"
+    seen = "import sys\nsys.stderr.isatty = lambda: True\n"
+    inside = "with limits(progress_patience=-1):\n" + textwrap.indent(QUERY, "    ")
+    done = run(WITHOUT.format(names=OF_EXTRAS) + seen + slow + inside)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("start", ["script", "module", "completion"])
+def test_the_command_line_says_which_extra_it_needs(start: str) -> None:
+    ways = {
+        "script": "from framefold.cli import process; sys.exit(process())",
+        "module": "import runpy; runpy.run_module('framefold', run_name='__main__')",
+    }
+    environment = {"_FRAMEFOLD_COMPLETE": "complete_bash", "COMP_WORDS": "framefold r", "COMP_CWORD": "1"}
+    more = environment if start == "completion" else {}
+    done = run(WITHOUT.format(names=OF_EXTRAS) + ways.get(start, ways["script"]), "--help", **more)
+    said = "framefold: the command line needs typer; expected it installed: pip install 'framefold[cli]'\n"
+    assert (done.returncode, done.stdout, done.stderr) == (1, "", said)
+
+
+def test_what_is_missing_later_is_said_too() -> None:
+    """Where typer is there, and rich is not."""
+    code = WITHOUT.format(names={"rich"}) + "from framefold.cli import process; sys.exit(process())"
+    done = run(code, "demo", "--rows", "1000", "--engine", "local")
+    said = r"framefold: the command line needs rich(\.\w+)?; expected it installed: pip install 'framefold\[cli\]'\n"
+    assert done.returncode == 1
+    assert re.fullmatch(said, done.stderr), done.stderr
+
+
+def test_check_laws_says_which_extra_it_needs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "hypothesis", None)
+    said = r"^check_laws needs hypothesis; expected it installed: pip install 'framefold\[laws\]'$"
+    with pytest.raises(ff.EngineError, match=said):
+        ff.check_laws(ff.Sum("x"), pa.table({"x": [1]}))
