@@ -161,7 +161,7 @@ class Aggregate:
         """How windows slide, and whether partials are merged in time order."""
 
         def way(bound: BoundAggregate) -> str:
-            slid = "deduct" if bound.deducts[0] else "two-stacks"
+            slid = "deduct" if bound.has_kernels and bound.deducts[0] else "two-stacks"
             return ("values" if bound.answers_ranges else slid) + ("" if bound.commutative else ", in time order")
 
         return self.each(way)

@@ -17,8 +17,9 @@ from ...aggregators.states.arrays import Bools, Floats, Ints
 from ...aggregators.states.fields import Column, Compensated
 from ...aggregators.states.rows import join, replace, take
 from ...aggregators.sums.sums import Sum
-from ..sliding.deduct import ROUNDING
 from .segment_tree import Rows, by_tree, reduced
+
+ROUNDING = 2.0**-53
 
 Lost = dict[str, Floats]
 """An upper bound of the rounding error of each state's compensated sums, by field."""

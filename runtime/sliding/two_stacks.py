@@ -15,17 +15,15 @@ from ...aggregators.states.rows import replace, take
 from .scan import beginnings, in_parts, piece_size
 
 
-def runs(low: Ints, high: Ints, most: int, weight: Ints | None = None) -> tuple[Ints, Ints]:
+def runs(low: Ints, high: Ints, most: int) -> tuple[Ints, Ints]:
     """First and past-the-last windows of runs: from one that shares no row with the window before it, on.
 
-    Runs that weigh more than ``most`` are split; ``weight`` is cumulative, by default 1 a window.
+    Runs of more windows than ``most`` are split.
     """
     first = np.flatnonzero(np.concatenate([[True], low[1:] >= high[:-1]]))
     last = np.append(first[1:], len(low))
-    weight = np.arange(len(low)) if weight is None else weight
-    parts = -(-(weight[last - 1] - weight[first] + 1) // most)
+    parts = -(-(last - first) // most)
     if (parts > 1).any():
-        parts = np.minimum(parts, last - first)
         run = np.repeat(np.arange(len(first)), parts)
         part = np.arange(len(run)) - np.repeat(np.cumsum(parts) - parts, parts)
         first = first[run] + part * (last - first)[run] // parts[run]
@@ -34,7 +32,7 @@ def runs(low: Ints, high: Ints, most: int, weight: Ints | None = None) -> tuple[
 
 
 def growing_windows(low: Ints, high: Ints) -> Bools:
-    """The windows of runs with one beginning, which need neither deduct nor a second stack.
+    """The windows of runs with one beginning, which need no second stack.
 
     Such runs among others slide separately only where they are long.
     """

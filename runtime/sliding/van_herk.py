@@ -57,19 +57,17 @@ def has_columns(operation: BoundAggregate) -> bool:
     return all(isinstance(kind, Plain) for kind in operation.fields.values())
 
 
-def side_by_side(
-    operation: BoundAggregate, low: Ints, high: Ints, first: Ints, least: int = MIN_WINDOWS
-) -> SideBySide | None:
+def side_by_side(operation: BoundAggregate, low: Ints, high: Ints, first: Ints) -> SideBySide | None:
     """The segments of long runs of ascending ranges, of the width that has most of them; None where they are too few.
 
     ``first`` are the first windows of their runs, of :func:`~framefold.runtime.sliding.tiles.runs_by_a_row`.
     """
-    if len(low) < least or not has_columns(operation):
+    if len(low) < MIN_WINDOWS or not has_columns(operation):
         return None
     lengths = np.diff(np.append(first, len(low)))
     widths = high[first] - low[first]
     long = (lengths >= MIN_SEGMENTS_OF_RUN * widths) & (widths > 1)
-    if lengths[long].sum() < max(least, len(low) // 2):
+    if lengths[long].sum() < max(MIN_WINDOWS, len(low) // 2):
         return None
     first, lengths, widths = first[long], lengths[long], widths[long]
     each, which = np.unique(widths, return_inverse=True)

@@ -18,7 +18,20 @@ from ..frames.window_ranges import Ranges, ranges_by_id
 from .calendar import in_days, moved
 from .grid import Grid, Offset, check_offset, grid
 from .numbered import NumberedWindows
-from .spec import Closed, Emit, Empty, Numbering, Pattern, RowOrder, Spec, Stamp, TypeOf, check_words, samples
+from .spec import (
+    Closed,
+    Emit,
+    Empty,
+    Numbering,
+    Pattern,
+    RowOrder,
+    Spec,
+    Stamp,
+    TypeOf,
+    WithValidity,
+    check_words,
+    samples,
+)
 
 
 @dataclass(frozen=True)
@@ -120,7 +133,7 @@ def cumulating(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cycles(NumberedWindows):
+class Cycles(NumberedWindows, WithValidity):
     """Cumulating windows in ticks of a time column: a frame a step, and a window ends with each.
 
     ``steps`` are those of ``every`` ticks, numbered one after the other. None: they begin anew with each day of a

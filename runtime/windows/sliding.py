@@ -32,6 +32,7 @@ from .spec import (
     Spec,
     Stamp,
     TypeOf,
+    WithValidity,
     check_words,
     samples,
 )
@@ -201,7 +202,7 @@ def tumbling(
 
 
 @dataclass(frozen=True, kw_only=True)
-class TickSteps(NumberedWindows):
+class TickSteps(NumberedWindows, WithValidity):
     """Sliding windows along a time column: steps are in ticks, or in calendar units; ``weeks`` is for words."""
 
     steps: Steps

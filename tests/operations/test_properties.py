@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
-from unittest.mock import patch
 
 import pyarrow as pa
 import pytest
@@ -23,7 +21,6 @@ from ..strategies import events as strategies
 from ..strategies.events import Problem, problems
 from ..support import stages
 from ..support.examples import examples
-from ..support.inner import place_of
 from ..support.plans import Plan, bind, trusting
 
 FLOAT, INT = pa.float64(), pa.int64()
@@ -50,14 +47,6 @@ def query_of(problem: Problem, values: pa.DataType, cases: Cases) -> Plan:
     return trusting(plan)  # as tasks trust the states that others have made
 
 
-@contextmanager
-def sliding_by(way: str) -> Iterator[None]:
-    """Make every operation slide by two-stacks; or by deduct, wherever one is written."""
-    forced = property(lambda bound: (way == "deduct" and bound.operation.has("deduct"), "a test says so"))
-    with patch.object(*place_of("deducts"), forced):
-        yield
-
-
 def run_in_parts(problem: Problem, values: pa.DataType, cases: Cases) -> None:
     """The stages one by one, as tasks do it that finish in any order and merge by the way."""
     query = query_of(problem, values, cases)
@@ -81,26 +70,23 @@ def test_integers(problem: Problem) -> None:
 
 
 @examples(400)
-@given(problems(strategies.floats), st.sampled_from(["deduct", "two-stacks"]))
-def test_floats_in_parts(problem: Problem, way: str) -> None:
-    with sliding_by(way):
-        run_in_parts(problem, FLOAT, numeric())
+@given(problems(strategies.floats))
+def test_floats_in_parts(problem: Problem) -> None:
+    run_in_parts(problem, FLOAT, numeric())
 
 
 @examples(400)
-@given(problems(strategies.integers), st.sampled_from(["deduct", "two-stacks"]))
-def test_integers_in_parts(problem: Problem, way: str) -> None:
-    with sliding_by(way):
-        run_in_parts(problem, INT, numeric())
+@given(problems(strategies.integers))
+def test_integers_in_parts(problem: Problem) -> None:
+    run_in_parts(problem, INT, numeric())
 
 
 @examples(250)
-@given(problems(st.integers(0, 2), most=40), st.sampled_from(["deduct", "two-stacks"]))
-def test_ordered_in_parts(problem: Problem, way: str) -> None:
+@given(problems(st.integers(0, 2), most=40))
+def test_ordered_in_parts(problem: Problem) -> None:
     """Operations that need order are given the events of a key and frame in order of time."""
     in_order = replace(problem, events=sorted(problem.events, key=lambda event: event.time))
-    with sliding_by(way):
-        run_in_parts(in_order, INT, users())
+    run_in_parts(in_order, INT, users())
 
 
 @examples(250)

@@ -120,21 +120,7 @@ def assert_right(
             random.Random(batches).shuffle(partials)
             compare(stages.results(query, pa.concat_tables(partials)), known, agree)
         compare(ff.events(table, time="t", by="key").window(window).aggregate(x=operation), known, agree)
-        assert_both_ways(query, pa.concat_tables(partials), agree)
         assert_over_ranges(query, pa.concat_tables(partials), agree)
-
-
-def assert_both_ways(query: Plan, partials: pa.Table, agree: Callable[[Any, Any], bool]) -> None:
-    """Sliding by deduct, where the operation has it, gives what two-stacks gives."""
-    bound = query.outputs["x"]
-    if not bound.operation.has("deduct"):
-        return
-    merged = stages.merge(query, partials)
-    states = states_of(query, merged, "x")
-    row, key = np.arange(len(merged)), one_array(merged.column("key")).to_numpy()
-    low = np.maximum(row - 5, np.searchsorted(key, key))
-    found = [bound.finish(slide(bound, states, low, row + 1, way)).to_pylist() for way in ("deduct", "two-stacks")]
-    assert all(map(agree, *found))
 
 
 def assert_over_ranges(query: Plan, partials: pa.Table, agree: Callable[[Any, Any], bool]) -> None:

@@ -13,8 +13,7 @@ import pyarrow as pa
 import framefold as ff
 
 from ..support import stages
-from ..support.plans import BoundAggregate, Operation, bind
-from ..support.stages import slide
+from ..support.plans import Operation, bind
 
 Row = dict[str, Any]
 NAN = float("nan")
@@ -91,26 +90,8 @@ def check(make: Callable[[], Operation], expected: Callable[[list[Row]], Any], s
             given = [(row["k"], row["window"]["start"], plain(row["out"])) for row in result.to_pylist()]
             wanted = [(key, start, plain(expected(rows))) for key, start, rows in windows(table, size, every)]
             assert given == wanted, (seed, size, every)
-        both_ways(make(), table)
         batches(make(), table)
     ff.check_laws(make(), events(9, 40).drop_columns(["t", "k"]), examples=15)
-
-
-def both_ways(operation: Operation, table: pa.Table) -> None:
-    """Deduct, where there is one, gives what two-stacks gives."""
-    table = table.sort_by("t")
-    bound = BoundAggregate("out", operation, [table.schema.field(name).type for name in operation.columns])
-    if not bound.operation.has("deduct"):
-        return
-    ticks = table["t"].to_numpy()
-    found, index = np.unique(ticks // 2, return_inverse=True)
-    states = bound.accumulate(
-        ff.Frames(index, len(found), ticks), [table[name].combine_chunks() for name in operation.columns]
-    )
-    low = np.arange(len(found))
-    high = np.minimum(low + 5, len(found))
-    one, other = (bound.finish(slide(bound, states, low, high, way)) for way in ("deduct", "two-stacks"))
-    assert plain(one.to_pylist()) == plain(other.to_pylist())
 
 
 def batches(operation: Operation, table: pa.Table) -> None:

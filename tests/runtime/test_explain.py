@@ -3,17 +3,12 @@
 from __future__ import annotations
 
 from typing import Any
-from unittest.mock import patch
 
-import numpy as np
 import pyarrow as pa
 import pytest
 
 import framefold as ff
 
-from ..support.inner import inner, place_of
-from ..support.plans import BoundAggregate
-from ..support.stages import slide
 from ..support.toys import Joined
 
 EVENTS = pa.table({"t": [0], "k": ["<a>"], "x": [1.0], "i": [1], "unused": [None]})
@@ -60,6 +55,13 @@ def test_frames(window: Any, frames: str) -> None:
     assert frames in line(explain(window, n=ff.Count()), "frames")
 
 
+class Summed(Plain):
+    """An integer sum, whose deduct is exact."""
+
+    state = {"total": "int64"}
+    result = "int64"
+
+
 @pytest.mark.parametrize(
     ("operation", "way", "why"),
     [
@@ -69,6 +71,7 @@ def test_frames(window: Any, frames: str) -> None:
         (ff.Max("x"), "two-stacks", "it has no deduct"),
         (ff.Variance("x"), "two-stacks", "it has no deduct"),
         (Plain("x"), "two-stacks", "'total' is a plain float64"),
+        (Summed("i"), "two-stacks", "in fewer calls than by its deduct"),
         (Joined("i"), "two-stacks", "order-sensitive"),
     ],
     ids=repr,
@@ -79,28 +82,6 @@ def test_the_way_of_sliding_and_why(operation: Any, way: str, why: str) -> None:
     assert f"slides by {way} " in said
     assert why in said
     assert ("by kernels" in said) == (operation.__class__ in (ff.Sum, ff.Count, ff.Max))
-
-
-class Counted(Plain):
-    """An integer sum, whose deduct is exact."""
-
-    state = {"total": "int64"}
-    result = "int64"
-
-
-def test_deduct_of_columns_says_that_long_runs_go_otherwise() -> None:
-    """As many windows as make it worth while are not known before the events are; slide decides by them."""
-    more = "long runs of windows by two-stacks side by side (3), in fewer calls"
-    assert line(explain(ff.sliding(60, 1), y=Counted("i")), "y = ").endswith(more)
-    assert "side by side" not in line(explain(ff.sliding(60, 1), y=ff.Sum("x")), "y = ")
-    assert "side by side" not in line(explain(ff.sliding(60, 1), y=Plain("x")), "y = ")
-    bound = BoundAggregate("y", Counted("i"), [pa.int64()])
-    states = {"total": np.ones(200_000, np.int64)}
-    for windows, called in ((1000, 0), (100_000, 1)):
-        low = np.arange(windows)
-        with patch.object(*place_of("two-stacks side by side"), side_effect=inner("two-stacks side by side")) as side:
-            slide(bound, states, low, low + 60)
-        assert side.call_count == called
 
 
 def test_a_window_of_one_frame_has_nothing_to_slide() -> None:

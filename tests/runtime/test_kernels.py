@@ -485,7 +485,7 @@ def test_functions_of_all_kinds(
     bound = BoundAggregate("own", Own(type, function), [INT])
     begin, end = data.draw(forward(rows))
     assert bound.has_kernels
-    with blocks_of(*sizes), patch.object(*place_of("two-stacks"), None), patch.object(*place_of("deduct"), None):
+    with blocks_of(*sizes), patch.object(*place_of("two-stacks"), None):
         found = slide(bound, {"field": column}, begin, end)["field"]
     assert found.dtype == column.dtype
     as_it_is = {"dtype": type} if function is np.add else {}
@@ -520,7 +520,7 @@ def test_every_way_gives_the_same(values: list[float], data: Any, sizes: tuple[i
             (INTS, whole),
             (most, {"value": np.where(seen, values, -np.inf), "seen": seen}),
         ):
-            ways: tuple[Any, ...] = ("deduct", "two-stacks", "range tree") if bound is not most else ("two-stacks",)
+            ways: tuple[Any, ...] = ("two-stacks", "range tree") if bound is not most else ("two-stacks",)
             found = bound.finish(slide(bound, states, *ranges))
             for way in ways:
                 other = bound.finish(slide(bound, states, *ranges, way))

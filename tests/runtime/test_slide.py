@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 import framefold as ff
 
 from ..support.inner import inner, place_of
-from ..support.limits import limit_of, limits
+from ..support.limits import limits
 from ..support.plans import BoundAggregate
 from ..support.stages import slide
 from ..support.states import Compensated
@@ -83,7 +83,7 @@ def floats(values: Any) -> Any:
 
 
 def check(states: Any, ranges: Ranges, every: int = 1) -> None:
-    """Matrices by two-stacks, integers by either way."""
+    """Matrices, and integers."""
     low, high = ranges
     slid = slide(MATRICES, states, low, high)
     assert len(slid["a"]) == len(low)
@@ -91,10 +91,9 @@ def check(states: Any, ranges: Ranges, every: int = 1) -> None:
         found = [int(slid[key][window]) for key in "abcd"]
         assert found == product(states, int(low[window]), int(high[window])), (window, low[window], high[window])
     sums = np.concatenate([[0], np.cumsum(states["a"])])
-    for way in ("deduct", "two-stacks"):
-        found = slide(SUM, ints(states["a"]), low, high, way)  # type: ignore[arg-type]
-        assert found["total"].integers() == (sums[high] - sums[low]).tolist()
-        assert np.array_equal(found["count"], high - low)
+    found = slide(SUM, ints(states["a"]), low, high, "two-stacks")
+    assert found["total"].integers() == (sums[high] - sums[low]).tolist()
+    assert np.array_equal(found["count"], high - low)
 
 
 @st.composite
@@ -118,14 +117,6 @@ def test_any_ranges_that_move_forward(case: tuple[int, Ranges], seed: int) -> No
 
 
 @given(forward(), st.integers(1, 5))
-def test_runs_that_are_cut_early(case: tuple[int, Ranges], steps: int) -> None:
-    """With running states that start anew every few rows; and as many runs as there can be."""
-    rows, ranges = case
-    with limits(restart_rows=steps):
-        check(matrices(rows), ranges)
-
-
-@given(forward(), st.integers(1, 5))
 def test_runs_and_blocks_some_at_a_time(case: tuple[int, Ranges], side_by_side: int) -> None:
     rows, ranges = case
     with limits(scanned_groups=side_by_side):
@@ -142,8 +133,7 @@ def test_strings_keep_their_order(case: tuple[int, Ranges]) -> None:
 
 @pytest.mark.parametrize("width", [1, 2, 60, 5000])
 def test_one_long_run(width: int) -> None:
-    """More than three times the rows after which running states start anew."""
-    rows = 3 * limit_of("restart_rows") + 77
+    rows = 50_000
     starts = np.arange(-width + 1, rows)
     low, high = np.maximum(starts, 0), np.minimum(starts + width, rows)
     check(matrices(rows), (low, high), every=max(1, width // 2, rows // 30))
@@ -169,11 +159,10 @@ def test_widths_that_change_in_one_run() -> None:
 WITHIN = [([1, 0], [2, 3]), ([0, 0, 2], [3, 2, 2]), ([0, 2, 1, 0], [1, 3, 2, 3])]
 
 
-@pytest.mark.parametrize("way", ["deduct", "two-stacks"])
 @pytest.mark.parametrize(("low", "high"), WITHIN)
-def test_ranges_within_one_another_slide_by_the_tree(low: list[int], high: list[int], way: Any) -> None:
+def test_ranges_within_one_another_slide_by_the_tree(low: list[int], high: list[int]) -> None:
     low, high = [1, *low], [2, *high]  # inside the widest, whatever the order
-    found = slide(SUM, ints([1, 2, 3]), np.array(low), np.array(high), way)["total"].integers()
+    found = slide(SUM, ints([1, 2, 3]), np.array(low), np.array(high), "two-stacks")["total"].integers()
     assert found == [sum([1, 2, 3][a:b]) for a, b in zip(low, high, strict=True)]
 
 
@@ -272,10 +261,10 @@ def assert_own_values_only(got: float, own: list[float]) -> None:
             assert abs(Fraction(got) - exact) <= size * Fraction(len(own), 2**53), (got, own)
 
 
-def check_floats(values: list[float], ranges: Ranges, way: Any, every: int = 1) -> None:
+def check_floats(values: list[float], ranges: Ranges) -> None:
     low, high = ranges
-    found = slide(FLOATS, floats(values), low, high, way)["total"].value()
-    for window in range(0, len(low), every):
+    found = slide(FLOATS, floats(values), low, high, "two-stacks")["total"].value()
+    for window in range(len(low)):
         assert_own_values_only(float(found[window]), values[low[window] : high[window]])
 
 
@@ -284,50 +273,20 @@ def of_width(rows: int, width: int) -> Ranges:
     return np.maximum(starts, 0), np.minimum(starts + width, rows)
 
 
-@pytest.mark.parametrize("way", ["deduct", "two-stacks"])
 @given(values=st.lists(st.sampled_from(NASTY), min_size=1, max_size=40), width=st.integers(1, 12))
 @example(values=[1e16, 1.0, -1e16, 1.0, 1.0], width=2)
 @example(values=[1e300, 1.0, 5e-324, 5e-324, 0.1], width=2)
 @example(values=[1e300, -1e300, 1e284, 1.0, 1.0], width=2)
-def test_nasty_values_pass_through(way: str, values: list[float], width: int) -> None:
-    check_floats(values, of_width(len(values), width), way)
+def test_nasty_values_pass_through(values: list[float], width: int) -> None:
+    check_floats(values, of_width(len(values), width))
 
 
-@pytest.mark.parametrize("way", ["deduct", "two-stacks"])
 @given(values=st.lists(st.floats(), min_size=1, max_size=30), case=st.data())
-def test_any_floats_in_any_ranges(way: str, values: list[float], case: st.DataObject) -> None:
+def test_any_floats_in_any_ranges(values: list[float], case: st.DataObject) -> None:
     low = sorted(case.draw(st.lists(st.integers(0, len(values)), max_size=20)))
     high = sorted(case.draw(st.lists(st.integers(0, len(values)), min_size=len(low), max_size=len(low))))
     ranges = np.array(low, np.int64), np.maximum(np.array(low, np.int64), np.array(high, np.int64))
-    check_floats(values, ranges, way)
-
-
-SMALL_AMONG_LARGE = [1e25, 0.1, 0.7, -1e25, 1e-9, 0.3, 1e20, 1e-12] + [0.1 * n for n in range(30)]
-
-
-def test_doubtful_windows_are_rebuilt() -> None:
-    """A pair of floats is too short for 1e-9 below 1e25: those windows, and only those, are slid again."""
-    again = []
-
-    def watched(operation: Any, states: Any, low: np.ndarray, high: np.ndarray) -> Any:
-        again.extend(low.tolist())
-        return by_two_stacks(operation, states, low, high)
-
-    by_two_stacks = inner("two-stacks after deduct")
-    with patch.object(*place_of("two-stacks after deduct"), watched):
-        check_floats(SMALL_AMONG_LARGE, of_width(len(SMALL_AMONG_LARGE), 2), "deduct")
-        assert 4 in again
-        again.clear()
-        check_floats([0.1 * n for n in range(1, 3000)], of_width(2999, 20), "deduct", every=50)
-    assert not again, "ordinary values never need it"
-
-
-def test_without_the_rebuild_they_would_be_wrong() -> None:
-    never = patch.object(
-        *place_of("doubtful windows"), lambda operation, running, run, difference: np.zeros(len(run), bool)
-    )
-    with never, pytest.raises(AssertionError):
-        check_floats([1e40, 0.1, 0.2, 0.3], of_width(4, 2), "deduct")
+    check_floats(values, ranges)
 
 
 def test_a_million_slides() -> None:
@@ -337,7 +296,7 @@ def test_a_million_slides() -> None:
     values[chance.integers(0, len(values), 50)] = chance.choice([1e30, -1e30, 1e300, np.nan, np.inf], 50)
     listed = values.tolist()
     low, high = of_width(len(values), 20)
-    found = slide(FLOATS, floats(values), low, high, "deduct")["total"].value()
+    found = slide(FLOATS, floats(values), low, high, "two-stacks")["total"].value()
     near = np.flatnonzero(~(np.abs(values) < 1e20))
     windows = np.unique(np.concatenate([near, near + 20, near + 30, chance.integers(0, len(values), 1000)]))
     for window in windows[windows < len(low)].tolist():

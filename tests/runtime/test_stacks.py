@@ -27,11 +27,11 @@ Ranges = tuple[np.ndarray, np.ndarray]
 
 def small(blocks: int, joined: int, of_a_run: int) -> AbstractContextManager[None]:
     few = {"run_blocks": blocks, "run_states": joined, "min_run_blocks": of_a_run, "min_lone_blocks": 3}
-    return limits(scanned_ranges=7, long_run=1, min_side_by_side=4, many_ranges=4, **few)
+    return limits(scanned_ranges=7, long_run=1, min_side_by_side=4, **few)
 
 
-def segments_of(operation: BoundAggregate, low: np.ndarray, high: np.ndarray, least: int = van_herk.MIN_WINDOWS) -> Any:
-    return side_by_side(operation, low, high, runs_by_a_row(low, high), least)
+def segments_of(operation: BoundAggregate, low: np.ndarray, high: np.ndarray) -> Any:
+    return side_by_side(operation, low, high, runs_by_a_row(low, high))
 
 
 def keys(lengths: list[int], widths: list[int]) -> Ranges:
@@ -57,7 +57,7 @@ def test_runs_of_many_lengths_and_widths(of: list[tuple[int, int]], blocks: int,
     counting = CountingSum("x")
     sums = BoundAggregate("t", counting, [pa.int64()])
     with small(blocks, joined, of_a_run):
-        found = segments_of(MATRICES, low, high, 4)
+        found = segments_of(MATRICES, low, high)
         slid = slide(MATRICES, states, low, high)
         counting.operations = 0
         total = slide(sums, {"total": states["a"]}, low, high)["total"]

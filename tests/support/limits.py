@@ -40,7 +40,6 @@ LIMITS: dict[str, str | tuple[str, ...]] = {
     "held_object_bytes": "aggregators.states.objects.MAX_HELD_BYTES",
     "array_bytes": "aggregators.states.large.ARRAY_BYTES",
     # sliding
-    "restart_rows": "runtime.sliding.deduct.RESTART_ROWS",
     "restart_steps": "runtime.intervals.sweep.RESTART_STEPS",
     "copied_rows": "runtime.intervals.coverage.MAX_COPIES",
     "scanned_groups": "runtime.sliding.scan.MAX_GROUPS",
@@ -54,8 +53,7 @@ LIMITS: dict[str, str | tuple[str, ...]] = {
     "run_states": "runtime.sliding.van_herk.MAX_STATES",
     "min_run_blocks": "runtime.sliding.van_herk.MIN_SEGMENTS_OF_RUN",
     "min_lone_blocks": "runtime.sliding.van_herk.MIN_SEGMENTS_ALONE",
-    "min_side_by_side": "runtime.sliding.slide.MIN_WINDOWS",
-    "many_ranges": "runtime.sliding.slide.MANY_RANGES",
+    "min_side_by_side": "runtime.sliding.van_herk.MIN_WINDOWS",
     # results
     "range_block_values": "runtime.results.over_ranges.BLOCK_VALUES",
     "range_block_windows": "runtime.results.over_ranges.BLOCK_WINDOWS",
@@ -71,9 +69,6 @@ LIMITS: dict[str, str | tuple[str, ...]] = {
     "auto_result_bytes": "spark.engine.driver.AUTO_RESULT_BYTES",
     "sent_partials_bytes": "spark.engine.driver.SENT_PARTIALS_BYTES",
     "driver_result_bytes": "spark.engine.driver.DRIVER_RESULT_BYTES",
-    "always_driver": "spark.engine.combining.ALWAYS_DRIVER",
-    "driver_cost": "spark.engine.combining.DRIVER",
-    "executors_cost": "spark.engine.combining.EXECUTORS",
     "pending_bytes": "spark.engine.events_source.PENDING_BYTES",
     "partials_at_once": "spark.engine.events_source.AT_ONCE",
     "few_events": "spark.engine.few_events.FEW_EVENTS",
