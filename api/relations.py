@@ -25,9 +25,9 @@ from .runtime.relations.join_spec import JoinSpec
 from .runtime.relations.names import FROM, REPEATED, RESERVED, TO, TS, VIEWED, values_of
 from .runtime.relations.tables import TableOperators
 from .runtime.relations.updates import PATTERNS, Updates, both, interfering, replacing
-from .runtime.windows import Spec, TickSteps, Windows, snapshot
+from .runtime.windows import Spec, TickSteps, snapshot
 from .runtime.windows.snapshot import Snapshots
-from .runtime.windows.spec import one_of
+from .runtime.windows.spec import WithValidity, one_of
 from .spark.options import Options
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Origin:
 
     events: Events[Any]
     spec: Spec
-    windows: Windows
+    windows: WithValidity
 
 
 @dataclass(frozen=True, repr=False)
@@ -533,7 +533,7 @@ def windowed(events: Events[Result], spec: Spec) -> Relation[Result]:
         if not isinstance(windows, Snapshots):
             raise QueryError(f"{spec}: interval events have a validity already; expected ff.snapshot(), or no windows")
         return lasting(events)
-    if windows.valid_by is None:
+    if not isinstance(windows, WithValidity):
         raise QueryError(
             f"{spec}: in these windows no rule says from when to when an event is in them; expected ff.sliding, "
             "ff.tumbling, ff.cumulating, ff.landmark or ff.last_rows"

@@ -80,7 +80,7 @@ def measured(spark: SparkSession, count: int, each: int, rounds: int) -> tuple[d
         assert blobs.groupBy().sum("rows").collect()[0][0] == count * each
         chosen = choose([each] * count, LIMIT, os.cpu_count() or 1, rounds=True)
         taken: dict[str, list[float]] = {}
-        possible = ways(spark, job, blobs, chosen.tasks)
+        possible = ways(spark, job, blobs, min(count // 2, os.cpu_count() or 1))
         for turn in range(rounds):
             for name in sorted(possible, reverse=turn % 2 == 1):
                 begin = time.perf_counter()

@@ -42,6 +42,9 @@ BATCH_ROWS = PORTION_ROWS
 PENDING_PARTIALS = 1 << 19
 """Partials are merged when there are more new ones than this, and than merged ones."""
 
+YEAR_10000 = 2_932_897
+"""The days from the epoch to the first one that Python has no date for."""
+
 STAGES = (
     ("accumulate, merge", f"in this process, in threads, {PORTION_ROWS:,} events or more at a time"),
     ("slide, finish", f"in this process, about {CHUNK_WINDOWS:,} windows at a time"),
@@ -146,11 +149,11 @@ def warn_of_far_times(results: pa.Table, plan: Plan) -> None:
     bound = plan.times.bound_type
     if pa.types.is_integer(bound) or not len(results):
         return
-    windows, unit = results.column(len(plan.by)), "D" if pa.types.is_date(bound) else "us"
+    windows, days = results.column(len(plan.by)), pa.types.is_date(bound)
     ends = pc.struct_field(windows, 1) if pa.types.is_struct(windows.type) else results.column(BOUNDS[1])
-    last = pc.max(ends.cast(pa.int32() if unit == "D" else pa.int64())).as_py()
-    if last is not None and last >= np.datetime64("10000-01-01", unit).astype(np.int64):
-        year = np.datetime64(last, unit).astype("datetime64[Y]")
+    last = pc.max(ends.cast(pa.int32() if days else pa.int64())).as_py()
+    if last is not None and last >= (YEAR_10000 if days else YEAR_10000 * 86_400_000_000):
+        year = np.array(last).astype("datetime64[D]" if days else "datetime64[us]").astype("datetime64[Y]")
         warnings.warn(
             f"windows end as late as the year {year}: to_pandas and to_pylist fail, since Python has no time beyond "
             f"9999; expected earlier times in {plan.time!r}, which may be in another unit",

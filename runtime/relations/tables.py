@@ -20,7 +20,7 @@ from ..local import LocalEngine
 from ..plan.bind import type_of
 from ..sources.arrow import Source
 from ..sources.conditions import checked, error_of, reason_of
-from ..windows import Windows
+from ..windows.spec import WithValidity
 from .distinct import distinct
 from .join_spec import JoinSpec
 from .names import AT, CHANGE, FROM, INSERT_DELETE, RESERVED, TO, TS, WEIGHT, values_of
@@ -86,7 +86,7 @@ class TableOperators:
         return isinstance(condition, pc.Expression) and error_of(condition, some) is None
 
     def windowed(
-        self, engine: LocalEngine, time: str, by: Sequence[str], ties: Sequence[str], drops: bool, windows: Windows
+        self, engine: LocalEngine, time: str, by: Sequence[str], ties: Sequence[str], drops: bool, windows: WithValidity
     ) -> Lazy:
         """Events with the validity that windows give them."""
         require_columns(engine.source.schema)

@@ -19,7 +19,7 @@ from .calendar import in_days, moved
 from .choices import Cumulated, checked, with_named
 from .grid import Grid, Offset, grid
 from .numbered import NumberedWindows
-from .spec import Numbering, Pattern, RowOrder, Spec, TypeOf
+from .spec import Numbering, Pattern, RowOrder, Spec, TypeOf, WithValidity
 
 
 @dataclass(frozen=True)
@@ -105,7 +105,7 @@ def cumulating(size: Duration, every: Duration | None = None, **options: Unpack[
 
 
 @dataclass(frozen=True, kw_only=True)
-class Cycles(NumberedWindows):
+class Cycles(NumberedWindows, WithValidity):
     """Cumulating windows in ticks of a time column: a frame a step, and a window ends with each.
 
     ``steps`` are those of ``every`` ticks, numbered one after the other. None: they begin anew with each day of a

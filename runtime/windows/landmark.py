@@ -16,7 +16,7 @@ from ..frames.partials_view import PartialsView, WindowIds
 from ..frames.window_ranges import Coverage, Ranges, ranges_by_id
 from .calendar import moved, zone_of
 from .grid import Grid, Offset, check_offset, grid
-from .spec import BOUNDS, Bounds, Emit, Pattern, RowOrder, Spec, Stamp, TypeOf, Windows, check_words, one_of
+from .spec import BOUNDS, Bounds, Emit, Pattern, RowOrder, Spec, Stamp, TypeOf, WithValidity, check_words, one_of
 
 EPOCH = datetime.datetime(1970, 1, 1, tzinfo=datetime.UTC)
 
@@ -120,14 +120,13 @@ def landmark(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Bounded(Windows):
+class Bounded(WithValidity):
     """Bounds of landmark windows, in ticks."""
 
     since: int | None
     until: int | None
     closed: str
     window_inputs = frozenset({"first"})
-    valid_by = "time"
 
     def pattern(self, partitioned: bool) -> Pattern:
         return "monotonic"

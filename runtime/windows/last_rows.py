@@ -16,7 +16,20 @@ from ..frames.partials_view import PartialsView
 from ..frames.steps import Steps
 from ..frames.window_ranges import Coverage, Ranges
 from ..frames.words import describe_gaps, describe_steps, rows_in_words
-from .spec import Emit, Gaps, MinFill, Pattern, RowOrder, Spec, TypeOf, Windows, check_words, one_of, samples, whole
+from .spec import (
+    Emit,
+    Gaps,
+    MinFill,
+    Pattern,
+    RowOrder,
+    Spec,
+    TypeOf,
+    WithValidity,
+    check_words,
+    one_of,
+    samples,
+    whole,
+)
 
 TIES = {
     "arrival": "for rows in their order",
@@ -125,7 +138,7 @@ def completing_sql(rows: RowOrder, over: str, n: int, every: int) -> dict[str, s
 
 
 @dataclass(frozen=True, kw_only=True)
-class LastOfKey(Windows):
+class LastOfKey(WithValidity):
     """Windows of the last rows, or times, of each key: more of them push events out."""
 
     valid_by = "rows"

@@ -28,7 +28,6 @@ class NumberedWindows(Windows):
 
     closed: str = "left"
     empty: str = "skip"
-    valid_by = "time"
 
     @cached_property
     def _shift(self) -> int:

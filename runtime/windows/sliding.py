@@ -27,6 +27,7 @@ from .spec import (
     RowOrder,
     Spec,
     TypeOf,
+    WithValidity,
 )
 
 
@@ -160,7 +161,7 @@ def tumbling(size: Duration, **options: Unpack[Tumbled]) -> Sliding:
 
 
 @dataclass(frozen=True, kw_only=True)
-class TickSteps(NumberedWindows):
+class TickSteps(NumberedWindows, WithValidity):
     """Sliding windows along a time column: steps are in ticks, or in calendar units; ``weeks`` is for words."""
 
     steps: Steps

@@ -185,8 +185,6 @@ class Windows(ABC):
     """Whether windows, few enough, take in interval events that never end."""
     forward: ClassVar[bool] = True
     """Whether both ends of the ranges only move forward."""
-    valid_by: ClassVar[Literal["time", "rows"] | None] = None
-    """What says when an event is in the state of windows: its time, the rows of its key, or None: more than these."""
     counts_rows: ClassVar[bool] = False
     """Whether a window is found by counting rows, so that a stream keeps all from the first one on that is needed."""
     given: ClassVar[bool] = False
@@ -295,31 +293,6 @@ class Windows(ABC):
             ranges = ranges._replace(at=ranges.end if self.stamp == "end" else ranges.start)
         return ranges
 
-    def pattern(self, partitioned: bool) -> Pattern:
-        """How the state of windows is updated; ``partitioned`` says whether keys have windows of their own."""
-        return "weakest"
-
-    def validity(self, ticks: Ints, starts: Ints) -> tuple[Ints, Ints]:
-        """From which tick on each event is in the state of the windows, and from which on no longer.
-
-        The state at an instant is what is in the window that ended last by then; :data:`NEVER` is an end that never
-        comes. An event for which both are equal is in no state. Events are sorted by key, whose first rows are
-        ``starts``, then time.
-        """
-        raise NotImplementedError
-
-    @property
-    def valid_for(self) -> int | None:
-        """The most ticks from an event's time to the end of its validity; None where it may go on for ever."""
-        return None
-
-    def validity_sql(self, rows: RowOrder) -> list[dict[str, str]] | None:
-        """The same in SQL, step by step: columns added in each, at last ``valid_from`` and ``valid_to``.
-
-        A null ``valid_from`` is of an event that is in no state, a null ``valid_to`` never comes. None: not in SQL.
-        """
-        return None
-
     # Of a stream: when windows close, and what is kept until then. Without any of this a kind of windows is answered
     # from all events that the watermark has passed, in their order.
 
@@ -420,6 +393,39 @@ class Windows(ABC):
     def describe_frames(self) -> str:
         """How the axis is cut, in words."""
         return "one frame a row" if self.unit == "rows" else "one frame a time"
+
+
+@dataclass(frozen=True, kw_only=True)
+class WithValidity(Windows):
+    """Windows with a rule that says from when to when an event is in them: relations are made by these only."""
+
+    valid_by: ClassVar[Literal["time", "rows"]] = "time"
+    """What says when an event is in the state of windows: its time, or the rows of its key."""
+
+    def pattern(self, partitioned: bool) -> Pattern:
+        """How the state of windows is updated; ``partitioned`` says whether keys have windows of their own."""
+        return "weakest"
+
+    @abstractmethod
+    def validity(self, ticks: Ints, starts: Ints) -> tuple[Ints, Ints]:
+        """From which tick on each event is in the state of the windows, and from which on no longer.
+
+        The state at an instant is what is in the window that ended last by then; :data:`NEVER` is an end that never
+        comes. An event for which both are equal is in no state. Events are sorted by key, whose first rows are
+        ``starts``, then time.
+        """
+
+    @property
+    def valid_for(self) -> int | None:
+        """The most ticks from an event's time to the end of its validity; None where it may go on for ever."""
+        return None
+
+    def validity_sql(self, rows: RowOrder) -> list[dict[str, str]] | None:
+        """The same in SQL, step by step: columns added in each, at last ``valid_from`` and ``valid_to``.
+
+        A null ``valid_from`` is of an event that is in no state, a null ``valid_to`` never comes. None: not in SQL.
+        """
+        return None
 
 
 def one_of(argument: str, value: object, choices: Mapping[str, str] | tuple[str, ...]) -> None:

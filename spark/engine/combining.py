@@ -1,62 +1,39 @@
-"""Who merges the partials of many tasks, by what it costs: the driver, tasks before the driver, or executors by key."""
+"""Who merges the partials of many tasks, by how many they are: the driver, other tasks, or executors by key."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import Literal
+from collections.abc import Sequence
+from math import isqrt
+from typing import Literal, NamedTuple
 
 Merger = Literal["driver", "tasks", "executors"]
 
-DRIVER = 24e-9
-"""Seconds in which the driver unpacks and merges a partial. This and what follows was measured with
-``python -m benchmarks.combine``; it is for comparing ways, not for saying how long they take."""
-TASKS = 48e-9
-"""Seconds of a core in which a task unpacks and merges a partial of others."""
-EXECUTORS = 5.5e-6
-"""Seconds of a core in which a partial becomes a row, is shuffled and sorted by key, and merged."""
-FETCH = 8e-3
-"""Seconds of a core in which the partials of a task, which are there already, are read and sent."""
-SHUFFLE = 0.5
-"""Seconds that a shuffle takes however little there is."""
-
-ALWAYS_DRIVER = int(SHUFFLE / DRIVER)
-"""Partials up to which no other way can be quicker: the driver merges them while a shuffle begins."""
-
-WORDS: Mapping[Merger, str] = {
-    "driver": "the driver merges all partials",
-    "tasks": "tasks merge the partials of several others, and the driver what they have left",
-    "executors": "executors merge partials by key",
-}
+CORES_OF_A_TASK = 100
+"""The most cores for each task that merges before the driver does: by executors a partial takes 5.5 us of a core, in a
+shuffle by key, in such a task 48 ns (``python -m benchmarks.combine``: 2.4 s against 80 s)."""
 
 
-@dataclass(frozen=True)
-class Combining:
+class Combining(NamedTuple):
     """Who merges.
 
     Parameters
     ----------
     way
-        ``"driver"``: all partials come to it. ``"tasks"``: some tasks merge those of several others, and the driver
-        what these have left. ``"executors"``: by key, and slide.
+        ``"driver"``: all partials come to it, 24 ns each. ``"tasks"``: some tasks merge those of several others, and
+        the driver what these have left. ``"executors"``: by key, and slide.
     tasks
-        How many tasks merge before the driver does, where that is how; 0 where it is not possible.
-    seconds
-        What each way that is possible is taken to need.
+        How many tasks merge before the driver does.
+    words
+        The way and why, for the log.
     """
 
     way: Merger
     tasks: int
-    seconds: Mapping[Merger, float]
-
-    def __str__(self) -> str:
-        """The way and why, for the log."""
-        taken = ", ".join(f"{WORDS[way]} in {seconds:.1f} s" for way, seconds in self.seconds.items())
-        return f"{WORDS[self.way]}: by an estimate, {taken}"
+    words: str
 
 
 def choose(counts: Sequence[int], limit: int, cores: int, *, rounds: bool) -> Combining:
-    """The cheapest of the ways that are possible.
+    """The first of the ways that is possible.
 
     Parameters
     ----------
@@ -74,22 +51,12 @@ def choose(counts: Sequence[int], limit: int, cores: int, *, rounds: bool) -> Co
     >>> [choose([most] * 200, 5_000_000, 100, rounds=True).way for most in (1_000, 144_000, 3_000_000)]
     ['driver', 'tasks', 'executors']
     """
-    partials = sum(counts)
-    fetch = len(counts) * FETCH / cores
-    seconds: dict[Merger, float] = {}
-    if partials <= limit:
-        seconds["driver"] = fetch + partials * DRIVER
+    if sum(counts) <= limit:
+        return Combining("driver", 0, "the driver merges all partials")
     # Merging leaves at least as many as one task had; twice as many where that lacks half of all keys and frames.
-    left = 2 * max(counts, default=0)
-    most = min(limit // max(left, 1), len(counts) // 2) if rounds else 0
-
-    def by_tasks(count: int) -> float:
-        merging, sent = partials * TASKS / min(count, cores), min(count * left, partials)
-        return SHUFFLE + fetch + merging + sent * DRIVER
-
-    tasks = min(range(1, most + 1), key=by_tasks, default=0)
-    if tasks:
-        seconds["tasks"] = by_tasks(tasks)
-    seconds["executors"] = 2 * SHUFFLE + fetch + partials * EXECUTORS / cores
-    way = min(seconds, key=lambda each: seconds[each])
-    return Combining(way, tasks, seconds)
+    left = 2 * max(counts)
+    tasks = min(limit // left, cores, isqrt(len(counts)), len(counts) // 2) if rounds else 0
+    if cores <= tasks * CORES_OF_A_TASK:
+        words = f"{tasks} tasks merge the partials of several others, and the driver what they have left"
+        return Combining("tasks", tasks, words)
+    return Combining("executors", 0, "executors merge partials by key: more than the driver may have")

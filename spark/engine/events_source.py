@@ -29,7 +29,7 @@ from ..input.ordering import in_row_order, in_time_order
 from ..session.conf_overrides import NO_BYTE_LIMIT, conf_overrides
 from ..session.parallelism import parallelism
 from ..session.staging import stage
-from . import combining, tasks
+from . import tasks
 from .combining import choose
 from .decision import Decision
 from .source import PartialRows, left_to_executors
@@ -140,16 +140,14 @@ def collect(blobs: DataFrame, job: tasks.Job, limit: int | None, in_rounds: bool
     found = received(blobs.select(place, rows, few.alias("ipc")))
     places, partials = (found.column(name).to_numpy() for name in ("place", "rows"))
     counts = np.bincount(np.unique(places >> 32, return_inverse=True)[1], partials).astype(np.int64).tolist()
-    if sum(counts) <= min(limit, combining.ALWAYS_DRIVER):
-        return merged(job.plan, received(blobs) if found.column("ipc").null_count else found)
     chosen = choose(counts, limit, parallelism(blobs.sparkSession), rounds=in_rounds)
-    LOGGER.info("%s partials of %s tasks: %s", f"{sum(counts):,}", f"{len(counts):,}", chosen)
+    LOGGER.info("%s partials of %s tasks: %s", f"{sum(counts):,}", f"{len(counts):,}", chosen.words)
+    if chosen.way == "driver":
+        return merged(job.plan, received(blobs) if found.column("ipc").null_count else found)
     if chosen.way == "executors":
-        left_to_executors(
-            f"max_driver_partials={limit} is not enough" if sum(counts) > limit else "that takes less time"
-        )
+        left_to_executors(f"max_driver_partials={limit} is not enough")
         return None
-    found = received(blobs if chosen.way == "driver" else first_by_tasks(blobs, job, chosen.tasks, limit))
+    found = received(first_by_tasks(blobs, job, chosen.tasks, limit))
     if found.column("ipc").null_count:
         left_to_executors(f"max_driver_partials={limit} is not enough for what tasks have merged")
         return None

@@ -12,11 +12,10 @@ def stages(plan: Plan, decision: Decision) -> list[tuple[str, str]]:
     driver, executors = "on the driver, all keys at once", gathered(plan, decision)
     rounds = ", or so few once tasks have merged those of several others" if decision.in_rounds else ""
     few = f"if there are at most {decision.limit:,} partials{rounds}"
-    counts = "counts them, and estimates which takes least time" if decision.in_rounds else "counts them"
     combine = {
         "driver": f"{driver}: combine='driver'",
         "executors": f"{executors}, lazily: combine='executors'",
-        "auto": f"{driver} {few}, else {executors}: combine='auto' {counts}",
+        "auto": f"{driver} {few}, else {executors}: combine='auto' counts them",
     }
     steps = [("number rows", numbered(plan))] if decision.sort == "rows" else []
     steps.append(("accumulate", accumulated(plan, decision)))

@@ -1,7 +1,8 @@
 """Partials of few events, accumulated on the driver as by the local engine.
 
 Where many events are alone with their key and frame, grouping them in Spark takes longer than collecting them; where
-they are not, it takes about as long. What few is was measured, see the benchmark report.
+they are not, it takes about as long. Without this, sums of 0.1 to 2 million events took 1.4 to 2.2 times as long, and
+what needs all values as long.
 """
 
 from __future__ import annotations

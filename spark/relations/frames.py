@@ -30,8 +30,7 @@ from ...runtime.relations.names import (
     WEIGHT,
     values_of,
 )
-from ...runtime.windows import Windows
-from ...runtime.windows.spec import RowOrder
+from ...runtime.windows.spec import RowOrder, WithValidity
 from ..convert.names import check_apart, column, type_in, under_plain_names
 from ..convert.types import input_schema
 from ..engine.engine import DataFrameEngine, reason
@@ -83,7 +82,13 @@ class DataFrameOperators:
         return True
 
     def windowed(
-        self, engine: DataFrameEngine, time: str, by: Sequence[str], ties: Sequence[str], drops: bool, windows: Windows
+        self,
+        engine: DataFrameEngine,
+        time: str,
+        by: Sequence[str],
+        ties: Sequence[str],
+        drops: bool,
+        windows: WithValidity,
     ) -> DataFrame:
         df = engine.df
         check_apart(df.sparkSession, [*df.columns, *({TS, FROM, TO} - {time})])

@@ -10,7 +10,7 @@ from pyspark.sql import types as t
 
 from ...runtime.columns.ticks import NEVER
 from ...runtime.relations.tables import distinct_rows
-from ...runtime.windows import Windows
+from ...runtime.windows.spec import WithValidity
 from ..convert.partials_codec import batches
 from ..convert.types import arrow_schema, cast_to
 
@@ -23,7 +23,9 @@ def keep(names: Sequence[str], schema: t.StructType, rows: Iterator[pa.RecordBat
         yield from batches(cast_to(found, arrow_schema(schema)))
 
 
-def add_validity(windows: Windows, schema: t.StructType, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def add_validity(
+    windows: WithValidity, schema: t.StructType, rows: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """Rows, the tick last, with the validity that windows give them by it."""
     for batch in rows:
         ticks = batch.column(batch.num_columns - 1).to_numpy(zero_copy_only=False)

@@ -82,7 +82,9 @@ def described(spark: SparkSession, words: str) -> Iterator[None]:
             spark.removeTag(tag)
         return
     try:
-        context = spark.sparkContext  # of a classic session only, in which a description is a property of the thread
+        # Only here: the description that Spark's pages show of jobs is a property of the thread, and tags, which both
+        # kinds of sessions have, are not shown in its place.
+        context = spark.sparkContext
         free = context.getLocalProperty(DESCRIPTION) is None
     except (PySparkException, AttributeError):  # a cluster that gives users none, or a stopped one
         free = False

@@ -21,7 +21,7 @@ from pyspark.errors import PySparkException
 from pyspark.sql import functions as f
 
 import framefold as ff
-from framefold.spark.input.scan_bounds import footers_of, is_row_by_row, most_groups, most_rows
+from framefold.spark.input.scan_bounds import footers_of, is_row_by_row, most_groups
 
 from ..oracles.operations import Ledger
 from ..support.inner import inner, place_of
@@ -159,13 +159,8 @@ def test_few_groups_are_put_together_by_one_task(
     assert used == [(few, most > 3)]
 
 
-def test_rows_of_files_come_without_a_limit(
-    spark: SparkSession, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """Where footers say that they are few; and in the order of the input, whatever files they are in."""
-    bounds: list[int | None] = []
-    real = inner("most rows")
-    monkeypatch.setattr(*place_of("most rows"), lambda df: (bounds.append(real(df)), bounds[-1])[1])
+def test_rows_of_files_come(spark: SparkSession, tmp_path: Path) -> None:
+    """In the order of the input, whatever files they are in."""
     rng = np.random.default_rng(9)
     times = rng.permutation(3 * ROWS).reshape(3, ROWS)
     for number, own in enumerate(times):
@@ -180,7 +175,6 @@ def test_rows_of_files_come_without_a_limit(
     for most in (3 * ROWS, 3 * ROWS - 1):  # executors have the second
         found = events.options(max_driver_partials=most).aggregate(s=ff.Sum("x")).toArrow()
         assert sorted(zip(*(found[name].to_pylist() for name in ("k", "at", "s")), strict=True)) == expected
-    assert bounds == [3 * ROWS] * 2
 
 
 def test_what_spark_does_not_hand_over_is_grouped_by_it(
@@ -215,10 +209,7 @@ def test_footers_and_plans(spark: SparkSession, path: str, limit: Callable[..., 
     footers = footers_of(df.where("x > 0"))
     assert footers is not None
     assert [footer.num_rows for footer in footers] == [ROWS]
-    assert most_rows(df.where("x > 0")) == ROWS
-    assert most_rows(df.union(df)) is None
     assert footers_of(spark.range(3)) is None
-    assert most_rows(spark.range(3)) is None
     limit(few_files=0)
     assert footers_of(df) is None
     assert is_row_by_row(df.where("x > 0"))

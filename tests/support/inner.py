@@ -39,7 +39,6 @@ INNER = {
     "blobs": "spark.engine.driver:blobs_of",
     "choice of a way to combine": "spark.engine.events_source:choose",
     "events that are rows": "spark.engine.rows_source:sorted_events",
-    "most rows": "spark.engine.rows_source:most_rows",
     "few events to partials": "spark.engine.few_events:partials_of",
     "few events collected": "spark.engine.few_events:FewEventsSource._collect",
     "groups of SQL": "spark.engine.sql_source:aggregated",
