@@ -12,7 +12,8 @@ folder             what is in it
 ``combinators``    AllOf, Filtered, Mapped, FlatMapped, GroupedBy, ElementWise, Reducing
 ``contract``       what an operation is (``operation.py``), and one bound to column types (``bound.py``)
 ``states``         the types a field of a state can have
-``numeric``        reductions of rows to groups, compiled where there was a compiler
+``numeric``        reductions of rows to groups
+``loops``          what numpy takes several passes for, compiled where there was a compiler, or by numpy
 ``laws``           ``check_laws``
 =================  =============================================================================================
 """

@@ -19,10 +19,10 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...aggregators import loops
 from ...aggregators.states.arrays import Bools, Floats, Ints
 from ...aggregators.states.double_double import to_odd, two_sum
 from ...aggregators.states.fields import BIG, HUGE, Compensated
-from .native import loops
 from .tiles import Tile, Workspace, copy_rows
 
 MAX_PLANES = 6
@@ -48,10 +48,10 @@ def int_sums(values: NDArray[np.integer], tile: Tile, work: Workspace, out: NDAr
             low, high = tile.ranges()
             np.multiply(values[:1], (high - low).astype(dtype), out=out)
         return
-    if loops is not None and tile.step == 1 and dtype == np.int64:
+    if tile.step == 1 and dtype == np.int64:
         loops.window_sums(np.ascontiguousarray(values), tile.widest, out)
         return
-    if loops is not None and not tile.step and dtype == np.int64:
+    if not tile.step and dtype == np.int64:
         loops.range_sums(np.ascontiguousarray(values), *map(np.ascontiguousarray, tile.ranges()), out)
         return
     running = work.column("running", len(values) + 1, dtype)
@@ -82,13 +82,12 @@ def _ordinary_sums(values: Compensated, tile: Tile, work: Workspace, out: Compen
     largest, largest_low = _magnitude(values.high), _magnitude(values.low)
     if not (largest < HUGE and largest_low < HUGE):
         return np.ones(tile.length, bool)
-    if loops is not None:
-        adders = _three_adders(largest, largest_low, tile.widest)
-        ranges = (None, None) if tile.step == 1 else map(np.ascontiguousarray, tile.ranges())
-        lost = out.low if out.low.flags.writeable else None
-        high, low = np.ascontiguousarray(values.high), np.ascontiguousarray(values.low)
-        if loops.plane_sums(high, low, tile.widest, *ranges, adders, out.high, lost):
-            return None
+    adders = _three_adders(largest, largest_low, tile.widest)
+    ranges = (None, None) if tile.step == 1 else map(np.ascontiguousarray, tile.ranges())
+    lost = out.low if out.low.flags.writeable else None
+    high, low = np.ascontiguousarray(values.high), np.ascontiguousarray(values.low)
+    if loops.plane_sums(high, low, tile.widest, *ranges, adders, out.high, lost):
+        return None
     rounds = not out.low.flags.writeable
     pair = Compensated(out.high, work.column("low", tile.length)) if rounds else out
     left = _by_planes(values, largest, largest_low, tile, work, pair)

@@ -12,9 +12,9 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ...aggregators import loops
 from ...aggregators.ranges.item_ranges import ascends
 from ...aggregators.states.arrays import Ints
-from .native import loops
 
 TILE_WINDOWS, TILE_ROWS = 3 << 14, 3 << 15
 """The most windows and rows of a tile, unless its windows are wide."""
@@ -198,8 +198,6 @@ def runs_by_a_row(low: Ints, high: Ints) -> Ints:
 
 def _begin_runs(low: Ints, high: Ints) -> Ints:
     """The ranges that do not begin and end a row after the one before."""
-    if loops is None:
-        return np.flatnonzero((np.diff(low) != 1) | (np.diff(high) != 1)) + 1
     first = np.empty(len(low), np.int64)
     return first[: loops.begin_runs(np.ascontiguousarray(low), np.ascontiguousarray(high), first)]
 

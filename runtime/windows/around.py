@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ...aggregators import loops
 from ...aggregators.durations import Length, fixed
 from ...aggregators.errors import QueryError
-from ...aggregators.numeric.native import loops
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER, Duration, TimeColumn, describe, overflow_guard
 from ..frames.partials_view import PartialsView
@@ -254,8 +254,6 @@ def reach(partials: PartialsView, distance: int) -> Ints:
     """The first row of each row's key whose frame is not below its own plus a distance; frames of a key differ."""
     if distance in (0, 1):  # its own row, or the next one
         return np.arange(distance, len(partials.frames) + distance)
-    if loops is None:
-        return partials.locate(partials.key, partials.frames + distance)
     found = np.empty(len(partials.frames), np.int64)
     loops.reach(np.ascontiguousarray(partials.frames), partials.starts.astype(np.int64), distance, found)
     return found

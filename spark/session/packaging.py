@@ -32,7 +32,7 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
 from ...aggregators.errors import OperationError
-from ...aggregators.numeric import native
+from ...aggregators.loops import native
 from .versions import check
 
 PACKAGE = __name__.split(".")[0]

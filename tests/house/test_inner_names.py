@@ -15,7 +15,7 @@ from ..support.limits import LIMITS, limits
 TESTS = Path(__file__).parents[1]
 
 PIECES = {
-    "aggregators/test_compiled.py": "aggregators.numeric.native",
+    "aggregators/test_compiled.py": "aggregators.loops.native",
     "aggregators/test_deviations.py": "aggregators.moments.deviations",
     "aggregators/test_float_sums.py": "aggregators.numeric.float_sums",
     "aggregators/test_frames.py": "aggregators.contract.frames",
