@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import FunctionType
 from unittest.mock import patch
 
 import pytest
@@ -21,9 +22,8 @@ WAYS = ("loops", "numpy") if loops.compiled else ("numpy",)
 @contextmanager
 def without_loops() -> Iterator[None]:
     """Loops are numpy's."""
-    plain = {
-        name: each for name, each in vars(by_numpy).items() if getattr(each, "__module__", None) == by_numpy.__name__
-    }
+    functions = {name: each for name, each in vars(by_numpy).items() if isinstance(each, FunctionType)}
+    plain = {name: each for name, each in functions.items() if each.__module__ == by_numpy.__name__}
     with patch.multiple(loops, compiled=False, **plain):
         yield
 
