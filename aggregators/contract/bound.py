@@ -97,8 +97,6 @@ class BoundAggregate:
             self.commutative = trial.commutes(self)
         if self.untrusted and self.ufuncs:
             trial.check_ufuncs(self)
-        if (self.untrusted or self.operation.has_user_combine) and operation.try_laws:
-            trial.check_laws(self)
 
     def _without_categories(self, types: Sequence[pa.DataType]) -> Sequence[pa.DataType]:
         """The types that the operation is bound to; ColumnError where it compares what it knows no order of."""
@@ -118,6 +116,13 @@ class BoundAggregate:
             if isinstance(type, Categories) and name in self.coded_columns:
                 found[at] = type
         return found
+
+    @property
+    def made_of(self) -> list[BoundAggregate]:
+        """The bound operations that it is made of."""
+        held = vars(self.operation).values()
+        parts = [part for each in held for part in (each.values() if isinstance(each, Mapping) else [each])]
+        return [part for part in parts if isinstance(part, BoundAggregate)]
 
     @property
     def coded_columns(self) -> set[str]:

@@ -15,6 +15,7 @@ from ...aggregators.contract.column_expressions import ColumnExpression, kind_of
 from ...aggregators.contract.operation import Operation
 from ...aggregators.errors import ColumnError, DurationError, QueryError, nearest, shown
 from ...aggregators.intervals.time_weighted import lifetimes_of
+from ...aggregators.laws.at_bind import try_laws
 from ...aggregators.states.categories import Categories, values_type
 from ..columns.key_codes import key_type, require_key
 from ..columns.ticks import Duration, TimeColumn
@@ -93,6 +94,8 @@ def bind(
         )
         for name, operation in outputs.items()
     }
+    for each in bound.values():
+        try_laws(each)
     if longest is not None and ends is None:
         raise QueryError(f"longest is {longest!r}; expected it only for interval events (until=)")
     most = None if longest is None else times.length(longest, "longest")
