@@ -21,10 +21,6 @@ CACHED_ROWS = 1 << 14
 NAN_KEY = np.int64(np.iinfo(np.int64).max)
 
 
-def largest(values: Floats) -> float:
-    return float(np.max(np.abs(values), initial=0.0))
-
-
 def add_parts(values: Floats, index: Index, first: float, second: float, sums: Ints) -> bool:
     counts, *totals = np.zeros((3, len(sums)), np.int64)  # contiguous, which numpy is fast with
     nothing_left = True

@@ -30,19 +30,6 @@ ctypedef fused number:
     int32_t
 
 
-def largest(const double[::1] values not None):
-    """The greatest magnitude of some floats, NaN if any is; 0 of none."""
-    cdef double most = 0.0
-    cdef Py_ssize_t row
-    with nogil:
-        for row in range(values.shape[0]):
-            if not -most <= values[row] <= most:
-                most = values[row] if values[row] > 0 else -values[row]
-                if most != most:
-                    break
-    return most
-
-
 cdef union Float:
     double number
     int64_t bits

@@ -45,7 +45,7 @@ def cuts_of(largest: float, rows: int) -> Cuts:
 
 def largest_of(values: Floats) -> float:
     """The greatest magnitude, NaN if any value is; 0 of none."""
-    return float(loops.largest(np.ascontiguousarray(values)))
+    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
 def summed(values: Floats, index: Index, size: int, largest: float) -> tuple[Compensated, Ints]:

@@ -86,7 +86,7 @@ def sums_of_groups(blocks: Sequence[tuple[Column, Ints]], groups: int) -> Column
         if summed.dtype == np.int64:
             loops.add_integers(np.ascontiguousarray(column), group, summed)
         else:
-            np.add.at(summed, group, column)
+            np.add.at(summed, group, cast(NDArray[Any], column))
     return summed
 
 

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from ...aggregators import loops
+from ...aggregators.numeric.float_sums import largest_of
 from ...aggregators.states.arrays import Bools, Floats, Ints
 from ...aggregators.states.double_double import to_odd, two_sum
 from ...aggregators.states.fields import BIG, HUGE, Compensated
@@ -79,7 +80,7 @@ def float_sums(values: Compensated, tile: Tile, work: Workspace, out: Compensate
 
 
 def _ordinary_sums(values: Compensated, tile: Tile, work: Workspace, out: Compensated) -> Bools | None:
-    largest, largest_low = _magnitude(values.high), _magnitude(values.low)
+    largest, largest_low = largest_of(values.high), largest_of(values.low)
     if not (largest < HUGE and largest_low < HUGE):
         return np.ones(tile.length, bool)
     adders = _three_adders(largest, largest_low, tile.widest)
@@ -105,11 +106,6 @@ def _ordinary_sums(values: Compensated, tile: Tile, work: Workspace, out: Compen
     if rounds:
         np.add(pair.high, pair.low, out=out.high)
     return doubtful
-
-
-def _magnitude(column: Floats) -> float:
-    """The largest magnitude; NaN if any value is."""
-    return max(float(column.max()), -float(column.min()))
 
 
 def _adder(bound: float, widest: int) -> tuple[float, float]:
