@@ -6,7 +6,7 @@ Users' functions get read-only columns, and what they return is checked: every f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,11 +23,8 @@ from ..states.rows import place
 from ..states.views import is_made
 from . import trial
 from .frames import Frames, Values, to_values, valid_rows
-from .operation import AggregateOperation, Operation, State, accumulate_where, check_arity
+from .operation import AggregateOperation, Operation, State, StateRanges, accumulate_where, check_arity
 from .sql_spec import Planes, SqlSpec, overrides_accumulate
-
-if TYPE_CHECKING:
-    from .state_ranges import StateRanges
 
 PACKAGE = __name__.partition(".")[0]
 """Where built-in operations are defined: their functions are trusted."""

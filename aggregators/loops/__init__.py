@@ -1,4 +1,4 @@
-"""Loops over rows, ranges and windows: the compiled ones, or numpy's where there was no compiler.
+"""Which loops there are: the compiled ones, or numpy's where there was no compiler.
 
 Here alone is chosen which, for all of them together: what calls a loop calls ``loops.NAME``. Where numpy takes another
 algorithm altogether, not another loop, the caller asks ``loops.compiled``.
