@@ -141,10 +141,6 @@ def take_greatest(values: NDArray[Any], index: Index, found: NDArray[Any]) -> No
     np.maximum.at(found, index, values)
 
 
-def join_deviations(left: Any, right: Any, made: Any, ordinary: float) -> bool:
-    return False
-
-
 def join_groups_of_deviations(columns: Any, index: Index, made: Any, ordinary: float) -> bool:
     return False
 

@@ -107,9 +107,9 @@ class Deviations:
     def join(self, other: Deviations) -> Deviations:
         """The deviations of both states' values, about the left one's centre."""
         if not (self.level | other.level).any():
-            room = np.empty((5, len(self.count)))
-            made = Deviations(np.empty_like(self.count), room[0], room[1], room[2], room[3], room[4], self.level)
-            if loops.join_deviations(self._contiguous(), other._contiguous(), made._contiguous(), ORDINARY):
+            made = Deviations(*(column.copy() for column in self.fields().values()))
+            rows = np.arange(len(self.count))
+            if loops.join_groups_of_deviations(other._contiguous(), rows, made._contiguous(), ORDINARY):
                 return made
         return self._join(other)
 

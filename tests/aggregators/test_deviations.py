@@ -58,8 +58,8 @@ def test_centres_too_far_apart_or_too_near_are_left_to_numpy(apart: float) -> No
     a, b = states(10, 1, empty=0.0), states(10, 2, empty=0.0)
     a.centre[:] = 0.0
     b.centre[:] = [*[0.0] * 9, apart]
-    made = (np.empty(10, np.int64), *np.empty((5, 10)))
-    assert not loops.join_deviations(a._contiguous(), b._contiguous(), made, ORDINARY)
+    made = [column.copy() for column in a._contiguous()]
+    assert not loops.join_groups_of_deviations(b._contiguous(), np.arange(10), made, ORDINARY)
     assert_same_bits(a, b)
 
 
@@ -76,9 +76,8 @@ def test_columns_of_several_lengths() -> None:
     for place in range(6):
         columns = a._contiguous()
         columns[place] = columns[place][:9]
-        made = (np.empty(10, np.int64), *np.empty((5, 10)))
-        with pytest.raises(ValueError, match="must be of one length"):
-            loops.join_deviations(columns, b._contiguous(), made, ORDINARY)
+        with pytest.raises(ValueError, match="must be of the length of index"):
+            loops.join_groups_of_deviations(columns, np.arange(10), b._contiguous(), ORDINARY)
 
 
 @needs_loops
