@@ -5,6 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 from fractions import Fraction
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -79,6 +80,7 @@ def unit_named(unit: str) -> str:
     return SHORT.get(lower) or SHORT.get(lower.removesuffix("s")) or lower.removesuffix("s")
 
 
+@lru_cache(maxsize=256)
 def length_of(duration: str, argument: str) -> Length:
     """What a duration in words is.
 

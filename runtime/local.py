@@ -119,8 +119,7 @@ def run(source: Source, plan: Plan) -> pa.Table:
         warnings.warn(
             f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning, 2
         )
-    partials.insert(0, Partials.of_given_keys(plan))
-    merged = merge(partials)
+    merged = merge([*Partials.of_given_keys(plan), *partials])
     del partials  # merging has copied some of them
     if events > BATCH_ROWS:
         give_back()
@@ -148,12 +147,10 @@ def warn_of_far_times(results: pa.Table, plan: Plan) -> None:
     if pa.types.is_integer(bound) or not len(results):
         return
     windows, unit = results.column(len(plan.by)), "D" if pa.types.is_date(bound) else "us"
-    last = pc.max(pc.struct_field(windows, 1) if pa.types.is_struct(windows.type) else results.column(BOUNDS[1]))
-    if not last.is_valid:  # none of them ends
-        return
-    latest = np.array(last.cast(pa.int32() if unit == "D" else pa.int64()).as_py()).astype(f"datetime64[{unit}]")
-    if latest >= np.datetime64("10000-01-01"):
-        year = latest.astype("datetime64[Y]")
+    ends = pc.struct_field(windows, 1) if pa.types.is_struct(windows.type) else results.column(BOUNDS[1])
+    last = pc.max(ends.cast(pa.int32() if unit == "D" else pa.int64())).as_py()
+    if last is not None and last >= np.datetime64("10000-01-01", unit).astype(np.int64):
+        year = np.datetime64(last, unit).astype("datetime64[Y]")
         warnings.warn(
             f"windows end as late as the year {year}: to_pandas and to_pylist fail, since Python has no time beyond "
             f"9999; expected earlier times in {plan.time!r}, which may be in another unit",

@@ -153,7 +153,7 @@ class Groups(TypedOperation):
 
     def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
         groups = groups_of(a)
-        of_items = ItemRanges(groups.offsets, ranges.low, ranges.high)
+        of_items = ItemRanges(groups.offsets, ranges.low, ranges.high, ranges.ascending)
         keys = groups.planes["value"][of_items.items]
         codes = codes_of(self.order.ranks_of_keys(keys), of_items)
         listed = list_codes(codes, None, of_items)

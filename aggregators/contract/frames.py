@@ -13,8 +13,8 @@ from numpy.typing import NDArray
 from ..errors import SumOverflowError
 from ..numeric.float_sums import largest_of, summed
 from ..numeric.grouped import canonical, greatest, least
-from ..ranges.item_ranges import is_range
 from ..ranges.ordering import order_of_groups
+from ..states.alike import are_numbers
 from ..states.arrays import Bools, Floats, Index, Ints
 from ..states.categories import codes_or_values
 from ..states.fields import HUGE, Compensated, numpy_type
@@ -118,7 +118,7 @@ class Frames:
     @cached_property
     def are_rows(self) -> bool:
         """Whether each row is a frame by itself, and frames are in the order of rows."""
-        return self.size == len(self.index) and is_range(self.index)
+        return self.size == len(self.index) and are_numbers(self.index)
 
     @cached_property
     def _count(self) -> Ints:

@@ -37,6 +37,10 @@ class StateRanges(Protocol):
     def high(self) -> Ints:
         """The state after the last one of each range, shape (ranges,)."""
 
+    @property
+    def ascending(self) -> bool:
+        """Whether no end of a range is below that of the range before it."""
+
     def finish(self, operation: Any, states: State) -> pa.Array:
         """The results of another operation over the same ranges of its own states."""
 

@@ -14,8 +14,8 @@ from ..contract.numeric_columns import is_number
 from ..contract.operation import AggregateOperation, State, StateRanges
 from ..errors import ColumnError, QueryError
 from ..ordered.multiset import Multiset, items
-from ..ranges.item_ranges import is_range
 from ..ranges.order_statistics import select
+from ..states.alike import are_numbers
 from ..states.arrays import Ints
 from ..states.large import list_offsets
 from .interpolation import between
@@ -105,7 +105,7 @@ class Quantile(Multiset):
         none = places < 0
         if not self.several:
             some = found[0]
-            return some if is_range(places) else some.take(pa.array(places, mask=none))
+            return some if are_numbers(places) else some.take(pa.array(places, mask=none))
         source = (np.arange(len(found)) * len(found[0]) + places[~none][:, None]).ravel()  # those of a window together
         values = pa.concat_arrays(found).take(pa.array(source))
         offsets = np.concatenate([[0], np.cumsum(np.where(none, 0, len(found)))])

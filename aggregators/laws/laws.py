@@ -256,6 +256,11 @@ class Combined:
     low: Ints
     high: Ints
 
+    @property
+    def ascending(self) -> bool:
+        """Whether no end of a range is below that of the range before it."""
+        return all(bool((ends[1:] >= ends[:-1]).all()) for ends in (self.low, self.high))
+
     def finish(self, operation: BoundAggregate, states: State) -> pa.Array:
         """The results of another operation over the same ranges."""
         return self.finish_others(operation, states, self.low, self.high)

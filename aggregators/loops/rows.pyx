@@ -454,6 +454,38 @@ def ranges_of_windows(
         raise ValueError(f"ranges_of_windows: {place} windows begin and {end} end; there is room for {windows}")
 
 
+cdef inline Py_ssize_t lower_bound(const int64_t* values, Py_ssize_t count, int64_t least) noexcept nogil:
+    """The first of ascending values that is not below another; their number where there is none."""
+    cdef Py_ssize_t low = 0, middle
+    while low < count:
+        middle = (low + count) // 2
+        if values[middle] < least:
+            low = middle + 1
+        else:
+            count = middle
+    return low
+
+
+cdef inline Py_ssize_t next_place(
+    const int64_t* values, Py_ssize_t place, Py_ssize_t end, int64_t least
+) noexcept nogil:
+    """The first value from a place on that is not below another: how far that is is random, so no branch guesses it."""
+    cdef Py_ssize_t below
+    while place + 4 <= end:
+        below = (
+            (values[place] < least)
+            + (values[place + 1] < least)
+            + (values[place + 2] < least)
+            + (values[place + 3] < least)
+        )
+        place += below
+        if below < 4:
+            return place
+    while place < end and values[place] < least:
+        place += 1
+    return place
+
+
 def reach(
     const int64_t[::1] values not None, const int64_t[::1] starts not None, int64_t distance, int64_t[::1] found not None
 ):
@@ -461,16 +493,24 @@ def reach(
 
     Values ascend in each run. ``starts`` has where each begins, the first with 0.
     """
-    cdef Py_ssize_t run, row, place, end, rows = values.shape[0], runs = starts.shape[0]
+    cdef Py_ssize_t run, row, start, place, end, middle, half, ahead, rows = values.shape[0], runs = starts.shape[0]
     if found.shape[0] != rows:
         raise ValueError("reach: values and found must be of one length")
     with nogil:
         for run in range(runs):
             place = starts[run]
             end = starts[run + 1] if run + 1 < runs else rows
-            for row in range(starts[run], end):
-                while place < end and values[place] - distance < values[row]:
-                    place += 1
+            start, half = place, (end - place) // 2
+            middle = ahead = start + half
+            if half >= 64:  # the second half by turns with the first one, as each waits for its own place
+                ahead = start + lower_bound(&values[start], end - start, values[middle] + distance)
+                for row in range(half):
+                    place = next_place(&values[0], place, end, values[start + row] + distance)
+                    ahead = next_place(&values[0], ahead, end, values[middle + row] + distance)
+                    found[start + row], found[middle + row] = place, ahead
+                start, place = middle + half, ahead
+            for row in range(start, end):
+                place = next_place(&values[0], place, end, values[row] + distance)
                 found[row] = place
 
 

@@ -68,7 +68,7 @@ class CollectList(OneColumn):
 
     def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
         lists = items(a)
-        of_items = ItemRanges(lists.offsets, ranges.low, ranges.high)
+        of_items = ItemRanges(lists.offsets, ranges.low, ranges.high, ranges.ascending)
         if not ascends_in_groups(lists.planes["time"][of_items.items], of_items):
             return None
         offsets = offsets_of(of_items, self.most)

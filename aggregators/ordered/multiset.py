@@ -69,7 +69,7 @@ class Multiset(OneColumn):
     def ranged(self, a: State, ranges: StateRanges) -> RangedValues:
         """The values of states by their codes, and the ranges of them that windows are."""
         lists = items(a)
-        of_items = ItemRanges(lists.offsets, ranges.low, ranges.high)
+        of_items = ItemRanges(lists.offsets, ranges.low, ranges.high, ranges.ascending)
         keys, counts = (lists.planes[plane][of_items.items] for plane in ("value", "count"))
         codes = codes_of(self.order.ranks_of_keys(keys), of_items)
         weights = None if bool((counts == 1).all()) else np.ascontiguousarray(counts)

@@ -141,7 +141,7 @@ class TopN(AggregateOperation):
 
     def finish_ranges(self, a: State, ranges: StateRanges) -> Any:
         lists = items(a)
-        of_items = ItemRanges(lists.offsets, ranges.low, ranges.high)
+        of_items = ItemRanges(lists.offsets, ranges.low, ranges.high, ranges.ascending)
         ranks = self.order.ranks_of_keys(lists.planes["rank"][of_items.items])
         # Among equal ones the first comes first: items of one frame are in time order, and frames are.
         codes = codes_of(~ranks if self.greatest else ranks, of_items, distinct=False)

@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from .. import loops
 from ..loops import by_numpy
+from ..states.alike import are_numbers
 from ..states.arrays import Index, Ints
 
 
@@ -25,6 +26,8 @@ class ItemRanges:
         Where the items of each state begin, and where the last ones end, shape (states + 1,).
     low, high
         Half-open ranges of states, shape (ranges,), in any order.
+    ascending
+        Whether neither end of a range is below that of the range before it; None where this is not known.
 
     Attributes
     ----------
@@ -42,15 +45,17 @@ class ItemRanges:
     (array([1, 0]), array([0, 2]), array([2, 5]), True)
     """
 
-    def __init__(self, offsets: Ints, low: Ints, high: Ints) -> None:
-        one_each = offsets[-1] == len(offsets) - 1 and is_range(offsets)  # an item for each state
+    def __init__(self, offsets: Ints, low: Ints, high: Ints, ascending: bool | None = None) -> None:
+        one_each = offsets[-1] == len(offsets) - 1 and are_numbers(offsets)  # an item for each state
         begin, end = (low, high) if one_each else (offsets[low], offsets[high])
         self.count = len(low)
         filled: Index | None = None  # all, as they are
         if not (end > begin).all():
             filled = np.flatnonzero(end > begin)
             begin, end = begin[filled], end[filled]
-        self.in_order = ascends(begin) and ascends(end)
+        if ascending:  # which ends of items are, too
+            self.ascending = True
+        self.in_order = bool(ascending) or (ascends(begin) and ascends(end))
         if not self.in_order:
             order = np.lexsort((end, begin))
             begin, end, filled = begin[order], end[order], order if filled is None else filled[order]
@@ -159,8 +164,3 @@ def items_of(values: NDArray[Any], ranges: ItemRanges, offsets: Ints, *, last: b
         word = f"u{values.itemsize}"
         loops.items_of_ranges(np.ascontiguousarray(values).view(word), edges, last, offsets, found.view(word))
     return found
-
-
-def is_range(places: Ints) -> bool:
-    """Whether places are 0, 1, 2 and so on."""
-    return not len(places) or bool(places[0] == 0 and places[-1] == len(places) - 1 and rises(places))

@@ -9,11 +9,41 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from .arrays import Ints
+
 LEAST, MOST = 1 << 12, (1 << 20) + 1
 """The lengths of columns that are looked at: shorter ones take little, and there are no much longer ones."""
 
+ZEROS, ONES, NUMBERS = range(3)
+
 _lock = threading.Lock()
-_known: list[NDArray[np.int64]] = [np.empty(0, np.int64)] * 3
+_known: list[Ints] = [np.empty(0, np.int64)] * 3
+
+
+def ones(count: int) -> Ints:
+    """As many ones, not to be written to."""
+    return _shared(ONES, count)
+
+
+def numbers(count: int) -> Ints:
+    """The numbers from 0 on, not to be written to.
+
+    >>> numbers(3)
+    array([0, 1, 2])
+    """
+    return _shared(NUMBERS, count)
+
+
+def are_ones(column: Ints) -> bool:
+    """Whether a column has ones only, at once where they are :func:`ones`."""
+    return _is_shared(ONES, column) or bool((column == 1).all())
+
+
+def are_numbers(column: Ints) -> bool:
+    """Whether a column has the numbers 0, 1, 2 and so on, at once where they are :func:`numbers`."""
+    if not len(column) or _is_shared(NUMBERS, column):
+        return True
+    return bool(column[0] == 0 and column[-1] == len(column) - 1 and (column[1:] > column[:-1]).all())
 
 
 def to_arrow(column: NDArray[Any]) -> pa.Array:
@@ -28,15 +58,32 @@ def to_arrow(column: NDArray[Any]) -> pa.Array:
         bits = column.view(np.int64)
         for known in _of_length(count):
             own = known[:count]
-            if bits[0] == own[0] and bits[-1] == own[-1] and np.array_equal(bits, own):
+            if bits[0] == own[0] and bits[-1] == own[-1] and (_same(bits, own) or np.array_equal(bits, own)):
                 return pa.array(own.view(column.dtype))
     return pa.array(column)
 
 
-def _of_length(count: int) -> list[NDArray[np.int64]]:
+def _shared(which: int, count: int) -> Ints:
+    if count > MOST:
+        return np.arange(count) if which == NUMBERS else np.full(count, which)
+    return _of_length(count)[which][:count]
+
+
+def _is_shared(which: int, column: Ints) -> bool:
+    return column.dtype == np.int64 and column.flags.c_contiguous and _same(column, _known[which][: len(column)])
+
+
+def _same(one: Ints, other: Ints) -> bool:
+    """Whether two contiguous columns are the same memory."""
+    return len(one) == len(other) and one.ctypes.data == other.ctypes.data
+
+
+def _of_length(count: int) -> list[Ints]:
     """Zeros, ones, and the numbers from 0 on: as many as asked for, or more."""
     with _lock:
         if len(_known[0]) < count:
             size = (1 << (count - 1).bit_length()) + 1 if count < MOST else MOST
             _known[:] = np.zeros(size, np.int64), np.ones(size, np.int64), np.arange(size)
+            for known in _known:
+                known.flags.writeable = False
         return list(_known)

@@ -63,7 +63,7 @@ class Ragged:
     @classmethod
     def one_each(cls, planes: Mapping[str, NDArray[Any]]) -> Ragged:
         """A column of lists of one item, by planes of which there is one at least."""
-        return cls.at(np.arange(len(next(iter(planes.values()))) + 1), planes)
+        return cls.at(alike.numbers(len(next(iter(planes.values()))) + 1), planes)
 
     @classmethod
     def concatenate(cls, columns: Sequence[Ragged]) -> Ragged:

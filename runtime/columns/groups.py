@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from ...aggregators import loops
 from ...aggregators.ranges.item_ranges import ascends, rises
+from ...aggregators.states.alike import numbers, ones
 from ...aggregators.states.arrays import Index, Ints
 from .key_codes import MAX_PACKED, MAX_SPARSE, TILE, Coded, codes_of_tile, pack, packed, subtract
 from .sorting import MIN_RUN, differs, groups_by_runs, groups_by_sorting, stable_order
@@ -79,7 +80,7 @@ def assign(
     size = math.prod(column.count for column in columns)
     alone = columns and rows // ROWS_PER_GROUP < size == columns[0].count
     if alone and rises(columns[0].codes):  # each row is a group
-        return Groups(np.arange(rows), rows, np.ones(rows, np.int64), [each.values_of_rows() for each in columns])
+        return Groups(numbers(rows), rows, ones(rows), [each.values_of_rows() for each in columns])
     if by_key or size > max(MAX_SPARSE, rows):
         found = by_sorting([*keys, *frames], rows)
         return replace(found, values=found.values[len(keys) :] + found.values[: len(keys)])
@@ -121,8 +122,8 @@ def by_sorting(columns: Sequence[Coded], rows: int) -> Groups:
     """The groups of :func:`assign` by sorting, for any number of them."""
     codes, size = pack([(subtract(column.codes, column.least), column.count) for column in columns], rows)
     if rises(codes):  # each row is a group
-        index = first = np.arange(rows)
-        counts, found = np.ones(rows, np.int64), codes
+        index = first = numbers(rows)
+        counts, found = ones(rows), codes
     elif ascends(codes):
         new = differs(codes)
         index, first = np.cumsum(new) - 1, np.flatnonzero(new)

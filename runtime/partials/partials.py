@@ -78,9 +78,9 @@ class Partials:
         return cls.of_states(plan, keys, [frames, np.full(len(frames), rank)], states)
 
     @classmethod
-    def of_given_keys(cls, plan: Plan) -> Partials:
-        """Those without an event for the keys that windows have of their own, to be merged with the others."""
-        found = [cls.none(plan)]
+    def of_given_keys(cls, plan: Plan) -> list[Partials]:
+        """Those without an event for the keys that windows have of their own, to be merged before the others."""
+        found = []
         with_own = [each for each in plan.axis.windows if each.fill is not None or each.given]
         types = [plan.partials_schema.field(name).type for name in plan.keys] if with_own else []
         for windows in with_own:
@@ -90,7 +90,7 @@ class Partials:
             frame = -1 if plan.axis.fill_frames is None else plan.axis.fill_frames[0]
             keys = [key.take(pa.array(first)) for key in keys]
             found.append(cls.without_events(plan, keys, np.full(len(first), frame)))
-        return concat(found)
+        return found
 
     def __len__(self) -> int:
         return len(self.table)

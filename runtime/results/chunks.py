@@ -81,6 +81,9 @@ def chunks(merged: Partials, windows: int) -> Iterator[Chunk]:
     by_bytes = (ends - starts) / rows
     by_bytes[(by_bytes > 1) & (by_bytes < MIN_CUT)] = 1  # to cut them costs more than they take
     weights = np.maximum(counts / windows, by_bytes)
+    if weights.sum() <= 1:
+        yield Chunk(merged, views)
+        return
     heavy = weights > 1
     fresh = np.diff(np.floor(np.cumsum(weights) - weights), prepend=-1.0) > 0
     fresh |= heavy

@@ -13,8 +13,8 @@ import pyarrow.compute as pc
 
 from ...aggregators.contract.operation import State
 from ...aggregators.errors import OperationError
-from ...aggregators.ranges.item_ranges import is_range
 from ...aggregators.states import large
+from ...aggregators.states.alike import are_numbers
 from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.large import fitting, is_limited, joined, runs, take
 from ...aggregators.states.objects import Objects
@@ -233,7 +233,7 @@ def finished_in_runs(plan: Plan, name: str, longest: Mapping[str, int], states: 
 
 def each_row(rows: Ints, count: int) -> bool:
     """Whether some rows are all of ``count``, one after the other."""
-    return len(rows) == count and is_range(rows)
+    return len(rows) == count and are_numbers(rows)
 
 
 def without(column: pa.Array | pa.ChunkedArray, some: Bools) -> pa.Array | pa.ChunkedArray:

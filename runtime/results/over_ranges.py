@@ -146,6 +146,11 @@ class Slid:
         """The state after the last one of each range."""
         return self.ranges.high
 
+    @property
+    def ascending(self) -> bool:
+        """Whether no end of a range is below that of the range before it."""
+        return self.ranges.ascending
+
     def finish(self, operation: BoundAggregate, states: State) -> pa.Array:
         """The results of another operation over the same ranges."""
         return one_array(results_over(operation, states, self.ranges))

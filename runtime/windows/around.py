@@ -14,6 +14,7 @@ import pyarrow as pa
 from ...aggregators import loops
 from ...aggregators.durations import Length, fixed
 from ...aggregators.errors import QueryError
+from ...aggregators.states.alike import are_ones, numbers
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER, Duration, TimeColumn, describe, overflow_guard
 from ..frames.partials_view import PartialsView
@@ -210,12 +211,12 @@ class AroundTime(Windows):
 
     def ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials, as often as events share its time."""
-        at, row = partials.frames, np.arange(len(partials.frames))
+        at, row = partials.frames, numbers(len(partials.frames))
         first = self.start + (self.closed in ("right", "neither"))
         low, high = reach(partials, first), reach(partials, self._stop)
         if first > self._stop:
             high = np.maximum(low, high)
-        if (partials.window_inputs["rows"] == 1).all():
+        if are_ones(partials.window_inputs["rows"]):
             return Ranges(low, high, row, at + self.start, at + self.end, at)
         row = np.repeat(row, partials.window_inputs["rows"])
         low, high = low[row], high[row]
@@ -253,7 +254,7 @@ class AroundTime(Windows):
 def reach(partials: PartialsView, distance: int) -> Ints:
     """The first row of each row's key whose frame is not below its own plus a distance; frames of a key differ."""
     if distance in (0, 1):  # its own row, or the next one
-        return np.arange(distance, len(partials.frames) + distance)
+        return numbers(len(partials.frames) + distance)[distance:]
     found = np.empty(len(partials.frames), np.int64)
     loops.reach(np.ascontiguousarray(partials.frames), partials.starts.astype(np.int64), distance, found)
     return found

@@ -8,6 +8,7 @@ from typing import Literal
 import numpy as np
 
 from ...aggregators.errors import QueryError
+from ...aggregators.states.alike import numbers
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.sorting import differs
 from ..columns.ticks import NEVER, TimeColumn, overflow_guard
@@ -47,7 +48,8 @@ class LastRows(Spec):
                 min_fill=self.min_fill, min_samples=self.min_samples,
             )  # fmt: skip
         steps = Steps(self.n, self.every, -self.n % self.every)
-        return RowSteps(
+        kind = EachRow if self.every == 1 else RowSteps
+        return kind(
             time=time, emit=self.emit, gaps=self.gaps, steps=steps, min_fill=self.min_fill, min_samples=self.min_samples
         )
 
@@ -171,11 +173,8 @@ class RowSteps(LastOfKey):
         return completing(ticks, starts, self.steps.size, self.steps.every)
 
     def validity_sql(self, rows: RowOrder) -> list[dict[str, str]]:
-        n, every = self.steps.size, self.steps.every
-        if every == 1:
-            return [{"valid_from": rows.tick, "valid_to": f"lead({rows.tick}, {n}) over ({rows.over})"}]
         number = {"#place": f"row_number() over ({rows.over}) - 1"}
-        return [number, completing_sql(rows, f"{rows.over} rows", n, every)]
+        return [number, completing_sql(rows, f"{rows.over} rows", self.steps.size, self.steps.every)]
 
     def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
         assert ranks is not None
@@ -183,8 +182,6 @@ class RowSteps(LastOfKey):
 
     def ranges(self, partials: PartialsView) -> Ranges:
         """Every window over partials that is complete at its end."""
-        if self.steps.every == 1:
-            return self._each_row(partials)
         found = self.steps.ranges_by_id(self.describe(), partials, "skip", "partial")
         start, end = self.steps.bounds(found.number)
         last = partials.ends - 1
@@ -195,16 +192,6 @@ class RowSteps(LastOfKey):
         low, high, _, _ = found.where(kept)
         at = partials.window_inputs["last"][high - 1]
         return Ranges(low, high, high - 1, partials.window_inputs["first"][low], at, at)
-
-    def _each_row(self, partials: PartialsView) -> Ranges:
-        """The windows where one ends with each row, which is a frame."""
-        row = np.arange(len(partials.frames))
-        low = np.maximum(row - (self.steps.size - 1), np.repeat(partials.starts, partials.ends - partials.starts))
-        if self.min_fill == "full":
-            row = np.flatnonzero(partials.window_inputs["rank"] >= self.steps.size - 1)
-            low = low[row]
-        at = partials.window_inputs["last"][row]
-        return Ranges(low, row + 1, row, partials.window_inputs["first"][low], at, at)
 
     def needed_rows(self, view: PartialsView, watermark: int, alone: bool) -> Bools:
         rank, rows = view.window_inputs["rank"], view.window_inputs["rows"]
@@ -218,6 +205,25 @@ class RowSteps(LastOfKey):
 
     def describe_frames(self) -> str:
         return describe_steps(self.steps, rows_in_words)
+
+
+@dataclass(frozen=True, kw_only=True)
+class EachRow(RowSteps):
+    """The last n rows at each row of a key: each is a frame, with one time."""
+
+    window_inputs = frozenset({"rank", "first"})
+
+    def validity_sql(self, rows: RowOrder) -> list[dict[str, str]]:
+        return [{"valid_from": rows.tick, "valid_to": f"lead({rows.tick}, {self.steps.size}) over ({rows.over})"}]
+
+    def ranges(self, partials: PartialsView) -> Ranges:
+        count, at = len(partials.frames), partials.window_inputs["first"]
+        row, high = numbers(count), numbers(count + 1)[1:]
+        low = np.maximum(row - (self.steps.size - 1), np.repeat(partials.starts, partials.ends - partials.starts))
+        if self.min_fill == "full":
+            row = np.flatnonzero(partials.window_inputs["rank"] >= self.steps.size - 1)
+            low, high, at = low[row], row + 1, at[row]
+        return Ranges(low, high, row, partials.window_inputs["first"][low], at, at)
 
 
 @dataclass(frozen=True, kw_only=True)

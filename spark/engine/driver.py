@@ -103,7 +103,7 @@ def on_driver(spark: SparkSession, job: tasks.Job, decision: Decision, partials:
     """The results of collected partials; lazily, by tasks, if they are large; None if partials are too."""
     raise_mmap_threshold()
     plan = job.plan
-    merged = merge([Partials.of_given_keys(plan), partials])
+    merged = merge([*Partials.of_given_keys(plan), partials])
     if LOGGER.isEnabledFor(logging.INFO):
         report_partials(merged, "the driver")
     limit = DRIVER_RESULT_BYTES if decision.combine == "driver" else AUTO_RESULT_BYTES
@@ -154,8 +154,7 @@ def on_executors(spark: SparkSession, job: tasks.Job, rows: PartialRows) -> Data
         return stage(df, rows.slide, job, schema=job.schema)
     keys, order = [f.col(name) for name in codec.key_names], [f.col(name) for name in rows.order]
     if rows.merges:
-        empty = Partials.of_given_keys(job.plan)
-        if len(empty):
+        for empty in Partials.of_given_keys(job.plan):
             encoded = pa.Table.from_batches(list(codec.encode(empty.table)))
             df = df.union(spark.createDataFrame(encoded, schema=codec.spark_schema))
         if keys and job.blocks is None:

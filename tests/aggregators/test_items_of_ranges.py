@@ -11,7 +11,8 @@ import pytest
 
 import framefold as ff
 from framefold.aggregators.ranges.codes import codes_of
-from framefold.aggregators.ranges.item_ranges import ItemRanges, ascends, is_range, items_of, offsets_of, rises
+from framefold.aggregators.ranges.item_ranges import ItemRanges, ascends, items_of, offsets_of, rises
+from framefold.aggregators.states.alike import are_numbers, are_ones, numbers, ones
 
 from ..support.loops import loops, needs_loops
 from ..support.states import Order
@@ -70,15 +71,39 @@ def test_items_of_ranges(way: str, dtype: Any, most: int | None, last: bool) -> 
 @pytest.mark.parametrize("size", [0, 1, 2, 1023, 1024, 1025, 5000])
 def test_orders_of_integers(way: str, size: int) -> None:
     whole = np.arange(size)
-    assert (is_range(whole), rises(whole), ascends(whole)) == (True, True, True)
+    assert (are_numbers(whole), rises(whole), ascends(whole)) == (True, True, True)
     for at in range(1, size, 511):
         equal, falling = whole.copy(), whole.copy()
         equal[at:] -= 1
         falling[at] = -1
-        assert (is_range(equal), rises(equal), ascends(equal)) == (False, False, True)
-        assert (is_range(falling), rises(falling), ascends(falling)) == (False, False, False)
+        assert (are_numbers(equal), rises(equal), ascends(equal)) == (False, False, True)
+        assert (are_numbers(falling), rises(falling), ascends(falling)) == (False, False, False)
     wide = np.array([-(2**63), 2**63 - 1])
     assert (rises(wide), rises(wide[::-1])) == (True, False)
+
+
+@pytest.mark.parametrize("count", [0, 1, 5000, (1 << 20) + 7])
+def test_shared_columns(count: int) -> None:
+    """They are known at once, and others by their values."""
+    np.testing.assert_array_equal(numbers(count), np.arange(count))
+    np.testing.assert_array_equal(ones(count), np.ones(count))
+    for known in (are_numbers(numbers(count)), are_ones(ones(count)), are_numbers(np.arange(count))):
+        assert known
+    assert are_ones(np.ones(count, np.int64))
+
+
+def test_columns_that_are_not_shared() -> None:
+    """They are told apart from those whose memory they lie in, and nobody writes to that."""
+    for known in (
+        are_numbers(ones(2)),
+        are_ones(numbers(2)),
+        are_numbers(numbers(9)[1:]),
+        are_numbers(numbers(9)[::2]),
+    ):
+        assert not known
+    assert are_ones(ones(9)[::2])
+    with pytest.raises(ValueError, match="read-only"):
+        numbers(3)[0] = 1
 
 
 @pytest.mark.parametrize("type", [pa.float64(), pa.float32()])

@@ -83,6 +83,19 @@ def test_how_far_a_distance_reaches(events: Events, distance: int) -> None:
             assert reach(PartialsView(frames, starts), distance).tolist() == expected
 
 
+@pytest.mark.parametrize("distance", [-3000, -40, -1, 2, 700])
+def test_how_far_a_distance_reaches_in_long_runs(distance: int) -> None:
+    """The loop goes through long ones from two places."""
+    rng = np.random.default_rng(distance % 7)
+    runs = [np.unique(rng.integers(0, most, size)) for most, size in ((3000, 999), (90, 200), (10**6, 2000), (9, 5))]
+    starts = np.cumsum([0, *map(len, runs[:-1])])
+    expected = [start + np.searchsorted(run, run + distance) for start, run in zip(starts, runs, strict=True)]
+    for way in WAYS:
+        with by(way):
+            found = reach(PartialsView(np.concatenate(runs), starts), distance)
+            np.testing.assert_array_equal(found, np.concatenate(expected))
+
+
 def inside(spec: Any, number: int, time: int) -> bool:
     start = spec.offset + number * spec.every
     if spec.closed == "left":
