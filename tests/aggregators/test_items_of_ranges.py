@@ -12,8 +12,8 @@ import pytest
 import framefold as ff
 from framefold.aggregators.ranges.codes import codes_of
 from framefold.aggregators.ranges.item_ranges import ItemRanges, ascends, items_of, offsets_of, rises
-from framefold.aggregators.states.alike import are_numbers, are_ones, numbers, ones
 
+from ..support.columns import are_numbers, are_ones, numbers, ones
 from ..support.loops import loops, needs_loops
 from ..support.states import Order
 
