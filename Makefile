@@ -184,10 +184,10 @@ soak: $(VENV)/has-bench
 	@$(BIN)/python -m benchmarks.soak
 
 clean:
-	@rm -rf $(VENV) build dist *.egg-info */*/loops.c */*/*.so .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse
+	@rm -rf $(VENV) build dist *.egg-info aggregators/loops/*.c */*/*.so .benchmarks .hypothesis .mypy_cache .pytest_cache .ruff_cache spark-warehouse
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(VENV)/made: pyproject.toml setup.py aggregators/numeric/loops.pyx aggregators/ranges/loops.pyx runtime/sliding/loops.pyx
+$(VENV)/made: pyproject.toml setup.py aggregators/loops/rows.pyx aggregators/loops/ranges.pyx aggregators/loops/windows.pyx
 	@for python in python3 python3.14 python3.13 python3.12 python3.11 none; do \
 	    if [ $$python = none ]; then \
 	        echo "framefold needs Python 3.11 or later with its venv module, and no such python3 is on the PATH." >&2; \

@@ -10,15 +10,19 @@ from setuptools import Extension, setup
 
 # Floats are rounded as numpy rounds them, whatever CFLAGS say; and what is shipped to executors is to be small.
 FLAGS = ["-fno-fast-math", "-ffp-contract=off", "-g0"]
-LOOPS = {
-    "framefold.aggregators.numeric.loops": "aggregators/numeric/loops.pyx",
-    "framefold.aggregators.ranges.loops": "aggregators/ranges/loops.pyx",
-    "framefold.runtime.sliding.loops": "runtime/sliding/loops.pyx",
-}
+LOOPS = ("rows", "ranges", "windows")
 
 pure = os.environ.get("FRAMEFOLD_PURE", "0") not in ("", "0")
 setup(
     ext_modules=[]
     if pure
-    else [Extension(name, [source], extra_compile_args=FLAGS, optional=True) for name, source in LOOPS.items()]
+    else [
+        Extension(
+            f"framefold.aggregators.loops.{name}",
+            [f"aggregators/loops/{name}.pyx"],
+            extra_compile_args=FLAGS,
+            optional=True,
+        )
+        for name in LOOPS
+    ]
 )

@@ -12,7 +12,8 @@ folder             what is in it
 ``combinators``    AllOf, Filtered, Mapped, FlatMapped, GroupedBy, ElementWise, Reducing
 ``contract``       what an operation is (``operation.py``), and one bound to column types (``bound.py``)
 ``states``         the types a field of a state can have
-``numeric``        reductions of rows to groups, compiled where there was a compiler
+``numeric``        reductions of rows to groups
+``loops``          what numpy takes several passes for, compiled where there was a compiler, or by numpy
 ``laws``           ``check_laws``
 =================  =============================================================================================
 """
@@ -23,7 +24,6 @@ from .combinators.filtered import Filtered
 from .combinators.grouped import GroupedBy
 from .combinators.mapped import FlatMapped, Mapped
 from .combinators.reducing import Reducing
-from .contract import trial as _trial
 from .contract.frames import Frames
 from .contract.operation import AggregateOperation, Operation, State
 from .contract.python_operation import PythonOperation
@@ -43,7 +43,6 @@ from .extremes.boolean_bitwise import BitAnd, BitOr, BitXor, BoolAnd, BoolOr, Co
 from .extremes.min_max import Max, Min
 from .extremes.value_range import Range
 from .intervals.time_weighted import Covered, TimeWeightedAverage
-from .laws.at_bind import broken_law as _broken_law
 from .moments.covariance import Correlation, Covariance, LinearTrend
 from .moments.means import GeometricMean, HarmonicMean, RootMeanSquare, WeightedAverage
 from .moments.skewness_kurtosis import Kurtosis, Skewness
@@ -57,8 +56,6 @@ from .sums.products import Product
 from .sums.sums import Average, Count, Sum
 
 Mean = Average
-
-_trial.law_trial = _broken_law
 
 __all__ = [
     "AggregateOperation",

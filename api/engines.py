@@ -8,15 +8,14 @@ from typing import Any, Protocol, cast
 
 import pyarrow as pa
 
+from .aggregators import loops
 from .aggregators.contract.column_expressions import KINDS, Kind, without_expressions
 from .aggregators.errors import QueryError
-from .aggregators.numeric import native
 from .reading import SparkFiles
 from .runtime.explain import Explanation
 from .runtime.local import LocalEngine
 from .runtime.plan.plan import Plan
 from .runtime.reporting import warn_of_numpy
-from .runtime.sliding import native as native_sliding
 from .runtime.sources.arrow import Source
 from .runtime.sources.co_inputs import Roles, Together
 from .runtime.sources.file_source import FileSource
@@ -59,7 +58,7 @@ class Engine(Protocol):
 
 def engine_for(data: Any) -> Engine:
     """The engine for some data: Spark for its DataFrames, else the local one."""
-    if native.loops is None or native_sliding.loops is None:
+    if not loops.compiled:
         warn_of_numpy()
     pyspark = sys.modules.get("pyspark.sql")  # a DataFrame cannot come from a module that was never imported
     if (pyspark is not None and isinstance(data, pyspark.DataFrame)) or isinstance(data, SparkFiles):

@@ -13,8 +13,7 @@ from ..contract.bound import BoundAggregate
 from ..contract.column_expressions import ColumnLike
 from ..contract.column_functions import require_operation
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, Operation, State, TypedOperation
-from ..contract.state_ranges import StateRanges
+from ..contract.operation import AggregateOperation, Operation, State, StateRanges, TypedOperation
 from ..ordered.multiset import DENSE, lists_of_ranges
 from ..ordered.sort_keys import Order
 from ..ordered.sorted_merge import distinct_rows, find

@@ -6,7 +6,7 @@ Users' functions get read-only columns, and what they return is checked: every f
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -23,11 +23,8 @@ from ..states.rows import place
 from ..states.views import is_made
 from . import trial
 from .frames import Frames, Values, to_values, valid_rows
-from .operation import AggregateOperation, Operation, State, accumulate_where, check_arity
+from .operation import AggregateOperation, Operation, State, StateRanges, accumulate_where, check_arity
 from .sql_spec import Planes, SqlSpec, overrides_accumulate
-
-if TYPE_CHECKING:
-    from .state_ranges import StateRanges
 
 PACKAGE = __name__.partition(".")[0]
 """Where built-in operations are defined: their functions are trusted."""
@@ -97,8 +94,6 @@ class BoundAggregate:
             self.commutative = trial.commutes(self)
         if self.untrusted and self.ufuncs:
             trial.check_ufuncs(self)
-        if (self.untrusted or self.operation.has_user_combine) and operation.try_laws:
-            trial.check_laws(self)
 
     def _without_categories(self, types: Sequence[pa.DataType]) -> Sequence[pa.DataType]:
         """The types that the operation is bound to; ColumnError where it compares what it knows no order of."""
@@ -118,6 +113,13 @@ class BoundAggregate:
             if isinstance(type, Categories) and name in self.coded_columns:
                 found[at] = type
         return found
+
+    @property
+    def made_of(self) -> list[BoundAggregate]:
+        """The bound operations that it is made of."""
+        held = vars(self.operation).values()
+        parts = [part for each in held for part in (each.values() if isinstance(each, Mapping) else [each])]
+        return [part for part in parts if isinstance(part, BoundAggregate)]
 
     @property
     def coded_columns(self) -> set[str]:

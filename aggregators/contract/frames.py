@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from ..errors import SumOverflowError
 from ..numeric.float_sums import largest_of, summed
 from ..numeric.grouped import canonical, greatest, least
-from ..numeric.native import loops
+from ..ranges.ordering import order_of_groups
 from ..states.alike import are_numbers
 from ..states.arrays import Bools, Floats, Index, Ints
 from ..states.categories import codes_or_values
@@ -261,11 +261,10 @@ class Frames:
         """Values by frame, then time."""
         if not self._sorted:
             rows = np.lexsort((self.order, self.index))
-        elif loops is None or self.size > len(self.index):
+        elif self.size > len(self.index):
             rows = np.argsort(self.index, kind="stable")
         else:
-            rows = np.empty(len(self.index), np.intp)
-            loops.order_codes(np.ascontiguousarray(self.index), np.zeros(self.size + 1, np.int64), rows)
+            rows = order_of_groups(self.index, self.size)
         return _take(values, rows)
 
     def _parts(self, values: Any) -> Iterator[Any]:

@@ -6,12 +6,12 @@ import copy
 import inspect
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeAlias
+from typing import Any, ClassVar, Protocol, Self, TypeAlias
 
 import pyarrow as pa
 
 from ..errors import OperationError
-from ..states.arrays import Bools, Index
+from ..states.arrays import Bools, Index, Ints
 from ..states.fields import field
 from ..states.rows import place
 from .column_expressions import ColumnLike, column_name
@@ -19,11 +19,33 @@ from .frames import Frames
 from .operators import Operators
 from .sql_spec import PLACEHOLDER, SqlSpec, by_field
 
-if TYPE_CHECKING:
-    from .state_ranges import StateRanges
-
 State: TypeAlias = Mapping[str, Any]
 """Columns of states: one :data:`~framefold.aggregators.states.fields.Column` for each field, all of one length."""
+
+
+class StateRanges(Protocol):
+    """What ``finish_ranges`` is given: half-open ranges of states that follow one another, in any order.
+
+    Each window is one. Other operations are bound (:class:`~framefold.aggregators.contract.bound.BoundAggregate`).
+    """
+
+    @property
+    def low(self) -> Ints:
+        """The first state of each range, shape (ranges,)."""
+
+    @property
+    def high(self) -> Ints:
+        """The state after the last one of each range, shape (ranges,)."""
+
+    @property
+    def ascending(self) -> bool:
+        """Whether no end of a range is below that of the range before it."""
+
+    def finish(self, operation: Any, states: State) -> pa.Array:
+        """The results of another operation over the same ranges of its own states."""
+
+    def finish_others(self, operation: Any, states: State, low: Ints, high: Ints) -> pa.Array:
+        """The results of another operation over other ranges of other states."""
 
 
 class Operation(Operators, ABC):

@@ -15,9 +15,8 @@ from ..errors import ColumnError, QueryError, SumOverflowError, shown
 from .bound import BoundAggregate
 from .frames import Frames, Values
 from .numeric_columns import is_number
-from .operation import AggregateOperation, Operation, State, TypedOperation
+from .operation import AggregateOperation, Operation, State, StateRanges, TypedOperation
 from .sql_spec import Planes, SqlSpec, side_by_side
-from .state_ranges import StateRanges
 
 Number = int | float | decimal.Decimal
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import decimal
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from contextvars import ContextVar
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Protocol, cast
 
 import cloudpickle
@@ -14,7 +13,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from ..errors import FramefoldError, ImpureError, LawError, OperationError, QueryError
+from ..errors import LawError, OperationError, QueryError
 from ..states.categories import Categories
 from ..states.fields import Column, Compensated, Field
 from ..states.limbs import Exact
@@ -47,22 +46,6 @@ class TriedAggregate(Protocol):
     def combine(self, a: State, b: State) -> State: ...
     def finished(self, a: State) -> Any: ...
     def to_result(self, values: Any, type: pa.DataType | None) -> pa.Array: ...
-
-
-law_trial: Callable[[Any], str | None] | None = None
-"""How a bound operation breaks a law, in words; set by the package, since ``laws`` imports this module."""
-
-_tries_laws = ContextVar("tries_laws", default=True)
-
-
-@contextmanager
-def laws_untried() -> Iterator[None]:
-    """Operations bound in this context are not tried for laws."""
-    token = _tries_laws.set(False)
-    try:
-        yield
-    finally:
-        _tries_laws.reset(token)
 
 
 def sample(type: pa.DataType, length: int, seed: int = 0) -> pa.Array | None:
@@ -247,32 +230,8 @@ def check_create(bound: TriedAggregate) -> None:
             return
     except Exception:  # of a user's functions on made-up events, or of pickling
         return
-    said = "purity: create gives the same object each time, which accumulate changes; expected a new one"
-    if not _tries_laws.get():
-        raise LawError(said)
-    raise OperationError(f"{bound.spec!r} for {bound.name!r} breaks the law of {said}")
-
-
-def check_laws(bound: TriedAggregate) -> None:
-    """OperationError where ``create`` is no identity, ``combine`` is not associative, or a function changes states.
-
-    As far as trials can tell.
-    """
-    if law_trial is None or not _tries_laws.get():
-        return
-    try:
-        said = law_trial(bound)
-    except ImpureError:
-        raise
-    except (FramefoldError, ValueError, OverflowError):
-        # What fails on made-up events may work on real ones; if not, it raises there. ValueError and OverflowError: a
-        # result that Python has no value for, such as a date beyond the year 9999.
-        return
-    if said is not None:
-        raise OperationError(
-            f"on made-up events {bound.spec!r} for {bound.name!r} breaks the law of {said}; ff.check_laws tries all "
-            "laws on events of yours, and try_laws = False leaves this trial out"
-        )
+    law = LawError("purity: create gives the same object each time, which accumulate changes; expected a new one")
+    raise OperationError(f"{bound.spec!r} for {bound.name!r} breaks the law of {law}") from law
 
 
 def same(a: Column, b: Column) -> bool:

@@ -11,9 +11,8 @@ from ..errors import QueryError
 from .bound import BoundAggregate
 from .column_functions import apply, require_operation
 from .frames import Frames, Values
-from .operation import AggregateOperation, Operation, State, TypedOperation
+from .operation import AggregateOperation, Operation, State, StateRanges, TypedOperation
 from .sql_spec import SqlSpec
-from .state_ranges import StateRanges
 from .trial import named_type
 
 

@@ -13,8 +13,7 @@ from ..contract.bound import BoundAggregate
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import require_summable
-from ..contract.operation import AggregateOperation, State
-from ..contract.state_ranges import StateRanges
+from ..contract.operation import AggregateOperation, State, StateRanges
 from ..ordered.collect import lists_of
 from ..ordered.multiset import Multiset, items, lists_of_ranges
 from ..ordered.sort_keys import Keys, Order

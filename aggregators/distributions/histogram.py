@@ -15,8 +15,7 @@ from numpy.typing import NDArray
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import floats, is_number
-from ..contract.operation import AggregateOperation, State, TypedOperation
-from ..contract.state_ranges import StateRanges
+from ..contract.operation import AggregateOperation, State, StateRanges, TypedOperation
 from ..errors import ColumnError, QueryError
 from ..ordered.multiset import Multiset, items
 from ..states.arrays import Ints

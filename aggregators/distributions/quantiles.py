@@ -11,8 +11,7 @@ import pyarrow as pa
 
 from ..contract.column_expressions import ColumnLike
 from ..contract.numeric_columns import is_number
-from ..contract.operation import AggregateOperation, State
-from ..contract.state_ranges import StateRanges
+from ..contract.operation import AggregateOperation, State, StateRanges
 from ..errors import ColumnError, QueryError
 from ..ordered.multiset import Multiset, items
 from ..ranges.order_statistics import select

@@ -1,4 +1,4 @@
-"""The laws of a user's operation, tried on made-up events when it is bound."""
+"""The laws of a user's operation, tried on made-up events when a query is planned."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from ..contract.bound import BoundAggregate
 from ..contract.operation import State
 from ..contract.trial import sample
-from ..errors import ImpureError, LawError
+from ..errors import FramefoldError, ImpureError, LawError, OperationError
 from .laws import Law, Laws, Rows, parts_of, travelled
 from .tolerance import close, size_of
 
@@ -40,6 +40,30 @@ class Outcome(NamedTuple):
         """The examples whose results differ by more than rounding."""
         pairs = zip(self.examples, self.found.to_pylist(), self.expected.to_pylist(), self.sizes, strict=True)
         return [example for example, found, expected, size in pairs if not close(found, expected, size)]
+
+
+def try_laws(bound: BoundAggregate) -> None:
+    """OperationError where ``create`` is no identity, ``combine`` is not associative, or a function changes states.
+
+    Of an operation of a user's, or one that an operation is made of, as far as trials can tell.
+    """
+    for part in bound.made_of:
+        try_laws(part)
+    if not ((bound.untrusted or bound.operation.has_user_combine) and bound.spec.try_laws):
+        return
+    try:
+        said = broken_law(bound)
+    except ImpureError:
+        raise
+    except (FramefoldError, ValueError, OverflowError):
+        # What fails on made-up events may work on real ones; if not, it raises there. ValueError and OverflowError: a
+        # result that Python has no value for, such as a date beyond the year 9999.
+        return
+    if said is not None:
+        raise OperationError(
+            f"on made-up events {bound.spec!r} for {bound.name!r} breaks the law of {said}; ff.check_laws tries all "
+            "laws on events of yours, and try_laws = False leaves this trial out"
+        )
 
 
 def broken_law(bound: BoundAggregate) -> str | None:

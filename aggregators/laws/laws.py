@@ -18,8 +18,7 @@ import pyarrow as pa
 from ..contract.bound import BoundAggregate, length
 from ..contract.frames import Frames
 from ..contract.operation import Operation, State
-from ..contract.trial import laws_untried
-from ..errors import FramefoldError, LawError
+from ..errors import FramefoldError, LawError, OperationError
 from ..intervals.time_weighted import Lifetimes, lifetimes_of
 from ..states.arrays import Ints
 from ..states.fields import Column, Compensated
@@ -81,9 +80,10 @@ class Laws:
         self.columns = columns
         self.rows = len(next(iter(columns.values())))
         if bound is None:
-            with laws_untried():
-                types = [columns[name].type for name in operation.columns]
-                bound = BoundAggregate("check_laws", operation, types)
+            try:
+                bound = BoundAggregate("check_laws", operation, [columns[name].type for name in operation.columns])
+            except OperationError as error:
+                raise error.__cause__ if isinstance(error.__cause__, LawError) else error from None
         self.bound = bound
         self.lives = lifetimes_of(self.bound) is not None
 

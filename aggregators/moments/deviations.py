@@ -15,8 +15,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import loops
 from ..contract.frames import Frames
-from ..numeric.native import loops
 from ..states.arrays import Floats, Index, Ints
 from ..states.double_double import add, halves, product, quotient, two_sum
 from .grid_deviations import gridded
@@ -106,18 +106,16 @@ class Deviations:
 
     def join(self, other: Deviations) -> Deviations:
         """The deviations of both states' values, about the left one's centre."""
-        if loops is not None and not (self.level | other.level).any():
-            room = np.empty((5, len(self.count)))
-            made = Deviations(np.empty_like(self.count), room[0], room[1], room[2], room[3], room[4], self.level)
-            if loops.join_deviations(self._contiguous(), other._contiguous(), made._contiguous(), ORDINARY):
+        if not (self.level | other.level).any():
+            made = Deviations(*(column.copy() for column in self.fields().values()))
+            rows = np.arange(len(self.count))
+            if loops.join_groups_of_deviations(other._contiguous(), rows, made._contiguous(), ORDINARY):
                 return made
         return self._join(other)
 
     @classmethod
     def join_groups(cls, blocks: Iterable[tuple[Deviations, Index]], groups: int) -> Deviations | None:
         """The deviations of each group of states joined, in their order; None where they are to be joined by pairs."""
-        if loops is None:
-            return None
         room = np.zeros((5, groups))
         none = np.zeros(groups, np.int64), np.zeros(groups, np.int8)
         made = cls(none[0], room[0], room[1], room[2], room[3], room[4], none[1])

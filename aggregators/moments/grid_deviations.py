@@ -2,7 +2,7 @@
 
 Values are cut at one bit position (J. Demmel and H. D. Nguyen, "Fast Reproducible Floating-Point Summation", 2013), so
 that deviations of the upper parts from that of their frame's first value, and their squares, are summed without
-rounding, by a compiled loop or by numpy to the same bits.
+rounding.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import loops
 from ..contract.frames import Frames
-from ..numeric.native import loops
 from ..states.arrays import Bools, Floats, Ints
 
 MAX_BITS = 17
@@ -81,7 +81,9 @@ def gridded(frames: Frames, values: Floats) -> Gridded | None:
         grid = grid_of(span, most.bit_length())
         if grid.bits > MAX_BITS or largest > math.ldexp(grid.step, 50):
             return None
-        rows, centre, *sums = (by_numpy if loops is None else by_loop)(frames, values, grid)
+        made = np.zeros((frames.size, 6))
+        loops.add_deviations(np.ascontiguousarray(values), np.ascontiguousarray(frames.index), grid.adder, made)
+        rows, centre, *sums = np.ascontiguousarray(made.T)
         if rows.max() < 1 << grid.bits:
             break
         most = int(np.bincount(frames.index).max())
@@ -95,30 +97,3 @@ def gridded(frames: Frames, values: Floats) -> Gridded | None:
     # A single value is its own centre.
     centre = np.where(several, centre, centre + sums[1])
     return Gridded(rows.astype(np.int64), centre, np.where(several, sums, 0.0), doubtful)
-
-
-def by_loop(frames: Frames, values: Floats, grid: Grid) -> Floats:
-    """Each frame's number of rows, its centre, and four sums.
-
-    Sums of upper deviations, of lower parts, of the squares of upper deviations, and of the low parts of these.
-    """
-    assert loops is not None
-    made = np.zeros((frames.size, 6))
-    loops.add_deviations(np.ascontiguousarray(values), np.ascontiguousarray(frames.index), grid.adder, made)
-    return np.ascontiguousarray(made.T)
-
-
-def by_numpy(frames: Frames, values: Floats, grid: Grid) -> Floats:
-    """As :func:`by_loop`, to the same bits."""
-    made = np.zeros((6, frames.size))
-    part = values + grid.adder
-    part -= grid.adder
-    made[1, frames.index[::-1]] = part[::-1]  # where an index repeats, numpy keeps what is assigned last
-    for start in range(0, len(values), CACHED_ROWS):
-        rows = slice(start, start + CACHED_ROWS)
-        index, rest = frames.index[rows], values[rows] - part[rows]
-        high = part[rows] - made[1][index]
-        columns = (1.0, high, rest, high * high, (high + high + rest) * rest)
-        for total, column in zip((made[0], *made[2:]), columns, strict=True):
-            np.add.at(total, index, column)
-    return made

@@ -12,17 +12,13 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import loops
 from ..states.arrays import Floats, Index, Ints
-from ..states.double_double import to_odd, two_sum
 from ..states.fields import Compensated
-from ..states.limbs import MASK
-from .native import loops
+from ..states.parts import distilled, in_floats
 
 MAX_STEP = 50
 """The most bits of an integer: those of a float but for sign, carry and bias."""
-
-CACHED_ROWS = 1 << 14
-"""Rows that numpy works on at a time, so that intermediate columns stay in the cache."""
 
 MIN_EXPONENT, UP = -1074, 600
 """The exponent of the least float; a column with parts below it is multiplied by ``2**UP`` first."""
@@ -49,9 +45,7 @@ def cuts_of(largest: float, rows: int) -> Cuts:
 
 def largest_of(values: Floats) -> float:
     """The greatest magnitude, NaN if any value is; 0 of none."""
-    if loops is None:
-        return float(np.max(np.abs(values), initial=0.0))
-    return float(loops.largest(np.ascontiguousarray(values)))
+    return max(float(values.max(initial=0.0)), -float(values.min(initial=0.0)))
 
 
 def summed(values: Floats, index: Index, size: int, largest: float) -> tuple[Compensated, Ints]:
@@ -64,7 +58,7 @@ def summed(values: Floats, index: Index, size: int, largest: float) -> tuple[Com
             continue
         sums = np.zeros((size, 3), np.int64)
         passes.append((sums, cuts, up))
-        values, index = (by_numpy if loops is None else by_loop)(values, index, cuts, sums)
+        values, index = add_parts(values, index, cuts, sums)
         largest = math.ldexp(largest_of(values), -up)
     *earlier, last = passes
     total = pairs(*last)
@@ -77,37 +71,17 @@ def summed(values: Floats, index: Index, size: int, largest: float) -> tuple[Com
     return total, passes[0][0][:, 0].copy()
 
 
-def by_loop(values: Floats, index: Index, cuts: Cuts, sums: Ints) -> tuple[Floats, Index]:
+def add_parts(values: Floats, index: Index, cuts: Cuts, sums: Ints) -> tuple[Floats, Index]:
     """Add the parts of each value to the sums of its group, and count its row; what is left of values, and of which.
 
     Columns of ``sums``: the number of rows, and the bits of both parts, each with those of its adder, modulo 2**64.
     """
-    assert loops is not None
     values, index = np.ascontiguousarray(values), np.ascontiguousarray(index)
     if loops.add_parts(values, index, *cuts.adders, sums):
         return values[:0], index[:0]
     rest, group = np.empty(len(values)), np.empty(len(values), np.intp)
     left = loops.left_of_parts(values, index, *cuts.adders, rest, group)
     return rest[:left], group[:left]
-
-
-def by_numpy(values: Floats, index: Index, cuts: Cuts, sums: Ints) -> tuple[Floats, Index]:
-    """As :func:`by_loop`."""
-    counts, *totals = np.zeros((3, len(sums)), np.int64)  # contiguous, which numpy is fast with
-    rest = np.empty(len(values))
-    for start in range(0, len(values), CACHED_ROWS):
-        rows = slice(start, start + CACHED_ROWS)
-        left, groups = values[rows], index[rows]
-        np.add.at(counts, groups, 1)
-        for adder, total in zip(cuts.adders, totals, strict=True):
-            moved = left + adder
-            np.add.at(total, groups, moved.view(np.int64))
-            moved -= adder
-            left = left - moved
-        rest[rows] = left
-    sums[:] = np.column_stack([counts, *totals])
-    kept = np.flatnonzero(rest)
-    return rest[kept], index[kept]
 
 
 def integers_of(sums: Ints, cuts: Cuts) -> list[Ints]:
@@ -118,47 +92,11 @@ def integers_of(sums: Ints, cuts: Cuts) -> list[Ints]:
 
 def pairs(sums: Ints, cuts: Cuts, up: int) -> Compensated:
     """The sums of parts of values times ``2**up``."""
-    if loops is None:
-        high, low = (part * cuts.unit for part in joined(integers_of(sums, cuts), cuts.step))
-    else:
-        high, low = np.empty((2, len(sums)))
-        loops.join_parts(sums, *cuts.adders, cuts.step, cuts.unit, high, low)
+    high, low = np.empty((2, len(sums)))
+    loops.join_parts(sums, *cuts.adders, cuts.step, cuts.unit, high, low)
     return Compensated(np.ldexp(high, -up), np.ldexp(low, -up)) if up else Compensated(high, low)
 
 
 def in_units(sums: Ints, cuts: Cuts, up: int) -> list[Floats]:
     """The same sums in several floats each, none of which has bits of another."""
     return [np.ldexp(part * cuts.unit, -up) for part in in_floats(integers_of(sums, cuts), cuts.step)]
-
-
-def joined(integers: list[Ints], step: int) -> tuple[Floats, Floats]:
-    """Sums of integers, in units ``2**step`` apart, as pairs of floats in the first unit: nearest float, what it lacks.
-
-    All integers but the first are of values of up to ``step`` bits and a sign. The compiled twin is ``join_parts``.
-    """
-    return distilled(in_floats(integers, step), 2)
-
-
-def in_floats(integers: list[Ints], step: int) -> list[Floats]:
-    """Such integers as floats, none of which has bits of another."""
-    for place in range(len(integers) - 1, 0, -1):  # all but the first have no more bits than a float
-        integers[place - 1] = integers[place - 1] + (integers[place] >> step)
-        integers[place] = integers[place] & ((1 << step) - 1)
-    first, *others = integers
-    parts = [(first & ~MASK).astype(np.float64), (first & MASK).astype(np.float64)]
-    return parts + [np.ldexp(each.astype(np.float64), -step * place) for place, each in enumerate(others, 1)]
-
-
-def distilled(parts: list[Floats], rounds: int) -> tuple[Floats, Floats]:
-    """The sums of columns, coarsest first, as pairs of floats.
-
-    As many rounds as columns are enough for whatever cancels (T. Ogita, S. Rump and S. Oishi, "Accurate Sum and Dot
-    Product", 2005).
-    """
-    for _ in range(rounds):
-        for place in reversed(range(len(parts) - 1)):
-            parts[place], parts[place + 1] = two_sum(parts[place], parts[place + 1])
-    rest = parts[-1]
-    for part in reversed(parts[2:-1]):
-        rest = part + rest
-    return two_sum(parts[0], to_odd(*two_sum(parts[1], rest)))

@@ -12,8 +12,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
+from .. import loops
 from ..states.arrays import Index, Ints
-from .native import loops
 
 AnyArray = NDArray[Any]
 
@@ -24,7 +24,7 @@ def least(values: Any, index: Index, size: int) -> Any:
     """The least value of each group, of numbers or of an Arrow array; any value for a group without a row."""
     if isinstance(values, pa.Array):
         return by_rank(values, index, size, np.minimum)
-    if loops is None or values.dtype not in LOOPED:
+    if values.dtype not in LOOPED:
         # np.minimum is faster than np.fmin, which leaves out NaN.
         plain = values.dtype.kind != "f" or not np.isnan(np.min(values, initial=np.inf))
         return by_numpy(values, index, size, np.minimum if plain else np.fmin)
@@ -37,7 +37,7 @@ def greatest(values: Any, index: Index, size: int) -> Any:
     """The greatest value of each group, of numbers or of an Arrow array; any value for a group without a row."""
     if isinstance(values, pa.Array):
         return by_rank(values, index, size, np.maximum)
-    if loops is None or values.dtype not in LOOPED:
+    if values.dtype not in LOOPED:
         return by_numpy(values, index, size, np.maximum if values.dtype.kind == "f" else np.fmax)
     found = np.full(size, -np.inf if values.dtype.kind == "f" else np.iinfo(values.dtype).min, values.dtype)
     loops.take_greatest(np.ascontiguousarray(values), np.ascontiguousarray(index), found)

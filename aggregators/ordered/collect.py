@@ -11,8 +11,7 @@ import pyarrow.compute as pc
 
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, OneColumn, State
-from ..contract.state_ranges import StateRanges
+from ..contract.operation import AggregateOperation, OneColumn, State, StateRanges
 from ..errors import ColumnError, QueryError
 from ..ranges.item_ranges import ItemRanges, ascends_in_groups, items_of, offsets_of
 from ..states.large import list_offsets

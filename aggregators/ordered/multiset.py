@@ -8,8 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, OneColumn, State
-from ..contract.state_ranges import StateRanges
+from ..contract.operation import AggregateOperation, OneColumn, State, StateRanges
 from ..ranges.codes import Codes, codes_of
 from ..ranges.distinct import list_codes
 from ..ranges.item_ranges import ItemRanges

@@ -8,12 +8,12 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from .. import loops
 from ..contract.frames import Values
 from ..contract.operation import Operation
 from ..errors import ColumnError
 from ..extremes.min_max import neutral_value
-from ..numeric.grouped import canonical, ranked
-from ..ranges.native import loops
+from ..numeric.grouped import ranked
 from ..states.arrays import Bools, Ints
 from ..states.categories import codes_or_values
 from ..states.fields import numpy_type
@@ -79,13 +79,10 @@ class Order:
             return cast(Keys, values.view(f"int{self.type.bit_width}").to_numpy().astype(np.int64))
         if isinstance(values, pa.Array):
             values = codes_or_values(values).to_numpy(zero_copy_only=False)
-        if values.dtype.kind == "f" and loops is not None:
+        if values.dtype.kind == "f":
             keys = np.empty(len(values), np.int64)
             loops.keys_of_floats(np.ascontiguousarray(values, np.float64), keys)
             return keys
-        if values.dtype.kind == "f":
-            bits = _turned((values.astype(np.float64) + 0.0).view(np.int64))
-            return np.where(np.isnan(values), NAN, bits)
         if values.dtype == np.uint64:
             return cast(Keys, values.view(np.int64) ^ SIGN)
         return cast(Keys, values.astype(np.int64))
@@ -110,18 +107,11 @@ class Order:
         return restored(keys if self.dtype is None else self._decoded(keys, self.dtype), self.type, mask)
 
     def _decoded(self, keys: Keys, dtype: np.dtype[Any]) -> Keys:
-        if dtype.kind == "f" and loops is not None:
+        if dtype.kind == "f":
             values = np.empty(len(keys))
             loops.floats_of_keys(np.ascontiguousarray(keys), values)
             return values.astype(dtype, copy=False)
-        if dtype.kind == "f":
-            return canonical(_turned(keys).view(np.float64)).astype(dtype)
         return (keys ^ SIGN).view(np.uint64) if dtype == np.uint64 else keys.astype(dtype)
-
-
-def _turned(bits: Keys) -> Keys:
-    """The bits of floats as integers in the order of the floats, or back."""
-    return cast(Keys, bits ^ ((bits >> np.int64(63)) & NAN))
 
 
 def stored(column: pa.Array) -> tuple[Keys, Bools]:

@@ -9,8 +9,7 @@ import pyarrow as pa
 
 from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
-from ..contract.operation import AggregateOperation, State
-from ..contract.state_ranges import StateRanges
+from ..contract.operation import AggregateOperation, State, StateRanges
 from ..errors import QueryError
 from ..ranges.codes import codes_of
 from ..ranges.distinct import list_codes

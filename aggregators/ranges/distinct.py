@@ -10,11 +10,11 @@ from typing import NamedTuple
 
 import numpy as np
 
+from .. import loops
 from ..states.arrays import Ints
 from ..states.memory import require_memory
 from .codes import Codes, Int32s
 from .item_ranges import ItemRanges
-from .native import loops
 from .order_statistics import count_below
 
 ITEM_BYTES = 24
@@ -39,7 +39,7 @@ def count_distinct(codes: Codes, ranges: ItemRanges) -> Ints:
     >>> count_distinct(Codes(np.array([1, 0, 1, 1], np.int32), np.array([1, 0]), np.array([1, 0, 2, 3])), ranges)
     array([2, 2])
     """
-    if loops is not None and ranges.ascending:
+    if ranges.swept:
         found = np.empty(len(ranges.begin), np.int64)
         loops.count_distinct(codes.code, len(codes.first), ranges.begin, ranges.end, found)
         return found
@@ -86,7 +86,7 @@ def list_codes(
     counted
         Whether weights are wanted.
     """
-    if loops is None or not ranges.ascending:
+    if not ranges.swept:
         return None
     lengths = count_distinct(codes, ranges) if most is None else np.minimum(ranges.end - ranges.begin, most)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
@@ -99,7 +99,7 @@ def list_codes(
 
 def most_frequent(codes: Codes, weights: Ints | None, ranges: ItemRanges) -> Int32s | None:
     """The code of each range whose items weigh most, the least of several; None where no sweep can tell."""
-    if loops is None or not ranges.ascending:
+    if not ranges.swept:
         return None
     found = np.empty(len(ranges.begin), np.int32)
     loops.most_frequent(codes.code, weights, len(codes.first), ranges.begin, ranges.end, found)

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from .. import loops
+from ..loops import by_numpy
 from ..states.alike import are_numbers
 from ..states.arrays import Index, Ints
-from .native import loops
 
 
 class ItemRanges:
@@ -86,6 +87,11 @@ class ItemRanges:
         """Whether both ends ascend, so that an item enters once and leaves once."""
         return ascends(self.end)
 
+    @property
+    def swept(self) -> bool:
+        """Whether a compiled loop takes in and leaves out item after item; numpy, which cannot, asks all ranges."""
+        return loops.compiled and self.ascending
+
     @cached_property
     def groups(self) -> Ints:
         """The first item of each group of ranges that have no item in common with those of others."""
@@ -138,12 +144,9 @@ def offsets_of(ranges: ItemRanges, most: int | None = None) -> Ints:
 
     ``most`` is how many items of each range count, at most.
     """
-    if loops is not None:
-        offsets = np.empty(len(ranges.begin) + 1, np.int64)
-        loops.offsets_of_ranges(ranges.begin, ranges.end, np.iinfo(np.int64).max if most is None else most, offsets)
-        return offsets
-    lengths = ranges.end - ranges.begin
-    return np.concatenate([[0], np.cumsum(lengths if most is None else np.minimum(lengths, most))])
+    offsets = np.empty(len(ranges.begin) + 1, np.int64)
+    loops.offsets_of_ranges(ranges.begin, ranges.end, np.iinfo(np.int64).max if most is None else most, offsets)
+    return offsets
 
 
 def items_of(values: NDArray[Any], ranges: ItemRanges, offsets: Ints, *, last: bool = False) -> NDArray[Any]:
@@ -153,13 +156,11 @@ def items_of(values: NDArray[Any], ranges: ItemRanges, offsets: Ints, *, last: b
     >>> items_of(np.array([5, 6, 7]), ranges, offsets_of(ranges))
     array([5, 6, 6, 7])
     """
-    if loops is None or values.dtype == object:
-        lengths = np.diff(offsets)
-        begin = ranges.end - lengths if last else ranges.begin
-        places = np.arange(offsets[-1]) + np.repeat(begin - offsets[:-1], lengths)
-        return np.take(values, places)
     found: NDArray[Any] = np.empty(offsets[-1], values.dtype)
-    word = f"u{values.itemsize}"
     edges = ranges.end if last else ranges.begin
-    loops.items_of_ranges(np.ascontiguousarray(values).view(word), edges, last, offsets, found.view(word))
+    if values.dtype == object:
+        by_numpy.items_of_ranges(values, edges, last, offsets, found)
+    else:
+        word = f"u{values.itemsize}"
+        loops.items_of_ranges(np.ascontiguousarray(values).view(word), edges, last, offsets, found.view(word))
     return found

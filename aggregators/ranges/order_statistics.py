@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from .. import loops
 from ..states.arrays import Ints
 from .codes import Codes, Int32s
 from .item_ranges import ItemRanges
-from .native import loops
 
 
 def select(codes: Codes, weights: Ints | None, ranges: ItemRanges, ranks: Ints) -> tuple[Int32s, Int32s]:
@@ -35,7 +35,7 @@ def select(codes: Codes, weights: Ints | None, ranges: ItemRanges, ranks: Ints) 
     >>> select(codes, None, ranges, np.array([1, 2]))
     (array([1, 1], dtype=int32), array([2, 3], dtype=int32))
     """
-    if loops is not None and ranges.ascending:
+    if ranges.swept:
         found, following = np.empty((2, len(ranks)), np.int32)
         loops.select(codes.code, weights, len(codes.first), ranges.begin, ranges.end, ranks, found, following)
         return found, following

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..numeric.native import loops as over_rows
+from .. import loops
 from ..states.arrays import Index, Ints
-from .native import loops
 
 MIN_ROWS = 1 << 6
 """Rows from which on a compiled loop sorts them."""
@@ -18,7 +17,7 @@ def stable_order(values: Ints) -> Index:
     >>> stable_order(np.array([3, 1, 3, -2]))
     array([3, 1, 0, 2])
     """
-    if loops is None or not MIN_ROWS <= len(values) < 1 << 31:
+    if not MIN_ROWS <= len(values) < 1 << 31:
         return np.argsort(values, kind="stable")
     order = np.empty(len(values), np.intp)
     loops.order_values(np.ascontiguousarray(values), order)
@@ -27,8 +26,6 @@ def stable_order(values: Ints) -> Index:
 
 def order_of_groups(groups: Ints, size: int) -> Index:
     """The stable order of numbers from 0 to below ``size``."""
-    if over_rows is None:
-        return np.argsort(groups, kind="stable")
     order = np.empty(len(groups), np.intp)
-    over_rows.order_codes(groups, np.zeros(size + 1, np.int64), order)
+    loops.order_codes(np.ascontiguousarray(groups, np.int64), np.zeros(size + 1, np.int64), order)
     return order

@@ -15,9 +15,9 @@ import pyarrow as pa
 
 from ..contract.operation import State
 from ..contract.sql_spec import ROW_LIMIT, SMALL_ROW_LIMIT, Planes, SqlSpec
-from ..numeric.float_sums import joined
 from ..states.arrays import Bools
 from ..states.fields import BIG, HUGE, NAN, NEGATIVE, POSITIVE, SHIFT, Compensated
+from ..states.parts import joined
 
 TOP = 18
 """Values below 2**TOP are ordinary, ..."""

@@ -57,12 +57,12 @@ def versions() -> dict[str, str]:
     """What runs here."""
     import numpy as np
 
-    from framefold.aggregators.numeric.native import loops
+    from framefold.aggregators import loops
     from framefold.runtime.sources.parquet_decoding import polars
 
     decoder = polars()
     more = {} if decoder is None else {"Polars for decoding": decoder.__version__}
-    more["loops over rows"] = "numpy's" if loops is None else "compiled"
+    more["loops over rows"] = "compiled" if loops.compiled else "numpy's"
     return {"framefold": ff.__version__, "pyarrow": pa.__version__, "numpy": np.__version__} | more
 
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from ...aggregators.numeric.native import loops
+from ...aggregators import loops
 from ...aggregators.ranges.item_ranges import ascends, rises
 from ...aggregators.states.alike import numbers, ones
 from ...aggregators.states.arrays import Index, Ints
@@ -164,7 +164,7 @@ def sorted_groups(keys: Sequence[Coded], frames: Sequence[Coded], rows: int) -> 
     of_keys = size // of_frames
     if of_keys == len(frames) == 1 and rises(frames[0].codes):
         return SortedGroups(each := np.arange(rows), each, None)
-    if loops is None or of_keys == 1 or not by_frame(keys, frames):
+    if of_keys == 1 or not by_frame(keys, frames):
         return SortedGroups(*grouped(packed([*keys, *frames], rows), size), None)
     codes = packed([*frames, *keys], rows)
     found = grouped(codes.copy(), size)
@@ -199,26 +199,19 @@ def grouped(codes: Ints, size: int) -> tuple[Ints, Ints]:
     if have_places(size, len(codes)):
         return in_places(codes, size)
     runs = len(codes) - np.count_nonzero(above)
-    if loops is None or runs * MIN_RUN > len(codes):
+    if runs * MIN_RUN > len(codes):
         return groups_by_sorting(codes, size)[:2]
     return groups_by_runs(codes, [0, *(np.flatnonzero(~above) + 1).tolist(), len(codes)])
 
 
 def have_places(size: int, rows: int) -> bool:
     """Whether each possible group of some rows has a place in an array."""
-    return size <= max(MAX_PLACES * rows, FEW_PLACES)
+    return size < 1 << 31 and size <= max(MAX_PLACES * rows, FEW_PLACES)
 
 
 def in_places(codes: Ints, size: int) -> tuple[Ints, Ints]:
     """As :func:`grouped`, with a place for each code."""
-    if loops is not None and size < 1 << 31:
-        numbers = np.zeros(size, np.int32)
-        first = np.empty(loops.number_codes(codes, numbers), np.intp)
-        loops.number_rows(codes, numbers, first)
-        return codes, first
-    seen = np.zeros(size, bool)
-    seen[codes] = True
-    group = (np.cumsum(seen) - 1)[codes]
-    first = np.empty(np.count_nonzero(seen), np.intp)
-    first[group[::-1]] = np.arange(len(codes))[::-1]  # where a group repeats, numpy keeps what is assigned last
-    return group, first
+    numbers = np.zeros(size, np.int32)
+    first = np.empty(loops.number_codes(codes, numbers), np.intp)
+    loops.number_rows(codes, numbers, first)
+    return codes, first

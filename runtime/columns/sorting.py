@@ -9,7 +9,8 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from ...aggregators.numeric.native import loops
+from ...aggregators import loops
+from ...aggregators.ranges.ordering import order_of_groups as counted_order
 from ...aggregators.states.arrays import Bools, Index, Ints
 
 MAX_COUNTED = 1 << 18
@@ -44,10 +45,8 @@ def stable_order(codes: Ints, size: int) -> Index:
     Few possible codes are counted. Else, where both fit 63 bits, codes and row numbers are packed and sorted as
     integers: that is faster than an argsort.
     """
-    if loops is not None and size <= min(MAX_COUNTED, len(codes)):
-        order = np.empty(len(codes), np.intp)
-        loops.order_codes(np.ascontiguousarray(codes, np.int64), np.zeros(size + 1, np.int64), order)
-        return order
+    if size <= min(MAX_COUNTED, len(codes)):
+        return counted_order(codes, size)
     bits = max(len(codes) - 1, 1).bit_length()
     if size << bits > 1 << 63:
         return np.argsort(codes, kind="stable")
@@ -63,7 +62,7 @@ def sorted_with_rows(codes: Ints, size: int, bits: int) -> Ints:
     runs = 1 + np.count_nonzero(both[1:] < both[:-1])
     if runs * MIN_RUN <= len(codes):
         both.sort(kind="stable")
-    elif loops is not None and len(codes) >= MIN_RADIX and size <= MAX_RADIX:
+    elif len(codes) >= MIN_RADIX and size <= MAX_RADIX:
         loops.sort_by_bits(both, np.empty_like(both), bits, bits + (size - 1).bit_length())
     else:
         both.sort()
@@ -73,20 +72,14 @@ def sorted_with_rows(codes: Ints, size: int, bits: int) -> Ints:
 def groups_by_sorting(codes: Ints, size: int) -> tuple[Ints, Ints, Ints, Ints]:
     """The group of each row, of equal codes below ``size``; the first row, number of rows and code of each group."""
     bits = max(len(codes) - 1, 1).bit_length()
-    if loops is not None and size << bits <= 1 << 63:
-        group, first, counts = np.empty((3, len(codes)), np.int64)
-        both = sorted_with_rows(codes, size, bits)
-        groups = loops.group_sorted(both, bits, group, first, counts)
-        return group, first[:groups], counts[:groups], both[:groups]
-    order = stable_order(codes, size)
-    ordered = codes[order]
-    new = np.empty(len(codes), bool)
-    new[:1] = True
-    np.not_equal(ordered[1:], ordered[:-1], out=new[1:])
-    group = np.empty(len(codes), np.intp)
-    group[order] = np.cumsum(new) - 1
-    starts = np.flatnonzero(new)
-    return group, order[starts], np.diff(np.append(starts, len(codes))), ordered[starts]
+    if size << bits > 1 << 63:
+        values, codes = np.unique(codes, return_inverse=True)
+        group, first, counts, found = groups_by_sorting(codes, len(values))
+        return group, first, counts, values[found]
+    group, first, counts = np.empty((3, len(codes)), np.int64)
+    both = sorted_with_rows(codes, size, bits)
+    groups = loops.group_sorted(both, bits, group, first, counts)
+    return group, first[:groups], counts[:groups], both[:groups]
 
 
 def groups_by_runs(codes: Ints, edges: Sequence[int]) -> tuple[Ints, Ints]:
@@ -94,7 +87,6 @@ def groups_by_runs(codes: Ints, edges: Sequence[int]) -> tuple[Ints, Ints]:
 
     The codes are overwritten.
     """
-    assert loops is not None
     runs = [codes[start:end] for start, end in itertools.pairwise(edges)]
     values = runs
     while len(values) > 1:  # neighbours, then neighbours of these, and so on
@@ -109,7 +101,6 @@ def united(left: Ints, right: Ints | None = None) -> Ints:
     """The codes in either of two ascending arrays, ascending."""
     if right is None:
         return left
-    assert loops is not None
     both = np.empty(len(left) + len(right), np.int64)
     return both[: loops.unite(left, right, both)]
 

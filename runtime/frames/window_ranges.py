@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...aggregators import loops
 from ...aggregators.errors import QueryError
-from ...aggregators.numeric.native import loops
 from ...aggregators.states.arrays import Bools, Ints
 from .partials_view import PartialsView, WindowIds
 
@@ -132,13 +132,9 @@ def ranges_by_id(windows: str, partials: PartialsView, first: Ints, last: Ints, 
             + (", or empty='skip'" if empty == "emit" else "")
         )
     count, leaving = np.maximum(last + 1 - begin, 0), np.maximum(stop - first, 0)
-    if loops is not None:
-        found = RangesById(*(np.empty(count.sum(), np.int64) for _ in range(4)))
-        loops.ranges_of_windows(*map(np.ascontiguousarray, (begin, count, leaving)), *found)
-        return found
-    row, high = np.repeat(np.arange(rows), count), np.repeat(np.arange(1, rows + 1), leaving)
-    number = np.arange(len(row)) - np.repeat(np.cumsum(count) - count - begin, count)
-    return RangesById(np.minimum(row, high), high, row, number)
+    found = RangesById(*(np.empty(count.sum(), np.int64) for _ in range(4)))
+    loops.ranges_of_windows(*map(np.ascontiguousarray, (begin, count, leaving)), *found)
+    return found
 
 
 def _among(low: Ints, high: Ints, rows: Ints, count: int) -> tuple[Ints, Ints]:

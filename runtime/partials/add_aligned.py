@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from ...aggregators.numeric.native import loops
+from ...aggregators import loops
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.fields import Column, Compensated
 from ...aggregators.states.limbs import Exact
@@ -36,10 +36,10 @@ def add_aligned(before: Partials, after: Partials) -> Partials | None:
 
     Batches that each have events of all times and keys, as of files that overlap in time, are: this takes a part of the
     time that finding their groups does. None also where an operation has no function of numpy's to join its states, and
-    where order matters.
+    where order matters, or without compiled loops: :func:`combine_groups` then adds pairs of floats in another order.
     """
     plan = before.plan
-    if len(before) != len(after) or plan.ordered or plan.until is not None or loops is None:
+    if len(before) != len(after) or plan.ordered or plan.until is not None or not loops.compiled:
         return None
     if not all(bound.has_kernels for bound in plan.states.values()):
         return None
@@ -65,7 +65,6 @@ def add_aligned(before: Partials, after: Partials) -> Partials | None:
 def added(function: np.ufunc, before: Column, after: Column, rows: Ints) -> Column:
     """The values of a field joined with others, row by row; as :func:`combine_groups` joins them, to the last bit."""
     if isinstance(before, Compensated):
-        assert loops is not None
         assert isinstance(after, Compensated)
         sums, lows = before.high.copy(), before.low.copy()
         loops.add_pairs(*map(np.ascontiguousarray, (after.high, after.low, rows)), sums, lows)

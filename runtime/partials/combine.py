@@ -8,9 +8,9 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ...aggregators import loops
 from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
-from ...aggregators.numeric.native import loops
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.fields import IDEMPOTENT, Column, Compensated
 from ...aggregators.states.limbs import Exact
@@ -42,7 +42,8 @@ def combine_groups(bound: BoundAggregate, blocks: Iterable[State], group: Ints, 
     parts = list(parts_of(group, map(length, blocks)))
     if (found := bound.combine_groups(zip(blocks, parts, strict=True), groups)) is not None:
         return found
-    if not bound.has_kernels or (bound.compensated and loops is None):
+    # Pairs of floats one after the other are a loop of rows, which numpy has not: it joins neighbours.
+    if not bound.has_kernels or (bound.compensated and not loops.compiled):
         return combine_pairwise(bound, blocks, group, groups)
     made: dict[str, Column] = {}
     for key in bound.fields:
@@ -81,21 +82,16 @@ def sums_of_groups(blocks: Sequence[tuple[Column, Ints]], groups: int) -> Column
         limbs = [[(cast(Exact, column).limbs[at], group) for column, group in blocks] for at in range(len(kind.limbs))]
         return Exact([cast(Ints, sums_of_groups(each, groups)) for each in limbs])
     summed = np.zeros(groups, cast(NDArray[Any], kind).dtype)
-    add = np.add.at if loops is None or summed.dtype != np.int64 else add_integers
     for column, group in blocks:
-        add(summed, group, cast(NDArray[Any], column))
+        if summed.dtype == np.int64:
+            loops.add_integers(np.ascontiguousarray(column), group, summed)
+        else:
+            np.add.at(summed, group, cast(NDArray[Any], column))
     return summed
-
-
-def add_integers(summed: Ints, group: Ints, column: Ints) -> None:
-    """As ``np.add.at``, compiled."""
-    assert loops is not None
-    loops.add_integers(np.ascontiguousarray(column), group, summed)
 
 
 def sums_of_pairs(blocks: Sequence[tuple[Compensated, Ints]], groups: int) -> Compensated:
     """The sums of compensated floats in each group of rows, in the order of the rows."""
-    assert loops is not None
     sums, lows = np.zeros((2, groups))
     special = None
     for column, group in blocks:

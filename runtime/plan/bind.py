@@ -15,6 +15,7 @@ from ...aggregators.contract.column_expressions import ColumnExpression, kind_of
 from ...aggregators.contract.operation import Operation
 from ...aggregators.errors import ColumnError, DurationError, QueryError, nearest, shown
 from ...aggregators.intervals.time_weighted import lifetimes_of
+from ...aggregators.laws.at_bind import try_laws
 from ...aggregators.states.categories import Categories, values_type
 from ..columns.key_codes import key_type, require_key
 from ..columns.ticks import Duration, TimeColumn
@@ -83,6 +84,8 @@ def bind(
         name: BoundAggregate(name, each.at_times(times.duration), types_in(events, f"{name}={each!r}", each.columns))
         for name, each in outputs.items()
     }
+    for each in bound.values():
+        try_laws(each)
     most = longest_life(longest, times, ends)
     check_lifetimes(bound, outputs, windows, until)
     axis = Axis(

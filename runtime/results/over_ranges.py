@@ -131,7 +131,7 @@ def room_taken(operation: BoundAggregate, states: State, low: Ints, high: Ints) 
 class Slid:
     """The ranges that ``finish_ranges`` is given, and how other operations are computed over ranges.
 
-    See :class:`~framefold.aggregators.contract.state_ranges.StateRanges`.
+    See :class:`~framefold.aggregators.contract.operation.StateRanges`.
     """
 
     ranges: RangeFacts

@@ -19,10 +19,11 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from ...aggregators import loops
+from ...aggregators.numeric.float_sums import largest_of
 from ...aggregators.states.arrays import Bools, Floats, Ints
 from ...aggregators.states.double_double import to_odd, two_sum
 from ...aggregators.states.fields import BIG, HUGE, Compensated
-from .native import loops
 from .tiles import Tile
 from .workspace import Workspace, copy_rows
 
@@ -49,10 +50,10 @@ def int_sums(values: NDArray[np.integer], tile: Tile, work: Workspace, out: NDAr
             low, high = tile.ranges()
             np.multiply(values[:1], (high - low).astype(dtype), out=out)
         return
-    if loops is not None and tile.step == 1 and dtype == np.int64:
+    if tile.step == 1 and dtype == np.int64:
         loops.window_sums(np.ascontiguousarray(values), tile.widest, out)
         return
-    if loops is not None and not tile.step and dtype == np.int64:
+    if not tile.step and dtype == np.int64:
         loops.range_sums(np.ascontiguousarray(values), *map(np.ascontiguousarray, tile.ranges()), out)
         return
     running = work.column("running", len(values) + 1, dtype)
@@ -80,16 +81,15 @@ def float_sums(values: Compensated, tile: Tile, work: Workspace, out: Compensate
 
 
 def _ordinary_sums(values: Compensated, tile: Tile, work: Workspace, out: Compensated) -> Bools | None:
-    largest, largest_low = _magnitude(values.high), _magnitude(values.low)
+    largest, largest_low = largest_of(values.high), largest_of(values.low)
     if not (largest < HUGE and largest_low < HUGE):
         return np.ones(tile.length, bool)
-    if loops is not None:
-        adders = _three_adders(largest, largest_low, tile.widest)
-        ranges = (None, None) if tile.step == 1 else map(np.ascontiguousarray, tile.ranges())
-        lost = out.low if out.low.flags.writeable else None
-        high, low = np.ascontiguousarray(values.high), np.ascontiguousarray(values.low)
-        if loops.plane_sums(high, low, tile.widest, *ranges, adders, out.high, lost):
-            return None
+    adders = _three_adders(largest, largest_low, tile.widest)
+    ranges = (None, None) if tile.step == 1 else map(np.ascontiguousarray, tile.ranges())
+    lost = out.low if out.low.flags.writeable else None
+    high, low = np.ascontiguousarray(values.high), np.ascontiguousarray(values.low)
+    if loops.plane_sums(high, low, tile.widest, *ranges, adders, out.high, lost):
+        return None
     rounds = not out.low.flags.writeable
     pair = Compensated(out.high, work.column("low", tile.length)) if rounds else out
     left = _by_planes(values, largest, largest_low, tile, work, pair)
@@ -107,11 +107,6 @@ def _ordinary_sums(values: Compensated, tile: Tile, work: Workspace, out: Compen
     if rounds:
         np.add(pair.high, pair.low, out=out.high)
     return doubtful
-
-
-def _magnitude(column: Floats) -> float:
-    """The largest magnitude; NaN if any value is."""
-    return max(float(column.max()), -float(column.min()))
 
 
 def _adder(bound: float, widest: int) -> tuple[float, float]:

@@ -9,9 +9,9 @@ from functools import cached_property
 
 import numpy as np
 
+from ...aggregators import loops
 from ...aggregators.ranges.item_ranges import ascends
 from ...aggregators.states.arrays import Ints
-from .native import loops
 from .tiles import LONG_RUN, Tile, tiles
 
 SCANNED_RANGES = 1 << 15
@@ -83,8 +83,6 @@ def runs_by_a_row(low: Ints, high: Ints) -> Ints:
 
 def _begin_runs(low: Ints, high: Ints) -> Ints:
     """The ranges that do not begin and end a row after the one before."""
-    if loops is None:
-        return np.flatnonzero((np.diff(low) != 1) | (np.diff(high) != 1)) + 1
     first = np.empty(len(low), np.int64)
     return first[: loops.begin_runs(np.ascontiguousarray(low), np.ascontiguousarray(high), first)]
 

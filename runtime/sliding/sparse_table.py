@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from .native import loops
+from ...aggregators import loops
 from .tiles import Tile
 from .workspace import Workspace, copy_rows
 
@@ -52,7 +52,7 @@ def extremes(values: NDArray[Any], function: np.ufunc, tile: Tile, work: Workspa
             copy_rows(begins, tile.low, out)
         return
     begin, end = tile.ranges()
-    if loops is not None and function in (*LEAST, *GREATEST) and in_one_pass(values):
+    if loops.compiled and function in (*LEAST, *GREATEST) and in_one_pass(values):
         ranges, behind = map(np.ascontiguousarray, (begin, end)), work.column("behind", len(values), values.dtype)
         loops.range_extremes(np.ascontiguousarray(values), *ranges, function in LEAST, behind, out)
         return

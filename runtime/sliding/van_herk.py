@@ -13,11 +13,11 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from ...aggregators import loops
 from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.fields import Plain
-from .native import loops
 from .workspace import Workspace
 
 Columns = dict[str, NDArray[Any]]
@@ -161,12 +161,12 @@ class StridedRows:
 def transpose(source: NDArray[Any], target: NDArray[Any]) -> None:
     """Set ``target`` (columns, rows) to the transpose of ``source`` (rows, columns)."""
     word = WORDS.get(source.itemsize)
-    if loops is not None and word is not None and not source.dtype.hasobject:
-        if source.strides[1] != source.itemsize:
-            source = np.ascontiguousarray(source)
-        loops.transpose(source.view(word), target.view(word))
+    if word is None or source.dtype.hasobject:
+        np.copyto(target, source.T)
         return
-    np.copyto(target, source.T)
+    if source.strides[1] != source.itemsize:
+        source = np.ascontiguousarray(source)
+    loops.transpose(source.view(word), target.view(word))
 
 
 class StepMatrix:

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from ...aggregators import loops
 from ...aggregators.durations import Length, fixed
 from ...aggregators.errors import QueryError
-from ...aggregators.numeric.native import loops
 from ...aggregators.states.alike import are_ones, numbers
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.ticks import NEVER, Duration, TimeColumn, describe, overflow_guard
@@ -255,8 +255,6 @@ def reach(partials: PartialsView, distance: int) -> Ints:
     """The first row of each row's key whose frame is not below its own plus a distance; frames of a key differ."""
     if distance in (0, 1):  # its own row, or the next one
         return numbers(len(partials.frames) + distance)[distance:]
-    if loops is None:
-        return partials.locate(partials.key, partials.frames + distance)
     found = np.empty(len(partials.frames), np.int64)
     loops.reach(np.ascontiguousarray(partials.frames), partials.starts.astype(np.int64), distance, found)
     return found

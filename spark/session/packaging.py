@@ -19,7 +19,7 @@ from importlib.resources.abc import Traversable
 
 from pyspark.sql import SparkSession
 
-from ...aggregators.numeric import native
+from ...aggregators.loops import native
 from .versions import check
 
 PACKAGE = __name__.split(".")[0]

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from framefold.aggregators.numeric import native
+from framefold.aggregators.loops import native
 
 PROGRAM = """
 import sys
@@ -19,10 +19,13 @@ sys.path.insert(0, {zip!r})
 {first}
 from package import native
 print(native.__file__)
-print(native.loops)
-if native.loops is not None:
+rows = native.compiled_loops("rows")
+print(rows)
+if rows is not None:
     import numpy as np
-    print(native.loops.largest(np.array([1.0, -3.0])))
+    sums = np.zeros(1, np.int64)
+    rows.add_integers(np.array([1, 2]), np.zeros(2, np.intp), sums)
+    print(sums[0])
 """
 
 
@@ -33,7 +36,7 @@ def zipped(folder: Path, **loops: bytes) -> str:
         archive.writestr("package/__init__.py", "")
         archive.writestr("package/native.py", (files(native.__package__) / "native.py").read_bytes())
         for suffix, content in loops.items():
-            archive.writestr(f"package/loops.{suffix}", content)
+            archive.writestr(f"package/rows.{suffix}", content)
     return str(path)
 
 
@@ -49,10 +52,10 @@ def found(path: str, first: str = "") -> list[str]:
 @pytest.fixture
 def library() -> bytes:
     """The file of the loops."""
-    if native.loops is None:
+    if native.compiled_loops("rows") is None:
         pytest.skip("framefold is installed without its compiled loops: there was no compiler")
-    for name in native.FILES:
-        if (file := files(native.__package__) / name).is_file():
+    for suffix in EXTENSION_SUFFIXES:
+        if (file := files(native.__package__) / f"rows{suffix}").is_file():
             return file.read_bytes()
     raise AssertionError("there are loops, and no file of them")
 
@@ -62,9 +65,9 @@ def test_loops_in_a_zip(tmp_path: Path, library: bytes) -> None:
     here = tmp_path / "here"
     here.mkdir()
     path = zipped(tmp_path, **{EXTENSION_SUFFIXES[0].removeprefix("."): library})
-    loops, largest = found(path, f"import tempfile; tempfile.tempdir = {str(here)!r}")
-    assert "package.loops" in loops
-    assert largest == "3.0"
+    loops, added = found(path, f"import tempfile; tempfile.tempdir = {str(here)!r}")
+    assert "package.rows" in loops
+    assert added == "3"
     assert not list(here.iterdir())
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 import framefold as ff
 from framefold.aggregators.moments.deviations import ORDINARY
 
-from ..support.loops import WAYS, by, needs_loops, row_loops
+from ..support.loops import WAYS, by, loops, needs_loops
 from ..support.states import Deviations
 
 
@@ -58,8 +58,8 @@ def test_centres_too_far_apart_or_too_near_are_left_to_numpy(apart: float) -> No
     a, b = states(10, 1, empty=0.0), states(10, 2, empty=0.0)
     a.centre[:] = 0.0
     b.centre[:] = [*[0.0] * 9, apart]
-    made = (np.empty(10, np.int64), *np.empty((5, 10)))
-    assert not row_loops.join_deviations(a._contiguous(), b._contiguous(), made, ORDINARY)
+    made = [column.copy() for column in a._contiguous()]
+    assert not loops.join_groups_of_deviations(b._contiguous(), np.arange(10), made, ORDINARY)
     assert_same_bits(a, b)
 
 
@@ -76,9 +76,8 @@ def test_columns_of_several_lengths() -> None:
     for place in range(6):
         columns = a._contiguous()
         columns[place] = columns[place][:9]
-        made = (np.empty(10, np.int64), *np.empty((5, 10)))
-        with pytest.raises(ValueError, match="must be of one length"):
-            row_loops.join_deviations(columns, b._contiguous(), made, ORDINARY)
+        with pytest.raises(ValueError, match="must be of the length of index"):
+            loops.join_groups_of_deviations(columns, np.arange(10), b._contiguous(), ORDINARY)
 
 
 @needs_loops
@@ -120,11 +119,11 @@ def test_groups_that_cannot_be_joined_at_once(field: str, value: float) -> None:
 def test_groups_of_other_lengths() -> None:
     columns, made = states(10, 1)._contiguous(), [np.zeros(2, np.int64), *np.zeros((5, 2))]
     with pytest.raises(ValueError, match="the length of index"):
-        row_loops.join_groups_of_deviations(columns, np.zeros(9, np.intp), made, 1.0)
+        loops.join_groups_of_deviations(columns, np.zeros(9, np.intp), made, 1.0)
     with pytest.raises(ValueError, match="of one length"):
-        row_loops.join_groups_of_deviations(columns, np.zeros(10, np.intp), [made[0][:1], *made[1:]], 1.0)
+        loops.join_groups_of_deviations(columns, np.zeros(10, np.intp), [made[0][:1], *made[1:]], 1.0)
     with pytest.raises(IndexError, match="group 2 of a row is not among 2"):
-        row_loops.join_groups_of_deviations(columns, np.full(10, 2), made, ORDINARY)
+        loops.join_groups_of_deviations(columns, np.full(10, 2), made, ORDINARY)
 
 
 VALUES = st.lists(st.floats(-1e6, 1e6).filter(lambda value: value == 0 or abs(value) > 1e-6), min_size=1, max_size=5)

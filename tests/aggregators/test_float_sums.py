@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import framefold as ff
 from framefold.aggregators.numeric.float_sums import largest_of, summed
 
-from ..support.loops import WAYS, by, needs_loops, row_loops, without_loops
+from ..support.loops import WAYS, by, loops, needs_loops, without_loops
 
 
 def bits(found: tuple[Any, Any]) -> tuple[bytes, bytes, list[int]]:
@@ -140,12 +140,11 @@ def test_a_group_that_there_is_not(way: str, group: int) -> None:
 
 @needs_loops
 def test_lengths_that_differ() -> None:
-    assert row_loops is not None
     index, sums, room = np.zeros(3, np.intp), np.zeros((2, 3), np.int64), np.zeros(2)
     for rows, columns in ((2, 3), (3, 4)):
         with pytest.raises(ValueError, match="must be of one length"):
-            row_loops.add_parts(np.ones(rows), index, 2.0**40, 1.0, np.zeros((2, columns), np.int64))
+            loops.add_parts(np.ones(rows), index, 2.0**40, 1.0, np.zeros((2, columns), np.int64))
     with pytest.raises(ValueError, match="room for as many"):
-        row_loops.left_of_parts(np.ones(3), index, 2.0**40, 1.0, room, index)
+        loops.left_of_parts(np.ones(3), index, 2.0**40, 1.0, room, index)
     with pytest.raises(ValueError, match="be as long"):
-        row_loops.join_parts(sums, 2.0**40, 1.0, 40, 1.0, room, np.zeros(3))
+        loops.join_parts(sums, 2.0**40, 1.0, 40, 1.0, room, np.zeros(3))

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import framefold as ff
-from framefold.aggregators.moments.grid_deviations import MIN_STEPS, by_loop, by_numpy, grid_of, gridded
+from framefold.aggregators.moments.grid_deviations import MIN_STEPS, grid_of, gridded
 
-from ..support.loops import needs_loops, row_loops
+from ..support.loops import by_numpy, loops, needs_loops
 from ..support.states import Deviations
 
 
@@ -146,10 +146,11 @@ def test_both_ways_give_the_same_bits(bits: int, order: str) -> None:
     index = np.sort(index) if order == "sorted" else chance.permutation(index)
     values = chance.normal(size=len(index)) * 2.0 ** chance.integers(-30, 1, len(index))
     grid = grid_of(float(values.max() - values.min()), bits)
-    frames = frames_of(index)
-    looped, plain = by_loop(frames, values, grid), by_numpy(frames, values, grid)
+    looped, plain = np.zeros((2, size + 1, 6))
+    for each, made in ((loops, looped), (by_numpy, plain)):
+        each.add_deviations(values, index, grid.adder, made)
     assert looped.tobytes() == plain.tobytes()
-    assert looped[0].tolist() == np.bincount(index).tolist()
+    assert looped[:, 0].tolist() == np.bincount(index).tolist()
 
 
 def test_columns_with_gaps(way: str) -> None:
@@ -167,10 +168,9 @@ def test_a_group_that_there_is_not(way: str, group: int) -> None:
 
 @needs_loops
 def test_lengths_that_differ() -> None:
-    assert row_loops is not None
     for rows, columns in ((2, 6), (3, 5)):
         with pytest.raises(ValueError, match="must be of one length"):
-            row_loops.add_deviations(np.ones(3), np.zeros(rows, np.intp), 1.0, np.zeros((2, columns)))
+            loops.add_deviations(np.ones(3), np.zeros(rows, np.intp), 1.0, np.zeros((2, columns)))
 
 
 @given(

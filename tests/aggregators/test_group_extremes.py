@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from framefold.aggregators.numeric.grouped import greatest, least
 
-from ..support.loops import WAYS, by, needs_loops, row_loops
+from ..support.loops import WAYS, by, loops, needs_loops
 
 TYPES = ["float64", "float32", "int64", "int32", "int16", "uint64", "uint8", "bool", "M8[us]", "m8[s]"]
 
@@ -83,7 +83,6 @@ def test_a_group_that_there_is_not(way: str, of: Callable[..., Any], group: int)
 
 @needs_loops
 def test_lengths_that_differ() -> None:
-    assert row_loops is not None
-    for take in (row_loops.take_least, row_loops.take_greatest):
+    for take in (loops.take_least, loops.take_greatest):
         with pytest.raises(ValueError, match="must be of one length"):
             take(np.ones(3), np.zeros(2, np.intp), np.zeros(2))

@@ -13,7 +13,7 @@ import framefold as ff
 from framefold.aggregators.ranges.codes import codes_of
 from framefold.aggregators.ranges.item_ranges import ItemRanges, ascends, items_of, offsets_of, rises
 
-from ..support.loops import needs_loops, range_loops
+from ..support.loops import loops, needs_loops
 from ..support.states import Order
 
 VALUES = {
@@ -126,20 +126,19 @@ def test_texts_that_are_only_handed_on(type: pa.DataType) -> None:
 
 @needs_loops
 def test_loops_refuse_what_they_would_write_beyond() -> None:
-    assert range_loops is not None
     one, two = np.array([0]), np.array([0, 1])
     with pytest.raises(ValueError, match="an offset for each"):
-        range_loops.offsets_of_ranges(one, one, 1, one.copy())
+        loops.offsets_of_ranges(one, one, 1, one.copy())
     for edges, offsets in ((one, two - 1), (one + 1, two), (one, two[::-1].copy()), (one, np.array([0, 2]))):
         with pytest.raises(ValueError, match="ranges must be of the values"):
-            range_loops.items_of_ranges(one.view("u8"), edges, False, offsets, one.copy().view("u8"))
+            loops.items_of_ranges(one.view("u8"), edges, False, offsets, one.copy().view("u8"))
     with pytest.raises(ValueError, match="a key for each"):
-        range_loops.keys_of_floats(np.zeros(2), one)
+        loops.keys_of_floats(np.zeros(2), one)
     with pytest.raises(ValueError, match="a value for each"):
-        range_loops.floats_of_keys(one, np.zeros(2))
+        loops.floats_of_keys(one, np.zeros(2))
     room = np.empty(2, np.int32), np.empty(2, np.intp), np.empty(2, np.intp)
     with pytest.raises(ValueError, match="a place for each"):
-        range_loops.code_groups(one, one, True, *room)
+        loops.code_groups(one, one, True, *room)
     for starts in ([1], [0, 3], [0, 2, 1], []):
         with pytest.raises(ValueError, match="group"):
-            range_loops.code_groups(two, np.array(starts, np.int64), True, *room)
+            loops.code_groups(two, np.array(starts, np.int64), True, *room)

@@ -15,7 +15,7 @@ from framefold.aggregators.ranges.codes import codes_of
 from framefold.aggregators.ranges.item_ranges import ItemRanges
 from framefold.aggregators.ranges.run_sums import Runs
 
-from ..support.loops import needs_loops, range_loops
+from ..support.loops import loops, needs_loops
 
 
 def drawn() -> Iterator[tuple[Any, Any, Any, ItemRanges]]:
@@ -125,23 +125,22 @@ def test_stable_order(way: str) -> None:
 
 @needs_loops
 def test_loops_refuse_what_they_would_read_beyond() -> None:
-    assert range_loops is not None
     code, one = np.array([0, 1, 0], np.int32), np.array([0])
     found, counts = np.empty(1, np.int32), np.empty(1, np.int64)
     for low, high, codes in (([0], [4], 2), ([-1], [2], 2), ([2], [2], 2), ([0], [3], 1), ([0, 0], [3, 2], 2)):
         bounds = np.array(low), np.array(high)
         with pytest.raises(ValueError, match="ranges must be of items"):
-            range_loops.count_distinct(code, codes, *bounds, np.empty(len(low), np.int64))
+            loops.count_distinct(code, codes, *bounds, np.empty(len(low), np.int64))
         with pytest.raises(ValueError, match="ranges must be of items"):
-            range_loops.most_frequent(code, None, codes, *bounds, np.empty(len(low), np.int32))
+            loops.most_frequent(code, None, codes, *bounds, np.empty(len(low), np.int32))
     whole = np.array([0]), np.array([3])
     with pytest.raises(ValueError, match="a range has fewer codes"):
-        range_loops.list_codes(code, None, 2, *whole, np.array([0, 3]), np.empty(3, np.int32), None)
+        loops.list_codes(code, None, 2, *whole, np.array([0, 3]), np.empty(3, np.int32), None)
     with pytest.raises(ValueError, match="a rank for each"):
-        range_loops.select(code, None, 2, *whole, np.empty(0, np.int64), found, found.copy())
-    range_loops.select(code, None, 2, *whole, np.array([3]), found, found.copy())
+        loops.select(code, None, 2, *whole, np.empty(0, np.int64), found, found.copy())
+    loops.select(code, None, 2, *whole, np.array([3]), found, found.copy())
     assert found.tolist() == [-1], "there is no such rank"
     with pytest.raises(ValueError, match="a count for each"):
-        range_loops.list_codes(code, None, 2, *whole, np.array([0, 2]), np.empty(2, np.int32), counts)
+        loops.list_codes(code, None, 2, *whole, np.array([0, 2]), np.empty(2, np.int32), counts)
     with pytest.raises(ValueError, match="a place for each"):
-        range_loops.order_values(one, np.empty(2, np.intp))
+        loops.order_values(one, np.empty(2, np.intp))

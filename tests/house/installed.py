@@ -16,9 +16,9 @@ place, loops = sys.argv[1:]
 assert place in ff.__file__, f"imported from {ff.__file__}, not from {place}"
 found = {"pure"}
 with suppress(ImportError):
-    import framefold.aggregators.numeric.loops
-    import framefold.aggregators.ranges.loops
-    import framefold.runtime.sliding.loops
+    import framefold.aggregators.loops.ranges
+    import framefold.aggregators.loops.rows
+    import framefold.aggregators.loops.windows
 
     found = {"compiled"}
 assert loops in {*found, "either"}, f"loops are {found}, not {loops}"

@@ -16,7 +16,7 @@ TESTS = Path(__file__).parents[1]
 
 PIECES = {
     "aggregators/test_alike.py": "aggregators.states.alike",
-    "aggregators/test_compiled.py": "aggregators.numeric.native",
+    "aggregators/test_compiled.py": "aggregators.loops.native",
     "aggregators/test_deviations.py": "aggregators.moments.deviations",
     "aggregators/test_float_sums.py": "aggregators.numeric.float_sums",
     "aggregators/test_frames.py": "aggregators.contract.frames",

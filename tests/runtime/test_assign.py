@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from ..support.columns import assign, code_key, code_numbers, groups_by_sorting, stable_order
 from ..support.limits import limits
-from ..support.loops import needs_loops, row_loops
+from ..support.loops import loops, needs_loops
 
 DAY = datetime.date(2020, 2, 29)
 VALUES: dict[pa.DataType, list[Any]] = {
@@ -98,24 +98,22 @@ def test_groups_by_sorting(size: int, way: str) -> None:
 
 @needs_loops
 def test_what_cannot_be_sorted_by_digits() -> None:
-    assert row_loops is not None
     none = np.zeros(3, np.int64)
     for other, low, high in ((none[:2], 0, 3), (none, 3, 2), (none, 0, 64), (none, -1, 3)):
         with pytest.raises(ValueError, match="of one length, and bits from 0 to 63"):
-            row_loops.sort_by_bits(none, other, low, high)
+            loops.sort_by_bits(none, other, low, high)
     with pytest.raises(ValueError, match="of one length"):
-        row_loops.group_sorted(none, 2, none.copy(), none[:2], none.copy())
+        loops.group_sorted(none, 2, none.copy(), none[:2], none.copy())
     with pytest.raises(IndexError, match="row 3 is not among 3"):
-        row_loops.group_sorted(np.array([0, 3, 1]), 2, *np.zeros((3, 3), np.int64))
+        loops.group_sorted(np.array([0, 3, 1]), 2, *np.zeros((3, 3), np.int64))
 
 
 @needs_loops
 def test_codes_that_cannot_be_counted() -> None:
-    assert row_loops is not None
     with pytest.raises(ValueError, match="of one length"):
-        row_loops.order_codes(np.zeros(3, np.int64), np.zeros(3, np.int64), np.zeros(2, np.intp))
+        loops.order_codes(np.zeros(3, np.int64), np.zeros(3, np.int64), np.zeros(2, np.intp))
     with pytest.raises(IndexError, match="code 2 of a row is not among 2"):
-        row_loops.order_codes(np.full(1, 2), np.zeros(3, np.int64), np.zeros(1, np.intp))
+        loops.order_codes(np.full(1, 2), np.zeros(3, np.int64), np.zeros(1, np.intp))
 
 
 @given(

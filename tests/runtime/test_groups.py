@@ -19,7 +19,7 @@ import framefold as ff
 from ..support import stages
 from ..support.columns import add_or_append, code_numbers, code_ordered, groups_by_runs, groups_of
 from ..support.limits import limits
-from ..support.loops import WHY_NOT, needs_loops, row_loops, without_loops
+from ..support.loops import WHY_NOT, loops, needs_loops, without_loops
 from ..support.plans import bind
 from ..support.stages import partials_of as accumulate
 
@@ -31,7 +31,7 @@ ORDERS: dict[str, Any] = {"key": lambda row: row, "frame": lambda row: (row[1], 
 @pytest.mark.parametrize("way", ["in places", "by runs", "by sorting", "dense codes", "by numpy"])
 @given(ROWS)
 def test_groups_are_those_of_equal_rows(way: str, order: str, batches: list[list[tuple[int, int, int]]]) -> None:
-    if row_loops is None and way in ("in places", "by runs"):
+    if not loops.compiled and way in ("in places", "by runs"):
         pytest.skip(WHY_NOT)
     batches = [batch if order == "none" else sorted(set(batch), key=ORDERS[order]) for batch in batches]
     rows = list(itertools.chain(*batches)) or [(0, 0, 5)]
@@ -90,24 +90,24 @@ def test_compiled_joins_have_the_bits_of_numpys(chunked: bool, spread: int, limi
 @needs_loops
 def test_loops_check_what_they_get() -> None:
     with pytest.raises(IndexError, match="code 5 of a row is not among 2"):
-        row_loops.number_codes(np.full(1, 5), np.zeros(2, np.int32))
+        loops.number_codes(np.full(1, 5), np.zeros(2, np.int32))
     with pytest.raises(IndexError, match="a code has no number"):
-        row_loops.number_rows(np.full(1, 1), np.array([0, 3], np.int32), np.zeros(1, np.intp))
+        loops.number_rows(np.full(1, 1), np.array([0, 3], np.int32), np.zeros(1, np.intp))
     with pytest.raises(ValueError, match="room for left and right"):
-        row_loops.unite(np.arange(3), np.arange(2), np.zeros(4, np.int64))
+        loops.unite(np.arange(3), np.arange(2), np.zeros(4, np.int64))
     with pytest.raises(IndexError, match="a code is not among the values"):
-        row_loops.number_ascending(np.array([1, 4]), np.array([1, 3, 5]), 0, np.zeros(3, np.intp))
+        loops.number_ascending(np.array([1, 4]), np.array([1, 3, 5]), 0, np.zeros(3, np.intp))
     with pytest.raises(ValueError, match="values and first must be of one length"):
-        row_loops.number_ascending(np.array([1]), np.array([1, 3]), 0, np.zeros(3, np.intp))
+        loops.number_ascending(np.array([1]), np.array([1, 3]), 0, np.zeros(3, np.intp))
     with pytest.raises(ValueError, match="values and index must be of one length"):
-        row_loops.add_integers(np.arange(3), np.zeros(2, np.intp), np.zeros(2, np.int64))
+        loops.add_integers(np.arange(3), np.zeros(2, np.intp), np.zeros(2, np.int64))
     with pytest.raises(IndexError, match="group 2 of a row is not among 2"):
-        row_loops.add_integers(np.arange(1), np.full(1, 2), np.zeros(2, np.int64))
+        loops.add_integers(np.arange(1), np.full(1, 2), np.zeros(2, np.int64))
     pairs = np.zeros(3), np.zeros(3)
     with pytest.raises(IndexError, match="group 7 of a row is not among 2"):
-        row_loops.add_pairs(*pairs, np.array([0, 1, 7]), np.zeros(2), np.zeros(2))
+        loops.add_pairs(*pairs, np.array([0, 1, 7]), np.zeros(2), np.zeros(2))
     with pytest.raises(ValueError, match="must be of one length"):
-        row_loops.add_pairs(*pairs, np.zeros(2, np.intp), np.zeros(2), np.zeros(2))
+        loops.add_pairs(*pairs, np.zeros(2, np.intp), np.zeros(2), np.zeros(2))
 
 
 @needs_loops

@@ -25,7 +25,7 @@ from framefold.runtime.sliding.workspace import Workspace
 
 from ..support.inner import inner, place_of
 from ..support.limits import limit_of, limits
-from ..support.loops import WAYS, by, needs_loops, window_loops
+from ..support.loops import WAYS, by, loops, needs_loops
 from ..support.plans import BoundAggregate
 from ..support.stages import slide
 from ..support.states import Compensated, Exact
@@ -315,31 +315,30 @@ def test_both_ways_give_the_same_bits() -> None:
 
 @needs_loops
 def test_loops_refuse_columns_that_do_not_go_together() -> None:
-    assert window_loops is not None
     two, three, whole = np.zeros(2), np.zeros(3), np.zeros(3, np.int64)
     adders = (1.5, 1.5, 1.5)
     for refused in (
-        lambda: window_loops.window_sums(whole, 3, whole.copy()),
-        lambda: window_loops.window_sums(whole, 0, whole.copy()),
-        lambda: window_loops.range_sums(whole, whole[:2], whole, whole.copy()),
-        lambda: window_loops.plane_sums(three, two, 2, None, None, adders, np.zeros(2), None),
-        lambda: window_loops.plane_sums(three, three, 2, None, None, adders, np.zeros(3), None),
-        lambda: window_loops.plane_sums(three, three, 2, None, None, adders, np.zeros(2), np.zeros(3)),
-        lambda: window_loops.plane_sums(three, three, 4, None, None, adders, np.zeros(0), None),
-        lambda: window_loops.plane_sums(three, three, 2, whole, whole, adders, np.zeros(2), None),
-        lambda: window_loops.plane_sums(three, three, 2, whole, None, adders, np.zeros(3), None),
-        lambda: window_loops.plane_sums(three, two, 2, whole, whole, adders, np.zeros(3), None),
-        lambda: window_loops.transpose(np.zeros((2, 3), np.int64), np.zeros((2, 3), np.int64)),
-        lambda: window_loops.transpose(np.zeros((2, 6), np.int64)[:, ::2], np.zeros((3, 2), np.int64)),
+        lambda: loops.window_sums(whole, 3, whole.copy()),
+        lambda: loops.window_sums(whole, 0, whole.copy()),
+        lambda: loops.range_sums(whole, whole[:2], whole, whole.copy()),
+        lambda: loops.plane_sums(three, two, 2, None, None, adders, np.zeros(2), None),
+        lambda: loops.plane_sums(three, three, 2, None, None, adders, np.zeros(3), None),
+        lambda: loops.plane_sums(three, three, 2, None, None, adders, np.zeros(2), np.zeros(3)),
+        lambda: loops.plane_sums(three, three, 4, None, None, adders, np.zeros(0), None),
+        lambda: loops.plane_sums(three, three, 2, whole, whole, adders, np.zeros(2), None),
+        lambda: loops.plane_sums(three, three, 2, whole, None, adders, np.zeros(3), None),
+        lambda: loops.plane_sums(three, two, 2, whole, whole, adders, np.zeros(3), None),
+        lambda: loops.transpose(np.zeros((2, 3), np.int64), np.zeros((2, 3), np.int64)),
+        lambda: loops.transpose(np.zeros((2, 6), np.int64)[:, ::2], np.zeros((3, 2), np.int64)),
     ):
         with pytest.raises(ValueError, match=r"must (be|lie|have)"):
             refused()
     beyond = np.array([2, 2, 9]), np.array([3, 4, 5])
     back = np.array([1, 0, 1]), np.array([2, 2, 2])
     for begin, end in (beyond, back, (back[1], back[0])):
-        assert not window_loops.plane_sums(three, three, 3, begin, end, adders, np.zeros(3), None)
+        assert not loops.plane_sums(three, three, 3, begin, end, adders, np.zeros(3), None)
         with pytest.raises(ValueError, match="must ascend"):
-            window_loops.range_sums(whole, begin, end, whole.copy())
+            loops.range_sums(whole, begin, end, whole.copy())
 
 
 @needs_loops
@@ -352,26 +351,24 @@ def test_loops_refuse_columns_that_do_not_go_together() -> None:
 def test_extremes_of_ranges_in_one_pass(
     dtype: Any, least: bool, values: list[int], cuts: list[tuple[int, int]]
 ) -> None:
-    assert window_loops is not None
     begin, end = (np.sort([min(each[at], len(values) - 1 + at) for each in cuts]) for at in (0, 1))
     end = np.maximum(end, begin + 1)
     found = np.empty(len(begin), dtype)
-    window_loops.range_extremes(np.array(values, dtype), begin, end, least, np.empty(len(values), dtype), found)
+    loops.range_extremes(np.array(values, dtype), begin, end, least, np.empty(len(values), dtype), found)
     choose = min if least else max
     assert found.tolist() == [choose(values[first:last]) for first, last in zip(begin, end, strict=True)]
 
 
 @needs_loops
 def test_extremes_in_one_pass_refuse_other_ranges() -> None:
-    assert window_loops is not None
     three, whole = np.zeros(3), np.zeros(3, np.int64)
     with pytest.raises(ValueError, match="there must be"):
-        window_loops.range_extremes(three, whole[:2], whole, True, three.copy(), three.copy())
+        loops.range_extremes(three, whole[:2], whole, True, three.copy(), three.copy())
     with pytest.raises(ValueError, match="there must be"):
-        window_loops.range_extremes(three, whole, whole, True, np.zeros(2), three.copy())
+        loops.range_extremes(three, whole, whole, True, np.zeros(2), three.copy())
     for begin, end in (([2, 2, 9], [3, 3, 10]), ([1, 0, 1], [2, 2, 2]), ([0, 1, 1], [1, 1, 2]), ([0, 0, 0], [2, 1, 2])):
         with pytest.raises(ValueError, match="must ascend"):
-            window_loops.range_extremes(three, np.array(begin), np.array(end), True, three.copy(), three.copy())
+            loops.range_extremes(three, np.array(begin), np.array(end), True, three.copy(), three.copy())
 
 
 @pytest.mark.parametrize("function", [np.fmin, np.minimum, np.fmax, np.maximum])

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 import framefold as ff
 from framefold.runtime.frames import window_ranges
 
-from ..support.loops import WAYS, by, needs_loops, row_loops, without_loops
+from ..support.loops import WAYS, by, loops, needs_loops, without_loops
 from ..support.windows import PartialsView, Ranges, TickSteps, TimeColumn, reach
 
 TIME = TimeColumn("t", pa.int64())
@@ -41,9 +41,9 @@ def test_windows_that_do_not_end_as_many_as_begin() -> None:
     one, two = np.ones(1, np.int64), np.full(1, 2)
     for brings, leaves, windows in ((one, two, one), (two, one, one), (one, np.ones(2, np.int64), one)):
         with pytest.raises(ValueError, match="ranges_of_windows"):
-            row_loops.ranges_of_windows(one, brings, leaves, windows, windows, windows, windows)
+            loops.ranges_of_windows(one, brings, leaves, windows, windows, windows, windows)
     with pytest.raises(ValueError, match="of one length"):
-        row_loops.ranges_of_windows(one, one, one, one, one, one, np.zeros(2, np.int64))
+        loops.ranges_of_windows(one, one, one, one, one, one, np.zeros(2, np.int64))
 
 
 def no_columns(name: str, argument: str) -> pa.DataType:

@@ -23,7 +23,7 @@ import pyarrow as pa
 import framefold as ff
 from framefold.spark.session import packaging
 
-from ..support.loops import MODULES_OF_LOOPS, row_loops
+from ..support.loops import MODULE_OF_LOOPS, loops
 from ..support.programs import WITH_SUPPORT
 from ..support.spark_parts import pickling
 
@@ -107,9 +107,8 @@ def test_the_zip_is_the_whole_package() -> None:
     assert "cloudpickle/cloudpickle.py" in names
     assert not any("__pycache__" in name for name in names)
     others = [name for name in names if name.rpartition(".")[2] not in {"py", "pyc", "typed"}]
-    rooms = ("aggregators/numeric", "aggregators/ranges", "runtime/sliding")
-    loops = [f"framefold/{room}/loops{EXTENSION_SUFFIXES[0]}" for room in rooms]
-    assert others == ([] if row_loops is None else loops)
+    compiled = [f"framefold/aggregators/loops/{name}{EXTENSION_SUFFIXES[0]}" for name in ("ranges", "rows", "windows")]
+    assert others == (compiled if loops.compiled else [])
 
 
 def test_framefold_in_a_zip_ships_the_same_zip() -> None:
@@ -124,17 +123,16 @@ def test_framefold_in_a_zip_ships_the_same_zip() -> None:
 def test_executors_have_the_compiled_loops(spark: SparkSession) -> None:
     """A task that finds another framefold than the zip's would have them too: it says where it is."""
     packaging.ship(spark)
-    names = MODULES_OF_LOOPS
+    name = MODULE_OF_LOOPS
 
     def where(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-        modules = [importlib.import_module(name) for name in names]
+        module = importlib.import_module(name)
         list(batches)
-        columns = {"file": [each.__file__ for each in modules], "loops": [each.loops is not None for each in modules]}
-        yield pa.RecordBatch.from_pydict(columns)
+        yield pa.RecordBatch.from_pydict({"file": [module.__file__], "loops": [module.compiled]})
 
     found = spark.range(1).mapInArrow(where, "file string, loops boolean").collect()
     assert all(".zip" in row["file"] for row in found)
-    assert {row["loops"] for row in found} == {row_loops is not None}
+    assert {row["loops"] for row in found} == {loops.compiled}
 
 
 @pytest.mark.classic("sessions of Connect share nothing")

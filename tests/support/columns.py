@@ -1,6 +1,7 @@
 """Columns as codes, and rows in groups."""
 
 from framefold.aggregators.states import large
+from framefold.aggregators.states.alike import are_numbers, are_ones, numbers, ones
 from framefold.runtime.columns.groups import assign
 from framefold.runtime.columns.groups import sorted_groups as groups_of
 from framefold.runtime.columns.key_codes import code_key, code_numbers, code_ordered

@@ -10,8 +10,7 @@ from typing import Any
 
 INNER = {
     # accumulate, merge, slide
-    "trial of laws": "aggregators.contract.trial:law_trial",
-    "laws checked in a trial": "aggregators.contract.trial:check_laws",
+    "trial of laws": "aggregators.laws.at_bind:broken_law",
     "combine of clipped ticks": "aggregators.intervals.clipped:ClippedTicks.combine",
     "deduct of clipped ticks": "aggregators.intervals.clipped:ClippedTicks.deduct",
     "release of held objects": "aggregators.states.objects:Store.release",

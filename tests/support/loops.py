@@ -2,37 +2,30 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from types import FunctionType
 from unittest.mock import patch
 
 import pytest
 
-from framefold.aggregators.numeric.native import loops as row_loops
-from framefold.aggregators.ranges.native import loops as range_loops
+from framefold.aggregators import loops
+from framefold.aggregators.loops import by_numpy
 from framefold.runtime.reporting import warn_of_numpy
-from framefold.runtime.sliding.native import loops as window_loops
 
-MODULES_OF_LOOPS = ("framefold.aggregators.numeric.native", "framefold.runtime.sliding.native")
-COMPILED = [loops for loops in (row_loops, range_loops, window_loops) if loops is not None]
+MODULE_OF_LOOPS = loops.__name__
 WHY_NOT = "framefold is installed without its compiled loops: there was no compiler"
-needs_loops = pytest.mark.skipif(row_loops is None, reason=WHY_NOT)
+needs_loops = pytest.mark.skipif(not loops.compiled, reason=WHY_NOT)
+WAYS = ("loops", "numpy") if loops.compiled else ("numpy",)
 
 
 @contextmanager
 def without_loops() -> Iterator[None]:
-    """No module has its compiled loops: numpy does what they do."""
-    with ExitStack() as stack:
-        for name, module in list(sys.modules.items()):
-            if name.startswith("framefold.") and not hasattr(module, "__path__"):
-                for attribute, value in list(vars(module).items()):
-                    if any(value is loops for loops in COMPILED):
-                        stack.enter_context(patch.object(module, attribute, None))
+    """Loops are numpy's."""
+    functions = {name: each for name, each in vars(by_numpy).items() if isinstance(each, FunctionType)}
+    plain = {name: each for name, each in functions.items() if each.__module__ == by_numpy.__name__}
+    with patch.multiple(loops, compiled=False, **plain):
         yield
-
-
-WAYS = ("loops", "numpy") if row_loops is not None else ("numpy",)
 
 
 def by(way: str) -> AbstractContextManager[None]:

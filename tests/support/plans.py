@@ -3,7 +3,8 @@
 from framefold.aggregators.contract.bound import BoundAggregate
 from framefold.aggregators.contract.column_expressions import ColumnExpression
 from framefold.aggregators.contract.operation import Operation
-from framefold.aggregators.contract.trial import laws_untried, same, sample
+from framefold.aggregators.contract.trial import same, sample
+from framefold.aggregators.laws.at_bind import try_laws
 from framefold.runtime.plan.bind import bind
 from framefold.runtime.plan.plan import Plan, in_this_process, is_library_code, pickled_outputs, trusting
 from framefold.runtime.plan.text_codes import coded_columns, with_text_codes

@@ -30,19 +30,6 @@ ctypedef fused number:
     int32_t
 
 
-def largest(const double[::1] values not None):
-    """The greatest magnitude of some floats, NaN if any is; 0 of none."""
-    cdef double most = 0.0
-    cdef Py_ssize_t row
-    with nogil:
-        for row in range(values.shape[0]):
-            if not -most <= values[row] <= most:
-                most = values[row] if values[row] > 0 else -values[row]
-                if most != most:
-                    break
-    return most
-
-
 cdef union Float:
     double number
     int64_t bits
@@ -742,47 +729,11 @@ cdef inline bint join(Deviations a, Deviations b, double least, double most, Dev
     return True
 
 
-def join_deviations(left not None, right not None, made not None, double ordinary):
-    """Join deviations of level 0, row by row; whether all can be joined.
-
-    The columns of each: counts; centres, sums and what they lack, sums of squares and what they lack.
-    """
-    cdef const int64_t[::1] a_count = left[0], b_count = right[0]
-    cdef const double[::1] a_centre = left[1], a_sum = left[2], a_sum_low = left[3]
-    cdef const double[::1] a_squares = left[4], a_squares_low = left[5]
-    cdef const double[::1] b_centre = right[1], b_sum = right[2], b_sum_low = right[3]
-    cdef const double[::1] b_squares = right[4], b_squares_low = right[5]
-    cdef int64_t[::1] count = made[0]
-    cdef double[::1] centre = made[1], sums = made[2], sums_low = made[3]
-    cdef double[::1] squares = made[4], squares_low = made[5]
-    cdef Py_ssize_t row, rows = count.shape[0]
-    cdef Deviations a, b, both
-    cdef double least = 1.0 / ordinary
-    for column in (*left, *right, *made):
-        if len(column) != rows:
-            raise ValueError("join_deviations: all columns must be of one length")
-    with nogil:
-        for row in range(rows):
-            a = Deviations(
-                a_count[row], a_centre[row], a_sum[row], a_sum_low[row], a_squares[row], a_squares_low[row]
-            )
-            b = Deviations(
-                b_count[row], b_centre[row], b_sum[row], b_sum_low[row], b_squares[row], b_squares_low[row]
-            )
-            if not join(a, b, least, ordinary, &both):
-                break
-            count[row] = both.count
-            centre[row], sums[row], sums_low[row] = both.centre, both.sum, both.sum_low
-            squares[row], squares_low[row] = both.squares, both.squares_low
-        else:
-            row = rows
-    return row == rows
-
-
 def join_groups_of_deviations(columns not None, const Py_ssize_t[::1] index not None, made not None, double ordinary):
     """Join deviations of level 0 to those of their groups, in their order; whether all can be joined.
 
-    The columns of each are those of ``join_deviations``; those of ``made`` are zeros at first.
+    The columns of each: counts; centres, sums and what they lack, sums of squares and what they lack. Those of ``made``
+    have what they are joined to, zeros for nothing.
     """
     cdef const int64_t[::1] b_count = columns[0]
     cdef const double[::1] b_centre = columns[1], b_sum = columns[2], b_sum_low = columns[3]
