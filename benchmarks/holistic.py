@@ -34,6 +34,7 @@ from numpy.typing import NDArray
 
 import framefold as ff
 
+from .holistic_large import tables as of_large
 from .holistic_memory import tables as of_memory
 from .report import table
 
@@ -47,7 +48,7 @@ REPORTED = 100_000
 ON_SPARK, SPARK_KEYS = (100_000, 400_000), 20
 """The events and the keys of the tables of Spark."""
 
-PARTS = ("local", "spark", "memory")
+PARTS = ("local", "spark", "memory", "large")
 KINDS = ("grid", "around", "last_rows")
 
 SLOW = 1.0
@@ -336,7 +337,8 @@ def tables(parts: Sequence[str] = PARTS, rows: int = REPORTED, rounds: int = 5) 
             found |= local(rows, keys, rounds, kinds, text)
     for size in ON_SPARK if "spark" in parts else ():
         found |= on_spark(size, SPARK_KEYS, rounds)
-    return found | (of_memory() if "memory" in parts else {})
+    found |= of_memory() if "memory" in parts else {}
+    return found | (of_large() if "large" in parts else {})
 
 
 def on_spark(rows: int, keys: int, rounds: int) -> dict[str, list[str]]:

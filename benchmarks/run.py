@@ -4,8 +4,8 @@
 extra ``test`` brings, that all results are equal, and writes nothing. ``--report`` makes the report anew from
 ``benchmarks/results.json``. ``--cases billion`` is of a billion events, ``--cases streams`` of streams, ``--cases
 relations`` of relations, and ``--cases holistic`` of what needs all values of a window (or of these ``holistic-local``,
-``holistic-spark`` and ``holistic-memory``): only made where they are asked for; their last results are kept. The exit
-code is 1 where a result is wrong.
+``holistic-spark``, ``holistic-memory`` and ``holistic-large``): only made where they are asked for; their last results
+are kept. The exit code is 1 where a result is wrong.
 """
 
 from __future__ import annotations
