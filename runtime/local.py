@@ -122,9 +122,11 @@ def run(source: Source, plan: Plan) -> pa.Table:
         warnings.warn(
             f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning, 2
         )
+    if large := events > BATCH_ROWS:
+        give_back()
     merged = merge([*Partials.of_given_keys(plan), *partials])
     del partials  # merging has copied some of them
-    if events > BATCH_ROWS:
+    if large:
         give_back()
     if reported:
         report_partials(merged, "the local engine", events)

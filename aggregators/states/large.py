@@ -132,17 +132,46 @@ def take(column: pa.Array | pa.ChunkedArray, rows: pa.Array) -> pa.Array | pa.Ch
 
 
 def one_array(column: pa.Array | pa.ChunkedArray) -> pa.Array:
-    """A column as one array, without a copy where it has one chunk; of a large type where no other has room for it."""
+    """A column as one array, of a large type where no other has room for it.
+
+    It is copied only where its chunks are not one, and do not lie one after the other in memory, as numbers may that
+    were cut into batches.
+    """
     if not isinstance(column, pa.ChunkedArray):
         return column
     if column.num_chunks == 1:
         return column.chunk(0)
     if not column.num_chunks:
         return pa.nulls(0, column.type)
+    if (whole := in_one_place(column)) is not None:
+        return whole
     if not has_room(column, column.type):
         column = column.cast(large(column.type))
     whole = column.combine_chunks()
     return whole if isinstance(whole, pa.Array) else pa.concat_arrays(whole.chunks)
+
+
+def in_one_place(column: pa.ChunkedArray) -> pa.Array | None:
+    """The memory that chunks of int64 without a null lie in, where that is one piece; None where it is not.
+
+    >>> whole = pa.array(range(10))
+    >>> found = in_one_place(pa.chunked_array([whole[2:5], whole[5:5], whole[5:]]))
+    >>> found.buffers()[1].address - whole.buffers()[1].address, found.to_pylist()
+    (16, [2, 3, 4, 5, 6, 7, 8, 9])
+    """
+    if column.type != pa.int64() or column.null_count:
+        return None
+    chunks = [each for each in column.chunks if len(each)]
+    after = None
+    for each in chunks:
+        place = each.buffers()[1].address + each.offset * 8
+        if after is not None and place != after:
+            return None
+        after = place + len(each) * 8
+    if after is None:
+        return None
+    memory = pa.foreign_buffer(after - len(column) * 8, len(column) * 8, base=chunks)
+    return pa.Array.from_buffers(column.type, len(column), [None, memory], 0)
 
 
 def fitting(column: pa.Array | pa.ChunkedArray, type: pa.DataType) -> pa.Array | pa.ChunkedArray:
