@@ -12,7 +12,7 @@ from ..windows.spec import Pattern
 PATTERNS: dict[Pattern, tuple[str, str]] = {
     "monotonic": ("monotonic", "rows are only added"),
     "weakest": ("weakest non-monotonic", "rows end in the order in which they came"),
-    "weak": ("weak non-monotonic", "rows end in any order, each when was known as it came"),
+    "weak": ("weak non-monotonic", "rows end in any order, but the end of each is known as it comes"),
     "strict": ("strictly non-monotonic", "a row may end at any time, which must be told by a delete"),
 }
 """The patterns, from the most monotonic one on: their names, and what they mean."""
