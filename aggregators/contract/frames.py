@@ -114,7 +114,7 @@ class Frames:
         return Frames(index, len(frames), self.ticks[kept], order), frames
 
     def repeated(self, times: Ints) -> Frames:
-        """Each row as often as it says, such as once for each item of a list."""
+        """Each row as often as ``times`` says, such as once for each item of a list."""
         index, ticks, order = (np.repeat(each, times) for each in (self.index, self.ticks, self.order))
         return Frames(index, self.size, ticks, order)
 

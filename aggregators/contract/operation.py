@@ -340,7 +340,7 @@ def _each(value: Any, change: Callable[[Operation], Operation]) -> Any:
 
 
 def check_arity(named: str, accumulate: Callable[..., Any], columns: Sequence[str]) -> None:
-    """OperationError unless a function takes frames or a state, and a column each of some."""
+    """OperationError unless a function takes frames or a state, and then each of the columns."""
     try:
         inspect.signature(accumulate).bind(None, *columns)
     except TypeError:

@@ -40,15 +40,15 @@ def strongest(*patterns: Pattern) -> Pattern:
 
 
 def both(left: Updates, right: Updates) -> Updates:
-    """Those of rows of either of two relations."""
+    """The updates of a relation with the rows of two others."""
     return Updates(strongest(left.row, right.row), strongest(left.key, right.key))
 
 
 def interfering(of: Updates) -> Updates:
-    """Those of pairs, or of rows kept: they only grow where their rows do, and else end in any order."""
+    """The updates of pairs, or of rows that stay until they end: only added where their rows are, else in any order."""
     return Updates.of("monotonic" if of.row == "monotonic" else strongest("weak", of.row))
 
 
 def replacing(of: Updates, row: Pattern) -> Updates:
-    """Those of an operator with one row a key, which replaces it; where rows only come, no key is ever gone."""
+    """The updates of an operator that replaces its one row a key; if rows are only added, no key is ever deleted."""
     return Updates(strongest(row, of.row), "monotonic" if of.row == "monotonic" else strongest("weak", of.row))
