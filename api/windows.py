@@ -70,7 +70,7 @@ def times_of(given: Any) -> pa.Array | pa.ChunkedArray:
 
 
 def local_events(of: Events[Any], names: Sequence[str]) -> pa.Table:
-    """All events of the local engine, with those columns that they have of some."""
+    """All events of the local engine, with those of the named columns that they have."""
     source = cast(LocalEngine, of.engine).with_fields(names).source
     return source.batches([name for name in dict.fromkeys(names) if name in source.schema.names]).read_all()
 

@@ -12,7 +12,7 @@ from .filtered import Filtered
 
 
 class Samples(Count):
-    """The number of events in which none of some columns is null; of all, where there are no columns."""
+    """The number of events without a null in the columns; of all events if no columns are given."""
 
     def __init__(self, *columns: str) -> None:
         super().__init__()

@@ -116,7 +116,7 @@ class BoundAggregate:
 
     @property
     def made_of(self) -> list[BoundAggregate]:
-        """The bound operations that it is made of."""
+        """The bound operations that this one is made of."""
         held = vars(self.operation).values()
         parts = [part for each in held for part in (each.values() if isinstance(each, Mapping) else [each])]
         return [part for part in parts if isinstance(part, BoundAggregate)]

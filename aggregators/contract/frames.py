@@ -46,8 +46,19 @@ def valid_rows(columns: Sequence[pa.Array]) -> Bools | None:
 class Frames:
     """The rows of a batch, each already assigned to a frame.
 
-    Every reduction takes a column of the batch's rows and gives one element a frame. Each frame has at least one
-    row: rows with a null in one of the operation's columns are left out, and so are frames without others.
+    Every reduction takes a column of the batch's rows and gives one element a frame::
+
+        row                0    1    2    3    4
+        ticks              5   12    3   14    7
+        index              0    1    0    1    0    which frame each row is in
+        x                1.0  2.0  4.0  8.0  1.0
+
+        frame              0    1                   size = 2
+        sum(x)           6.0 10.0
+        first(x)         4.0  2.0                   the value at the least tick
+
+    Each frame has at least one row. A row with a null in one of the operation's columns is left out, and so is a frame
+    that has no other rows.
 
     Parameters
     ----------
@@ -103,7 +114,7 @@ class Frames:
         return Frames(index, len(frames), self.ticks[kept], order), frames
 
     def repeated(self, times: Ints) -> Frames:
-        """Each row as often as it says, such as once for each item of a list."""
+        """Each row as often as ``times`` says, such as once for each item of a list."""
         index, ticks, order = (np.repeat(each, times) for each in (self.index, self.ticks, self.order))
         return Frames(index, self.size, ticks, order)
 

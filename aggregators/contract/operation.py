@@ -250,7 +250,17 @@ class AggregateOperation(Operation):
         raise OperationError(f"{type(self).__name__} has no accumulate: write accumulate(self, frames, ...)")
 
     def combine(self, a: State, b: State, /) -> State:
-        """Two states to one; ``a`` is the earlier."""
+        """Two states to one, for each element of two columns; ``a`` is the earlier.
+
+        ::
+
+            element       0            1            2        one for each window, or for each key and frame
+            a          ├─────┤      ├──┤         ├─────┤     the time that each state is of
+            b                ├──┤      ├─────┤         ├──┤
+            combine    ├────────┤   ├────────┤   ├────────┤
+
+        It is associative: of three neighbours, either pair may be combined first, and the result is the same.
+        """
         raise OperationError(f"{type(self).__name__} has no combine: write combine(self, a, b)")
 
     def combine_groups(self, blocks: Iterable[tuple[State, Index]], groups: int) -> State | None:
@@ -330,7 +340,7 @@ def _each(value: Any, change: Callable[[Operation], Operation]) -> Any:
 
 
 def check_arity(named: str, accumulate: Callable[..., Any], columns: Sequence[str]) -> None:
-    """OperationError unless a function takes frames or a state, and a column each of some."""
+    """OperationError unless a function takes frames or a state, and then each of the columns."""
     try:
         inspect.signature(accumulate).bind(None, *columns)
     except TypeError:

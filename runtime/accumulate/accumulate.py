@@ -115,7 +115,7 @@ def states_of_groups(
 
 
 def frames_of(plan: Plan, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Ints | None, Bools | None]:
-    """The frames of events; the least and the greatest, where known; which events are in any window (None: all)."""
+    """The frame of each event; the least and greatest frame, if known; a mask of events in any window (None: all)."""
     if plan.axis.unit == "time":  # frames never fall with ticks, so the least and greatest tick bound them
         bounds, inside = plan.axis.frames(np.array(edges(ticks)), None)
         if inside is None:

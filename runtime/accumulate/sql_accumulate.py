@@ -148,7 +148,7 @@ class SqlAccumulate:
 
     @cached_property
     def in_frame(self) -> list[str]:
-        """Those of ``subgroup_by`` packed with the frame: grouping by fewer columns is faster."""
+        """The columns of ``subgroup_by`` that are packed with the frame: grouping by fewer columns is faster."""
         room = (LIMIT // most_frames(self.plan)).bit_length() - 1
         return self.subgroup_by[: max(room - 1, 0) // SUBGROUP_BITS]
 

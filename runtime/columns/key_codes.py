@@ -289,7 +289,7 @@ class Coded:
     of_rows: Any = None
 
     def at(self, rows: Ints | slice) -> Coded:
-        """Those of some rows, in the range of all."""
+        """The codes of some rows, in the range of all codes."""
         return replace(self, codes=self.codes[rows], of_rows=None)
 
     def values_of_rows(self) -> Any:

@@ -83,7 +83,7 @@ def groups_by_sorting(codes: Ints, size: int) -> tuple[Ints, Ints, Ints, Ints]:
 
 
 def groups_by_runs(codes: Ints, edges: Sequence[int]) -> tuple[Ints, Ints]:
-    """The group of each row and the first row of each group, of codes that ascend from each edge to the next one.
+    """The group of each row and the first row of each group, for codes that ascend between every two edges.
 
     The codes are overwritten.
     """

@@ -189,7 +189,7 @@ class TimeColumn:
         return cast(Ints, whole.to_numpy(zero_copy_only=False))
 
     def ticks_or_never(self, column: pa.Array) -> Ints:
-        """Those of a column in which a null is :data:`NEVER`."""
+        """The ticks of a column in which a null is :data:`NEVER`."""
         if not column.null_count:
             return self.ticks(column)
         zero = pa.scalar(0, pa.int32() if column.type.bit_width == 32 else pa.int64()).cast(column.type)

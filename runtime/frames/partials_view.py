@@ -63,7 +63,7 @@ class WindowInputs(Mapping[str, NDArray[Any]]):
         return len(self._names)
 
     def part(self, rows: slice) -> WindowInputs:
-        """Those of some of the rows."""
+        """The window inputs of some of the rows."""
         start = self._rows.start
         part = WindowInputs(self._names, self._make, slice(start + rows.start, start + rows.stop))
         part._found |= {name: values[rows] for name, values in self._found.items()}

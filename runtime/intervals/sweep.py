@@ -140,7 +140,7 @@ def _onto(some: Ints, first: Ints, last: Ints) -> tuple[Rows, Ints, Ints]:
 
 
 def _run(operation: BoundAggregate, initial: State, parts: _Parts, entering: _Moves, leaving: _Moves) -> State:
-    """The running states of all steps: one call each for those of one place in their parts, longest parts first."""
+    """The running states of all steps. A call does the n-th step of every part; longest parts come first."""
     order = np.argsort(-parts.lengths, kind="stable")
     begins, lengths = parts.begins[order], parts.lengths[order]
     running_states, places = [take(initial, order)], [begins]

@@ -58,7 +58,7 @@ class Partials:
     def of_states(
         cls, plan: Plan, keys: Sequence[pa.Array], numbers: Sequence[Ints], states: Mapping[str, State]
     ) -> Partials:
-        """Those of some columns; ``numbers`` are frames, batch ranks and, of interval events, the last frames."""
+        """Partials made of columns; ``numbers`` are frames, batch ranks and, for interval events, the last frames."""
         planes = [
             plane
             for name, bound in plan.states.items()
@@ -70,7 +70,7 @@ class Partials:
 
     @classmethod
     def without_events(cls, plan: Plan, keys: Sequence[pa.Array], frames: Ints, rank: int = 0) -> Partials:
-        """Those without an event for some keys and frames, of the batch of a rank."""
+        """Partials without events, one for each of some keys and frames; ``rank`` is their batch rank."""
         none = np.empty(0, np.intp)
         states = {
             name: bound.scatter(len(frames), none, {key: column[:0] for key, column in bound.identity.items()})
@@ -80,7 +80,7 @@ class Partials:
 
     @classmethod
     def of_given_keys(cls, plan: Plan) -> list[Partials]:
-        """Those without an event for the keys that windows have of their own, to be merged before the others."""
+        """Partials without events, for the keys that windows bring themselves; to be merged before the others."""
         found = []
         with_own = [each for each in plan.axis.windows if each.fill is not None or each.given]
         types = [plan.partials_schema.field(name).type for name in plan.keys] if with_own else []
@@ -97,7 +97,7 @@ class Partials:
         return len(self.table)
 
     def filled(self) -> Partials:
-        """Those that have an event."""
+        """The partials that have an event."""
         return self if self.events is None else Partials(self.plan, self.table.filter(pa.array(self.events > 0)))
 
     def where(self, kept: Bools) -> Partials:

@@ -20,7 +20,7 @@ class Validities(NamedTuple):
     until: Ints
 
     def at(self, rows: Ints) -> Validities:
-        """Those of some rows."""
+        """The validities of some rows."""
         return Validities(*(column[rows] for column in self))
 
 

@@ -197,7 +197,7 @@ class TableOperators:
         return Lazy(repeat, data)
 
     def distinct(self, data: Lazy) -> Lazy:
-        """Of equal rows the one found until it ends, then the youngest one."""
+        """One row of equal ones at a time: each stays until it ends, then the youngest comes."""
         for name in values_of(data.schema.names):
             require_key(name, type_of(data.schema, name, "distinct()"), "distinct()")
         return Lazy(distinct_rows, data)
@@ -355,7 +355,7 @@ def merged(rows: pa.Table, by: Sequence[str]) -> pa.Table:
 
 
 def distinct_rows(rows: pa.Table) -> pa.Table:
-    """Of equal rows the one found until it ends, then the youngest one."""
+    """One row of equal ones at a time: each stays until it ends, then the youngest comes."""
     time, first, until = validity_of(rows)
     codes, _ = codes_of(rows, values_of(rows.column_names))
     at = ticks_of(rows, TS) if TS in rows.column_names else first

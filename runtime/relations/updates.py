@@ -12,7 +12,7 @@ from ..windows.spec import Pattern
 PATTERNS: dict[Pattern, tuple[str, str]] = {
     "monotonic": ("monotonic", "rows are only added"),
     "weakest": ("weakest non-monotonic", "rows end in the order in which they came"),
-    "weak": ("weak non-monotonic", "rows end in any order, each when was known as it came"),
+    "weak": ("weak non-monotonic", "rows end in any order, but the end of each is known as it comes"),
     "strict": ("strictly non-monotonic", "a row may end at any time, which must be told by a delete"),
 }
 """The patterns, from the most monotonic one on: their names, and what they mean."""
@@ -40,15 +40,15 @@ def strongest(*patterns: Pattern) -> Pattern:
 
 
 def both(left: Updates, right: Updates) -> Updates:
-    """Those of rows of either of two relations."""
+    """The updates of a relation with the rows of two others."""
     return Updates(strongest(left.row, right.row), strongest(left.key, right.key))
 
 
 def interfering(of: Updates) -> Updates:
-    """Those of pairs, or of rows kept: they only grow where their rows do, and else end in any order."""
+    """The updates of pairs, or of rows that stay until they end: only added where their rows are, else in any order."""
     return Updates.of("monotonic" if of.row == "monotonic" else strongest("weak", of.row))
 
 
 def replacing(of: Updates, row: Pattern) -> Updates:
-    """Those of an operator with one row a key, which replaces it; where rows only come, no key is ever gone."""
+    """The updates of an operator that replaces its one row a key; if rows are only added, no key is ever deleted."""
     return Updates(strongest(row, of.row), "monotonic" if of.row == "monotonic" else strongest("weak", of.row))

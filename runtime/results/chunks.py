@@ -41,7 +41,7 @@ class Chunk(NamedTuple):
 
     @property
     def plan(self) -> Plan:
-        """What is computed."""
+        """The plan of the partials."""
         return self.partials.plan
 
 

@@ -41,13 +41,13 @@ CHUNK_WINDOWS = 1 << 18
 
 
 class Wanted(Protocol):
-    """Which windows are wanted of all that there are over some partials."""
+    """Which of the windows over some partials are to be computed."""
 
     def numbers(self, windows: Windows) -> tuple[int, int] | None:
-        """The numbers of the first and the last one wanted, so that no others are made; None: all are to be."""
+        """The numbers of the first and the last wanted window, so that no others are made; None: make all."""
 
     def among(self, windows: Windows, found: Ranges | Coverage, view: PartialsView) -> Ints | None:
-        """The places of the wanted ones among those that are made; None: all of them."""
+        """The places of the wanted windows among those that are made; None: all are wanted."""
 
 
 def results(merged: Partials, chunk_windows: int | None = None, wanted: Wanted | None = None) -> Iterator[pa.Table]:
@@ -107,7 +107,7 @@ def windows_of(chunk: Chunk) -> list[Found]:
 
 
 def results_of_windows(partials: Partials, windows: list[Found]) -> Iterator[Iterator[Column]]:
-    """For each output the results of each kind of windows that it is over, to be taken before those of the next one."""
+    """For each output: the results of each kind of its windows. Take them before those of the next output."""
     plan = partials.plan
     facts = [RangeFacts(each.low, each.high) if isinstance(each, Ranges) else None for each in windows]
     for name in plan.outputs:

@@ -223,7 +223,7 @@ def empty_like(column: Column, length: int, rounded: bool = False) -> Column:
 
 
 def _slide(function: np.ufunc, column: Column, tile: Tile, work: Workspace, out: Column) -> Bools | None:
-    """One field of one tile; which of its windows are doubtful, None where none is."""
+    """Slide one field of one tile; a mask of its doubtful windows, or None if there are none."""
     if isinstance(column, Compensated):
         return float_sums(column, tile, work, cast(Compensated, out))
     if isinstance(column, Exact):

@@ -65,7 +65,7 @@ class ClosingWithin:
 
 @dataclass(frozen=True)
 class ChangedWithin(ClosingWithin):
-    """Of the windows that close within two ticks those that have one of some partials in them, merged ones."""
+    """The windows that close between two ticks and contain a changed partial; partials are merged."""
 
     changed: Partials | None = None
 

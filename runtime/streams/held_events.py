@@ -105,7 +105,7 @@ def in_order(events: pa.Table, before: Partials) -> pa.Table:
 
 
 def of_their_keys(events: pa.Table, before: Partials, values: Ints, missing: int) -> Ints:
-    """For each event what a value of each key of merged partials is for its own, or what is said where it has none."""
+    """For each event the value of its key, of one value for each key of merged partials; ``missing`` for other keys."""
     assert before.starts is not None
     first, plan = pa.array(before.starts), before.plan
     pairs = [

@@ -18,7 +18,7 @@ def among(some: Partials, others: Partials) -> Bools:
 
 
 def late_events(events: pa.Table, late: Partials) -> Bools:
-    """Which events are in one of some partials."""
+    """Mask of the events whose (key, frame) is that of a late partial."""
     plan = late.plan
     columns = [
         [normalised(plain(events.column(name), plan.input_schema.field(name).type)), mine]
@@ -28,7 +28,15 @@ def late_events(events: pa.Table, late: Partials) -> Bools:
 
 
 def matched(keys: list[list[pa.Array]], frames: Ints, others: Ints) -> Bools:
-    """Which rows have a key and frame that one of other rows has; each key column is given of both."""
+    """Mask of the rows whose (key, frame) occurs among the others.
+
+    Parameters
+    ----------
+    keys
+        Each key column twice: for the rows, and for the others.
+    frames, others
+        The frames of the rows, and of the others.
+    """
     rows = len(frames)
     codes = key_codes([pa.concat_arrays(both) for both in keys], rows + len(others), ordered=False)
     packed, _ = pack([codes, span(np.concatenate([frames, others]))], rows + len(others))

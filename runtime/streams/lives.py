@@ -101,7 +101,7 @@ def of_first_lives(plan: Plan, before: Partials) -> Partials:
 
 
 def last_lives(plan: Plan, merged: Partials) -> tuple[Partials, Ints]:
-    """Of each key the partials of its last life, as those of the key in a plan without lives; the frames of others."""
+    """The partials of each key's last life, for a plan without lives; the frames of all earlier lives."""
     assert merged.starts is not None
     place = len(plan.by)
     lives = one_array(merged.table.column(place)).to_numpy()[merged.starts]

@@ -21,7 +21,7 @@ NOWHERE = -(1 << 62)
 
 
 def distinct(numbers: Ints) -> tuple[Ints, Ints, Ints]:
-    """The numbers that there are, in order; the place of each one among them; how often each of them occurs.
+    """The distinct numbers in order; for each number its place among these; how often each of these occurs.
 
     >>> [found.tolist() for found in distinct(np.array([7, 5, 7]))]
     [[5, 7], [1, 0, 1], [1, 2]]
@@ -34,23 +34,23 @@ def distinct(numbers: Ints) -> tuple[Ints, Ints, Ints]:
 
 
 def owners(numbers: Ints, pages: Iterable[int]) -> Ints:
-    """The stored page that frames are in, of their numbers ``frame // FRAMES`` and the pages that there are."""
+    """The stored page of each frame, given its number ``frame // FRAMES`` and the numbers of all stored pages."""
     begins = np.array([NOWHERE, *sorted(pages)], np.int64)
     found: Ints = begins[np.searchsorted(begins, numbers, side="right") - 1]
     return found
 
 
 def cut(numbers: Ints, counts: Ints, owned: Ints) -> Ints:
-    """The page that partials are to be stored in: those of one stored page in as many as it takes.
+    """The page to store partials in; the partials of one stored page are spread over several if they are too many.
 
     Parameters
     ----------
     numbers
-        Of the partials' frames, ``frame // FRAMES``: each once, in order.
+        The numbers ``frame // FRAMES`` of the partials' frames, each once, in order.
     counts
-        How many partials have each of them.
+        How many partials have each number.
     owned
-        What `owners` says of them.
+        The stored page of each number, from `owners`.
     """
     pages: list[int] = []
     rows, last = 0, None

@@ -235,7 +235,7 @@ class AroundTime(Windows):
         return ticks + max(1, self._stop)
 
     def needed_rows(self, view: PartialsView, watermark: int, alone: bool) -> Bools:
-        """Those in reach of events to come, and of events whose windows have not closed."""
+        """Partials in reach of events to come, or of events whose windows have not closed."""
         found = self.ranges(view)
         still = np.flatnonzero(self.closing_ticks(found, view) > watermark)
         keys = np.arange(len(view.starts))

@@ -246,7 +246,7 @@ class Anchored(Windows):
         return np.maximum(ticks + 1, int(self._stops(self.end).max(initial=-NEVER)))
 
     def open_rows(self, view: PartialsView, watermark: int) -> Bools:
-        """Those in a window that has not closed, or in none: these are not late."""
+        """Partials in a window that has not closed, or in no window: these are not late."""
         found, rows = self.ranges(view), len(view.frames)
         still = self.closing_ticks(found, view) > watermark
         return found.where(still).covered(rows) | ~found.where(~still).covered(rows)

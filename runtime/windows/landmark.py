@@ -177,7 +177,7 @@ class Bounded(WithValidity):
         return ticks + 1
 
     def condensed(self, view: PartialsView, watermark: int) -> tuple[str, Ints]:
-        """The frame, which the partials of a key have in common then: one is left of them."""
+        """One frame for all partials of a key, so that they are merged to one partial."""
         frames = view.frames.copy()
         past = self._ended(frames, watermark)
         # What comes after until= is in no window, and only says up to when there are windows.

@@ -253,7 +253,7 @@ class Triggered(Windows):
         return np.maximum(ticks, self.until) + 1
 
     def needed_rows(self, view: PartialsView, watermark: int, alone: bool) -> Bools:
-        """Those that could be in a window to come, the last of each key, and what triggered by delta from there on."""
+        """Partials that could be in a window to come, each key's last one, and from there on all triggers by delta."""
         kept = self._within_reach(view, watermark)
         kept[view.ends - 1] = True
         if self.trigger.kind == "delta":
@@ -278,7 +278,7 @@ class Triggered(Windows):
         return view.from_place(view.locate(keys, next_trigger - self.evict_by, ticks) - view.starts)
 
     def _last_window(self, view: PartialsView, watermark: int) -> Bools:
-        """Of each key the rows from its last window on that a trigger by time has closed, and one before it."""
+        """For each key the rows from its last window on that a trigger by time has closed, and the row before it."""
         keys, ticks = np.arange(len(view.starts)), view.window_inputs["first"]
         end = ticks[view.ends - 1] if self.until is None else np.full(len(keys), min(watermark - 1, self.until))
         at = self.periods.begins(self.periods.numbers(end))
@@ -342,5 +342,5 @@ class DeltaEvicted(Triggered):
         return still
 
     def _begins(self, view: PartialsView, at: Ints) -> Ints:
-        """What has left since then has left with a new row, and so the next window is another one."""
+        """A row that has left since then has left as a new row came, so the next window is another one."""
         return view.locate(np.arange(len(view.starts)), at + 1, view.window_inputs["first"])

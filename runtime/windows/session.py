@@ -157,7 +157,7 @@ class Sessions(Windows):
         return np.repeat(self.closing_ticks(found, view) > watermark, found.high - found.low)
 
     def needed_rows(self, view: PartialsView, watermark: int, alone: bool) -> Bools:
-        """With ``longest``, those in a session that has not closed, and the last ones of those before it."""
+        """With ``longest``: partials of open sessions, and the last partial of the closed one before each."""
         kept = self.open_rows(view, watermark)
         if self.longest is None or not alone:  # others need these partials as they are
             return kept

@@ -102,7 +102,7 @@ class Snapshots(Windows):
         return lives
 
     def needed_rows(self, view: PartialsView, watermark: int, alone: bool) -> Bools:
-        """Those that live, and those that ended where the last window of their key that has not closed begins."""
+        """Partials that live, and partials that ended where their key's last window that has not closed begins."""
         first, until = view.window_inputs["first"], view.window_inputs["until"]
         change = np.full(len(view.starts), np.iinfo(np.int64).min)
         for ticks in (first, until + 1):

@@ -155,7 +155,7 @@ def collect(blobs: DataFrame, job: tasks.Job, limit: int | None, in_rounds: bool
 
 
 def first_by_tasks(blobs: DataFrame, job: tasks.Job, count: int, limit: int) -> DataFrame:
-    """Partials of tasks merged by ``count`` others, each of some that follow each other; a null where more are left."""
+    """Partials of tasks, merged by ``count`` other tasks: each merges neighbours; a null where too many are left."""
     ranges = blobs.repartitionByRange(count, "place").sortWithinPartitions("place")  # in the order of their batches
     return stage(ranges, tasks.merge_blobs, job, limit // count, schema=BLOBS, failed=tasks.failed)
 

@@ -99,7 +99,7 @@ def accumulate_to_ipc(job: Job, limit: int | None, rows: Iterator[pa.RecordBatch
 
 
 def merge_blobs(job: Job, limit: int, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """IPC blobs of several tasks, sorted by place, to fewer: those of one (key, frame) are merged.
+    """Merge the partials in IPC blobs of several tasks, sorted by place, to one partial for each key and frame.
 
     A task with more than ``limit`` partials ends with a null.
     """

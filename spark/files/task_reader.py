@@ -44,7 +44,7 @@ def hand_over(read_plan: ReadPlan, rows: Iterator[pa.RecordBatch]) -> Iterator[p
 
 
 def keep(read_plan: ReadPlan, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Those events, read by Spark, that meet the condition."""
+    """The events that meet the condition, of events that Spark reads."""
     with threads_of_the_task():
         for batch in rows:
             columns = [column.cast(field.type) for column, field in zip(batch.columns, read_plan.schema, strict=True)]
@@ -88,7 +88,7 @@ def read(read_plan: ReadPlan, parts: Iterable[Part]) -> Iterator[pa.RecordBatch]
 
 
 def met(read_plan: ReadPlan, batch: pa.RecordBatch) -> Iterator[pa.RecordBatch]:
-    """Those events of a batch that meet the condition, with the columns of the plan."""
+    """The events of a batch that meet the condition, with the columns of the plan."""
     if read_plan.condition is None:
         yield batch.select(list(read_plan.columns))
         return

@@ -16,7 +16,7 @@ from ..convert.types import arrow_schema, cast_to
 
 
 def keep(names: Sequence[str], schema: t.StructType, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
-    """Of equal rows, all of which one task has, the one found until it ends, then the youngest one."""
+    """One row of equal ones at a time: each stays until it ends, then the youngest comes. A task has all equal rows."""
     some = list(rows)
     if some:
         found = distinct_rows(pa.Table.from_batches(some).rename_columns(list(names)))

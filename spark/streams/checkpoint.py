@@ -117,7 +117,7 @@ class Operator(NamedTuple):
 
 
 def operator_of(spark: SparkSession, place: str, shards: Shards) -> Operator | None:
-    """What has the state of a query in a checkpoint: of several results in one query, the one that is of this one.
+    """The operator that has a query's state in a checkpoint, where one streaming query may have several results.
 
     None where nothing of framefold's is there.
 
@@ -154,7 +154,7 @@ def variable(spark: SparkSession, place: str, operator: Operator, name: str) -> 
 
 
 def state_of(spark: SparkSession, place: str, operator: Operator, *, with_events: bool) -> DataFrame:
-    """The state of all shards, those of one in one task: books, partials, and events that are held back."""
+    """The state of all shards, each shard in one task: records, partials, and events that are held back."""
     shard, nothing = f.col("key.shard").alias("shard"), f.lit(0).cast("bigint").alias("block")
     book = f.col(f"value.{BOOK}").cast("binary").alias("ipc")
     rows = variable(spark, place, operator, BOOK).select(shard, f.lit(BOOK).alias("part"), nothing, book)

@@ -205,7 +205,7 @@ class StreamEngine(DataFrameEngine):
         return without_history(df, plan, options)
 
     def _with_watermark(self, plan: Plan, options: Options) -> DataFrame:
-        """The stream with the watermark that the options set, if any, and without the times that it is not to see."""
+        """The stream with the watermark of the options, if any; times that the watermark must not see are left out."""
         df = self.df
         if options.watermark is None:
             return df

@@ -63,7 +63,7 @@ class Shards:
 
     @property
     def marks(self) -> tuple[str, ...]:
-        """The columns that say which result of a window one is."""
+        """The extra columns of results, where a window may be emitted more than once."""
         return tuple(self.job.schema.names[len(self.job.plan.result_schema) :])
 
 
@@ -124,7 +124,7 @@ def keep(of: Any, record: dict[str, Any], shard: Shard, watermark: int | None) -
 
 
 def record_of(shard: Shard) -> dict[str, Any]:
-    """What a shard knows beside its partials and events."""
+    """The shard's bookkeeping, as JSON: all that it keeps beside partials and events."""
     found: dict[str, Any] = {"version": VERSION, "watermark": shard.watermark, "gone": shard.gone, "due": shard.due}
     if shard.held is not None:
         found |= {"released": shard.released, "series": shard.held.series, "first_held": shard.held.due}

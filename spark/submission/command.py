@@ -133,7 +133,7 @@ class Command:
         return [name, f"{first},{theirs}" if theirs else first]
 
     def environment(self) -> dict[str, str]:
-        """The variables that spark-submit needs beside those that there are: weaker than any setting."""
+        """The environment variables that spark-submit needs in addition; any setting overrides them."""
         variables = {"SPARK_HOME": str(spark_home())}
         if home := os.environ.get("JAVA_HOME"):
             variables["JAVA_HOME"] = home
