@@ -18,11 +18,13 @@ from .runtime.columns.ticks import Duration
 from .runtime.explain import Explanation
 from .runtime.plan.bind import A_WINDOW, bind, check_durations, keys_in, require_output
 from .runtime.plan.plan import Plan
-from .runtime.windows import Spec
+from .runtime.windows.spec import Spec
 from .spark.options import Choices, Options, StreamChoices
 
 if TYPE_CHECKING:
     from .relations import Relation
+
+__all__ = ["Events", "Windowed"]
 
 Result = TypeVar("Result")
 """What results are: a Spark DataFrame, or a pyarrow Table."""

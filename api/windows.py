@@ -17,10 +17,12 @@ from .runtime.draw import draw as draw_table
 from .runtime.local import LocalEngine
 from .runtime.plan.bind import type_of
 from .runtime.sources.arrow import Source
-from .runtime.windows import Spec, from_table
+from .runtime.windows import from_table
 from .runtime.windows.from_table import FromAnchors
-from .runtime.windows.spec import Bounds, Empty
+from .runtime.windows.spec import Bounds, Empty, Spec
 from .start import events
+
+__all__ = ["windows_from"]
 
 
 def windows_from(

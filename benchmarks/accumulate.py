@@ -12,8 +12,9 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import framefold as ff
-from framefold.aggregators import Frames, Operation
+from framefold.aggregators import Frames
 from framefold.aggregators.contract.bound import BoundAggregate
+from framefold.aggregators.contract.operation import Operation
 from framefold.runtime.accumulate.accumulate import accumulate
 from framefold.runtime.plan.bind import bind
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from ..aggregators.errors import QueryError, nearest
 from ..runtime.windows import (
-    Spec,
     around,
     by_count,
     by_delta,
@@ -23,6 +22,7 @@ from ..runtime.windows import (
     snapshot,
     tumbling,
 )
+from ..runtime.windows.spec import Spec
 from .arguments import number, truth, value
 
 KINDS: dict[str, Callable[..., Spec]] = {
