@@ -50,6 +50,7 @@ from .moments.variance import StdDev, Variance
 from .ordered.collect import CollectList, Concat, FirstN, LastN
 from .ordered.first_last import First, Last
 from .ordered.top_n import ArgMax, ArgMin, BottomN, TopN
+from .states.ragged import Ragged as Ragged  # for operations of one's own
 from .sums.ewma import Ewma
 from .sums.products import Product
 from .sums.sums import Average, Count, Sum
