@@ -308,9 +308,6 @@ class Windowed(Described, Generic[Result]):
         engine, query = self._bound(outputs)
         return cast(Result, cast(Any, engine).still_open(query, self.events.run_options, checkpoint))
 
-    def _query(self, outputs: Mapping[str, Operation]) -> Plan:
-        return self._bound(outputs)[1]
-
     def _bound(self, outputs: Mapping[str, Operation], *, explained: bool = False) -> tuple[Engine, Plan]:
         """The query bound to its events, and the engine of these, with the columns that expressions compute."""
         of = self.events

@@ -12,9 +12,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 import framefold as ff
-from framefold.aggregators import Frames
+from framefold.aggregators import Frames, Operation
 from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.contract.operation import Operation
 from framefold.runtime.accumulate.accumulate import accumulate
 from framefold.runtime.plan.bind import bind
 

@@ -6,9 +6,8 @@ import pyarrow as pa
 import pytest
 from pytest_benchmark.fixture import BenchmarkFixture
 
-from framefold.aggregators import Frames
+from framefold.aggregators import Frames, Operation
 from framefold.aggregators.contract.bound import BoundAggregate
-from framefold.aggregators.contract.operation import Operation
 
 from .accumulate import BATCH, OPERATIONS, batches
 

@@ -142,8 +142,8 @@ def parameters_of(kind: str) -> dict[str, inspect.Parameter]:
 def usage(kind: str) -> str:
     """How windows of a kind are written.
 
-    >>> usage("session"), usage("around")
-    ('session:GAP[:merge_touching=...,longest=...,stamp=...]', 'around[:rows=...,time=...,closed=...,min_fill=...]')
+    >>> usage("session"), usage("snapshot")
+    ('session:GAP[:merge_touching=...,longest=...,stamp=...]', 'snapshot[:emit=...]')
     """
     names = [name for name in parameters_of(kind) if name != FIRST.get(kind)]
     first = f":{FIRST[kind].upper()}" if kind in FIRST else ""
