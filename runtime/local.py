@@ -183,6 +183,7 @@ def partials_of(source: Source, plan: Plan) -> tuple[list[Partials], int, int]:
         if sum(map(len, partials)) > merged + max(PENDING_PARTIALS, merged):
             partials = [merge(partials)]
             partials[0].release_others()
+            give_back()
             merged = len(partials[0])
     if nulls and plan.null_time == "error":
         raise NullTimeError(null_times(plan.time, nulls, events))

@@ -34,6 +34,16 @@ def numbers(count: int) -> Ints:
     return _shared(NUMBERS, count)
 
 
+def nulls(count: int) -> pa.Array:
+    """As many nulls of float64.
+
+    >>> nulls(2).null_count
+    2
+    """
+    zeros = pa.py_buffer(_shared(ZEROS, count))  # a bit of 0 says that a value is null
+    return pa.Array.from_buffers(pa.float64(), count, [zeros, zeros], count)
+
+
 def are_ones(column: Ints) -> bool:
     """Whether a column has ones only, at once where they are :func:`ones`."""
     return _is_shared(ONES, column) or bool((column == 1).all())

@@ -247,7 +247,7 @@ class CompensatedField:
 
     def to_arrow(self, column: Compensated) -> list[pa.Array]:
         if column.special_values is None:
-            special = [pa.nulls(len(column), pa.float64())] * 4
+            special = [alike.nulls(len(column))] * 4
         else:
             special = [pa.array(column.special_values[:, i]) for i in range(BIG + 1)]
         return [pa.array(column.high), alike.to_arrow(column.low), *special]

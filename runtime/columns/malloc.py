@@ -1,4 +1,4 @@
-"""The threshold of glibc's allocator from which on it maps blocks of memory one by one."""
+"""When freed memory is kept for the next array, or given back to the system."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from contextlib import suppress
 from functools import cache
 
 import numpy as np
+import pyarrow as pa
 
 MMAP_THRESHOLD = (32 << 20) - (1 << 13)
 """The largest block, in bytes, that glibc can be made to keep."""
@@ -24,6 +25,7 @@ def raise_mmap_threshold() -> None:
 
 
 def give_back() -> None:
-    """Give what is free to the system, if the allocator is glibc's: threads that are gone have left most of it."""
+    """Give what is free to the system, of Arrow's pool and of glibc: threads that are gone have left most of it."""
+    pa.default_memory_pool().release_unused()
     with suppress(AttributeError, OSError, TypeError):
         ctypes.CDLL(None).malloc_trim(0)

@@ -222,9 +222,9 @@ class RowSteps(LastOfKey):
 
 @dataclass(frozen=True, kw_only=True)
 class EachRow(RowSteps):
-    """The last n rows at each row of a key: each is a frame, with one time."""
+    """The last n rows at each row of a key: each is a frame, by its number, with one time."""
 
-    window_inputs = frozenset({"rank", "first"})
+    window_inputs = frozenset({"first"})
 
     def validity_sql(self, rows: RowOrder) -> list[dict[str, str]]:
         return [{"valid_from": rows.tick, "valid_to": f"lead({rows.tick}, {self.steps.size}) over ({rows.over})"}]
@@ -234,7 +234,7 @@ class EachRow(RowSteps):
         row, high = numbers(count), numbers(count + 1)[1:]
         low = np.maximum(row - (self.steps.size - 1), np.repeat(partials.starts, partials.ends - partials.starts))
         if self.min_fill == "full":
-            row = np.flatnonzero(partials.window_inputs["rank"] >= self.steps.size - 1)
+            row = np.flatnonzero(partials.frames >= self.steps.size - 1)
             low, high, at = low[row], row + 1, at[row]
         return Ranges(low, high, row, partials.window_inputs["first"][low], at, at)
 
