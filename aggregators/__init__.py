@@ -25,7 +25,8 @@ from .combinators.grouped import GroupedBy
 from .combinators.mapped import FlatMapped, Mapped
 from .combinators.reducing import Reducing
 from .contract.frames import Frames
-from .contract.operation import AggregateOperation, Operation, State
+from .contract.operation import AggregateOperation, State
+from .contract.operation import Operation as Operation  # and Ragged: for operations of one's own, and not in framefold
 from .contract.python_operation import PythonOperation
 from .distributions.cardinality_sketches import (
     ApproxCountDistinct,
@@ -50,7 +51,7 @@ from .moments.variance import StdDev, Variance
 from .ordered.collect import CollectList, Concat, FirstN, LastN
 from .ordered.first_last import First, Last
 from .ordered.top_n import ArgMax, ArgMin, BottomN, TopN
-from .states.ragged import Ragged
+from .states.ragged import Ragged as Ragged
 from .sums.ewma import Ewma
 from .sums.products import Product
 from .sums.sums import Average, Count, Sum
@@ -103,11 +104,9 @@ __all__ = [
     "Median",
     "Min",
     "Mode",
-    "Operation",
     "Product",
     "PythonOperation",
     "Quantile",
-    "Ragged",
     "Range",
     "Reducing",
     "RootMeanSquare",

@@ -7,6 +7,23 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+__all__ = [
+    "CalendarWarning",
+    "ColumnError",
+    "DroppedEventsWarning",
+    "DurationError",
+    "EngineError",
+    "FarTimesWarning",
+    "FramefoldError",
+    "GapsWarning",
+    "JavaError",
+    "LawError",
+    "NullTimeError",
+    "OperationError",
+    "QueryError",
+    "SumOverflowError",
+]
+
 # A user and a password before the host, where what follows a colon is no port; and the values after a question mark.
 _LOGIN = re.compile(r"(\w://)[^\s'\"/:@]*:(?!\d*/)[^\s'\"]*@")
 _VALUES = re.compile(r"(?<=[?&;])([\w.-]+=)[^\s'\"&]+")

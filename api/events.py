@@ -18,11 +18,13 @@ from .runtime.columns.ticks import Duration
 from .runtime.explain import Explanation
 from .runtime.plan.bind import A_WINDOW, bind, check_durations, keys_in, require_output
 from .runtime.plan.plan import Plan
-from .runtime.windows import Spec
+from .runtime.windows.spec import Spec
 from .spark.options import Choices, Options, StreamChoices
 
 if TYPE_CHECKING:
     from .relations import Relation
+
+__all__ = ["Events", "Windowed"]
 
 Result = TypeVar("Result")
 """What results are: a Spark DataFrame, or a pyarrow Table."""
@@ -305,9 +307,6 @@ class Windowed(Described, Generic[Result]):
         require_stream(self.events, "still_open() is asked for events that are no stream")
         engine, query = self._bound(outputs)
         return cast(Result, cast(Any, engine).still_open(query, self.events.run_options, checkpoint))
-
-    def _query(self, outputs: Mapping[str, Operation]) -> Plan:
-        return self._bound(outputs)[1]
 
     def _bound(self, outputs: Mapping[str, Operation], *, explained: bool = False) -> tuple[Engine, Plan]:
         """The query bound to its events, and the engine of these, with the columns that expressions compute."""

@@ -6,7 +6,7 @@ import sys
 import warnings
 
 from .aggregators.errors import CalendarWarning, GapsWarning
-from .runtime.windows import Windows
+from .runtime.windows.spec import Windows
 
 
 def warn_of(windows: Windows) -> None:

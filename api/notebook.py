@@ -9,7 +9,7 @@ from typing import Any
 
 from .aggregators.errors import FramefoldError
 from .runtime.sources.arrow import Source
-from .runtime.windows import Spec
+from .runtime.windows.spec import Spec
 
 PICTURE_ROWS = 100_000
 """The most events, all of them in memory, of which a notebook shows a picture by itself."""

@@ -11,6 +11,8 @@ from .runtime.sources.files import Files, files_of
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
+__all__ = ["files", "parquet"]
+
 Path = str | os.PathLike[str]
 Format: TypeAlias = Literal["parquet", "orc", "arrow", "csv", "json"]
 

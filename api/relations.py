@@ -25,13 +25,16 @@ from .runtime.relations.join_spec import JoinSpec
 from .runtime.relations.names import FROM, REPEATED, RESERVED, TO, TS, VIEWED, values_of
 from .runtime.relations.tables import TableOperators
 from .runtime.relations.updates import PATTERNS, Updates, both, interfering, replacing
-from .runtime.windows import Spec, TickSteps, snapshot
+from .runtime.windows import snapshot
+from .runtime.windows.sliding import TickSteps
 from .runtime.windows.snapshot import Snapshots
-from .runtime.windows.spec import WithValidity, one_of
+from .runtime.windows.spec import Spec, WithValidity, one_of
 from .spark.options import Options
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+__all__ = ["Relation", "relation"]
 
 Operators: TypeAlias = Any
 """The operators on the data of one engine, rows with their validity: those of

@@ -21,6 +21,8 @@ from .spark.options import Options
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+__all__ = ["events"]
+
 NullTime: TypeAlias = Literal["error", "drop"]
 
 

@@ -9,6 +9,8 @@ from typing import Any
 
 from .runtime.streams.metrics import together
 
+__all__ = ["stream_metrics"]
+
 OBSERVED = re.compile(r"framefold(_ahead)?(_\d+)?")
 """The names of our metrics among those that Spark has observed: a number for each result but the first."""
 

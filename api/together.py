@@ -9,6 +9,8 @@ from .aggregators.errors import QueryError, shown
 from .events import Events, Result
 from .runtime.sources.co_inputs import Roles, check_roles
 
+__all__ = ["together"]
+
 
 def together(**inputs: Events[Result]) -> Events[Result]:
     """Several inputs in the same windows: co-aggregation, as Hazelcast Jet's ``aggregateOperation2`` and ``3``.

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from typing import Any, cast
 
 import pyarrow as pa
 
 from .aggregators.contract.column_expressions import unquoted
-from .aggregators.errors import EngineError, shown
+from .aggregators.errors import ColumnError, EngineError, nearest, shown
 from .engines import in_arrow
 from .events import Events
 from .runtime.draw import MOST_EVENTS
@@ -17,10 +16,11 @@ from .runtime.draw import draw as draw_table
 from .runtime.local import LocalEngine
 from .runtime.plan.bind import type_of
 from .runtime.sources.arrow import Source
-from .runtime.windows import Spec, from_table
 from .runtime.windows.from_table import FromAnchors
-from .runtime.windows.spec import Bounds, Empty
+from .runtime.windows.spec import BOUNDS, Bounds, Empty, Spec, check_words, one_of
 from .start import events
+
+__all__ = ["windows_from"]
 
 
 def windows_from(
@@ -34,19 +34,52 @@ def windows_from(
     closed: Bounds = "left",
     empty: Empty = "emit",
 ) -> FromAnchors:
-    """See ``framefold.runtime.windows.windows_from``, whose docstring this has."""
+    """One window for each row of another data set: of any width, overlapping or not, in any order.
+
+    Parameters
+    ----------
+    anchors
+        Anything that speaks Arrow, or a Spark DataFrame, which is collected.
+    start, end
+        Its columns with the bounds of the windows, of the type of the events' time.
+    by
+        Its key columns, as many as the events have; then a window is for the events of its key. Where None, every
+        window is for every key that has events.
+    at
+        Its column with the time that results are stamped with; ``start`` where None.
+    obsolete
+        A column of times that never fall; no window of a later row starts before them. Only checked.
+    closed
+        Which ends belong to a window: ``"left"``, ``"right"``, ``"both"`` or ``"neither"``.
+    empty
+        ``"emit"`` gives windows without an event too; ``"skip"`` leaves them out.
+
+    Raises
+    ------
+    QueryError
+        If a column is unknown; bounds are checked in ``.aggregate``.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = ff.events(pa.table({"t": [1, 2, 4, 9], "x": [1, 2, 3, 4]}), time="t")
+    >>> anchors = pa.table({"from": [0, 3, 1], "to": [3, 10, 5]})
+    >>> windows = ff.windows_from(anchors, start="from", end="to")
+    >>> events.window(windows).aggregate(x=ff.Sum("x")).select(["at", "x"]).to_pydict()
+    {'at': [0, 1, 3], 'x': [3, 6, 7]}
+    """
     start, end, at, obsolete = map(unquoted, (start, end, at, obsolete))
     keys = tuple(map(unquoted, (by,) if isinstance(by, str) else by or ()))
-    names = list(dict.fromkeys(name for name in (start, end, at, obsolete, *keys) if name is not None))
+    named = [("start", start), ("end", end), ("at", at), ("obsolete", obsolete), *(("by", key) for key in keys)]
+    names = list(dict.fromkeys(name for _, name in named if name is not None))
     source = LocalEngine(Source(in_arrow(anchors, names))).with_fields(names).source
-    known = set(names) <= set(source.schema.names)
-    table = source.batches(names).read_all() if known else source.schema.empty_table()
-    return from_table.windows_from(
-        table, start=start, end=end, by=keys, at=at, obsolete=obsolete, closed=closed, empty=empty
-    )
-
-
-windows_from.__doc__ = from_table.windows_from.__doc__
+    known = source.schema.names
+    for argument, name in named:
+        if name is not None and name not in known:
+            raise ColumnError(f"{argument} names {name!r}, which the anchors lack; {nearest(str(name), known)}")
+    one_of("closed", closed, BOUNDS)
+    check_words(empty=empty)
+    return FromAnchors(source.batches(names).read_all(), start, end, keys, at or start, obsolete, closed, empty)
 
 
 def draw(windows: Spec, of: Any) -> Any:
@@ -86,10 +119,4 @@ def first_on_spark(of: Events[Any], names: Sequence[str]) -> pa.Table:
     return in_arrow(df.where(time.isNotNull()).orderBy(time).limit(MOST_EVENTS + 1), names)
 
 
-def shown_in_notebooks(windows: Spec) -> str:
-    """Windows in words, and as they were made."""
-    return f"<div>{html.escape(str(windows))}<br><code>{html.escape(repr(windows))}</code></div>"
-
-
-Spec._repr_html_ = shown_in_notebooks  # type: ignore[attr-defined]
 Spec.drawer = draw

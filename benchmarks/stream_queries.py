@@ -34,7 +34,7 @@ def framefold(size: str) -> Query:
 def accumulating(events: DataFrame) -> DataFrame:
     """The first stage of our own alone: partials of each micro-batch, without a state."""
     windows = ff.events(events, time="t", by="k").window(ff.sliding("1 hour", every="1 minute"))
-    plan = counted(windows._query({"total": ff.Sum("x"), "events": ff.Count()}))
+    plan = counted(windows._bound({"total": ff.Sum("x"), "events": ff.Count()})[1])
     partitions = int(str(events.sparkSession.conf.get(PARTITIONS)))
     rows, dealt = under_plain_names(events, plan.columns), labels(partitions, partitions)
     return stage(rows, pack_partials, Job(plan, events.schema), dealt, schema=PACKETS)

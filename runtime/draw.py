@@ -17,7 +17,7 @@ from .local import run
 from .plan.bind import bind
 from .plan.plan import Plan
 from .sources.arrow import Source
-from .windows import Spec
+from .windows.spec import Spec
 
 if TYPE_CHECKING:
     import drawsvg

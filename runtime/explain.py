@@ -10,6 +10,8 @@ from .intervals import coverage
 from .plan.plan import Plan
 from .sliding import slide
 
+__all__ = ["Explanation"]
+
 
 @dataclass(frozen=True)
 class Explanation:

@@ -12,6 +12,8 @@ from ..errors import ColumnError, EngineError, LawError, QueryError, SumOverflow
 from ..states.views import viewless
 from .laws import Law, Laws, Rows
 
+__all__ = ["check_laws"]
+
 
 def check_laws(operation: Operation, table: Any, *, examples: int = 100) -> None:
     """Try the laws of aggregation on an operation, with events from a table.

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import inspect
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from contextlib import suppress
 from inspect import Parameter
 from typing import Any, cast
@@ -74,6 +74,38 @@ READERS: dict[str, Callable[[str], Any]] = {
 """The parsers of options, by a word in the type of the operation's parameter."""
 
 
+def reader_of(parameter: Parameter, readers: Mapping[str, Callable[[str], Any]]) -> Callable[[str], Any] | None:
+    """The parser of a parameter's text, by a word in its type; None where there is none."""
+    words = re.findall(r"\w+", str(parameter.annotation))
+    return next((readers[word] for word in readers if word in words), None)
+
+
+def split_options(text: str) -> tuple[str, list[tuple[str, str]]]:
+    """What stands in front of options, and these by their names.
+
+    >>> split_options("a,b:n=3,q=0.5,0.9"), split_options("a,b")
+    (('a,b', [('n', '3'), ('q', '0.5,0.9')]), ('a,b', []))
+    """
+    if (found := re.fullmatch(r"(?:(.*?):)?(\w+=.*)", text)) is None:
+        return text, []
+    pairs = (each.partition("=") for each in re.split(r",(?=\s*\w+=)", found[2]))
+    return found[1] or "", [(name.strip(), said) for name, _, said in pairs]
+
+
+def read_options(options: list[tuple[str, str]], known: Collection[str], where: str) -> dict[str, str]:
+    """Options, each given once; QueryError, which begins with ``where``, where one is unknown or is given again."""
+    given: dict[str, str] = {}
+    for name, said in options:
+        if name not in known:
+            raise QueryError(
+                f"{where} the unknown option {name!r}; {nearest(name, known) if known else 'it takes none'}"
+            )
+        if name in given:
+            raise QueryError(f"{where} {name} twice; expected it once")
+        given[name] = said
+    return given
+
+
 def is_column(parameter: Parameter) -> bool:
     """Whether a parameter of an operation takes the name of a column, by its place."""
     if parameter.kind is Parameter.VAR_POSITIONAL:
@@ -87,8 +119,7 @@ def options_of(kind: type[Operation]) -> dict[str, Callable[[str], Any]]:
     """The options of an operation that an argument can give, with the parser of each."""
     readers = {}
     for name, parameter in inspect.signature(kind).parameters.items():
-        words = re.findall(r"\w+", str(parameter.annotation))
-        reader = next((READERS[word] for word in READERS if word in words), None)
+        reader = reader_of(parameter, READERS)
         if reader is not None and not is_column(parameter):
             readers[name] = reader
     return readers
@@ -176,18 +207,10 @@ def _operation(text: str, rest: str, names: list[str]) -> Operation:
     if kind is None:
         offered = nearest(word, [*OPERATIONS, *ALIASES])
         raise QueryError(f"--agg {text!r} asks for the unknown operation {word!r}; {offered}")
-    columns, given = arguments, ""
-    if arguments not in names and (found := re.fullmatch(r"(?:(.*?):)?(\w+=.*)", arguments)):
-        columns, given = found[1] or "", found[2]
-    options = {}
+    columns, said = (arguments, []) if arguments in names else split_options(arguments)
     readers = options_of(kind)
-    for option in filter(None, re.split(r",(?=\s*\w+=)", given)):
-        key, _, said = option.partition("=")
-        key = key.strip()
-        if key not in readers:
-            allowed = nearest(key, readers) if readers else "it takes none"
-            raise QueryError(f"--agg {text!r} gives {word} the unknown option {key!r}; {allowed}")
-        options[key] = readers[key](said)
+    given = read_options(said, readers, f"--agg {text!r} gives {word}")
+    options = {name: readers[name](each) for name, each in given.items()}
     return _made(kind, split(columns, names) if columns else [], options, text, word)
 
 

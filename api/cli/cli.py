@@ -149,35 +149,11 @@ def run(
 
     [bold]framefold run trips.parquet --time pickup --by zone --window "1 hour" --every "1 minute" --agg n=count[/bold]
     """
+    given: dict[str, Any] = locals().copy()  # the arguments, by the names that the job has for them
     from .job import Job
 
-    job = Job(
-        events=events,
-        time=time,
-        by=by or [],
-        window=window,
-        grid={
-            "every": every,
-            "offset": offset,
-            "timezone": timezone,
-            "closed": closed and closed.value,
-            "empty": empty and empty.value,
-            "gaps": gaps and gaps.value,
-        },
-        until=until,
-        null_time=null_time.value,
-        agg=agg,
-        out=out,
-        replace=not no_replace,
-        format=format and format.value,
-        out_format=out_format and out_format.value,
-        engine=engine.value if engine else None,
-        master=master,
-        combine=combine.value,
-        preview=preview,
-    )
     with _running():
-        job.start(explain=explain)
+        Job(**{name: each.value if isinstance(each, enum.Enum) else each for name, each in given.items()}).start()
 
 
 @app.command()

@@ -48,28 +48,38 @@ SHARE_OF_MEMORY = 4
 OF_RESULTS = {"spark.sql.parquet.outputTimestampType": "TIMESTAMP_MICROS"}
 
 
+GRID = ("every", "offset", "timezone", "closed", "empty", "gaps")
+"""The options of the command line that windows have."""
+
+
 @dataclass(frozen=True)
 class Job:
     """The arguments of ``framefold run``."""
 
     events: list[str]
     time: str
-    by: list[str]
     window: str
-    grid: dict[str, str | None]
+    agg: list[str]
+    by: list[str] | None
+    every: str | None
+    offset: str | None
+    timezone: str | None
+    closed: str | None
+    empty: str | None
+    gaps: str | None
     until: str | None
     null_time: str
-    agg: list[str]
     out: str | None
-    replace: bool
+    no_replace: bool
     format: str | None
     out_format: str | None
     engine: str | None
     master: str | None
     combine: str
+    explain: bool
     preview: int
 
-    def start(self, *, explain: bool) -> None:
+    def start(self) -> None:
         """Check everything that can be checked, then run the job, or explain it.
 
         Raises
@@ -79,45 +89,52 @@ class Job:
         FramefoldError
             If the events have no result.
         """
-        if self.engine == "spark" and not has_spark():
-            raise EngineError("Spark is not installed: pip install 'framefold[spark]', or use --engine local")
-        if self.out == STANDARD and self._out_kind is None:
-            raise QueryError("--out '-' is standard output, which has no extension; expected --out-format")
-        if self.out and self.out != STANDARD:
-            check_apart(self.out, self.events)
-            if not self.replace:
-                check_new(self.out)
-        if self.master is not None and self.engine != "local" and has_spark():
-            check_shared(self.master, self._places)
+        self._check_arguments()
         with without_standard_input(self.events, self.format) as paths:
             try:
                 inputs = open_files(paths, self.format)
             except UnknownFileSystemError:
                 if self.engine == "local" or not has_spark():
                     raise
-                self._with_readers_of_spark(explain=explain)
-                return
-            engine = self.engine or default_engine()
-            if engine == "auto":
-                engine = self._fitting_engine(inputs)
-            if hint := inputs.time_hint(self.time):
-                raise QueryError(hint)
-            keys, outputs, plan = self._checked(inputs.schema, inputs.files.paths, spark=engine == "spark")
-            needed = [self.time, *keys, *(column for each in outputs.values() for column in each.columns)]
-            inputs.require(list(dict.fromkeys(needed)))
-            if engine == "spark":
-                with self._session() as spark:
-                    self._on_spark(SparkFiles(inputs.files, spark), keys, outputs, explain=explain)
-            elif explain:
-                print(plan)
+                self._with_readers_of_spark()
             else:
-                self._locally(inputs, keys, outputs)
+                self._of_files(inputs)
+
+    def _check_arguments(self) -> None:
+        """What is wrong whatever the events are: an EngineError, or a QueryError."""
+        if self.engine == "spark" and not has_spark():
+            raise EngineError("Spark is not installed: pip install 'framefold[spark]', or use --engine local")
+        if self.out == STANDARD and self._out_kind is None:
+            raise QueryError("--out '-' is standard output, which has no extension; expected --out-format")
+        if self.out and self.out != STANDARD:
+            check_apart(self.out, self.events)
+            if self.no_replace:
+                check_new(self.out)
+        if self.master is not None and self.engine != "local" and has_spark():
+            check_shared(self.master, self._places)
+
+    def _of_files(self, inputs: Inputs) -> None:
+        """Run the job on files that pyarrow reaches, too."""
+        engine = self.engine or default_engine()
+        if engine == "auto":
+            engine = self._fitting_engine(inputs)
+        if hint := inputs.time_hint(self.time):
+            raise QueryError(hint)
+        keys, outputs, plan = self._checked(inputs.schema, inputs.files.paths, spark=engine == "spark")
+        inputs.require([self.time, *keys, *(column for each in outputs.values() for column in each.columns)])
+        if engine == "spark":
+            with self._session() as spark:
+                self._on_spark(SparkFiles(inputs.files, spark), keys, outputs)
+        elif self.explain:
+            print(plan)
+        else:
+            self._locally(inputs, keys, outputs)
 
     def _checked(
         self, schema: pa.Schema, paths: Sequence[str], *, spark: bool
     ) -> tuple[list[str], dict[str, Operation], Explanation]:
         """The keys, the outputs and the plan of a query, which is right for events of a schema."""
-        keys = [key for each in self.by for key in split(each, schema.names)]
+        keys = [key for each in self.by or [] for key in split(each, schema.names)]
         outputs = read_aggregates(self.agg, schema.names)
         of_nothing = self._query(schema.empty_table(), keys)
         plan = of_nothing.explain(**outputs)
@@ -127,7 +144,7 @@ class Job:
         return keys, outputs, plan
 
     def _query(self, data: Any, keys: list[str]) -> Windowed[Any]:
-        spec = read_windows(self.window, self.grid)
+        spec = read_windows(self.window, {name: getattr(self, name) for name in GRID})
         of = events(data, self.time, keys, until=self.until, null_time=cast(Any, self.null_time))
         return of.window(spec).options(combine=cast(Any, self.combine))
 
@@ -164,7 +181,7 @@ class Job:
             check_shared(spark.conf.get("spark.master") or "local", self._places)
             yield spark
 
-    def _with_readers_of_spark(self, *, explain: bool) -> None:
+    def _with_readers_of_spark(self) -> None:
         """Run the job on files that only Spark's file systems reach."""
         kinds = sorted({self.format or kind_of(path) for path in self.events})
         if len(kinds) > 1 or kinds == ["arrow"] or not all(map(is_address, self.events)):
@@ -177,7 +194,7 @@ class Job:
             df = reader.load(self.events)
             schema = df.limit(0).toArrow().schema
             keys, outputs, _ = self._checked(schema, [], spark=True)
-            self._on_spark(df, keys, outputs, explain=explain)
+            self._on_spark(df, keys, outputs)
 
     def _locally(self, inputs: Inputs, keys: list[str], outputs: dict[str, Operation]) -> None:
         began = clock.perf_counter()
@@ -189,13 +206,13 @@ class Job:
             write_table(result, self.out)
         self._report(result.slice(0, self.preview), len(result), clock.perf_counter() - began, "the local engine")
 
-    def _on_spark(self, data: Any, keys: list[str], outputs: dict[str, Operation], *, explain: bool) -> None:
+    def _on_spark(self, data: Any, keys: list[str], outputs: dict[str, Operation]) -> None:
         from pyspark.sql import Observation, functions
 
         from ..spark.engine.driver import COMPUTED
 
         query = self._query(data, keys)
-        if explain:
+        if self.explain:
             print(query.explain(**outputs))
             return
         began = clock.perf_counter()

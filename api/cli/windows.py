@@ -9,7 +9,6 @@ from typing import Any
 
 from ..aggregators.errors import QueryError, nearest
 from ..runtime.windows import (
-    Spec,
     around,
     by_count,
     by_delta,
@@ -23,7 +22,8 @@ from ..runtime.windows import (
     snapshot,
     tumbling,
 )
-from .arguments import number, truth, value
+from ..runtime.windows.spec import Spec
+from .arguments import number, read_options, reader_of, split_options, truth, value
 
 KINDS: dict[str, Callable[..., Spec]] = {
     each.__name__: each
@@ -111,7 +111,8 @@ def read_windows(text: str, options: Mapping[str, str | None]) -> Spec:
     for name, parameter in parameters.items():
         if parameter.default is inspect.Parameter.empty and name not in given:
             raise QueryError(f"--window {text!r} has no {name}; expected {usage(kind)}")
-    read = {name: reader_of(parameters[name])(said) for name, said in given.items()}
+    # Choices are text, whatever their types are.
+    read = {name: (reader_of(parameters[name], READERS) or str)(said) for name, said in given.items()}
     return KINDS[kind](**read)
 
 
@@ -123,23 +124,13 @@ def _read(text: str) -> tuple[str, dict[str, str]]:
         return "sliding", {"size": text}
     if kind not in KINDS:
         raise QueryError(f"--window {text!r} is of the unknown kind {word!r}; {nearest(kind, KINDS)}")
-    found = re.fullmatch(r"(?:([^=]*?):)?(\w+=.*)", rest)
-    first, named = (found[1] or "", found[2]) if found else (rest, "")
-    given = {}
+    first, options = split_options(rest)
     if first.strip():
         if kind not in FIRST:
             raise QueryError(f"--window {text!r} has {first!r} without a name; expected {usage(kind)}")
-        given[FIRST[kind]] = first.strip()
-    parameters = parameters_of(kind)
-    for option in filter(None, re.split(r",(?=\s*\w+=)", named)):
-        name, _, said = option.partition("=")
-        name = name.strip()
-        if name not in parameters:
-            raise QueryError(f"--window {text!r} has the unknown option {name!r}; {nearest(name, parameters)}")
-        if name in given:
-            raise QueryError(f"--window {text!r} has {name} twice; expected it once")
-        given[name] = said.strip()
-    return kind, given
+        options.insert(0, (FIRST[kind], first))
+    given = read_options(options, parameters_of(kind), f"--window {text!r} has")
+    return kind, {name: said.strip() for name, said in given.items()}
 
 
 def parameters_of(kind: str) -> dict[str, inspect.Parameter]:
@@ -148,20 +139,11 @@ def parameters_of(kind: str) -> dict[str, inspect.Parameter]:
     return {name: each for name, each in named.items() if each.annotation != "Any"}
 
 
-def reader_of(parameter: inspect.Parameter) -> Callable[[str], Any]:
-    """The reader of a parameter of windows."""
-    return next((READERS[word] for word in READERS if word in _words(parameter)), str)  # choices have other types
-
-
-def _words(parameter: inspect.Parameter) -> list[str]:
-    return re.findall(r"\w+", str(parameter.annotation))
-
-
 def usage(kind: str) -> str:
     """How windows of a kind are written.
 
-    >>> usage("session"), usage("around")
-    ('session:GAP[:merge_touching=...,longest=...,stamp=...]', 'around[:rows=...,time=...,closed=...,min_fill=...]')
+    >>> usage("session"), usage("snapshot")
+    ('session:GAP[:merge_touching=...,longest=...,stamp=...]', 'snapshot[:emit=...]')
     """
     names = [name for name in parameters_of(kind) if name != FIRST.get(kind)]
     first = f":{FIRST[kind].upper()}" if kind in FIRST else ""

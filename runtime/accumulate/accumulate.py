@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from typing import NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -43,6 +44,51 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *
         If an event has no time, unless the plan drops those.
     """
     raise_mmap_threshold()
+    rows = in_windows(plan, rows_of(plan, events))
+    if not len(rows.ticks):
+        return Partials.none(plan)
+    lives = None if plan.until is None else lives_of(plan, rows)
+    groups = groups_of(plan, rows, lives)
+    if plan.clips and lives is not None:
+        frames: Frames = lifetimes(plan, groups, rows, lives)
+    else:
+        frames = Frames(groups.index, groups.size, rows.ticks, rows.ranks, groups.counts)
+    states = states_of_groups(plan, frames, rows.columns, own_columns(rows, lives))
+    of_frames, of_keys = groups.values[: 1 if lives is None else 2], groups.values[1 if lives is None else 2 :]
+    of_frames.insert(1, np.full(groups.size, batch_rank))
+    made = Partials.of_states(plan, of_keys, of_frames, states)
+    if groups.counts is not None or (counts := frames.count()).all():
+        return made
+    made = replace(made, events=counts)
+    return made if with_empty and np.count_nonzero(counts) > len(counts) - len(counts) // MOSTLY else made.filled()
+
+
+class Rows(NamedTuple):
+    """Events as columns: those that the plan takes as inputs, and those of keys.
+
+    Parameters
+    ----------
+    ticks, frames
+        The tick of each event, and its frame.
+    ranks
+        The row numbers of events, where windows are counted in rows.
+    bounds
+        The least and the greatest frame, where known.
+    inside
+        Which events are in any window; None: all.
+    """
+
+    columns: dict[str, pa.Array]
+    keys: list[pa.Array]
+    ticks: Ints
+    ranks: Ints | None
+    frames: Ints
+    bounds: Ints | None
+    inside: Bools | None
+
+
+def rows_of(plan: Plan, events: pa.Table | pa.RecordBatch) -> Rows:
+    """Events as columns, without those that the plan drops."""
     types = plan.input_schema
     events = (pa.table(events) if isinstance(events, pa.RecordBatch) else events).select(types.names)
     if plan.null_time == "drop":
@@ -50,56 +96,63 @@ def accumulate(plan: Plan, events: pa.Table | pa.RecordBatch, batch_rank: int, *
     columns = {name: plain(events.column(name), types.field(name).type) for name in plan.inputs}
     keys = [key_column(events, name, types.field(name).type) for name in plan.by]
     ticks = plan.times.ticks(columns[plan.time])
-    if not len(ticks):
-        return Partials.none(plan)
     ranks = plain(events.column(plan.rank), pa.int64()).to_numpy() if plan.in_rows else None
-    frames, bounds, inside = frames_of(plan, ticks, ranks)
-    if plan.until is None and inside is not None and not inside.all():
-        kept = pa.array(inside)
-        columns = {name: column.filter(kept) for name, column in columns.items()}
-        keys = [key.filter(kept) for key in keys]
-        ticks, ranks = ticks[inside], None if ranks is None else ranks[inside]
-        if not len(ticks):
-            return Partials.none(plan)
-        frames, bounds = frames[inside], None
-    own = {} if ranks is None else {RANK: pa.array(ranks)}
-    numbers = [frames]
-    codes = [code_numbers(frames, bounds)]
-    if plan.until is not None:
-        ends = ends_in_ticks(plan, ticks, columns[plan.until.name])
-        own[UNTIL_TICK] = pa.array(ends - 1)
-        numbers.append(plan.axis.frames(ends - 1, ranks)[0])
-        codes.append(code_numbers(numbers[1]))
-    counting = plan.until is not None or not all(bound.takes_empty_frames for bound in plan.states.values())
-    in_place = plan.until is None and not any(np.may_share_memory(frames, each) for each in (ticks, ranks))
-    groups = assign(
-        codes,
-        list(map(code_key, keys)),
-        len(ticks),
-        counting=counting,
-        in_place=in_place,
-        by_key=plan.in_rows and plan.until is None,
+    return Rows(columns, keys, ticks, ranks, *(frames_of(plan, ticks, ranks) if len(ticks) else (ticks, None, None)))
+
+
+def in_windows(plan: Plan, rows: Rows) -> Rows:
+    """The rows that are in any window: of interval events all, which may live on into one."""
+    inside = rows.inside
+    if plan.until is not None or inside is None or inside.all():
+        return rows
+    kept = pa.array(inside)
+    return Rows(
+        {name: column.filter(kept) for name, column in rows.columns.items()},
+        [key.filter(kept) for key in rows.keys],
+        rows.ticks[inside],
+        None if rows.ranks is None else rows.ranks[inside],
+        rows.frames[inside],
+        None,
+        None,
     )
-    if plan.clips:
-        rows: Frames = lifetimes(plan, groups, numbers, ticks, ends, ranks)
-    else:
-        rows = Frames(groups.index, groups.size, ticks, ranks, groups.counts)
-    states = states_of_groups(plan, rows, columns, own)
-    (first, *last), of_keys = groups.values[: len(codes)], groups.values[len(codes) :]
-    made = Partials.of_states(plan, of_keys, [first, np.full(len(first), batch_rank), *last], states)
-    if groups.counts is not None or (counts := rows.count()).all():
-        return made
-    made = replace(made, events=counts)
-    return made if with_empty and np.count_nonzero(counts) > len(counts) - len(counts) // MOSTLY else made.filled()
 
 
-def ends_in_ticks(plan: Plan, ticks: Ints, column: pa.Array) -> Ints:
-    """The ends of interval events, none later than they live at most."""
+class Lives(NamedTuple):
+    """The ends of interval events in ticks, and the frames in which they live last."""
+
+    ends: Ints
+    frames: Ints
+
+
+def lives_of(plan: Plan, rows: Rows) -> Lives:
+    """How long interval events live, none longer than the plan says."""
     assert plan.until is not None
-    ends = ends_of(plan.times, plan.until, ticks, column, plan.why_all_end)
-    if plan.longest is None:
-        return ends
-    return ticks + np.where(ends == NEVER, plan.longest, np.minimum(ends - ticks, plan.longest))
+    ticks = rows.ticks
+    ends = ends_of(plan.times, plan.until, ticks, rows.columns[plan.until.name], plan.why_all_end)
+    if plan.longest is not None:
+        ends = ticks + np.where(ends == NEVER, plan.longest, np.minimum(ends - ticks, plan.longest))
+    return Lives(ends, plan.axis.frames(ends - 1, rows.ranks)[0])
+
+
+def groups_of(plan: Plan, rows: Rows, lives: Lives | None) -> Groups:
+    """Rows of one key in one frame; interval events of one first and one last frame."""
+    codes = [code_numbers(rows.frames, rows.bounds)]
+    if lives is not None:
+        codes.append(code_numbers(lives.frames))
+    return assign(
+        codes,
+        list(map(code_key, rows.keys)),
+        len(rows.ticks),
+        counting=lives is not None or not all(bound.takes_empty_frames for bound in plan.states.values()),
+        in_place=lives is None and not any(np.may_share_memory(rows.frames, each) for each in (rows.ticks, rows.ranks)),
+        by_key=plan.in_rows and lives is None,
+    )
+
+
+def own_columns(rows: Rows, lives: Lives | None) -> dict[str, pa.Array]:
+    """What is known of each row, and is no column of the events."""
+    own = {} if rows.ranks is None else {RANK: pa.array(rows.ranks)}
+    return own if lives is None else own | {UNTIL_TICK: pa.array(lives.ends - 1)}
 
 
 def states_of_groups(
@@ -124,11 +177,11 @@ def frames_of(plan: Plan, ticks: Ints, ranks: Ints | None) -> tuple[Ints, Ints |
     return frames, None, inside
 
 
-def lifetimes(
-    plan: Plan, groups: Groups, numbers: list[Ints], ticks: Ints, ends: Ints, ranks: Ints | None
-) -> Lifetimes:
+def lifetimes(plan: Plan, groups: Groups, rows: Rows, lives: Lives) -> Lifetimes:
     """Interval events in their groups, with their lifetimes in the frames in which they start and end."""
     (windows,) = plan.axis.windows
+    ticks, ends = rows.ticks, lives.ends
+    numbers = [rows.frames, lives.frames]
     if plan.axis.each_row:  # the numbers are those of rows, and not of frames of time
         numbers = [windows.frames(each, None)[0] for each in (ticks, ends - 1)]
     first, last = map(windows.frame_bounds, numbers)
@@ -137,4 +190,4 @@ def lifetimes(
     else:
         head = np.minimum(ends, first[1]) - ticks
         tail = np.where(last[0] > ticks, ends - last[0], 0)
-    return Lifetimes(groups.index, groups.size, ticks, head, tail, ranks)
+    return Lifetimes(groups.index, groups.size, ticks, head, tail, rows.ranks)

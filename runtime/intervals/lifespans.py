@@ -12,8 +12,10 @@ from ...aggregators.contract.operation import State
 from ...aggregators.intervals.time_weighted import lifetimes_of
 from ...aggregators.states.arrays import Ints
 from ..frames.live_frames import LiveFrames, changed
+from ..frames.partials_view import PartialsView
+from ..frames.window_ranges import Ranges
 from ..sliding.slide import slide
-from ..windows import PartialsView, Ranges, Windows
+from ..windows.spec import Windows
 from .coverage import CoverWay, cover, over_frames
 
 

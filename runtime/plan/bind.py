@@ -21,8 +21,7 @@ from ..columns.key_codes import key_type, require_key
 from ..columns.ticks import Duration, TimeColumn
 from ..frames.partials_view import of_column
 from ..sources.opening import require_taken, type_of_values
-from ..windows import Spec
-from ..windows.spec import Windows
+from ..windows.spec import Spec, Windows
 from .fill_keys import InArrow, check_gap, given_keys, types_of_keys, with_keys
 from .plan import Axis, Plan, named_states, partials_schema
 from .window_inputs import RANK, Value, own_name, window_input

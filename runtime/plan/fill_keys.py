@@ -13,8 +13,8 @@ from ..columns.key_codes import normalised, plain_type
 from ..columns.key_types import Unfit, of_one_type, one_type
 from ..frames.filling import Fill
 from ..sources.arrow import Source
-from ..windows import Windows
 from ..windows.from_table import Anchored
+from ..windows.spec import Windows
 
 ONE_TYPE = "expected one type"
 

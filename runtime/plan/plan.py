@@ -23,8 +23,9 @@ from ...aggregators.states.large import take
 from ...aggregators.states.objects import HeldObjects, Objects
 from ..columns.key_codes import edges
 from ..columns.ticks import TimeColumn
-from ..frames.partials_view import is_column
-from ..windows import Coverage, PartialsView, Ranges, Windows
+from ..frames.partials_view import PartialsView, is_column
+from ..frames.window_ranges import Coverage, Ranges
+from ..windows.spec import Windows
 from .window_inputs import Earliest, own_name
 
 FRAME, BATCH_RANK, UNTIL = "frame", "batch_rank", "until"

@@ -17,11 +17,11 @@ from ...aggregators.states.objects import HeldObjects, Objects
 from ...aggregators.states.ragged import RaggedField, leaves
 from ..columns.key_codes import one_array
 from ..frames.partials_view import PartialsView, WindowIds
-from ..frames.window_ranges import entering
+from ..frames.window_ranges import MAX_WINDOWS, entering
 from ..partials.fill import filled_up
 from ..partials.partials import Partials
 from ..plan.plan import Plan
-from ..windows import MAX_WINDOWS, Windows
+from ..windows.spec import Windows
 
 CHUNK_BYTES, CHUNK_BYTES_OF_RANGES, CHUNK_BYTES_OF_LISTS = 64 << 20, 8 << 20, 4 << 20
 """Bytes of partials that are slid at a time; ranges of values need codes, too, and states that are lists grow."""

@@ -22,13 +22,15 @@ from ...aggregators.states.ragged import RaggedField
 from ...aggregators.states.rows import take as states_at
 from ..columns.key_codes import one_array
 from ..columns.malloc import raise_mmap_threshold
+from ..frames.partials_view import PartialsView
+from ..frames.window_ranges import Coverage, Ranges
 from ..intervals import coverage
 from ..intervals.lifespans import Lifespans, lifespans, states_of_lifespans
 from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..sliding.range_facts import RangeFacts
 from ..sliding.slide import choose
-from ..windows import Coverage, PartialsView, Ranges, Windows
+from ..windows.spec import Windows
 from .chunks import Chunk, chunks
 from .layout import lay_out, spread
 from .over_ranges import Column, results_over

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from ...aggregators.states.arrays import Bools, Index, Ints
 from ...aggregators.states.large import fitting, joined, take
-from ..windows import Coverage, Ranges
+from ..frames.window_ranges import Coverage, Ranges
 
 
 class Rows(NamedTuple):

@@ -10,9 +10,10 @@ import pyarrow as pa
 
 from ...aggregators.states.arrays import Ints
 from ..columns.ticks import describe
+from ..frames.partials_view import PartialsView
+from ..frames.window_ranges import Coverage, Ranges
 from ..partials.partials import Partials
 from ..plan.plan import Axis, Plan, with_key
-from ..windows import Coverage, PartialsView, Ranges
 
 BLOCK = "#block"
 """The column of partials with the number of their block, which is a key like the others."""

@@ -8,10 +8,9 @@ import numpy as np
 
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.ragged import RaggedField
-from ..frames.partials_view import WindowIds
+from ..frames.partials_view import PartialsView, WindowIds
 from ..partials.partials import Partials
 from ..plan.plan import Plan
-from ..windows import PartialsView
 from .row_blocks import Blocked, Blocks, with_block
 
 OVERLAPS = 4

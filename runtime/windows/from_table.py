@@ -2,25 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 import pyarrow as pa
 
-from ...aggregators.errors import ColumnError, QueryError, nearest
+from ...aggregators.errors import ColumnError, QueryError
 from ...aggregators.states.arrays import Bools, Ints
 from ..columns.key_codes import key_codes, normalised, plain, plain_type
 from ..columns.ticks import NEVER, TimeColumn
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import MAX_WINDOWS, Coverage, Ranges
-from .spec import BOUNDS, Bounds, Empty, Spec, TypeOf, Windows, check_words, one_of
+from .spec import Spec, TypeOf, Windows
 
 
 @dataclass(frozen=True, eq=False)
 class FromAnchors(Spec):
-    """One window for each row of another data set; made by :func:`windows_from`."""
+    """One window for each row of another data set; made by ``framefold.windows_from``."""
 
     of_durations = False
     anchors: pa.Table
@@ -90,64 +89,6 @@ class FromAnchors(Spec):
                 f"the window of the anchors' row {int(early[0]) + 1} starts before {self.obsolete!r} of the row before "
                 "it; expected windows that do not reach back beyond it"
             )
-
-
-def windows_from(
-    anchors: pa.Table,
-    *,
-    start: str,
-    end: str,
-    by: str | Sequence[str] | None = None,
-    at: str | None = None,
-    obsolete: str | None = None,
-    closed: Bounds = "left",
-    empty: Empty = "emit",
-) -> FromAnchors:
-    """One window for each row of another data set: of any width, overlapping or not, in any order.
-
-    Parameters
-    ----------
-    anchors
-        Anything that speaks Arrow, or a Spark DataFrame, which is collected.
-    start, end
-        Its columns with the bounds of the windows, of the type of the events' time.
-    by
-        Its key columns, as many as the events have; then a window is for the events of its key. Where None, every
-        window is for every key that has events.
-    at
-        Its column with the time that results are stamped with; ``start`` where None.
-    obsolete
-        A column of times that never fall; no window of a later row starts before them. Only checked.
-    closed
-        Which ends belong to a window: ``"left"``, ``"right"``, ``"both"`` or ``"neither"``.
-    empty
-        ``"emit"`` gives windows without an event too; ``"skip"`` leaves them out.
-
-    Raises
-    ------
-    QueryError
-        If a column is unknown; bounds are checked in ``.aggregate``.
-
-    Examples
-    --------
-    >>> import pyarrow as pa, framefold as ff
-    >>> events = ff.events(pa.table({"t": [1, 2, 4, 9], "x": [1, 2, 3, 4]}), time="t")
-    >>> anchors = pa.table({"from": [0, 3, 1], "to": [3, 10, 5]})
-    >>> windows = ff.windows_from(anchors, start="from", end="to")
-    >>> events.window(windows).aggregate(x=ff.Sum("x")).select(["at", "x"]).to_pydict()
-    {'at': [0, 1, 3], 'x': [3, 6, 7]}
-    """
-    keys = (by,) if isinstance(by, str) else tuple(by or ())
-    names = [("start", start), ("end", end), ("at", at), ("obsolete", obsolete), *(("by", key) for key in keys)]
-    for argument, name in names:
-        if name is not None and name not in anchors.column_names:
-            raise ColumnError(
-                f"{argument} names {name!r}, which the anchors lack; {nearest(str(name), anchors.column_names)}"
-            )
-    one_of("closed", closed, BOUNDS)
-    check_words(empty=empty)
-    used = list(dict.fromkeys(name for _, name in names if name is not None))
-    return FromAnchors(anchors.select(used), start, end, keys, at or start, obsolete, closed, empty)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

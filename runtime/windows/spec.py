@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -101,6 +102,10 @@ class Spec(ABC):
     @abstractmethod
     def __str__(self) -> str:
         """The windows in words."""
+
+    def _repr_html_(self) -> str:
+        """The windows in words, and as they were made: what a notebook shows."""
+        return f"<div>{html.escape(str(self))}<br><code>{html.escape(repr(self))}</code></div>"
 
     @abstractmethod
     def bind(self, time: TimeColumn, type_of: TypeOf) -> Windows:

@@ -51,12 +51,12 @@ def cache_file(name: str, contents: str | bytes, *, executable: bool = False) ->
         cache = _private(Path(os.environ.get("XDG_CACHE_HOME") or Path("~/.cache").expanduser(), "framefold"))
         (cache / folder).mkdir(exist_ok=True)
         _use(cache / folder)
-        path = _write(cache / folder / name, data, mode)
+        path = write(cache / folder / name, data, mode)
         _prune(cache)
         return path
     except (OSError, RuntimeError, AttributeError, ImportError):
         # No home, one that cannot be written, or no users and locks as Unix has them: for this process only.
-        return _write(Path(tempfile.mkdtemp(prefix="framefold-")) / name, data, mode)
+        return write(Path(tempfile.mkdtemp(prefix="framefold-")) / name, data, mode)
 
 
 def _private(folder: Path) -> Path:
@@ -98,7 +98,8 @@ def _prune(cache: Path) -> None:
                 os.close(handle)
 
 
-def _write(path: Path, data: bytes, mode: int) -> Path:
+def write(path: Path, data: bytes, mode: int = 0o600) -> Path:
+    """Write a file at once: another process never sees half of it, and finds the one that there was as it is."""
     if path.is_file() and path.read_bytes() == data and path.stat().st_mode & 0o777 == mode:
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -106,5 +107,5 @@ def _write(path: Path, data: bytes, mode: int) -> Path:
     with os.fdopen(handle, "wb") as file:
         file.write(data)
     os.chmod(unfinished, mode)
-    os.replace(unfinished, path)  # at once: another process never sees half of it
+    os.replace(unfinished, path)
     return path

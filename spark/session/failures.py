@@ -7,16 +7,16 @@ and is no failure to Spark at all: then no task is tried twice, and the executor
 
 from __future__ import annotations
 
-import os
-import tempfile
 import traceback
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 
 import pyarrow as pa
 from pyspark import TaskContext
 
 from ...aggregators.errors import EngineError
+from .cache import write
 from .errors import framefolds_own
 
 Batches = Iterator[pa.RecordBatch]
@@ -102,14 +102,8 @@ def _reported() -> str | None:
 
 def _leave(report: str) -> None:
     """Leave a report; the first one stays."""
-    place = _place()
-    try:
-        handle, written = tempfile.mkstemp(dir=place.parent)
-        with os.fdopen(handle, "w", encoding="utf-8", errors="replace") as file:
-            file.write(report)
-        os.replace(written, place)  # whole, or not at all
-    except OSError:  # no room: then tasks are tried again
-        return
+    with suppress(OSError):  # no room: then tasks are tried again
+        write(_place(), report.encode(errors="replace"))
 
 
 def _place() -> Path:

@@ -77,10 +77,7 @@ def local_session(app: str, master: str = "local[*]", **conf: str) -> SparkSessi
         ensure_java()
         _set_environment(master)
         settings = _settings(master) | conf
-    builder = SparkSession.builder.appName(app).master(master)
-    for name, value in settings.items():
-        builder = builder.config(name, value)
-    return builder.getOrCreate()
+    return SparkSession.builder.appName(app).master(master).config(map={**settings}).getOrCreate()
 
 
 def without_advice_on_pandas() -> None:
@@ -98,10 +95,7 @@ def submitted_session(app: str, **conf: str) -> SparkSession:
     without_advice_on_pandas()
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.appName(app)
-    for name, value in conf.items():
-        builder = builder.config(name, value)
-    return builder.getOrCreate()
+    return SparkSession.builder.appName(app).config(map={**conf}).getOrCreate()
 
 
 def connected(address: str, **conf: str) -> SparkSession:
@@ -109,10 +103,7 @@ def connected(address: str, **conf: str) -> SparkSession:
     without_advice_on_pandas()
     from pyspark.sql import SparkSession
 
-    builder = SparkSession.builder.remote(address)
-    for name, value in conf.items():
-        builder = builder.config(name, value)
-    return builder.getOrCreate()
+    return SparkSession.builder.remote(address).config(map={**conf}).getOrCreate()
 
 
 def active_session() -> SparkSession | None:

@@ -8,6 +8,7 @@ import shlex
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 
 from ...aggregators.errors import EngineError, QueryError
@@ -16,6 +17,27 @@ SWITCHES = frozenset(
     {"--help", "-h", "--load-spark-defaults", "--supervise", "--usage-error", "--verbose", "-v", "--version"}
 )
 """The options of spark-submit that take no value; every other takes one."""
+
+CONF = ("--conf", "-c")
+"""The options of spark-submit that give a setting."""
+
+OPTIONS = {
+    "--master": "spark.master",
+    "--deploy-mode": "spark.submit.deployMode",
+    "--name": "spark.app.name",
+    "--num-executors": "spark.executor.instances",
+    "--executor-cores": "spark.executor.cores",
+    "--executor-memory": "spark.executor.memory",
+    "--driver-cores": "spark.driver.cores",
+    "--driver-memory": "spark.driver.memory",
+    "--py-files": "spark.submit.pyFiles",
+    "--files": "spark.files",
+    "--jars": "spark.jars",
+    "--archives": "spark.archives",
+    "--packages": "spark.jars.packages",
+    "--repositories": "spark.jars.repositories",
+}
+"""The settings that say the same as options of spark-submit."""
 
 COMMANDS = ("run", "demo")
 """The commands of framefold that can be a job."""
@@ -45,15 +67,22 @@ class Command:
     job: str
     arguments: tuple[str, ...]
 
-    def option(self, name: str, setting: str = "") -> str | None:
-        """The value of an option, or of the setting that says the same; the last one counts, as for spark-submit."""
-        given = [each[-1] for each in self.grouped() if each[0] == name]
-        return given[-1] if given else self.setting(setting) if setting else None
+    @cached_property
+    def settings(self) -> dict[str, str]:
+        """What the options say, as settings; the last of a name counts, and an option counts more than ``--conf``."""
+        given: dict[str, str] = {}
+        named: dict[str, str] = {}
+        for name, *values in self.grouped():
+            if name in CONF:
+                setting, _, value = values[0].partition("=")
+                given[setting] = value
+            elif name in OPTIONS:
+                named[OPTIONS[name]] = values[0]
+        return given | named
 
-    def setting(self, name: str) -> str | None:
-        """The value that ``--conf`` gives a setting."""
-        settings = [each[-1].partition("=") for each in self.grouped() if each[0] in ("--conf", "-c")]
-        return next((value for key, _, value in reversed(settings) if key == name), None)
+    def option(self, name: str) -> str | None:
+        """The value of an option; the last one counts, as for spark-submit."""
+        return {option: values[0] for option, *values in self.grouped() if values}.get(name)
 
     def grouped(self) -> Iterator[tuple[str, ...]]:
         """The options as ``(name,)`` or ``(name, value)``."""
@@ -67,12 +96,12 @@ class Command:
     @property
     def master(self) -> str | None:
         """The master, as far as the options or the environment say it."""
-        return self.option("--master", "spark.master") or os.environ.get("MASTER")
+        return self.settings.get("spark.master") or os.environ.get("MASTER")
 
     @property
     def remote(self) -> str | None:
         """The address of a server of Spark Connect, as far as the options say it."""
-        return self.option("--remote", "spark.remote")
+        return self.option("--remote") or self.settings.get("spark.remote")
 
     @property
     def is_local(self) -> bool:
@@ -100,7 +129,7 @@ class Command:
     @property
     def on_cluster(self) -> bool:
         """Whether the driver runs on the cluster, too."""
-        return self.option("--deploy-mode", "spark.submit.deployMode") == "cluster"
+        return self.settings.get("spark.submit.deployMode") == "cluster"
 
     def line(self, script: Path | str, archive: Path | None, environment: Path | None) -> list[str]:
         """The arguments of spark-submit, itself first.
@@ -118,10 +147,10 @@ class Command:
         if environment is not None:
             added += self._joined("--archives", "spark.archives", f"{environment}#{ENVIRONMENT}")
             added += ["--conf", f"spark.pyspark.python=./{ENVIRONMENT}/bin/python"]
-        changed = bool(environment) or self.setting("spark.pyspark.python") is not None
-        if changed and not self.on_cluster and self.setting("spark.pyspark.driver.python") is None:
+        changed = bool(environment) or self.settings.get("spark.pyspark.python") is not None
+        if changed and not self.on_cluster and self.settings.get("spark.pyspark.driver.python") is None:
             added += ["--conf", f"spark.pyspark.driver.python={driver_python()}"]
-        if self.on_cluster and self.master == "yarn" and self.setting("spark.yarn.includeDriverLogsLink") is None:
+        if self.on_cluster and self.master == "yarn" and self.settings.get("spark.yarn.includeDriverLogsLink") is None:
             added += ["--conf", "spark.yarn.includeDriverLogsLink=true"]  # so that its log can be fetched
         joined = {word for word in ("--py-files", "--archives") if word in added}
         kept = [word for option in self.grouped() if option[0] not in joined for word in option]
@@ -129,7 +158,7 @@ class Command:
 
     def _joined(self, name: str, setting: str, first: str) -> list[str]:
         """An option with a list, ours before what the user gives."""
-        theirs = self.option(name, setting)
+        theirs = self.settings.get(setting)
         return [name, f"{first},{theirs}" if theirs else first]
 
     def environment(self) -> dict[str, str]:

@@ -9,29 +9,13 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from ...aggregators.errors import QueryError
-from .command import Command
+from .command import CONF, OPTIONS, Command
 from .follow import PATIENCE
 
 UPLOAD = "spark.kubernetes.file.upload.path"
 
 LOG_LINES = 1000
 """How much of the end of a driver's log is fetched."""
-
-OPTIONS = {
-    "--name": "spark.app.name",
-    "--num-executors": "spark.executor.instances",
-    "--executor-cores": "spark.executor.cores",
-    "--executor-memory": "spark.executor.memory",
-    "--driver-cores": "spark.driver.cores",
-    "--driver-memory": "spark.driver.memory",
-    "--py-files": "spark.submit.pyFiles",
-    "--files": "spark.files",
-    "--jars": "spark.jars",
-    "--archives": "spark.archives",
-    "--packages": "spark.jars.packages",
-    "--repositories": "spark.jars.repositories",
-}
-"""The settings that say the same as options of spark-submit."""
 
 FIELDS = {
     "spark.kubernetes.container.image": ("image",),
@@ -60,7 +44,7 @@ _ITS_OWN = frozenset({"spark.app.name", "spark.master", "spark.submit.deployMode
 
 def is_in_image(command: Command) -> bool:
     """Whether a driver in a pod finds the job there, and can be given no file of this machine."""
-    return command.job.startswith("local:") and command.setting(UPLOAD) is None
+    return command.job.startswith("local:") and command.settings.get(UPLOAD) is None
 
 
 def check(command: Command) -> None:
@@ -71,7 +55,7 @@ def check(command: Command) -> None:
     QueryError
         If there is no way for it.
     """
-    reached = "://" in command.job or command.setting(UPLOAD) is not None or command.has_defaults
+    reached = "://" in command.job or command.settings.get(UPLOAD) is not None or command.has_defaults
     if command.on_kubernetes and command.on_cluster and not reached:
         raise QueryError(
             f"the job {command.job!r} is on this machine, and its driver in a pod; expected --conf {UPLOAD}=... with "
@@ -106,7 +90,10 @@ def application(command: Command, version: str) -> dict[str, Any]:
             f"the job {command.job!r} is on this machine, which the operator does not reach; expected one in the "
             "image, such as local:///opt/job/job.py, or an address"
         )
-    settings = _settings(command)
+    for option, *_ in command.grouped():
+        if option not in OPTIONS and option not in CONF:
+            raise QueryError(f"a SparkApplication has no place for {option}; expected settings instead, by --conf")
+    settings = command.settings
     name = settings.get("spark.app.name") or PurePosixPath(command.job).stem
     metadata = {"name": re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")}
     if namespace := settings.get("spark.kubernetes.namespace"):
@@ -133,21 +120,6 @@ def application(command: Command, version: str) -> dict[str, Any]:
         "metadata": metadata,
         "spec": spec,
     }
-
-
-def _settings(command: Command) -> dict[str, str]:
-    """What all options say, as settings; the last one of a name counts, and an option counts more than a setting."""
-    given: dict[str, str] = {}
-    named: dict[str, str] = {}
-    for name, *values in command.grouped():
-        if name in ("--conf", "-c"):
-            setting, _, value = values[0].partition("=")
-            given[setting] = value
-        elif name in OPTIONS:
-            named[OPTIONS[name]] = values[0]
-        elif name not in ("--master", "--deploy-mode"):
-            raise QueryError(f"a SparkApplication has no place for {name}; expected settings instead, by --conf")
-    return given | named
 
 
 def _number(setting: str, value: str) -> int:

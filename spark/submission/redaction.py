@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 
 from ...aggregators.errors import without_secrets
-from .command import Command
+from .command import CONF, Command
 
 SETTING = "spark.redaction.regex"
 """The setting that says which settings are secret, by their names or their values."""
@@ -39,7 +39,7 @@ def without_secret_settings(command: Command) -> tuple[Command, list[str]]:
     secret, names, options = set(_secrets(command)), list[str](), list[str]()
     for name, *values in command.grouped():
         setting, equals, value = values[0].partition("=") if values else ("", "", "")
-        if name in ("--conf", "-c") and (setting, value) in secret:
+        if name in CONF and (setting, value) in secret:
             names.append(setting)
             options += [name, f"{setting}{equals}{HIDDEN}"]
         elif name == JAVA_OPTIONS and (name, values[0]) in secret:
@@ -64,7 +64,7 @@ def _secrets(command: Command) -> Iterator[tuple[str, str]]:
     """The settings by ``--conf`` that are secret, and their values; by :data:`JAVA_OPTIONS`, too."""
     own = _own_pattern(command)
     for name, *values in command.grouped():
-        if name not in ("--conf", "-c", JAVA_OPTIONS):
+        if name not in (*CONF, JAVA_OPTIONS):
             continue
         setting, _, value = values[0].partition("=") if name != JAVA_OPTIONS else (name, "", values[0])
         if setting != SETTING and any(each.search(text) for each in (ALWAYS, own) for text in (setting, value)):
@@ -73,7 +73,7 @@ def _secrets(command: Command) -> Iterator[tuple[str, str]]:
 
 def _own_pattern(command: Command) -> re.Pattern[str]:
     """What the user says is secret; anything, where Python has no such expression."""
-    said = command.setting(SETTING)
+    said = command.settings.get(SETTING)
     if said is None and command.has_defaults:
         text = command.defaults.read_text(errors="replace")
         lines = re.finditer(rf"^[ \t]*{re.escape(SETTING)}[ \t]*[=: \t][ \t]*(.*?)[ \t]*$", text, re.M)

@@ -65,6 +65,6 @@ def test_what_cannot_be_drawn_or_would_take_long_has_none(tmp_path: Path) -> Non
 
 
 def test_windows_by_themselves_are_words_and_how_they_were_made() -> None:
-    shown = ff.sliding(4, every=2)._repr_html_()  # type: ignore[attr-defined]
+    shown = ff.sliding(4, every=2)._repr_html_()
     assert shown.startswith("<div>windows of 4 every 2<br><code>Sliding(size=4, every=2, ")
     assert "<k>" not in ff.policy(evict=ff.by_delta("<k>", 1.0), trigger=ff.by_count(1))._repr_html_()
