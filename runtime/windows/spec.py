@@ -249,7 +249,11 @@ class Windows(ABC):
 
     @property
     def numberings(self) -> tuple[Numbering, ...] | None:
-        """Numberings whose sum is the number of a frame; None where integer division does not give it."""
+        """Numberings whose sum is the number of a frame; None where integer division does not give it.
+
+        Where there are any, Spark SQL makes partials without asking :meth:`frames`, so that some may be in no window:
+        :meth:`ranges` leaves them out.
+        """
         return None
 
     @property
@@ -273,7 +277,7 @@ class Windows(ABC):
 
     @abstractmethod
     def ranges(self, partials: PartialsView) -> Ranges | Coverage:
-        """Every window over partials, also those that ``emit`` leaves out."""
+        """Every window over partials, also those that ``emit`` leaves out; some partials may be in none."""
 
     def window_ids(self, partials: PartialsView) -> WindowIds | None:
         """The first and the last window of each row, where they have consecutive numbers; None: about one a row."""

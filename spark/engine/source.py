@@ -42,7 +42,8 @@ class PartialsSource(Protocol):
     def collect(self, limit: int | None) -> Partials | None:
         """All partials, in any order, on the driver; None where executors are to have them. Runs at once.
 
-        There may be no more than ``limit``, unless that is None.
+        There may be no more than ``limit``, as :func:`~framefold.spark.engine.tasks.weight_of` counts them, unless that
+        is None.
         """
 
     def distribute(self) -> PartialRows:

@@ -87,7 +87,7 @@ class Job:
 
 def accumulate(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Events to partials, as rows that Spark can shuffle."""
-    yield from _rows(job, accumulated_partials(job, rows))
+    yield from to_rows(job, accumulated_partials(job, rows))
 
 
 def accumulate_to_ipc(job: Job, limit: int | None, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -108,7 +108,7 @@ def merge_blobs(job: Job, limit: int, rows: Iterator[pa.RecordBatch]) -> Iterato
 
 def from_blobs(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """IPC blobs to rows that Spark can shuffle."""
-    yield from _rows(job, _unpacked(job, rows))
+    yield from to_rows(job, _unpacked(job, rows))
 
 
 def merge(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -207,8 +207,8 @@ def _blob(place: int, rows: int, ipc: bytes | None) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(columns, ["place", "rows", "ipc"])
 
 
-def _rows(job: Job, several: Iterable[Partials]) -> Iterator[pa.RecordBatch]:
-    """Partials as rows to shuffle, once for each block that needs them."""
+def to_rows(job: Job, several: Iterable[Partials]) -> Iterator[pa.RecordBatch]:
+    """Partials as rows that Spark can shuffle, once for each block that needs them."""
     for partials in several:
         yield from job.codec.encode((partials if job.blocks is None else with_neighbours(job.blocks, partials)).table)
 

@@ -62,7 +62,8 @@ class FileEngine(DataFrameEngine):
         if LOGGER.isEnabledFor(logging.INFO):
             LOGGER.info("the events are read %s", self._read(plan, decision))
         keys = [scan.kinds[name] for name in plan.by]
-        job = Job(plan, output_schema(plan.result_schema, [kind for kind in keys if kind is not None])).trusting()
+        schema = output_schema(plan.result_schema, [kind for kind in keys if kind is not None])
+        job = Job(plan, schema, decision.blocks).trusting()
         with reraise(scan.spark, lambda: dataframe(scan, plan.columns), plan):
             return driver.run(scan.spark, ScanSource(scan, job), job, decision)
 

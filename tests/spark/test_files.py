@@ -6,6 +6,7 @@ import datetime
 import gzip
 import json
 import math
+import re
 import shutil
 from decimal import Decimal
 from pathlib import Path
@@ -624,3 +625,24 @@ def test_more_partials_than_the_driver_takes(
     few = ff.events(ff.parquet(path, spark=spark), "ts", by="k").window(HOURS).options(max_driver_partials=most)
     assert rows(few.aggregate(**OUTPUTS)) == rows(ours(ff.parquet(path)))
     assert taken == ["to a DataFrame" if most == 5_000 else "to executors"]
+
+
+def test_partials_of_values_are_dealt_by_blocks_of_windows(
+    spark: SparkSession, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One key does not end up in one task, and the explanation says what is done."""
+    pq.write_table(table(), tmp_path / "a.parquet")
+    events = ff.events(ff.parquet(tmp_path, spark=spark), time="ts", by="k").options(combine="executors")
+    minutes = ff.sliding("3 hours", every="1 minute")
+    query = events.window(minutes)
+    assert "by key and block of 720 windows" in str(query.explain(m=ff.Median("x")))
+    found = query.aggregate(m=ff.Median("x"))
+    found.explain()
+    (exchange,) = [line for line in capsys.readouterr().out.splitlines() if "Exchange" in line]
+    assert re.search(r"k0#.*k1#", exchange)
+    expected = ff.events(table(), time="ts", by="k").window(minutes).aggregate(m=ff.Median("x"))
+    ours, theirs = (
+        {(row["k"], row["window"]["start"]): repr(row["m"]) for row in each.to_pylist()}
+        for each in (found.toArrow(), expected)
+    )
+    assert ours == theirs
