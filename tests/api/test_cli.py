@@ -341,6 +341,10 @@ MISTAKES = {
     "an option of a parameter without text": ([*TIMED, "--agg", "m=frequent_items:i:type=int64"], "option 'type'"),
     "an operation made of others": ([*TIMED, "--agg", "m=filtered:x"], "unknown operation 'filtered'"),
     "an unknown option of an operation": ([*TIMED, "--agg", "m=stddev:x:dof=1"], "did you mean 'ddof'?"),
+    "an option of an operation twice": (
+        [*TIMED, "--agg", "m=stddev:x:ddof=1,ddof=0"],
+        "--agg 'm=stddev:x:ddof=1,ddof=0' gives stddev ddof twice; expected it once",
+    ),
     "a wrong option of an operation": ([*TIMED, "--agg", "m=stddev:x:ddof=y"], "ddof"),
     "an output twice": ([*TIMED, *COUNT, *COUNT], "the output 'n' twice"),
     "an output that hides a key": ([*TIMED, "--by", "k", "--agg", "k=count"], "would hide the key 'k'"),
