@@ -80,7 +80,7 @@ class Objects:
         if len(values) and not self.trusted:
             raise EngineError(
                 "a state is Python objects, and comes as pickles that nobody has said can be trusted: they may run any "
-                "code; expected .options(trust_checkpoint=True) where it is from a checkpoint"
+                "code; expected .stream(trust_checkpoint=True) where it is from a checkpoint"
             )
         return list(map(pickle.loads, values))
 

@@ -198,9 +198,10 @@ class Shard:
         self.due = earliest(self.due, closing, first_forgotten(self.plan, views[0], self.watermark, self.forget))
 
     def _merged(self, pages: Iterable[int]) -> Partials:
-        """The partials of some pages."""
-        tables = [table for page in sorted(pages) if (table := self.store.get(page)) is not None]
-        return merge(Partials(self.plan, pa.concat_tables([self.plan.partials_schema.empty_table(), *tables])))
+        """The partials of some pages, whose columns an earlier release may have stored in another order."""
+        schema = self.plan.partials_schema
+        tables = [table.select(schema.names) for page in sorted(pages) if (table := self.store.get(page)) is not None]
+        return merge(Partials(self.plan, pa.concat_tables([schema.empty_table(), *tables])))
 
     def _write(self, merged: Partials, pages: set[int]) -> None:
         """Store what merged partials have of some pages, and what is in none yet."""

@@ -80,6 +80,9 @@ def with_named(options: type) -> Callable[[Function], Function]:
             return function(*bound.args, **bound.kwargs)
 
         called.__signature__ = shown  # type: ignore[attr-defined]
+        called.__annotations__ = {name: each.annotation for name, each in shown.parameters.items()} | {
+            "return": shown.return_annotation
+        }
         return cast(Function, called)
 
     return made
