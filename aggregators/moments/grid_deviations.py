@@ -14,6 +14,7 @@ import numpy as np
 
 from .. import loops
 from ..contract.frames import Frames
+from ..loops.by_numpy import CACHED_ROWS
 from ..states.arrays import Bools, Floats, Ints
 
 MAX_BITS = 17
@@ -27,9 +28,6 @@ MIN_STEPS = 2.0**10
 
 MAX_LOSS = 2.0**8
 """The most that the sum of squares about the first value may be, relative to that about the mean."""
-
-CACHED_ROWS = 1 << 14
-"""Rows worked on at a time, so that intermediate columns stay in the cache."""
 
 
 class Gridded(NamedTuple):

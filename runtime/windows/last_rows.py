@@ -226,9 +226,7 @@ class EachRow(RowSteps):
 
     window_inputs = frozenset({"first"})
 
-    def frames(self, ticks: Ints, ranks: Ints | None = None) -> tuple[Ints, Bools | None]:
-        assert ranks is not None
-        return ranks, None
+    frames = LastOfKey.frames
 
     def validity_sql(self, rows: RowOrder) -> list[dict[str, str]]:
         return [{"valid_from": rows.tick, "valid_to": f"lead({rows.tick}, {self.steps.size}) over ({rows.over})"}]

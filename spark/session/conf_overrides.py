@@ -63,6 +63,22 @@ def conf_overrides(spark: SparkSession, settings: Mapping[str, str]) -> Iterator
 
 
 @contextmanager
+def replaced_conf(spark: SparkSession, settings: Mapping[str, str]) -> Iterator[None]:
+    """Set settings of a session temporarily, whoever has set them before; then they are as they were."""
+    before = {name: spark.conf.get(name, None) for name in settings}
+    try:
+        for name, value in settings.items():
+            spark.conf.set(name, value)
+        yield
+    finally:
+        for name, old in before.items():
+            if old is None:
+                spark.conf.unset(name)
+            else:
+                spark.conf.set(name, old)
+
+
+@contextmanager
 def described(spark: SparkSession, words: str) -> Iterator[None]:
     """The jobs that this thread starts under a description, unless the user has given them one; on Connect under a tag.
 

@@ -8,7 +8,7 @@ import pyarrow as pa
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
-from .conf_overrides import BATCH_ROWS, LOCK
+from .conf_overrides import BATCH_ROWS, LOCK, replaced_conf
 
 LOCAL_RELATION_BYTES = 1 << 16
 """A table below this is a local relation: rows that are on the driver can be collected without a job."""
@@ -43,15 +43,5 @@ def batches_to_dataframe(spark: SparkSession, table: pa.Table, schema: t.StructT
     if not isinstance(spark, SparkSession):
         return spark.createDataFrame(table, schema=schema)
     # Held for the call: two tables at a time would take each other's number of rows.
-    with LOCK:
-        before = {name: spark.conf.get(name, None) for name in (THRESHOLD, BATCH_ROWS)}
-        try:
-            spark.conf.set(THRESHOLD, "0")
-            spark.conf.set(BATCH_ROWS, str(rows))
-            return spark.createDataFrame(table, schema=schema)
-        finally:
-            for name, value in before.items():
-                if value is None:
-                    spark.conf.unset(name)
-                else:
-                    spark.conf.set(name, value)
+    with LOCK, replaced_conf(spark, {THRESHOLD: "0", BATCH_ROWS: str(rows)}):
+        return spark.createDataFrame(table, schema=schema)

@@ -24,15 +24,20 @@ from ..job import has_spark, own_session
 from .trips_stream import SCHEMA, ZONES_SHOWN, TripsStream
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import DataFrame
 
 CODE = """\
 ff.events(trips.withWatermark("pickup", "3 seconds"), time="pickup", by="zone")
   .window(ff.sliding("10 seconds", every="1 second"))
   .aggregate(speed=ff.Average("speed"), trips=ff.Count())"""
 OUTPUTS: dict[str, Any] = {"speed": Average("speed"), "trips": Count()}
-STORE = "spark.sql.streaming.stateStore.providerClass"
-ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+STATE = {
+    "spark.sql.streaming.stateStore.providerClass": (
+        "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
+    ),
+    "spark.sql.shuffle.partitions": "2",
+}
+"""The state store that streams need, and few partitions of state."""
 BARS, SHOWN = "▁▂▃▄▅▆▇█", 30
 REFRESH = 0.25
 
@@ -102,6 +107,8 @@ def run_live(seconds: float, seed: int, *, master: str | None) -> None:
     """
     if not has_spark():
         raise EngineError("Spark is not installed: pip install 'framefold[spark]'; streams need it")
+    from ...spark.session.conf_overrides import replaced_conf
+
     console = Console(highlight=False)
     console.print(f"\n[bold]How fast is each zone, over the last ten seconds, every second? For {seconds:g} s[/bold]")
     console.print(Text(CODE, style="cyan"))
@@ -111,7 +118,7 @@ def run_live(seconds: float, seed: int, *, master: str | None) -> None:
         trips.mkdir()
         with without_stderr():  # Spark's workers of streams greet there
             spark = stack.enter_context(own_session("framefold demo", master))
-        stack.enter_context(with_rocksdb(spark))
+        stack.enter_context(replaced_conf(spark, STATE))
         stream = spark.readStream.schema(SCHEMA).parquet(str(trips)).withWatermark("pickup", "3 seconds")
         asked = windowed(stream)
         view = View()
@@ -169,23 +176,6 @@ def rows(tables: list[pa.Table]) -> Counter[tuple[Any, ...]]:
         columns = [table["zone"].to_pylist(), start.to_pylist(), table["trips"].to_pylist()]
         found.update(zip(*columns, map(repr, table["speed"].to_pylist()), strict=True))
     return found
-
-
-@contextmanager
-def with_rocksdb(spark: SparkSession) -> Iterator[None]:
-    """The state store that streams need, and few partitions of state, for a while."""
-    wanted = {STORE: ROCKSDB, "spark.sql.shuffle.partitions": "2"}
-    before = {name: spark.conf.get(name, None) for name in wanted}
-    for name, value in wanted.items():
-        spark.conf.set(name, value)
-    try:
-        yield
-    finally:
-        for name, old in before.items():
-            if old is None:
-                spark.conf.unset(name)
-            else:
-                spark.conf.set(name, old)
 
 
 @contextmanager
