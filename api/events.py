@@ -281,6 +281,24 @@ class Windowed(Described, Generic[Result]):
             raise QueryError(f"relation() is of {len(self.windows)} kinds of windows; expected .window(...) with one")
         return windowed(self.events, self.windows[0])
 
+    def latest(self, /, **outputs: Operation) -> Result:
+        """The window of a stream that ends now, as a stream with one row a key, for the output mode update.
+
+        Now is by the clock of the cluster, and the window the first one that it is in: of ``ff.sliding("1 hour",
+        every="1 minute")`` the one that ends with this minute. A micro-batch gives the keys for which that window has
+        other events than the one given last: those with new events, and those whose oldest ones have left it. A key
+        whose last event has left is given once more, without events. The columns are those of :meth:`aggregate`. No
+        watermark is needed: events are late where their last window has ended, and events of later times wait.
+
+        Raises
+        ------
+        QueryError
+            If the events are no stream, or the windows are none along the time line.
+        """
+        require_stream(self.events, "latest() is asked for events that are no stream, which has no now")
+        engine, query = self._bound(outputs)
+        return cast(Result, cast(Any, engine).latest(query, self.events.run_options))
+
     def late(self, /, **outputs: Operation) -> Result:
         """The events that :meth:`aggregate` of the same outputs drops on a stream, with all their columns.
 

@@ -20,6 +20,7 @@ from ...runtime.explain import Explanation, explain
 from ...runtime.plan.plan import Plan, pickled_outputs
 from ...runtime.reporting import LOGGER, report_way
 from ...runtime.streams.key_life import emits_empty
+from ...runtime.streams.latest import why_not_latest
 from ...runtime.streams.scope import counted, holds, why_no_revisions, why_not
 from ..convert.names import check_result, column, spelt, type_in, under_plain_names
 from ..convert.types import output_schema
@@ -40,6 +41,9 @@ PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 ROCKSDB = "org.apache.spark.sql.execution.streaming.state.RocksDBStateStoreProvider"
 WATERMARK = "spark.watermarkDelayMs"
 
+OF_WATERMARKS = ("watermark", "ahead", "early", "late", "allowed_lateness", "forget", "until")
+"""The choices for windows that a watermark closes."""
+
 PARTITIONS_A_CORE = 4
 """Of the state; of more a warning is given."""
 
@@ -58,23 +62,28 @@ class StreamEngine(DataFrameEngine):
             If the session's state store is not RocksDB, protobuf is not installed, or PySpark is older than 4.1.
         """
         df = self._checked(plan, options)
-        if LOGGER.isEnabledFor(logging.INFO):
-            report_way(plan, "Spark, a stream", self._stages(plan, options))
-        if (many := self._too_many()) is not None:
-            LOGGER.warning("a stream on a small machine: %s", many)
-        found = with_time(output_schema(plan.result_schema, [type_in(df, name) for name in plan.by]), df, plan, options)
+        found = with_time(self._schema(plan), df, plan, options)
         schema = t.StructType([*found, *(t.StructField(name, t.BooleanType()) for name in marks(options))])
-        job = Job(counted(plan), schema)
-        shards, mode = self._shards(df, job, options), "Update" if marks(options) else "Append"
-        if options.checkpoint is not None:
-            check_fits(df.sparkSession, options.checkpoint, shards, mode)
-        pack, dealt = (pack_events if holds(plan) else pack_partials), self._labels(options)
-        packets = stage(under_plain_names(df, plan.columns), pack, job.trusting(), dealt, schema=PACKETS)
-        first = first_state(plan, job.trusting(), dealt, options)
-        processor = slider(df.sparkSession, shards)
-        slid = packets.groupBy("shard").transformWithState(processor, RESULTS, mode, "EventTime", first)
-        seen = slid.observe(name_of_its_own(NAME), *observed())
-        return stage(seen, unpack, job, schema=job.schema)
+        return self._slid(df, Job(counted(plan), schema), options, "Update" if marks(options) else "Append")
+
+    def latest(self, plan: Plan, options: Options) -> DataFrame:
+        """The window that ends now, in one row for each key for which it has changed, by the clock of the cluster.
+
+        Raises
+        ------
+        QueryError, EngineError
+            As for `run`, but that no watermark is needed; if the windows have no end that the clock knows.
+        """
+        self._check_able(plan, options)
+        if (reason := why_not_latest(plan)) is not None:
+            raise QueryError(f"no window ends now: {reason}")
+        for name in OF_WATERMARKS:
+            if getattr(options, name) != getattr(Options, name):
+                raise QueryError(
+                    f"{name} is {getattr(options, name)!r}, which is of windows that a watermark closes, and latest() "
+                    "goes by the clock; expected .stream(...) without it"
+                )
+        return self._slid(self.df, Job(counted(plan), self._schema(plan)), options, "Update", latest=True)
 
     def late(self, plan: Plan, options: Options) -> DataFrame:
         """The events that `run` drops, with all their columns, as a stream of its own."""
@@ -91,7 +100,7 @@ class StreamEngine(DataFrameEngine):
     def still_open(self, plan: Plan, options: Options, checkpoint: str | os.PathLike[str]) -> DataFrame:
         """The results that open windows have by now in the checkpoint of a query that `run` has made, as a batch."""
         df, plain = self._checked(plan, options), replace(options, early=None, late="drop", allowed_lateness=None)
-        job = Job(counted(plan), output_schema(plan.result_schema, [type_in(df, name) for name in plan.by]))
+        job = Job(counted(plan), self._schema(plan))
         shards = self._shards(df, job, plain)
         query = {name: each for name, each in shards.fingerprint.items() if name != "shards"}  # all of them are read
         return still_open(df.sparkSession, checkpoint, replace(shards, fingerprint=query))
@@ -125,18 +134,43 @@ class StreamEngine(DataFrameEngine):
     def with_columns(self, expressions: Mapping[str, Any]) -> StreamEngine:
         return StreamEngine(super().with_columns(expressions).df)
 
-    def _shards(self, df: DataFrame, job: Job, options: Options) -> Shards:
+    def _slid(self, df: DataFrame, job: Job, options: Options, mode: str, *, latest: bool = False) -> DataFrame:
+        """The results that the shards of a stream give."""
+        plan = job.plan
+        if LOGGER.isEnabledFor(logging.INFO):
+            report_way(plan, "Spark, a stream", self._stages(plan, options))
+        if (many := self._too_many()) is not None:
+            LOGGER.warning("a stream on a small machine: %s", many)
+        shards = self._shards(df, job, options, latest=latest)
+        if options.checkpoint is not None:
+            check_fits(df.sparkSession, options.checkpoint, shards, mode)
+        pack, dealt = (pack_events if holds(plan) else pack_partials), self._labels(options)
+        packets = stage(under_plain_names(df, plan.columns), pack, job.trusting(), dealt, schema=PACKETS)
+        first = first_state(plan, job.trusting(), dealt, options)
+        processor, clock = slider(df.sparkSession, shards), "ProcessingTime" if latest else "EventTime"
+        slid = packets.groupBy("shard").transformWithState(processor, RESULTS, mode, clock, first)
+        seen = slid.observe(name_of_its_own(NAME), *observed())
+        return stage(seen, unpack, job, schema=job.schema)
+
+    def _schema(self, plan: Plan) -> t.StructType:
+        """The schema of the result, whose keys are as the stream has them."""
+        return output_schema(plan.result_schema, [type_in(self.df, name) for name in plan.by])
+
+    def _shards(self, df: DataFrame, job: Job, options: Options, *, latest: bool = False) -> Shards:
         plan = job.plan
         early = ticks_of(plan, options.early, "early")
         return Shards(
             job.trusting() if options.trust_checkpoint else job,
-            fingerprint(plan) | {"until": begin_tick(plan, options), "shards": self._sharding(options)},
+            fingerprint(plan)
+            | {"until": begin_tick(plan, options), "shards": self._sharding(options)}
+            | ({"latest": True} if latest else {}),
             width_of(df, plan),
             ticks_of(plan, options.forget, "forget"),
             early=None if early is None else max(early // 1000, 1),
             lateness=ticks_of(plan, options.allowed_lateness, "allowed_lateness") or 0,
             drop_partial=options.late == "drop_partial",
             begin=begin_tick(plan, options),
+            latest=latest,
         )
 
     def _labels(self, options: Options) -> tuple[int, ...]:
@@ -164,10 +198,8 @@ class StreamEngine(DataFrameEngine):
 
     def _checked(self, plan: Plan, options: Options) -> DataFrame:
         """The stream with a watermark, if nothing stands against the query."""
-        spark, df = self.df.sparkSession, self._with_watermark(plan, options)
-        check_result(spark, plan)
-        if (reason := why_not(plan)) is not None:
-            raise QueryError(f"a stream cannot answer this query: {reason}")
+        df = self._with_watermark(plan, options)
+        self._check_able(plan, options)
         if emits_empty(plan) and options.forget is None:
             raise QueryError(
                 "empty='emit' on a stream gives a key windows until it is forgotten; expected "
@@ -188,6 +220,14 @@ class StreamEngine(DataFrameEngine):
                 f"the stream has no watermark on its time {plan.time!r}; expected one before ff.events, such as "
                 f"stream.withWatermark({plan.time!r}, '10 minutes'), or .stream(watermark='10 minutes')"
             )
+        return without_history(df, plan, options)
+
+    def _check_able(self, plan: Plan, options: Options) -> None:
+        """QueryError or EngineError where no stream, or not this session, answers the query."""
+        spark = self.df.sparkSession
+        check_result(spark, plan)
+        if (reason := why_not(plan)) is not None:
+            raise QueryError(f"a stream cannot answer this query: {reason}")
         if not options.trust_checkpoint:
             for name in pickled_outputs(plan):
                 raise QueryError(
@@ -202,7 +242,6 @@ class StreamEngine(DataFrameEngine):
             )
         if importlib.util.find_spec("google.protobuf") is None:
             raise EngineError("Spark's state in Python needs protobuf; expected pip install 'framefold[spark]'")
-        return without_history(df, plan, options)
 
     def _with_watermark(self, plan: Plan, options: Options) -> DataFrame:
         """The stream with the watermark of the options, if any; times that the watermark must not see are left out."""

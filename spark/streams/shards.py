@@ -8,6 +8,7 @@ from typing import Any
 
 from ...aggregators.errors import EngineError
 from ...runtime.streams.held_events import HeldEvents
+from ...runtime.streams.latest import LatestShard
 from ...runtime.streams.shard import Shard
 from ..engine.tasks import Job
 from .state import StateStore, recalled, remember, stores_of
@@ -49,6 +50,8 @@ class Shards:
         Whether events are late of which any window has closed; else those of which all have.
     begin
         The tick before which events are the history's, and up to which no windows are given; None: there is no history.
+    latest
+        Whether the window is given that ends now by the clock, and not those that the watermark closes.
     """
 
     job: Job
@@ -60,6 +63,7 @@ class Shards:
     lateness: int = 0
     drop_partial: bool = False
     begin: int | None = None
+    latest: bool = False
 
     @property
     def marks(self) -> tuple[str, ...]:
@@ -83,7 +87,7 @@ def restored(shards: Shards, of: Any, record: dict[str, Any], first: int = EPOCH
         events = StateStore(of.events, sizes.get("events"), recent.get("events"))
         held = HeldEvents(plan, events, width, record.get("series", 0), record.get("first_held"))
     watermark = record.get("watermark", first)
-    return Shard(
+    shard = (LatestShard if shards.latest else Shard)(
         plan,
         StateStore(of.partials, sizes.get("partials"), recent.get("partials")),
         held,
@@ -95,10 +99,13 @@ def restored(shards: Shards, of: Any, record: dict[str, Any], first: int = EPOCH
         record.get("gone", watermark - shards.lateness),
         shards.drop_partial,
     )
+    if isinstance(shard, LatestShard):
+        shard.number = record.get("number")
+    return shard
 
 
-def keep(of: Any, record: dict[str, Any], shard: Shard, watermark: int | None) -> None:
-    """Write what a shard knows beside its partials and events, and have Spark call it when the watermark goes on.
+def keep(of: Any, record: dict[str, Any], shard: Shard, passed: int | None) -> None:
+    """Write what a shard knows beside its partials and events, and have Spark call it when it has work again.
 
     Parameters
     ----------
@@ -108,24 +115,35 @@ def keep(of: Any, record: dict[str, Any], shard: Shard, watermark: int | None) -
         What it knew.
     shard
         The shard.
-    watermark
-        Spark's, in milliseconds, where a timer has gone off, which Spark removes; None elsewhere.
+    passed
+        Spark's watermark, or its clock, in milliseconds, where a timer has gone off, which Spark removes; else None.
     """
     stores = stores_of(shard)
     for store in stores.values():
         store.write()
-    # Also where nothing is due: what is late by a watermark is so in every shard, and each has to know of it.
-    timer, wanted = record.get("timer"), shard.watermark // 1000 + 1
+    timer, wanted = record.get("timer"), wakes_at(shard)
     if wanted != timer:
-        if timer is not None and (watermark is None or timer > watermark):
+        if timer is not None and (passed is None or timer > passed):
             of.handle.deleteTimer(timer)
-        of.handle.registerTimer(wanted)
+        if wanted is not None:
+            of.handle.registerTimer(wanted)
     of.book.update((json.dumps(record | record_of(shard) | {"timer": wanted, "mark": remember(stores)}),))
+
+
+def wakes_at(shard: Shard) -> int | None:
+    """The watermark, or clock, at which Spark is to call a shard, in milliseconds; None: with new events only."""
+    if isinstance(shard, LatestShard):
+        tick = shard.wakes()
+        return None if tick is None else -(-tick // 1000)
+    # Also where nothing is due: what is late by a watermark is so in every shard, and each has to know of it.
+    return shard.watermark // 1000 + 1
 
 
 def record_of(shard: Shard) -> dict[str, Any]:
     """The shard's bookkeeping, as JSON: all that it keeps beside partials and events."""
     found: dict[str, Any] = {"version": VERSION, "watermark": shard.watermark, "gone": shard.gone, "due": shard.due}
+    if isinstance(shard, LatestShard):
+        found["number"] = shard.number
     if shard.held is not None:
         found |= {"released": shard.released, "series": shard.held.series, "first_held": shard.held.due}
     return found | {"sizes": {name: store.size for name, store in stores_of(shard).items()}}

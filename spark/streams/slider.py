@@ -17,6 +17,7 @@ from ...runtime.partials.partials import Partials
 from ...runtime.streams.given_windows import FIRST
 from ...runtime.streams.held_events import ticks_of
 from ...runtime.streams.late_events import late_events
+from ...runtime.streams.latest import LatestShard
 from ...runtime.streams.scope import holds
 from ...runtime.streams.shard import Shard, events_in
 from ..convert import partials_codec
@@ -63,17 +64,32 @@ def slider(spark: SparkSession, shards: Shards) -> StatefulProcessor:
 
 def called(payload: bytes, of: Any, key: Any, rows: Iterable[Row], times: Any) -> Iterator[Row]:
     """:func:`slide`, whose errors Spark reports with their sentence first."""
+    shards: Shards = opened(payload)
     with sentence_first():
-        yield from slide(payload, of, key, rows, times)
+        yield from (slide_to_now if shards.latest else slide)(shards, of, key, rows, times)
+    settle()  # else a worker would search all modules for garbage while Spark commits the state
 
 
-def slide(payload: bytes, of: Any, key: Any, rows: Iterable[Row], times: Any) -> Iterator[Row]:
+def slide_to_now(shards: Shards, of: Any, key: Any, rows: Iterable[Row], times: Any) -> Iterator[Row]:
+    """The packets of a shard in a micro-batch: of keys that have changed, the window that ends now."""
+    now, book = times.getCurrentProcessingTimeInMs(), written(shards, of)
+    shard = restored(shards, of, book)
+    assert isinstance(shard, LatestShard)
+    new = joined(row.ipc for row in sorted(rows, key=attrgetter("place")))
+    for found in shard.give(None if new is None else Partials(shard.plan, new), now * 1000):
+        yield from marked(shards, [found]) if isinstance(found, pa.Table) else [packet(None, late_events=found)]
+    keep(of, book, shard, now if rows == () else None)
+    yield call_metrics(shard, of.said.get(key), 0)
+    of.said[key] = state_counts(shard)
+
+
+def slide(shards: Shards, of: Any, key: Any, rows: Iterable[Row], times: Any) -> Iterator[Row]:
     """The packets of a shard in a micro-batch: results of windows, and what it says of itself.
 
     Parameters
     ----------
-    payload
-        The `Shards`.
+    shards
+        What the shards of the query need.
     of
         The processor, with the shard's state, and what its calls in this micro-batch have said.
     key
@@ -83,7 +99,6 @@ def slide(payload: bytes, of: Any, key: Any, rows: Iterable[Row], times: Any) ->
     times
         Spark's ``TimerValues``: the watermark, and the time of the micro-batch, which is the same when it is repeated.
     """
-    shards: Shards = opened(payload)
     watermark: int = times.getCurrentWatermarkInMs()
     book = written(shards, of)
     shard = restored(shards, of, book)
@@ -101,7 +116,6 @@ def slide(payload: bytes, of: Any, key: Any, rows: Iterable[Row], times: Any) ->
     keep(of, book, shard, watermark if rows == () else None)
     yield call_metrics(shard, of.said.get(key), watermark)
     of.said[key] = state_counts(shard)
-    settle()  # else a worker would search all modules for garbage while Spark commits the state
 
 
 @sentence_first()
