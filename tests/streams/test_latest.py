@@ -10,11 +10,9 @@ import pyarrow as pa
 import pytest
 
 import framefold as ff
-from framefold.runtime.streams.latest import LatestShard, why_not_latest
-from framefold.runtime.streams.scope import counted
 
 from ..support.plans import bind
-from ..support.shards import Bytes
+from ..support.shards import Bytes, LatestShard, counted, why_not_latest
 from ..support.stages import partials_of
 
 SECOND = 1_000_000

@@ -12,6 +12,8 @@ import pyarrow as pa
 import framefold as ff
 from framefold.runtime.streams.held_events import HeldEvents, ticks_of
 from framefold.runtime.streams.key_hash import shard_numbers
+from framefold.runtime.streams.latest import LatestShard as LatestShard
+from framefold.runtime.streams.latest import why_not_latest as why_not_latest
 from framefold.runtime.streams.pages import FRAMES
 from framefold.runtime.streams.scope import counted, holds, why_no_revisions, why_not
 from framefold.runtime.streams.shard import Shard, events_in
