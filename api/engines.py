@@ -52,6 +52,9 @@ class Engine(Protocol):
     def with_columns(self, expressions: Mapping[str, Any]) -> Engine:
         """The engine for the events with more columns, which expressions compute."""
 
+    def beside(self, query: Plan, options: Options, rows: Sequence[str] | Source) -> Any:
+        """The results of a query beside the rows they are of: columns of the events, by their names, or labels."""
+
     def without_time(self, time: str) -> Any:
         """The events without a time."""
 
@@ -92,15 +95,20 @@ def computed(engine: Engine, outputs: Mapping[str, Any]) -> tuple[Engine, Mappin
     return engine.with_columns(expressions), outputs
 
 
-def in_arrow(data: Any, names: Sequence[str]) -> Any:
-    """Some columns of a Spark DataFrame, or fields of its structs, collected; any other data as it is."""
+def in_arrow(data: Any, names: Sequence[str], *, others: bool = False) -> Any:
+    """Some columns of a Spark DataFrame, or fields of its structs, collected; any other data as it is.
+
+    With ``others`` all of its columns that can be used come with them.
+    """
     pyspark = sys.modules.get("pyspark.sql")
     if pyspark is None or not isinstance(data, pyspark.DataFrame):
         return data
     from .spark.convert.types import collected
     from .spark.engine.engine import DataFrameEngine
 
-    return collected(DataFrameEngine(data).with_fields(names).df, names)
+    engine = DataFrameEngine(data).with_fields(names)
+    known = [field.name for field in engine.schema([]) if not pa.types.is_null(field.type)] if others else []
+    return collected(engine.df, list(dict.fromkeys([*known, *names])))
 
 
 def together(engines: Mapping[str, Engine], roles: Mapping[str, Roles]) -> Engine:

@@ -72,14 +72,16 @@ def windows_from(
     keys = tuple(map(unquoted, (by,) if isinstance(by, str) else by or ()))
     named = [("start", start), ("end", end), ("at", at), ("obsolete", obsolete), *(("by", key) for key in keys)]
     names = list(dict.fromkeys(name for _, name in named if name is not None))
-    source = LocalEngine(Source(in_arrow(anchors, names))).with_fields(names).source
+    labels = Source(in_arrow(anchors, names, others=True))
+    source = LocalEngine(labels).with_fields(names).source
     known = source.schema.names
     for argument, name in named:
         if name is not None and name not in known:
             raise ColumnError(f"{argument} names {name!r}, which the anchors lack; {nearest(str(name), known)}")
     one_of("closed", closed, BOUNDS)
     check_words(empty=empty)
-    return FromAnchors(source.batches(names).read_all(), start, end, keys, at or start, obsolete, closed, empty)
+    table = source.batches(names).read_all()
+    return FromAnchors(table, start, end, keys, at or start, obsolete, closed, empty, labels)
 
 
 def draw(windows: Spec, of: Any) -> Any:

@@ -17,7 +17,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..aggregators.errors import DroppedEventsWarning, FarTimesWarning, NullTimeError
-from ..aggregators.states.large import is_text
+from ..aggregators.states.alike import are_numbers
+from ..aggregators.states.arrays import Ints
+from ..aggregators.states.large import is_text, one_array
 from .accumulate.accumulate import accumulate
 from .accumulate.time_order import sorted_events
 from .columns.malloc import give_back
@@ -26,11 +28,13 @@ from .explain import Explanation, explain
 from .partials.add_aligned import add_or_append
 from .partials.merge import merge
 from .partials.partials import Partials
-from .plan.bind import BOUNDS, type_of
+from .plan.bind import BOUNDS, ROW, type_of
 from .plan.plan import Plan, in_this_process, is_library_code
 from .plan.text_codes import with_text_codes
+from .plan.window_inputs import own_name
 from .progress import watched
 from .reporting import LOGGER, report_partials, report_way
+from .results.beside import at_rows
 from .results.chunks import chunks
 from .results.extensions import with_extensions
 from .results.finish import CHUNK_WINDOWS, results_of
@@ -69,6 +73,15 @@ class LocalEngine:
         if any(is_text(query.input_schema.field(name).type) for name in query.inputs):
             source, query = with_text_codes(source, query)
         return with_extensions(run(source, query), query, self.source.schema)
+
+    def beside(self, query: Plan, options: object, rows: Sequence[str] | Source) -> pa.Table:
+        if isinstance(rows, Source):
+            labels = rows.batches(rows.schema.names).read_all()
+            found = self.run(query, options)
+            return put_beside(labels, found.column(0).to_numpy(), found.remove_column(0))
+        source = self.source
+        events = source.batches(list(dict.fromkeys([*rows, *query.columns]))).read_all()
+        return beside_events(events, rows, query, source)
 
     def explain(self, query: Plan, options: object) -> Explanation:
         return explain(query, "the local engine", STAGES)
@@ -113,11 +126,16 @@ def run(source: Source, plan: Plan) -> pa.Table:
     NullTimeError
         If events have no time, with their number, unless the plan drops those (a DroppedEventsWarning then has it).
     """
-    reported, began = LOGGER.isEnabledFor(logging.INFO), time.monotonic()
-    if reported:
+    if LOGGER.isEnabledFor(logging.INFO):
         report_way(plan, "the local engine", STAGES)
     plan = in_this_process(plan)
-    partials, nulls, events = partials_of(source, plan)
+    return results_of_readers(readers_of(source, plan), source, plan)
+
+
+def results_of_readers(readers: Readers, source: Source, plan: Plan) -> pa.Table:
+    """The results of a plan over the events that readers give, of a source."""
+    reported, began = LOGGER.isEnabledFor(logging.INFO), time.monotonic()
+    partials, nulls, events = partials_of(readers, source, plan)
     if nulls:
         warnings.warn(
             f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning, 2
@@ -146,10 +164,58 @@ def run(source: Source, plan: Plan) -> pa.Table:
     return found
 
 
+def beside_events(events: pa.Table, names: Sequence[str], plan: Plan, source: Source) -> pa.Table:
+    """Some columns of events, in their order, and the outputs of a plan with a window for each.
+
+    Parameters
+    ----------
+    events
+        With the plan's columns, too.
+    names
+        The columns.
+    source
+        Of the events.
+
+    Raises
+    ------
+    NullTimeError
+        If events have no time, unless the plan drops those: their outputs are null then.
+    """
+    own, schema = events.select(names), source.schema
+    table = Source(events)
+    plan = in_this_process(plan)
+    if any(is_text(plan.input_schema.field(name).type) for name in plan.inputs):
+        table, plan = with_text_codes(table, plan)
+    place = own_name(ROW, plan.columns)
+    some = table.data.select(plan.columns).append_column(place, pa.array(np.arange(len(events))))
+    if nulls := some.column(plan.time).null_count:
+        if plan.null_time == "error":
+            raise NullTimeError(null_times(plan.time, nulls, len(events)))
+        some = drop_null_times(some, plan.time)
+    some = sorted_events(plan, some, dictionaries=True)
+    readers = Readers(
+        in_turn(of_one_size(some.drop_columns(place).to_reader())), pa.cpu_count() + 1 if only_library_code(plan) else 1
+    )
+    found = with_extensions(results_of_readers(readers, source, plan), plan, schema)
+    return put_beside(own, some.column(place).to_numpy(), found)
+
+
+def put_beside(rows: pa.Table, numbers: Ints, results: pa.Table) -> pa.Table:
+    """A table with the columns of another, whose rows are for those of some numbers; null in the others."""
+    if not (len(numbers) == len(rows) and are_numbers(numbers)):
+        place = np.full(len(rows), -1)
+        place[numbers] = np.arange(len(numbers))
+        taken = [at_rows(one_array(column), place) for column in results.columns]
+        results = pa.Table.from_arrays(taken, schema=results.schema)
+    for field, column in zip(results.schema, results.columns, strict=True):
+        rows = rows.append_column(field, column)
+    return rows
+
+
 def warn_of_far_times(results: pa.Table, plan: Plan) -> None:
     """A FarTimesWarning where windows end after the year 9999."""
     bound = plan.times.bound_type
-    if pa.types.is_integer(bound) or not len(results):
+    if pa.types.is_integer(bound) or plan.axis.beside is not None or not len(results):
         return
     windows, days = results.column(len(plan.by)), pa.types.is_date(bound)
     ends = pc.struct_field(windows, 1) if pa.types.is_struct(windows.type) else results.column(BOUNDS[1])
@@ -164,11 +230,10 @@ def warn_of_far_times(results: pa.Table, plan: Plan) -> None:
         )
 
 
-def partials_of(source: Source, plan: Plan) -> tuple[list[Partials], int, int]:
+def partials_of(readers: Readers, source: Source, plan: Plan) -> tuple[list[Partials], int, int]:
     """The partials of events, in any order, the number of those without a time, and the number of all."""
     partials: list[Partials] = []
     merged = nulls = events = 0
-    readers = readers_of(source, plan)
     watch = partial(watched, what="accumulating events", total=source.count, began=time.monotonic())
     parts = in_order(
         partial(accumulate_reader, plan), readers.readers, readers.threads, None if source.shows_progress else watch
@@ -215,13 +280,12 @@ def accumulate_reader(plan: Plan, number: int, read: Reader) -> tuple[int, int, 
 
 def readers_of(source: Source, plan: Plan) -> Readers:
     """The readers of the events, and the number of threads that call them."""
-    in_turn = partial(batches_in_turn, source, plan)
     if not only_library_code(plan):
-        return Readers(in_turn(), 1)
+        return Readers(batches_in_turn(source, plan), 1)
     if not (plan.ordered or plan.in_rows) and (readers := source.readers(plan.columns, plan.by)) is not None:
         return readers
     # One more than there are cores: numpy holds the GIL in some loops, and the others wait for it.
-    return Readers(in_turn(), pa.cpu_count() + 1)
+    return Readers(batches_in_turn(source, plan), pa.cpu_count() + 1)
 
 
 def only_library_code(plan: Plan) -> bool:
@@ -232,7 +296,12 @@ def only_library_code(plan: Plan) -> bool:
 def batches_in_turn(source: Source, plan: Plan) -> Iterator[Reader]:
     """The events batch by batch, as they are read by this thread and those of pyarrow."""
     batches = source.batches(plan.columns)
-    for batch in by_key_and_time(batches, plan) if plan.ordered or plan.in_rows else of_one_size(batches):
+    return in_turn(by_key_and_time(batches, plan) if plan.ordered or plan.in_rows else of_one_size(batches))
+
+
+def in_turn(batches: Iterable[pa.Table]) -> Iterator[Reader]:
+    """A reader for each batch."""
+    for batch in batches:
         yield partial(list, [batch])
         del batch  # or it would be held while the next one is read
 

@@ -9,7 +9,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -44,6 +44,8 @@ class Axis:
     windows: tuple[Windows, ...]
     intervals: bool = False
     in_order: bool = False
+    beside: Literal["event", "label"] | None = None
+    """What results are beside, row by row: the events, or the table that windows are from; None: rows of their own."""
 
     @property
     def each_row(self) -> bool:
@@ -122,7 +124,7 @@ class Axis:
                 )
             frames = frames + more
             inside = None if inside is None or also is None else inside | also
-        return frames, None if self.keeps_gaps else inside
+        return frames, None if self.keeps_gaps or self.beside == "event" else inside
 
     def frames_unchecked(self, ticks: Ints) -> Ints:
         """The frames of times between two that :meth:`frames` has checked."""
@@ -133,11 +135,14 @@ class Axis:
         if self.intervals:
             return [view for _ in self.windows]
         views = [view]
-        if len(self.windows) > 1:
+        if len(self.windows) > 1 or self.beside == "event":
             inputs = view.window_inputs
+            ticks, ranks = (
+                inputs.get(name, view.frames) for name in ("first", "rank")
+            )  # frames, where one kind has any
             views = []
             for each in self.windows:
-                frames, inside = each.frames(inputs["first"], inputs.get("rank"))
+                frames, inside = each.frames(ticks, ranks)
                 if "rows" in inputs and not each.given:  # partials without events are for those only
                     inside = inputs["rows"] > 0 if inside is None else inside & (inputs["rows"] > 0)
                 views.append(replace(view, frames=frames, inside=None if inside is None or inside.all() else inside))

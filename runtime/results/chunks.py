@@ -188,6 +188,7 @@ def result_bytes(merged: Partials) -> float:
     plan = merged.plan
     merged = filled_up(merged) if plan.axis.fill_frames else merged
     keys, some = len(plan.by), 1 << 10
-    row = sum(pa.nulls(some, kind).nbytes for kind in plan.result_schema.types[keys:]) / some
+    types = plan.result_schema.types[keys if plan.axis.beside is None else 0 :]
+    row = sum(pa.nulls(some, kind).nbytes for kind in types) / some
     own = sum(column.nbytes for column in merged.table.columns[:keys]) / len(merged)
     return float(windows_of_keys(plan, views_of(merged)).sum() * (row + own))

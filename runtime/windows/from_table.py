@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -14,6 +15,7 @@ from ..columns.key_codes import key_codes, normalised, plain, plain_type
 from ..columns.ticks import NEVER, TimeColumn
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import MAX_WINDOWS, Coverage, Ranges
+from ..sources.arrow import Source
 from .spec import Spec, TypeOf, Windows
 
 
@@ -30,6 +32,8 @@ class FromAnchors(Spec):
     obsolete: str | None
     closed: str
     empty: str
+    labels: Source
+    """The other data set, with all its columns."""
 
     def __str__(self) -> str:
         return f"{len(self.anchors)} windows from another data set, {self.start} to {self.end}"
@@ -107,6 +111,10 @@ class Anchored(Windows):
     forward = False
     given = True
 
+    @property
+    def one_for_each(self) -> Literal["label"]:
+        return "label"
+
     def keys_of_their_own(self, types: list[pa.DataType]) -> list[pa.Array] | None:
         """The anchors' keys, or the only one where events have none."""
         if not types:
@@ -135,7 +143,8 @@ class Anchored(Windows):
         order = np.lexsort((anchor, self.at[anchor], key))
         key, anchor = key[order], anchor[order]
         low, high = partials.locate(key, begin[anchor]), partials.locate(key, stop[anchor])
-        found = Ranges(low, high, partials.starts[key], self.start[anchor], self.end[anchor], self.at[anchor])
+        bounds = self.start[anchor], self.end[anchor], self.at[anchor]
+        found = Ranges(low, high, partials.starts[key], *bounds, anchor)
         if self.empty == "emit":
             return found
         rows = np.concatenate([[0], np.cumsum(partials.window_inputs["rows"])])
