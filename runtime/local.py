@@ -79,9 +79,9 @@ class LocalEngine:
             labels = rows.batches(rows.schema.names).read_all()
             found = self.run(query, options)
             return put_beside(labels, found.column(0).to_numpy(), found.remove_column(0))
-        source = self.source
-        events = source.batches(list(dict.fromkeys([*rows, *query.columns]))).read_all()
-        return beside_events(events, rows, query, source)
+        events = self.source.batches(list(dict.fromkeys([*rows, *query.columns]))).read_all()
+        found = beside_events(events.select(rows), events.select(query.columns), query)
+        return with_extensions(found, query, self.source.schema)
 
     def explain(self, query: Plan, options: object) -> Explanation:
         return explain(query, "the local engine", STAGES)
@@ -138,7 +138,7 @@ def results_of_readers(readers: Readers, source: Source, plan: Plan) -> pa.Table
     partials, nulls, events = partials_of(readers, source, plan)
     if nulls:
         warnings.warn(
-            f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning, 2
+            f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning, 3
         )
     if large := events > BATCH_ROWS:
         give_back()
@@ -164,40 +164,34 @@ def results_of_readers(readers: Readers, source: Source, plan: Plan) -> pa.Table
     return found
 
 
-def beside_events(events: pa.Table, names: Sequence[str], plan: Plan, source: Source) -> pa.Table:
-    """Some columns of events, in their order, and the outputs of a plan with a window for each.
+def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
+    """Rows, and beside them the outputs of a plan with a window for each event.
 
     Parameters
     ----------
+    rows
+        What the outputs are beside: one row an event, in their order.
     events
-        With the plan's columns, too.
-    names
-        The columns.
-    source
-        Of the events.
+        Of the plan's columns.
 
     Raises
     ------
     NullTimeError
         If events have no time, unless the plan drops those: their outputs are null then.
     """
-    own, schema = events.select(names), source.schema
-    table = Source(events)
-    plan = in_this_process(plan)
+    plan, source = in_this_process(plan), Source(events)
     if any(is_text(plan.input_schema.field(name).type) for name in plan.inputs):
-        table, plan = with_text_codes(table, plan)
+        source, plan = with_text_codes(source, plan)
     place = own_name(ROW, plan.columns)
-    some = table.data.select(plan.columns).append_column(place, pa.array(np.arange(len(events))))
+    some = source.data.append_column(place, pa.array(np.arange(len(events))))
     if nulls := some.column(plan.time).null_count:
         if plan.null_time == "error":
             raise NullTimeError(null_times(plan.time, nulls, len(events)))
         some = drop_null_times(some, plan.time)
     some = sorted_events(plan, some, dictionaries=True)
-    readers = Readers(
-        in_turn(of_one_size(some.drop_columns(place).to_reader())), pa.cpu_count() + 1 if only_library_code(plan) else 1
-    )
-    found = with_extensions(results_of_readers(readers, source, plan), plan, schema)
-    return put_beside(own, some.column(place).to_numpy(), found)
+    threads = pa.cpu_count() + 1 if only_library_code(plan) else 1
+    readers = Readers(in_turn(of_one_size(some.drop_columns(place).to_reader())), threads)
+    return put_beside(rows, some.column(place).to_numpy(), results_of_readers(readers, source, plan))
 
 
 def put_beside(rows: pa.Table, numbers: Ints, results: pa.Table) -> pa.Table:
@@ -226,7 +220,7 @@ def warn_of_far_times(results: pa.Table, plan: Plan) -> None:
             f"windows end as late as the year {year}: to_pandas and to_pylist fail, since Python has no time beyond "
             f"9999; expected earlier times in {plan.time!r}, which may be in another unit",
             FarTimesWarning,
-            5,  # the line that calls .window(...).aggregate(...)
+            6,  # the line that calls .window(...).aggregate(...)
         )
 
 

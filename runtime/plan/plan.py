@@ -220,6 +220,11 @@ class Plan:
         return names[:-1] if self.in_rows else names
 
     @property
+    def result_keys(self) -> tuple[str, ...]:
+        """The key columns of a result, its first ones: none where it is beside rows that have them."""
+        return self.by if self.axis.beside is None else ()
+
+    @property
     def rank(self) -> str:
         """The column of row numbers, which an engine adds to the events where windows are counted in rows."""
         assert self.in_rows

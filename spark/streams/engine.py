@@ -19,6 +19,7 @@ from ...runtime.columns.ticks import Duration
 from ...runtime.explain import Explanation, explain
 from ...runtime.plan.plan import Plan, pickled_outputs
 from ...runtime.reporting import LOGGER, report_way
+from ...runtime.sources.arrow import Source
 from ...runtime.streams.key_life import emits_empty
 from ...runtime.streams.scope import counted, holds, why_no_revisions, why_not
 from ..convert.names import check_result, column, spelt, type_in, under_plain_names
@@ -46,6 +47,12 @@ PARTITIONS_A_CORE = 4
 
 class StreamEngine(DataFrameEngine):
     """Queries over a streaming DataFrame, classic or Connect."""
+
+    def beside(self, plan: Plan, options: Options, rows: Sequence[str] | Source) -> DataFrame:
+        raise QueryError(
+            "with_columns() is asked for a stream, whose windows are given as they close; expected .aggregate(...), "
+            "which gives the key and the time of each event"
+        )
 
     def run(self, plan: Plan, options: Options) -> DataFrame:
         """The results of windows as a watermark closes them, each once; before and after that where options say so.
