@@ -17,9 +17,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ..aggregators.errors import DroppedEventsWarning, FarTimesWarning, NullTimeError
-from ..aggregators.states.alike import are_numbers
-from ..aggregators.states.arrays import Ints
-from ..aggregators.states.large import is_text, one_array
+from ..aggregators.states.large import is_text
 from .accumulate.accumulate import accumulate
 from .accumulate.time_order import sorted_events
 from .columns.malloc import give_back
@@ -34,7 +32,7 @@ from .plan.text_codes import with_text_codes
 from .plan.window_inputs import own_name
 from .progress import watched
 from .reporting import LOGGER, report_partials, report_way
-from .results.beside import at_rows
+from .results.beside import put_beside
 from .results.chunks import chunks
 from .results.extensions import with_extensions
 from .results.finish import CHUNK_WINDOWS, results_of
@@ -192,18 +190,6 @@ def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
     threads = pa.cpu_count() + 1 if only_library_code(plan) else 1
     readers = Readers(in_turn(of_one_size(some.drop_columns(place).to_reader())), threads)
     return put_beside(rows, some.column(place).to_numpy(), results_of_readers(readers, source, plan))
-
-
-def put_beside(rows: pa.Table, numbers: Ints, results: pa.Table) -> pa.Table:
-    """A table with the columns of another, whose rows are for those of some numbers; null in the others."""
-    if not (len(numbers) == len(rows) and are_numbers(numbers)):
-        place = np.full(len(rows), -1)
-        place[numbers] = np.arange(len(numbers))
-        taken = [at_rows(one_array(column), place) for column in results.columns]
-        results = pa.Table.from_arrays(taken, schema=results.schema)
-    for field, column in zip(results.schema, results.columns, strict=True):
-        rows = rows.append_column(field, column)
-    return rows
 
 
 def warn_of_far_times(results: pa.Table, plan: Plan) -> None:

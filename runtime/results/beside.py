@@ -9,7 +9,7 @@ import pyarrow as pa
 
 from ...aggregators.states.alike import are_numbers, numbers
 from ...aggregators.states.arrays import Ints
-from ...aggregators.states.large import fitting, take
+from ...aggregators.states.large import fitting, one_array, take
 from ..columns.sorting import differs
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
@@ -67,3 +67,15 @@ def at_rows(column: Column, rows: Ints) -> pa.Array | pa.ChunkedArray:
     if len(rows) == len(column) and are_numbers(rows):
         return column
     return fitting(take(column, pa.array(rows, mask=rows < 0)), column.type)
+
+
+def put_beside(rows: pa.Table, numbers: Ints, results: pa.Table) -> pa.Table:
+    """A table with the columns of another, whose rows are for those of some numbers; null in the others."""
+    if not (len(numbers) == len(rows) and are_numbers(numbers)):
+        place = np.full(len(rows), -1)
+        place[numbers] = np.arange(len(numbers))
+        taken = [at_rows(one_array(column), place) for column in results.columns]
+        results = pa.Table.from_arrays(taken, schema=results.schema)
+    for field, column in zip(results.schema, results.columns, strict=True):
+        rows = rows.append_column(field, column)
+    return rows
