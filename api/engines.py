@@ -52,7 +52,7 @@ class Engine(Protocol):
     def with_columns(self, expressions: Mapping[str, Any]) -> Engine:
         """The engine for the events with more columns, which expressions compute."""
 
-    def beside(self, query: Plan, options: Options, rows: Sequence[str] | Source) -> Any:
+    def beside(self, query: Plan, options: Options, rows: Sequence[str] | pa.Table) -> Any:
         """The results of a query beside the rows they are of: columns of the events, by their names, or labels."""
 
     def without_time(self, time: str) -> Any:

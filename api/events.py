@@ -271,11 +271,10 @@ class Windowed(Described, Generic[Result]):
         {'t': [4, 1, 2], 'x': [3, 1, 2], 'total': [5, 1, 3]}
         """
         require_names(unnamed, "with_columns")
-        labels = next(
-            (each.labels for each in windows_in(self.windows, outputs) if isinstance(each, FromAnchors)), None
-        )
+        windows = windows_in(self.windows, outputs)
+        labels = next((each.rows() for each in windows if isinstance(each, FromAnchors)), None)
         own = self.events.engine.schema([]).names
-        engine, query = self._bound(outputs, beside=own if labels is None else labels.schema.names)
+        engine, query = self._bound(outputs, beside=own if labels is None else labels.column_names)
         rows = own if labels is None else labels
         return cast(Result, engine.beside(query, self.events.run_options, rows))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, cast
 
 import pyarrow as pa
@@ -81,7 +82,12 @@ def windows_from(
     one_of("closed", closed, BOUNDS)
     check_words(empty=empty)
     table = source.batches(names).read_all()
-    return FromAnchors(table, start, end, keys, at or start, obsolete, closed, empty, labels)
+    return FromAnchors(table, start, end, keys, at or start, obsolete, closed, empty, partial(whole, labels))
+
+
+def whole(source: Source) -> pa.Table:
+    """All columns of a source."""
+    return source.batches(source.schema.names).read_all()
 
 
 def draw(windows: Spec, of: Any) -> Any:

@@ -72,11 +72,10 @@ class LocalEngine:
             source, query = with_text_codes(source, query)
         return with_extensions(run(source, query), query, self.source.schema)
 
-    def beside(self, query: Plan, options: object, rows: Sequence[str] | Source) -> pa.Table:
-        if isinstance(rows, Source):
-            labels = rows.batches(rows.schema.names).read_all()
+    def beside(self, query: Plan, options: object, rows: Sequence[str] | pa.Table) -> pa.Table:
+        if isinstance(rows, pa.Table):
             found = self.run(query, options)
-            return put_beside(labels, found.column(0).to_numpy(), found.remove_column(0))
+            return put_beside(rows, found.column(0).to_numpy(), found.remove_column(0))
         events = self.source.batches(list(dict.fromkeys([*rows, *query.columns]))).read_all()
         found = beside_events(events.select(rows), events.select(query.columns), query)
         return with_extensions(found, query, self.source.schema)
@@ -107,7 +106,7 @@ class LocalEngine:
         return events.filter(pc.is_null(events.column(time))).select(range(len(self.source.schema)))
 
 
-def run(source: Source, plan: Plan) -> pa.Table:
+def run(source: Source, plan: Plan, readers: Readers | None = None) -> pa.Table:
     """The results of a plan over events: read and accumulate by several threads, merge, slide, finish.
 
     Functions that a user wrote are called by one thread only.
@@ -118,25 +117,22 @@ def run(source: Source, plan: Plan) -> pa.Table:
         Events, with at least the plan's columns.
     plan
         What is computed.
+    readers
+        Of the same events, in the order that the plan needs; None: those of the source.
 
     Raises
     ------
     NullTimeError
         If events have no time, with their number, unless the plan drops those (a DroppedEventsWarning then has it).
     """
-    if LOGGER.isEnabledFor(logging.INFO):
+    reported, began = LOGGER.isEnabledFor(logging.INFO), time.monotonic()
+    if reported:
         report_way(plan, "the local engine", STAGES)
     plan = in_this_process(plan)
-    return results_of_readers(readers_of(source, plan), source, plan)
-
-
-def results_of_readers(readers: Readers, source: Source, plan: Plan) -> pa.Table:
-    """The results of a plan over the events that readers give, of a source."""
-    reported, began = LOGGER.isEnabledFor(logging.INFO), time.monotonic()
-    partials, nulls, events = partials_of(readers, source, plan)
+    partials, nulls, events = partials_of(source, plan, readers)
     if nulls:
         warnings.warn(
-            f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning, 3
+            f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning, 2
         )
     if large := events > BATCH_ROWS:
         give_back()
@@ -189,7 +185,7 @@ def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
     some = sorted_events(plan, some, dictionaries=True)
     threads = pa.cpu_count() + 1 if only_library_code(plan) else 1
     readers = Readers(in_turn(of_one_size(some.drop_columns(place).to_reader())), threads)
-    return put_beside(rows, some.column(place).to_numpy(), results_of_readers(readers, source, plan))
+    return put_beside(rows, some.column(place).to_numpy(), run(source, plan, readers))
 
 
 def warn_of_far_times(results: pa.Table, plan: Plan) -> None:
@@ -206,14 +202,15 @@ def warn_of_far_times(results: pa.Table, plan: Plan) -> None:
             f"windows end as late as the year {year}: to_pandas and to_pylist fail, since Python has no time beyond "
             f"9999; expected earlier times in {plan.time!r}, which may be in another unit",
             FarTimesWarning,
-            6,  # the line that calls .window(...).aggregate(...)
+            5,  # the line that calls .window(...).aggregate(...)
         )
 
 
-def partials_of(readers: Readers, source: Source, plan: Plan) -> tuple[list[Partials], int, int]:
+def partials_of(source: Source, plan: Plan, readers: Readers | None = None) -> tuple[list[Partials], int, int]:
     """The partials of events, in any order, the number of those without a time, and the number of all."""
     partials: list[Partials] = []
     merged = nulls = events = 0
+    readers = readers or readers_of(source, plan)
     watch = partial(watched, what="accumulating events", total=source.count, began=time.monotonic())
     parts = in_order(
         partial(accumulate_reader, plan), readers.readers, readers.threads, None if source.shows_progress else watch

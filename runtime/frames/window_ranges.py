@@ -33,7 +33,9 @@ class Ranges(NamedTuple):
 
     def where(self, rows: Any) -> Ranges:
         """Some of the windows."""
-        return Ranges(*(None if column is None else column[rows] for column in self))
+        low, high, row, start, end = (column[rows] for column in self[:5])
+        at, of = (None if column is None else column[rows] for column in self[5:])
+        return Ranges(low, high, row, start, end, at, of)
 
     def covered(self, count: int) -> Bools:
         """Which of ``count`` rows are in any window."""

@@ -59,7 +59,8 @@ def window_of_each(found: Ranges | Coverage, view: PartialsView, events: Ints) -
     frame = np.cumsum(fresh) - 1  # partials of one frame of this kind have the same windows
     window = np.full(int(frame[-1]) + 1 if len(frame) else 0, -1)
     window[frame[found.row]] = np.arange(len(found.row))
-    return window[frame[events]]
+    found_for: Ints = window[frame[events]]
+    return found_for
 
 
 def at_rows(column: Column, rows: Ints) -> pa.Array | pa.ChunkedArray:

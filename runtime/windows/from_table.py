@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Literal
@@ -15,7 +16,6 @@ from ..columns.key_codes import key_codes, normalised, plain, plain_type
 from ..columns.ticks import NEVER, TimeColumn
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import MAX_WINDOWS, Coverage, Ranges
-from ..sources.arrow import Source
 from .spec import Spec, TypeOf, Windows
 
 
@@ -32,8 +32,8 @@ class FromAnchors(Spec):
     obsolete: str | None
     closed: str
     empty: str
-    labels: Source
-    """The other data set, with all its columns."""
+    rows: Callable[[], pa.Table]
+    """Gives the other data set with all its columns."""
 
     def __str__(self) -> str:
         return f"{len(self.anchors)} windows from another data set, {self.start} to {self.end}"

@@ -10,7 +10,6 @@ from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 
 from ...runtime.plan.plan import Plan
-from ...runtime.sources.arrow import Source
 from ..convert.names import check_apart, column, under_plain_names
 from ..convert.types import arrow_schema, cast_to, output_schema
 from ..input.ordering import in_key_order
@@ -41,11 +40,10 @@ def beside_events(df: DataFrame, plan: Plan, names: Sequence[str]) -> DataFrame:
     return stage(rows, tasks.beside, plan, read, schema, schema=schema).toDF(*names, *plan.outputs)
 
 
-def beside_labels(labels: Source, results: DataFrame) -> DataFrame:
+def beside_labels(labels: pa.Table, results: DataFrame) -> DataFrame:
     """Labels, in their order, with results beside them, whose first column has the number of each one's label."""
-    table = labels.batches(labels.schema.names).read_all()
     number = results.columns[0]
-    table = table.append_column(number, pa.array(np.arange(len(table))))
+    table = labels.append_column(number, pa.array(np.arange(len(labels))))
     schema = output_schema(table.schema, [])
     rows = to_dataframe(results.sparkSession, cast_to(table, arrow_schema(schema)), schema)
     return rows.join(results, on=number, how="left").orderBy(column(number)).drop(column(number))

@@ -15,7 +15,6 @@ from ...aggregators.errors import QueryError
 from ...runtime.explain import Explanation, explain
 from ...runtime.plan.bind import type_of
 from ...runtime.plan.plan import Plan
-from ...runtime.sources.arrow import Source
 from ...runtime.sources.files import one_line
 from ...runtime.sources.struct_fields import struct_paths
 from ..convert.names import check_result, column, type_in
@@ -63,13 +62,13 @@ class DataFrameEngine:
         with stopped_named():
             return run(self.df, plan, self._decide(plan, options))
 
-    def beside(self, plan: Plan, options: Options, rows: Sequence[str] | Source) -> DataFrame:
+    def beside(self, plan: Plan, options: Options, rows: Sequence[str] | pa.Table) -> DataFrame:
         """Events, or labels, with the outputs of a plan beside them; those of events are computed when they are used.
 
         Errors of the plan are raised as by :meth:`run`, those of events in the exception of Spark's.
         """
         with stopped_named():
-            if isinstance(rows, Source):
+            if isinstance(rows, pa.Table):
                 return beside_labels(rows, self.run(plan, options))
             return beside_events(self.df, plan, rows)
 

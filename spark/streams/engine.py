@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pyspark
 from pyspark.sql import DataFrame, GroupedData
 from pyspark.sql import functions as f
@@ -19,7 +20,6 @@ from ...runtime.columns.ticks import Duration
 from ...runtime.explain import Explanation, explain
 from ...runtime.plan.plan import Plan, pickled_outputs
 from ...runtime.reporting import LOGGER, report_way
-from ...runtime.sources.arrow import Source
 from ...runtime.streams.key_life import emits_empty
 from ...runtime.streams.scope import counted, holds, why_no_revisions, why_not
 from ..convert.names import check_result, column, spelt, type_in, under_plain_names
@@ -48,7 +48,7 @@ PARTITIONS_A_CORE = 4
 class StreamEngine(DataFrameEngine):
     """Queries over a streaming DataFrame, classic or Connect."""
 
-    def beside(self, plan: Plan, options: Options, rows: Sequence[str] | Source) -> DataFrame:
+    def beside(self, plan: Plan, options: Options, rows: Sequence[str] | pa.Table) -> DataFrame:
         raise QueryError(
             "with_columns() is asked for a stream, whose windows are given as they close; expected .aggregate(...), "
             "which gives the key and the time of each event"
