@@ -13,6 +13,7 @@ from .aggregators.contract.operation import Operation
 from .aggregators.errors import QueryError, nearest, shown
 from .engines import Engine, computed, in_arrow
 from .gaps import warn_of
+from .lookbacks import Lookback, outputs_over
 from .notebook import Described, of_events, picture_of
 from .runtime.columns.ticks import Duration
 from .runtime.explain import Explanation
@@ -87,13 +88,23 @@ class Events(Described, Generic[Result]):
         """
         return replace(self, engine=self.engine.where(condition))
 
-    def window(self, *windows: Spec) -> Windowed[Result]:
+    def window(self, *windows: Spec | Lookback) -> Windowed[Result]:
         """The events in windows, such as ``ff.sliding("1 hour", every="1 minute")``; in several, in one pass."""
+        if any(isinstance(window, Lookback) for window in windows):
+            if len(windows) > 1:
+                raise QueryError("window() is given a lookback and other windows; expected it alone")
+            return self._looking_back(cast(Lookback, windows[0]))
         for window in windows:
             if not isinstance(window, Spec):
                 raise QueryError(f"window is {window!r}; expected {A_WINDOW}")
-        self.check_durations([window for window in windows if window.of_durations])
-        return Windowed(self, windows)
+        specs = tuple(window for window in windows if isinstance(window, Spec))
+        self.check_durations([each for each in specs if each.of_durations])
+        return Windowed(self, specs)
+
+    def _looking_back(self, lookback: Lookback) -> Windowed[Result]:
+        windows = lookback.windows(self.by)
+        self.check_durations([each for each in windows if each.of_durations])
+        return Windowed(self, windows, lookback)
 
     def aggregate(self, /, *unnamed: Never, **outputs: Operation) -> Result:
         """Aggregates that each carry windows of their own, by ``.over(...)``; see :meth:`Windowed.aggregate`."""
@@ -195,6 +206,7 @@ class Windowed(Described, Generic[Result]):
 
     events: Events[Result]
     windows: tuple[Spec, ...]
+    lookback: Lookback | None = None
 
     def described(self) -> dict[str, str]:
         return self.events.described() | {"windows": "; ".join(map(str, self.windows)) or "those of each output"}
@@ -232,6 +244,8 @@ class Windowed(Described, Generic[Result]):
             If the events have no result.
         """
         require_names(unnamed)
+        if self.lookback is not None:
+            return self.with_columns(**outputs)
         engine, query = self._bound(outputs)
         return cast(Result, engine.run(query, self.events.run_options))
 
@@ -272,7 +286,10 @@ class Windowed(Described, Generic[Result]):
         """
         require_names(unnamed, "with_columns")
         windows = windows_in(self.windows, outputs)
-        labels = next((each.rows() for each in windows if isinstance(each, FromAnchors)), None)
+        tables = [each for each in windows if isinstance(each, FromAnchors)]
+        if any(each.rows != tables[0].rows for each in tables):
+            raise QueryError("with_columns() is asked for windows from several tables; expected a query for each")
+        labels = tables[0].rows() if tables else None
         own = self.events.engine.schema([]).names
         engine, query = self._bound(outputs, beside=own if labels is None else labels.column_names)
         rows = own if labels is None else labels
@@ -361,6 +378,8 @@ class Windowed(Described, Generic[Result]):
             raise QueryError("no outputs are asked for; expected at least one, such as n=ff.Count()")
         for name, output in outputs.items():
             require_output(name, output)
+        if self.lookback is not None:
+            outputs = outputs_over(self.lookback, self.windows, outputs)
         engine = of.engine
         if any(isinstance(name, ColumnExpression) for output in outputs.values() for name in output.columns):
             engine, outputs = computed(engine, outputs)

@@ -304,9 +304,10 @@ def check_beside(
             if each.one_for_each is None:
                 why = f"which are not one for each event; expected {ONE_FOR_EACH}"
             raise QueryError(f"with_columns() is asked for {each.named}, {why}")
-        if each.one_for_each == "label" and len(windows) > 1:
+        if each.one_for_each != windows[0].one_for_each:
             raise QueryError(
-                f"with_columns() is asked for {each.named} and for other windows; expected a query for each"
+                f"with_columns() is asked for {windows[0].named} and for {each.named}, which are not of the same rows; "
+                "expected a query for each"
             )
     for name in beside:
         if list(beside).count(name) > 1:

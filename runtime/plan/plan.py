@@ -137,14 +137,16 @@ class Axis:
         views = [view]
         if len(self.windows) > 1 or self.beside == "event":
             inputs = view.window_inputs
-            ticks, ranks = (
-                inputs.get(name, view.frames) for name in ("first", "rank")
-            )  # frames, where one kind has any
+            # Where a single kind has no use for them, its frames are ticks, or row numbers.
+            ticks, ranks = (inputs.get(name, view.frames) for name in ("first", "rank"))
             views = []
             for each in self.windows:
                 frames, inside = each.frames(ticks, ranks)
-                if "rows" in inputs and not each.given:  # partials without events are for those only
-                    inside = inputs["rows"] > 0 if inside is None else inside & (inputs["rows"] > 0)
+                if "rows" in inputs:  # partials without events are for given windows only, and before all others
+                    filled = inputs["rows"] > 0
+                    frames = np.where(filled, frames, -1) if each.given else frames
+                    inside = None if inside is None else inside | ~filled if each.given else inside & filled
+                    inside = filled if inside is None and not each.given else inside
                 views.append(replace(view, frames=frames, inside=None if inside is None or inside.all() else inside))
         return [replace(own, ids=each.window_ids(own)) for each, own in zip(self.windows, views, strict=True)]
 

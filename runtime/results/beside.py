@@ -31,14 +31,26 @@ def beside(chunk: Chunk, kinds: list[Ranges | Coverage], outputs: Iterable[tuple
     """
     plan = chunk.plan
     if plan.axis.beside == "label":
-        (found,) = kinds
-        assert isinstance(found, Ranges)
-        columns: list[pa.Array | pa.ChunkedArray] = [pa.array(found.of), *(column for _, (column,) in outputs)]
-        return pa.Table.from_arrays(columns, schema=plan.result_schema)
+        labels, places = labels_of(kinds)
+        columns = [at_rows(column, places[plan.over[name][0]]) for name, (column,) in outputs]
+        return pa.Table.from_arrays([pa.array(labels), *columns], schema=plan.result_schema)
     events = events_of(chunk)
     rows = [window_of_each(found, view, events) for found, view in zip(kinds, chunk.views, strict=True)]
     columns = [at_rows(column, rows[plan.over[name][0]]) for name, (column,) in outputs]
     return pa.Table.from_arrays(columns, schema=plan.result_schema)
+
+
+def labels_of(kinds: list[Ranges | Coverage]) -> tuple[Ints, list[Ints]]:
+    """The labels that have a window of any kind, and the number of the window of each, for each kind; -1 for none."""
+    found = [each.of for each in kinds if isinstance(each, Ranges) and each.of is not None]
+    labels = found[0]
+    if all(np.array_equal(labels, each) for each in found):
+        return labels, [numbers(len(labels)) for _ in found]
+    labels = np.unique(np.concatenate(found))
+    places = [np.full(len(labels), -1) for _ in found]
+    for place, each in zip(places, found, strict=True):
+        place[np.searchsorted(labels, each)] = np.arange(len(each))
+    return labels, places
 
 
 def events_of(chunk: Chunk) -> Ints:

@@ -270,7 +270,7 @@ def test_what_is_refused() -> None:
     ):
         query.window(ff.windows_from(LABELS, start="a", end="b")).with_columns(n=ff.Count())
     mixed = {"n": ff.Count().over(near), "m": ff.Count().over(ff.windows_from(LABELS, start="a", end="b"))}
-    with pytest.raises(ff.QueryError, match=r"and for other windows; expected a query for each"):
+    with pytest.raises(ff.QueryError, match=r"which are not of the same rows; expected a query for each"):
         ff.events(table, time="t").window().with_columns(**mixed)
     with pytest.raises(ff.QueryError, match="no outputs are asked for"):
         query.window(near).with_columns()
