@@ -144,9 +144,10 @@ class Axis:
                 frames, inside = each.frames(ticks, ranks)
                 if "rows" in inputs:  # partials without events are for given windows only, and before all others
                     filled = inputs["rows"] > 0
-                    frames = np.where(filled, frames, -1) if each.given else frames
-                    inside = None if inside is None else inside | ~filled if each.given else inside & filled
-                    inside = filled if inside is None and not each.given else inside
+                    if not each.given:
+                        inside = filled if inside is None else inside & filled
+                    else:
+                        frames, inside = np.where(filled, frames, -1), None if inside is None else inside | ~filled
                 views.append(replace(view, frames=frames, inside=None if inside is None or inside.all() else inside))
         return [replace(own, ids=each.window_ids(own)) for each, own in zip(self.windows, views, strict=True)]
 

@@ -9,7 +9,10 @@ import pyarrow as pa
 from pyspark.sql import DataFrame
 from pyspark.sql import types as t
 
+from ...aggregators.errors import ColumnError
+from ...runtime.plan.bind import ROW
 from ...runtime.plan.plan import Plan
+from ...runtime.plan.window_inputs import own_name
 from ..convert.names import check_apart, column, under_plain_names
 from ..convert.types import arrow_schema, cast_to, output_schema
 from ..input.ordering import in_key_order
@@ -30,6 +33,8 @@ def beside_events(df: DataFrame, plan: Plan, names: Sequence[str]) -> DataFrame:
     names
         The columns.
     """
+    if lost := [name for name in names if name not in df.columns]:
+        raise ColumnError(f"the files have a column {lost[0]!r} of a type that cannot be used; expected it left out")
     check_apart(df.sparkSession, [*names, *plan.outputs], dict.fromkeys(plan.outputs, "the output"))
     read = [*plan.by, *(name for name in plan.columns if name not in plan.by)]
     rows = under_plain_names(df, [*read, *names])
@@ -42,8 +47,12 @@ def beside_events(df: DataFrame, plan: Plan, names: Sequence[str]) -> DataFrame:
 
 def beside_labels(labels: pa.Table, results: DataFrame) -> DataFrame:
     """Labels, in their order, with results beside them, whose first column has the number of each one's label."""
-    number = results.columns[0]
+    number = own_name(ROW, [*labels.column_names, *results.columns])
     table = labels.append_column(number, pa.array(np.arange(len(labels))))
     schema = output_schema(table.schema, [])
     rows = to_dataframe(results.sparkSession, cast_to(table, arrow_schema(schema)), schema)
-    return rows.join(results, on=number, how="left").orderBy(column(number)).drop(column(number))
+    return (
+        rows.join(results.toDF(number, *results.columns[1:]), on=number, how="left")
+        .orderBy(column(number))
+        .drop(column(number))
+    )

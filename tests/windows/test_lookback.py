@@ -88,6 +88,17 @@ def test_several_tables_of_windows_have_keys_without_events() -> None:
     assert rows == {("a", 1): (None, 0), ("a", 9): (1, None), ("z", 2): (0, None), ("z", 3): (None, 0)}
 
 
+def test_lookbacks_of_events_without_keys() -> None:
+    events = pa.table({"t": [1, 2, 7], "x": [1, 2, 4]})
+    labels = pa.table({"at": [8, 0, 3, 9]})
+    found = ff.events(events, time="t").window(ff.lookback(1, 6, at=labels)).aggregate(n=ff.Count(), s=ff.Sum("x"))
+    assert found.to_pydict() == {
+        "at": [8, 0, 3, 9], "n_1": [1, 0, 1, 0], "n_6": [2, 0, 2, 1], "s_1": [4, None, 2, None], "s_6": [6, None, 3, 4]
+    }  # fmt: skip
+    none = ff.events(events.slice(0, 0), time="t").window(ff.lookback(1, 6, at=labels)).aggregate(n=ff.Count())
+    assert none.to_pydict() == {"at": [8, 0, 3, 9], "n_1": [0] * 4, "n_6": [0] * 4}
+
+
 def test_what_is_refused() -> None:
     events = ff.events(pa.table({"t": [1, 2], "k": [1, 2], "n_1": [0, 0]}), time="t", by="k")
     with pytest.raises(ff.QueryError, match=r"lookback\(\) is given no size; expected some"):
