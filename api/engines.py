@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Protocol, cast
 
 import pyarrow as pa
 
 from .aggregators import loops
 from .aggregators.contract.column_expressions import KINDS, Kind, without_expressions
-from .aggregators.errors import QueryError
+from .aggregators.errors import ColumnError, QueryError
 from .reading import SparkFiles
 from .runtime.explain import Explanation
 from .runtime.local import LocalEngine
@@ -51,6 +52,9 @@ class Engine(Protocol):
 
     def with_columns(self, expressions: Mapping[str, Any]) -> Engine:
         """The engine for the events with more columns, which expressions compute."""
+
+    def beside(self, query: Plan, options: Options, rows: Sequence[str] | pa.Table) -> Any:
+        """The results of a query beside the rows they are of: columns of the events, by their names, or labels."""
 
     def without_time(self, time: str) -> Any:
         """The events without a time."""
@@ -94,13 +98,55 @@ def computed(engine: Engine, outputs: Mapping[str, Any]) -> tuple[Engine, Mappin
 
 def in_arrow(data: Any, names: Sequence[str]) -> Any:
     """Some columns of a Spark DataFrame, or fields of its structs, collected; any other data as it is."""
-    pyspark = sys.modules.get("pyspark.sql")
-    if pyspark is None or not isinstance(data, pyspark.DataFrame):
+    if (engine := spark_engine(data)) is None:
         return data
     from .spark.convert.types import collected
+
+    return collected(engine.with_fields(names).df, names)
+
+
+def labels_in(data: Any, names: Sequence[str]) -> Labels:
+    """Labels of any kind: some columns are needed, and the others of a Spark DataFrame collected if they can be."""
+    if (engine := spark_engine(data)) is None:
+        source = Source(data)
+        return Labels(source, tuple(source.schema.names))
+    from .spark.convert.types import collected
+
+    schema = engine.schema([])
+    others = [field.name for field in schema if not has_nulls(field.type)]
+    table = collected(engine.with_fields(names).df, list(dict.fromkeys([*others, *names])))
+    return Labels(Source(table), tuple(schema.names))
+
+
+def spark_engine(data: Any) -> Any:
+    """The engine of a Spark DataFrame; None for other data."""
+    pyspark = sys.modules.get("pyspark.sql")
+    if pyspark is None or not isinstance(data, pyspark.DataFrame):
+        return None
     from .spark.engine.engine import DataFrameEngine
 
-    return collected(DataFrameEngine(data).with_fields(names).df, names)
+    return DataFrameEngine(data)
+
+
+def has_nulls(type: pa.DataType) -> bool:
+    """Whether a type is null, as those are that cannot be used, or has it inside."""
+    inner = [type.key_type, type.item_type] if pa.types.is_map(type) else []
+    inner = inner or [type.field(at).type for at in range(type.num_fields)]
+    return pa.types.is_null(type) or any(map(has_nulls, inner))
+
+
+@dataclass(frozen=True)
+class Labels:
+    """The rows of another data set, and the names of all its columns."""
+
+    source: Source
+    names: tuple[str, ...]
+
+    def rows(self) -> pa.Table:
+        """All columns; ColumnError where one could not be read."""
+        if lost := [name for name in self.names if name not in self.source.schema.names]:
+            raise ColumnError(f"the other table has a column {lost[0]!r} of a type that cannot be used; drop it first")
+        return self.source.batches(self.names).read_all().select(self.names)
 
 
 def together(engines: Mapping[str, Engine], roles: Mapping[str, Roles]) -> Engine:

@@ -13,11 +13,13 @@ from .aggregators.contract.operation import Operation
 from .aggregators.errors import QueryError, nearest, shown
 from .engines import Engine, computed, in_arrow
 from .gaps import warn_of
+from .lookbacks import Lookback, outputs_over
 from .notebook import Described, of_events, picture_of
 from .runtime.columns.ticks import Duration
 from .runtime.explain import Explanation
 from .runtime.plan.bind import A_WINDOW, bind, check_durations, keys_in, require_output
 from .runtime.plan.plan import Plan
+from .runtime.windows.from_table import FromAnchors
 from .runtime.windows.spec import Spec
 from .spark.options import Choices, Options, StreamChoices
 
@@ -86,13 +88,23 @@ class Events(Described, Generic[Result]):
         """
         return replace(self, engine=self.engine.where(condition))
 
-    def window(self, *windows: Spec) -> Windowed[Result]:
+    def window(self, *windows: Spec | Lookback) -> Windowed[Result]:
         """The events in windows, such as ``ff.sliding("1 hour", every="1 minute")``; in several, in one pass."""
+        if any(isinstance(window, Lookback) for window in windows):
+            if len(windows) > 1:
+                raise QueryError("window() is given a lookback and other windows; expected it alone")
+            return self._looking_back(cast(Lookback, windows[0]))
         for window in windows:
             if not isinstance(window, Spec):
                 raise QueryError(f"window is {window!r}; expected {A_WINDOW}")
-        self.check_durations([window for window in windows if window.of_durations])
-        return Windowed(self, windows)
+        specs = tuple(window for window in windows if isinstance(window, Spec))
+        self.check_durations([each for each in specs if each.of_durations])
+        return Windowed(self, specs)
+
+    def _looking_back(self, lookback: Lookback) -> Windowed[Result]:
+        windows = lookback.windows(self.by)
+        self.check_durations([each for each in windows if each.of_durations])
+        return Windowed(self, windows, lookback)
 
     def aggregate(self, /, *unnamed: Never, **outputs: Operation) -> Result:
         """Aggregates that each carry windows of their own, by ``.over(...)``; see :meth:`Windowed.aggregate`."""
@@ -194,6 +206,7 @@ class Windowed(Described, Generic[Result]):
 
     events: Events[Result]
     windows: tuple[Spec, ...]
+    lookback: Lookback | None = None
 
     def described(self) -> dict[str, str]:
         return self.events.described() | {"windows": "; ".join(map(str, self.windows)) or "those of each output"}
@@ -231,8 +244,56 @@ class Windowed(Described, Generic[Result]):
             If the events have no result.
         """
         require_names(unnamed)
+        if self.lookback is not None:
+            return self.with_columns(**outputs)
         engine, query = self._bound(outputs)
         return cast(Result, engine.run(query, self.events.run_options))
+
+    def with_columns(self, /, *unnamed: Never, **outputs: Operation) -> Result:
+        """The events themselves, all their columns in their order, with the outputs as further columns.
+
+        It is for windows with one for each event: :func:`~framefold.around`, :func:`~framefold.last_rows`,
+        :func:`~framefold.landmark` without ``every=``, and :func:`~framefold.policy` that triggers at each row. With
+        :func:`~framefold.windows_from` the rows are those of the other table, with all its columns. Outputs have the
+        values and types that :meth:`aggregate` gives; they are null where it gives no row, as for windows that are not
+        full (``min_fill=``), or for events without a time (``null_time="drop"``). Events that :meth:`Events.where`
+        leaves out are left out here, too. Several outputs may each be over windows of their own, by ``.over(...)``.
+
+        A DataFrame of Spark has no order, so its rows may come in any; there all events of a key are in one task.
+
+        Parameters
+        ----------
+        **outputs
+            Aggregate operations under the names of their columns, which the rows do not have yet.
+
+        Returns
+        -------
+        A Spark DataFrame for events on Spark, computed when it is used; a pyarrow Table otherwise.
+
+        Raises
+        ------
+        QueryError, OperationError
+            If the query is invalid, or the events are a stream.
+        NullTimeError, SumOverflowError
+            If the events have no result.
+
+        Examples
+        --------
+        >>> import pyarrow as pa, framefold as ff
+        >>> events = ff.events(pa.table({"t": [4, 1, 2], "x": [3, 1, 2]}), time="t")
+        >>> events.window(ff.around(time=(-2, 0))).with_columns(total=ff.Sum("x")).to_pydict()
+        {'t': [4, 1, 2], 'x': [3, 1, 2], 'total': [5, 1, 3]}
+        """
+        require_names(unnamed, "with_columns")
+        windows = windows_in(self.windows, outputs)
+        tables = [each for each in windows if isinstance(each, FromAnchors)]
+        if any(each.rows != tables[0].rows for each in tables):
+            raise QueryError("with_columns() is asked for windows from several tables; expected a query for each")
+        labels = tables[0].rows() if tables else None
+        own = self.events.engine.schema([]).names
+        engine, query = self._bound(outputs, beside=own if labels is None else labels.column_names)
+        rows = own if labels is None else labels
+        return cast(Result, engine.beside(query, self.events.run_options, rows))
 
     def explain(self, /, *unnamed: Never, **outputs: Operation) -> Explanation:
         """What :meth:`aggregate` of the same outputs would do: frames, ways of sliding, where each stage runs, and why.
@@ -326,13 +387,17 @@ class Windowed(Described, Generic[Result]):
         engine, query = self._bound(outputs)
         return cast(Result, cast(Any, engine).still_open(query, self.events.run_options, checkpoint))
 
-    def _bound(self, outputs: Mapping[str, Operation], *, explained: bool = False) -> tuple[Engine, Plan]:
+    def _bound(
+        self, outputs: Mapping[str, Operation], *, explained: bool = False, beside: Sequence[str] | None = None
+    ) -> tuple[Engine, Plan]:
         """The query bound to its events, and the engine of these, with the columns that expressions compute."""
         of = self.events
         if not outputs and not explained:
             raise QueryError("no outputs are asked for; expected at least one, such as n=ff.Count()")
         for name, output in outputs.items():
             require_output(name, output)
+        if self.lookback is not None:
+            outputs = outputs_over(self.lookback, self.windows, outputs)
         engine = of.engine
         if any(isinstance(name, ColumnExpression) for output in outputs.values() for name in output.columns):
             engine, outputs = computed(engine, outputs)
@@ -343,7 +408,7 @@ class Windowed(Described, Generic[Result]):
         plan = bind(
             engine.schema(used), time=of.time, by=of.by, until=of.until, longest=of.longest, ties=of.ties,
             window=self.windows, outputs=outputs, null_time=of.null_time, flat=of.run_options.window == "flat",
-            in_arrow=in_arrow,
+            beside=beside, in_arrow=in_arrow,
         )  # fmt: skip
         for each in plan.axis.windows:
             warn_of(each)
@@ -386,11 +451,11 @@ def require_stream(events: Events[Any], found: str) -> None:
         raise QueryError(f"{found}; expected a stream")
 
 
-def require_names(unnamed: Sequence[Any]) -> None:
+def require_names(unnamed: Sequence[Any], method: str = "aggregate") -> None:
     """QueryError where outputs are given without the names that their columns are to have."""
     if unnamed:
         found = ", ".join(map(shown, unnamed))
-        raise QueryError(f"aggregate() is given {found} without a name; expected each as an argument: n=ff.Count()")
+        raise QueryError(f"{method}() is given {found} without a name; expected each as an argument: n=ff.Count()")
 
 
 def windows_in(windows: Sequence[Spec], outputs: Mapping[str, Operation]) -> list[Spec]:

@@ -9,13 +9,12 @@ import pyarrow as pa
 
 from .aggregators.contract.column_expressions import unquoted
 from .aggregators.errors import ColumnError, EngineError, nearest, shown
-from .engines import in_arrow
+from .engines import in_arrow, labels_in
 from .events import Events
 from .runtime.draw import MOST_EVENTS
 from .runtime.draw import draw as draw_table
 from .runtime.local import LocalEngine
 from .runtime.plan.bind import type_of
-from .runtime.sources.arrow import Source
 from .runtime.windows.from_table import FromAnchors
 from .runtime.windows.spec import BOUNDS, Bounds, Empty, Spec, check_words, one_of
 from .start import events
@@ -72,14 +71,16 @@ def windows_from(
     keys = tuple(map(unquoted, (by,) if isinstance(by, str) else by or ()))
     named = [("start", start), ("end", end), ("at", at), ("obsolete", obsolete), *(("by", key) for key in keys)]
     names = list(dict.fromkeys(name for _, name in named if name is not None))
-    source = LocalEngine(Source(in_arrow(anchors, names))).with_fields(names).source
+    labels = labels_in(anchors, names)
+    source = LocalEngine(labels.source).with_fields(names).source
     known = source.schema.names
     for argument, name in named:
         if name is not None and name not in known:
             raise ColumnError(f"{argument} names {name!r}, which the anchors lack; {nearest(str(name), known)}")
     one_of("closed", closed, BOUNDS)
     check_words(empty=empty)
-    return FromAnchors(source.batches(names).read_all(), start, end, keys, at or start, obsolete, closed, empty)
+    table = source.batches(names).read_all()
+    return FromAnchors(table, start, end, keys, at or start, obsolete, closed, empty, labels.rows)
 
 
 def draw(windows: Spec, of: Any) -> Any:

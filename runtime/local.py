@@ -26,11 +26,13 @@ from .explain import Explanation, explain
 from .partials.add_aligned import add_or_append
 from .partials.merge import merge
 from .partials.partials import Partials
-from .plan.bind import BOUNDS, type_of
+from .plan.bind import BOUNDS, ROW, type_of
 from .plan.plan import Plan, in_this_process, is_library_code
 from .plan.text_codes import with_text_codes
+from .plan.window_inputs import own_name
 from .progress import watched
 from .reporting import LOGGER, report_partials, report_way
+from .results.beside import put_beside
 from .results.chunks import chunks
 from .results.extensions import with_extensions
 from .results.finish import CHUNK_WINDOWS, results_of
@@ -70,6 +72,14 @@ class LocalEngine:
             source, query = with_text_codes(source, query)
         return with_extensions(run(source, query), query, self.source.schema)
 
+    def beside(self, query: Plan, options: object, rows: Sequence[str] | pa.Table) -> pa.Table:
+        if isinstance(rows, pa.Table):
+            found = self.run(query, options)
+            return put_beside(rows, found.column(0).to_numpy(), found.remove_column(0))
+        events = self.source.batches(list(dict.fromkeys([*rows, *query.columns]))).read_all()
+        found = beside_events(events.select(rows), events.select(query.columns), query)
+        return with_extensions(found, query, self.source.schema)
+
     def explain(self, query: Plan, options: object) -> Explanation:
         return explain(query, "the local engine", STAGES)
 
@@ -96,7 +106,7 @@ class LocalEngine:
         return events.filter(pc.is_null(events.column(time))).select(range(len(self.source.schema)))
 
 
-def run(source: Source, plan: Plan) -> pa.Table:
+def run(source: Source, plan: Plan, readers: Readers | None = None) -> pa.Table:
     """The results of a plan over events: read and accumulate by several threads, merge, slide, finish.
 
     Functions that a user wrote are called by one thread only.
@@ -107,6 +117,8 @@ def run(source: Source, plan: Plan) -> pa.Table:
         Events, with at least the plan's columns.
     plan
         What is computed.
+    readers
+        Of the same events, in the order that the plan needs; None: those of the source.
 
     Raises
     ------
@@ -117,7 +129,7 @@ def run(source: Source, plan: Plan) -> pa.Table:
     if reported:
         report_way(plan, "the local engine", STAGES)
     plan = in_this_process(plan)
-    partials, nulls, events = partials_of(source, plan)
+    partials, nulls, events = partials_of(source, plan, readers)
     if nulls:
         warnings.warn(
             f"{nulls} of {events} events have no time {plan.time!r} and were dropped", DroppedEventsWarning, 2
@@ -146,10 +158,40 @@ def run(source: Source, plan: Plan) -> pa.Table:
     return found
 
 
+def beside_events(rows: pa.Table, events: pa.Table, plan: Plan) -> pa.Table:
+    """Rows, and beside them the outputs of a plan with a window for each event.
+
+    Parameters
+    ----------
+    rows
+        What the outputs are beside: one row an event, in their order.
+    events
+        Of the plan's columns.
+
+    Raises
+    ------
+    NullTimeError
+        If events have no time, unless the plan drops those: their outputs are null then.
+    """
+    plan, source = in_this_process(plan), Source(events)
+    if any(is_text(plan.input_schema.field(name).type) for name in plan.inputs):
+        source, plan = with_text_codes(source, plan)
+    place = own_name(ROW, plan.columns)
+    some = source.data.append_column(place, pa.array(np.arange(len(events))))
+    if nulls := some.column(plan.time).null_count:
+        if plan.null_time == "error":
+            raise NullTimeError(null_times(plan.time, nulls, len(events)))
+        some = drop_null_times(some, plan.time)
+    some = sorted_events(plan, some, dictionaries=True)
+    threads = pa.cpu_count() + 1 if only_library_code(plan) else 1
+    readers = Readers(in_turn(of_one_size(some.drop_columns(place).to_reader())), threads)
+    return put_beside(rows, some.column(place).to_numpy(), run(source, plan, readers))
+
+
 def warn_of_far_times(results: pa.Table, plan: Plan) -> None:
     """A FarTimesWarning where windows end after the year 9999."""
     bound = plan.times.bound_type
-    if pa.types.is_integer(bound) or not len(results):
+    if pa.types.is_integer(bound) or plan.axis.beside is not None or not len(results):
         return
     windows, days = results.column(len(plan.by)), pa.types.is_date(bound)
     ends = pc.struct_field(windows, 1) if pa.types.is_struct(windows.type) else results.column(BOUNDS[1])
@@ -164,11 +206,11 @@ def warn_of_far_times(results: pa.Table, plan: Plan) -> None:
         )
 
 
-def partials_of(source: Source, plan: Plan) -> tuple[list[Partials], int, int]:
+def partials_of(source: Source, plan: Plan, readers: Readers | None = None) -> tuple[list[Partials], int, int]:
     """The partials of events, in any order, the number of those without a time, and the number of all."""
     partials: list[Partials] = []
     merged = nulls = events = 0
-    readers = readers_of(source, plan)
+    readers = readers or readers_of(source, plan)
     watch = partial(watched, what="accumulating events", total=source.count, began=time.monotonic())
     parts = in_order(
         partial(accumulate_reader, plan), readers.readers, readers.threads, None if source.shows_progress else watch
@@ -215,13 +257,12 @@ def accumulate_reader(plan: Plan, number: int, read: Reader) -> tuple[int, int, 
 
 def readers_of(source: Source, plan: Plan) -> Readers:
     """The readers of the events, and the number of threads that call them."""
-    in_turn = partial(batches_in_turn, source, plan)
     if not only_library_code(plan):
-        return Readers(in_turn(), 1)
+        return Readers(batches_in_turn(source, plan), 1)
     if not (plan.ordered or plan.in_rows) and (readers := source.readers(plan.columns, plan.by)) is not None:
         return readers
     # One more than there are cores: numpy holds the GIL in some loops, and the others wait for it.
-    return Readers(in_turn(), pa.cpu_count() + 1)
+    return Readers(batches_in_turn(source, plan), pa.cpu_count() + 1)
 
 
 def only_library_code(plan: Plan) -> bool:
@@ -232,7 +273,12 @@ def only_library_code(plan: Plan) -> bool:
 def batches_in_turn(source: Source, plan: Plan) -> Iterator[Reader]:
     """The events batch by batch, as they are read by this thread and those of pyarrow."""
     batches = source.batches(plan.columns)
-    for batch in by_key_and_time(batches, plan) if plan.ordered or plan.in_rows else of_one_size(batches):
+    return in_turn(by_key_and_time(batches, plan) if plan.ordered or plan.in_rows else of_one_size(batches))
+
+
+def in_turn(batches: Iterable[pa.Table]) -> Iterator[Reader]:
+    """A reader for each batch."""
+    for batch in batches:
         yield partial(list, [batch])
         del batch  # or it would be held while the next one is read
 

@@ -20,6 +20,7 @@ class Ranges(NamedTuple):
 
     ``low`` and ``high`` bound the rows of each window. ``row`` is a row of its key (its own row, where windows have a
     row span). ``start`` and ``end`` are its bounds in ticks, ``at`` is the time of its result, where results have one.
+    ``of`` is the row of another table that it belongs to, where windows are from one.
     """
 
     low: Ints
@@ -28,11 +29,13 @@ class Ranges(NamedTuple):
     start: Ints
     end: Ints
     at: Ints | None = None
+    of: Ints | None = None
 
     def where(self, rows: Any) -> Ranges:
         """Some of the windows."""
         low, high, row, start, end = (column[rows] for column in self[:5])
-        return Ranges(low, high, row, start, end, None if self.at is None else self.at[rows])
+        at, of = (None if column is None else column[rows] for column in self[5:])
+        return Ranges(low, high, row, start, end, at, of)
 
     def covered(self, count: int) -> Bools:
         """Which of ``count`` rows are in any window."""

@@ -26,9 +26,13 @@ from .fill_keys import InArrow, check_gap, given_keys, types_of_keys, with_keys
 from .plan import Axis, Plan, named_states, partials_schema
 from .window_inputs import RANK, Value, own_name, window_input
 
-WINDOW, AT = "window", "at"
+WINDOW, AT, ROW = "window", "at", "#row"
 BOUNDS = ("window_start", "window_end")
 UNNAMED_INDEX = "__index_level_0__"
+ONE_FOR_EACH = (
+    "ff.around(...), ff.last_rows(n), ff.landmark(...) without every=, ff.policy(...) "
+    "that triggers at each row, or ff.windows_from(...) with one for each of its rows"
+)
 A_WINDOW = "a window such as ff.sliding('1 hour', every='1 minute')"
 
 
@@ -58,11 +62,13 @@ def bind(
     ties: Sequence[str] = (),
     null_time: str = "error",
     flat: bool = False,
+    beside: Sequence[str] | None = None,
     in_arrow: InArrow = lambda data, names: data,
 ) -> Plan:
     """Check a query against the schema of its events.
 
-    With ``flat`` a result has the bounds of windows in two columns, not in a struct. ``in_arrow`` reads tables of keys.
+    With ``flat`` a result has the bounds of windows in two columns, not in a struct. With ``beside``, the names of
+    columns, outputs are to be beside these. ``in_arrow`` reads tables of keys.
 
     Raises
     ------
@@ -78,7 +84,10 @@ def bind(
     ends = end_column(events, until, times)
     windows, keys = with_given_keys(windows, declared, in_arrow, intervals=ends is not None)
     events = with_types(events, keys)
-    check_names(list(outputs), by, BOUNDS if flat else (WINDOW,), any(each.stamp != "interval" for each in windows))
+    if beside is None:
+        check_names(list(outputs), by, BOUNDS if flat else (WINDOW,), any(each.stamp != "interval" for each in windows))
+    else:
+        check_beside(outputs, over, windows, [key.type for key in keys], beside)
     bound = {
         name: BoundAggregate(name, each.at_times(times.duration), types_in(events, f"{name}={each!r}", each.columns))
         for name, each in outputs.items()
@@ -88,7 +97,10 @@ def bind(
     most = longest_life(longest, times, ends)
     check_lifetimes(bound, outputs, windows, until)
     axis = Axis(
-        tuple(windows), ends is not None, any(each.spec.in_order or not each.commutative for each in bound.values())
+        tuple(windows),
+        ends is not None,
+        any(each.spec.in_order or not each.commutative for each in bound.values()),
+        None if beside is None else windows[0].one_for_each,
     )
     check_filling(axis)
     samples = samples_in(events, outputs, over, windows)
@@ -198,14 +210,21 @@ def samples_in(
 def result_schema(
     keys: Sequence[pa.Field], axis: Axis, times: TimeColumn, outputs: Mapping[str, BoundAggregate], *, flat: bool
 ) -> pa.Schema:
-    """The columns of a result: keys, the bounds of windows in one or two, where they are stamped, outputs."""
+    """The columns of a result: keys, the bounds of windows in one or two, where they are stamped, outputs.
+
+    Beside events it has the outputs; beside labels these, and the number of each one's label before them.
+    """
+    values = [pa.field(name, operation.result) for name, operation in outputs.items()]
+    if axis.beside is not None:
+        rows = [pa.field(own_name(ROW, outputs), pa.int64(), False)] if axis.beside == "label" else []
+        return pa.schema([*rows, *values])
     bounds = [pa.field(name, times.bound_type) for name in (BOUNDS if flat else ("start", "end"))]
     return pa.schema(
         [
             *(pa.field(key.name, values_type(key.type)) for key in keys),
             *(bounds if flat else [pa.field(WINDOW, pa.struct(bounds), False)]),
             *([pa.field(AT, times.bound_type)] if axis.stamped else []),
-            *(pa.field(name, operation.result) for name, operation in outputs.items()),
+            *values,
         ]
     )
 
@@ -263,6 +282,38 @@ def check_names(outputs: Sequence[str], by: Sequence[str], bounds: Sequence[str]
             raise QueryError(
                 f"the output {name!r} would hide the column {name!r} of every result; expected another name"
             )
+
+
+def check_beside(
+    outputs: Mapping[str, Operation],
+    over: Mapping[str, Sequence[int]],
+    windows: Sequence[Windows],
+    keys: list[pa.DataType],
+    beside: Sequence[str],
+) -> None:
+    """QueryError unless each row of the events, or of another table, has one value of each output, of a new name."""
+    for name, numbers in over.items():
+        if len(numbers) > 1:
+            raise QueryError(
+                f"with_columns({name}={outputs[name]!r}) is over {len(numbers)} kinds of windows, which give an event "
+                f"as many values; expected one kind, or an output for each: {outputs[name]!r}.over(...)"
+            )
+    for each in windows:
+        if each.one_for_each is None or (each.one_for_each == "label" and each.keys_of_their_own(keys) is None):
+            why = "which every key has; expected the key columns of their table (by=)"
+            if each.one_for_each is None:
+                why = f"which are not one for each event; expected {ONE_FOR_EACH}"
+            raise QueryError(f"with_columns() is asked for {each.named}, {why}")
+        if each.one_for_each != windows[0].one_for_each:
+            raise QueryError(
+                f"with_columns() is asked for {windows[0].named} and for {each.named}, which are not of the same rows; "
+                "expected a query for each"
+            )
+    for name in beside:
+        if list(beside).count(name) > 1:
+            raise ColumnError(f"with_columns() is asked of rows with several columns called {name!r}; expected one")
+        if name in outputs:
+            raise QueryError(f"the output {name!r} would hide the column {name!r} that is there; expected another name")
 
 
 def windows_of(

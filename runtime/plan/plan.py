@@ -9,7 +9,7 @@ import copy
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -44,6 +44,8 @@ class Axis:
     windows: tuple[Windows, ...]
     intervals: bool = False
     in_order: bool = False
+    beside: Literal["event", "label"] | None = None
+    """What results are beside, row by row: the events, or the table that windows are from; None: rows of their own."""
 
     @property
     def each_row(self) -> bool:
@@ -122,7 +124,7 @@ class Axis:
                 )
             frames = frames + more
             inside = None if inside is None or also is None else inside | also
-        return frames, None if self.keeps_gaps else inside
+        return frames, None if self.keeps_gaps or self.beside == "event" else inside
 
     def frames_unchecked(self, ticks: Ints) -> Ints:
         """The frames of times between two that :meth:`frames` has checked."""
@@ -133,13 +135,19 @@ class Axis:
         if self.intervals:
             return [view for _ in self.windows]
         views = [view]
-        if len(self.windows) > 1:
+        if len(self.windows) > 1 or self.beside == "event":
             inputs = view.window_inputs
+            # Where a single kind has no use for them, its frames are ticks, or row numbers.
+            ticks, ranks = (inputs.get(name, view.frames) for name in ("first", "rank"))
             views = []
             for each in self.windows:
-                frames, inside = each.frames(inputs["first"], inputs.get("rank"))
-                if "rows" in inputs and not each.given:  # partials without events are for those only
-                    inside = inputs["rows"] > 0 if inside is None else inside & (inputs["rows"] > 0)
+                frames, inside = each.frames(ticks, ranks)
+                if "rows" in inputs:  # partials without events are for given windows only, and before all others
+                    filled = inputs["rows"] > 0
+                    if not each.given:
+                        inside = filled if inside is None else inside & filled
+                    else:
+                        frames, inside = np.where(filled, frames, -1), None if inside is None else inside | ~filled
                 views.append(replace(view, frames=frames, inside=None if inside is None or inside.all() else inside))
         return [replace(own, ids=each.window_ids(own)) for each, own in zip(self.windows, views, strict=True)]
 
@@ -213,6 +221,11 @@ class Plan:
         """The columns of the events that are read: time, end, keys, ties, inputs of windows and operations."""
         names: list[str] = self.input_schema.names
         return names[:-1] if self.in_rows else names
+
+    @property
+    def result_keys(self) -> tuple[str, ...]:
+        """The key columns of a result, its first ones: none where it is beside rows that have them."""
+        return self.by if self.axis.beside is None else ()
 
     @property
     def rank(self) -> str:

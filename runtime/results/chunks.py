@@ -188,6 +188,6 @@ def result_bytes(merged: Partials) -> float:
     plan = merged.plan
     merged = filled_up(merged) if plan.axis.fill_frames else merged
     keys, some = len(plan.by), 1 << 10
-    row = sum(pa.nulls(some, kind).nbytes for kind in plan.result_schema.types[keys:]) / some
+    row = sum(pa.nulls(some, kind).nbytes for kind in plan.result_schema.types[len(plan.result_keys) :]) / some
     own = sum(column.nbytes for column in merged.table.columns[:keys]) / len(merged)
     return float(windows_of_keys(plan, views_of(merged)).sum() * (row + own))

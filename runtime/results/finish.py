@@ -31,6 +31,7 @@ from ..plan.plan import Plan
 from ..sliding.range_facts import RangeFacts
 from ..sliding.slide import choose
 from ..windows.spec import Windows
+from .beside import beside
 from .chunks import Chunk, chunks
 from .layout import lay_out, spread
 from .over_ranges import Column, results_over
@@ -169,6 +170,8 @@ def finish(chunk: Chunk, windows: list[Found], results: Iterable[Iterable[Column
         For each output, the results of the windows of each kind that it is over. They are taken one after the other.
     """
     plan, kinds = chunk.plan, [each.ranges if isinstance(each, Lifespans) else each for each in windows]
+    if plan.axis.beside is not None:
+        return beside(chunk, kinds, outputs_of(chunk, windows, results))
     several = None if len(kinds) == 1 else lay_out(kinds, chunk.views[0].starts)
     rows = several or kinds[0]
     taken = None if each_row(rows.row, len(chunk.partials)) else pa.array(rows.row)
@@ -186,16 +189,24 @@ def finish(chunk: Chunk, windows: list[Found], results: Iterable[Iterable[Column
         assert rows.at is not None
         at = plan.times.bounds(rows.at)
         columns.append(at if several is None else pc.if_else(several.stamped, at, pa.scalar(None, at.type)))
-    for name, each_kind in zip(plan.outputs, results, strict=True):
-        finished = list(each_kind)
-        if name in plan.samples:
-            few = too_few(chunk.partials, name, windows)
-            finished = [each if no is None else without(each, no) for each, no in zip(finished, few, strict=True)]
+    for name, finished in outputs_of(chunk, windows, results):
         if several is None:
             columns += finished
         else:
             columns.append(spread(finished, [several.places[number] for number in plan.over[name]], len(rows.row)))
     return pa.Table.from_arrays(columns, schema=plan.result_schema)
+
+
+def outputs_of(
+    chunk: Chunk, windows: list[Found], results: Iterable[Iterable[Column]]
+) -> Iterator[tuple[str, list[Column]]]:
+    """The name of each output, and its results over each kind of its windows: null where these have too few samples."""
+    for name, each_kind in zip(chunk.plan.outputs, results, strict=True):
+        finished = list(each_kind)
+        if name in chunk.plan.samples:
+            few = too_few(chunk.partials, name, windows)
+            finished = [each if no is None else without(each, no) for each, no in zip(finished, few, strict=True)]
+        yield name, finished
 
 
 def longest_texts(partials: Partials, name: str) -> dict[str, int]:

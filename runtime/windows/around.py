@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -16,6 +16,7 @@ from ...aggregators.durations import Length, fixed
 from ...aggregators.errors import QueryError
 from ...aggregators.states.alike import are_ones, numbers
 from ...aggregators.states.arrays import Bools, Ints
+from ..columns.sorting import differs
 from ..columns.ticks import NEVER, Duration, TimeColumn, describe, overflow_guard
 from ..frames.partials_view import PartialsView
 from ..frames.window_ranges import Coverage, Ranges
@@ -156,6 +157,10 @@ class AroundRows(Windows):
     stamp: str = "own"
 
     @property
+    def one_for_each(self) -> Literal["event"]:
+        return "event"
+
+    @property
     def row_span(self) -> tuple[int, int]:
         return max(-self.first, 0), max(self.last, 0)
 
@@ -200,6 +205,10 @@ class AroundTime(Windows):
     stamp: str = "own"
     block = (0, 1)
     counts_rows = True
+
+    @property
+    def one_for_each(self) -> Literal["event"]:
+        return "event"
 
     @property
     def tick_span(self) -> tuple[int, int]:
@@ -252,8 +261,8 @@ class AroundTime(Windows):
 
 
 def reach(partials: PartialsView, distance: int) -> Ints:
-    """The first row of each row's key whose frame is not below its own plus a distance; frames of a key differ."""
-    if distance in (0, 1):  # its own row, or the next one
+    """The first row of each row's key whose frame is not below its own plus a distance."""
+    if distance in (0, 1) and differs(partials.frames).all():  # its own row, or the next one
         return numbers(len(partials.frames) + distance)[distance:]
     found = np.empty(len(partials.frames), np.int64)
     loops.reach(np.ascontiguousarray(partials.frames), partials.starts.astype(np.int64), distance, found)

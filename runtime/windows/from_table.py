@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
@@ -30,6 +32,8 @@ class FromAnchors(Spec):
     obsolete: str | None
     closed: str
     empty: str
+    rows: Callable[[], pa.Table]
+    """Gives the other data set with all its columns."""
 
     def __str__(self) -> str:
         return f"{len(self.anchors)} windows from another data set, {self.start} to {self.end}"
@@ -107,6 +111,10 @@ class Anchored(Windows):
     forward = False
     given = True
 
+    @property
+    def one_for_each(self) -> Literal["label"]:
+        return "label"
+
     def keys_of_their_own(self, types: list[pa.DataType]) -> list[pa.Array] | None:
         """The anchors' keys, or the only one where events have none."""
         if not types:
@@ -135,7 +143,8 @@ class Anchored(Windows):
         order = np.lexsort((anchor, self.at[anchor], key))
         key, anchor = key[order], anchor[order]
         low, high = partials.locate(key, begin[anchor]), partials.locate(key, stop[anchor])
-        found = Ranges(low, high, partials.starts[key], self.start[anchor], self.end[anchor], self.at[anchor])
+        bounds = self.start[anchor], self.end[anchor], self.at[anchor]
+        found = Ranges(low, high, partials.starts[key], *bounds, anchor)
         if self.empty == "emit":
             return found
         rows = np.concatenate([[0], np.cumsum(partials.window_inputs["rows"])])

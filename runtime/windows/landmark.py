@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -289,6 +289,10 @@ class LandmarkEach(Bounded):
 
     unit = "rows"
     stamp: str = "own"
+
+    @property
+    def one_for_each(self) -> Literal["event"]:
+        return "event"
 
     def validity(self, ticks: Ints, starts: Ints) -> tuple[Ints, Ints]:
         """From its time on."""

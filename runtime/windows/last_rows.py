@@ -228,6 +228,10 @@ class EachRow(RowSteps):
 
     frames = LastOfKey.frames
 
+    @property
+    def one_for_each(self) -> Literal["event"]:
+        return "event"
+
     def validity_sql(self, rows: RowOrder) -> list[dict[str, str]]:
         return [{"valid_from": rows.tick, "valid_to": f"lead({rows.tick}, {self.steps.size}) over ({rows.over})"}]
 
@@ -252,6 +256,10 @@ class TimeCounts(LastOfKey):
     window_inputs = frozenset({"rows"})
     stamp: str = "own"
     block = (0, 1)
+
+    @property
+    def one_for_each(self) -> Literal["event"] | None:
+        return "event" if self.every == 1 else None
 
     @property
     def left_out(self) -> str | None:
@@ -313,7 +321,7 @@ class TimeCounts(LastOfKey):
         ends = np.flatnonzero(wanted)
         low, high = first[low[ends]], edges[ends + 1]
         at = times[first[ends]]
-        return Ranges(low, high, low, times[low], at + (self.ties == "distinct_time"), at)
+        return Ranges(low, high, first[ends], times[low], at + (self.ties == "distinct_time"), at)
 
     def why_no_stream(self, alone: bool) -> str | None:
         return None if alone or self.every == 1 else self.among_others

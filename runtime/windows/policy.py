@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -132,6 +132,11 @@ class Triggers(NamedTuple):
         """Some of the triggers."""
         return Triggers(*(column[rows] for column in self))
 
+    def rows(self, partials: PartialsView) -> Ints:
+        """The last row before each, which is that of a trigger by count; a key's first where none is before."""
+        rows: Ints = np.maximum(self.row - 1, partials.starts[self.key])
+        return rows
+
 
 @dataclass(frozen=True, kw_only=True)
 class Triggered(Windows):
@@ -149,6 +154,10 @@ class Triggered(Windows):
     window_inputs = frozenset({"first"})
 
     stamp: str = "own"
+
+    @property
+    def one_for_each(self) -> Literal["event"] | None:
+        return "event" if self.trigger.kind == "count" and self.trigger_by == 1 else None
 
     @property
     def named(self) -> str:
@@ -190,7 +199,7 @@ class Triggered(Windows):
         filled = high > low
         start = np.where(filled, ticks[np.minimum(low, len(ticks) - 1)], at) if len(ticks) else at
         end = np.where(filled, ticks[high - 1], at) if len(ticks) else at
-        return Ranges(low, high, partials.starts[triggers.key[kept]], start, end, at)
+        return Ranges(low, high, triggers.rows(partials)[kept], start, end, at)
 
     def _triggers(self, partials: PartialsView) -> Triggers:
         ticks = partials.window_inputs["first"]
@@ -320,7 +329,7 @@ class DeltaEvicted(Triggered):
         last = np.searchsorted(triggers.row, until, side="right") - 1
         ticks = partials.window_inputs["first"]
         start, end = ticks[low], ticks[triggers.row - 1]
-        return Coverage(first, last, partials.starts[triggers.key], start, end, triggers.at)
+        return Coverage(first, last, triggers.rows(partials), start, end, triggers.at)
 
     def why_no_stream(self, alone: bool) -> str | None:
         if self.min_fill == "full":

@@ -200,6 +200,15 @@ class Windows(ABC):
     """Whether a window may lack rows between its first and last, so that windows are a Coverage."""
 
     @property
+    def one_for_each(self) -> Literal["event", "label"] | None:
+        """What has at most one window for each row: the events, or another table; None: neither.
+
+        Where it is events, :meth:`ranges` have a row of the window's event, or of others of its frame, as ``row``;
+        where it is another table, the numbers of its rows as ``of``.
+        """
+        return None
+
+    @property
     def tick_span(self) -> tuple[int, int] | None:
         """The ticks that a window around an event takes in before and after it, where frames are ticks; else None."""
         return None

@@ -11,6 +11,7 @@ from pyspark.sql import types as t
 
 from ...aggregators.errors import ColumnError, QueryError
 from ...runtime.columns.key_codes import not_held
+from ...runtime.plan.bind import WINDOW
 from .names import OR_SENSITIVE, case_sensitive, column
 
 # Instants are microseconds since the epoch, labelled with this zone. The JVM labels columns with the session's zone; a
@@ -182,7 +183,7 @@ def output_schema(results: pa.Schema, keys: Sequence[t.DataType]) -> t.StructTyp
         if spark is None:
             kind = "key" if position < len(keys) else "output"
             raise QueryError(f"{kind} {field.name!r} has the Arrow type {field.type}, for which Spark has no type")
-        windows = position == len(keys) and pa.types.is_struct(field.type)
+        windows = position == len(keys) and field.name == WINDOW and pa.types.is_struct(field.type)
         marked = windows and pa.types.is_timestamp(field.type.field(0).type)
         fields.append(t.StructField(field.name, spark, nullable=True, metadata=WINDOW_MARK if marked else None))
     return t.StructType(fields)

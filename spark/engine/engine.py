@@ -22,6 +22,7 @@ from ..convert.types import input_schema, output_schema
 from ..options import Options
 from ..session.errors import reraise, stopped_named
 from . import driver
+from .beside import beside_events, beside_labels
 from .decision import Decision, decide
 from .events_source import EventsSource
 from .explain import stages
@@ -60,6 +61,16 @@ class DataFrameEngine:
         """
         with stopped_named():
             return run(self.df, plan, self._decide(plan, options))
+
+    def beside(self, plan: Plan, options: Options, rows: Sequence[str] | pa.Table) -> DataFrame:
+        """Events, or labels, with the outputs of a plan beside them; those of events are computed when they are used.
+
+        Errors of the plan are raised as by :meth:`run`, those of events in the exception of Spark's.
+        """
+        with stopped_named():
+            if isinstance(rows, pa.Table):
+                return beside_labels(rows, self.run(plan, options))
+            return beside_events(self.df, plan, rows)
 
     def explain(self, plan: Plan, options: Options) -> Explanation:
         return explain(plan, "Spark", stages(plan, self._decide(plan, options)))
@@ -115,7 +126,7 @@ class DataFrameEngine:
 
 def run(df: DataFrame, plan: Plan, decision: Decision) -> DataFrame:
     """The results of a plan over a DataFrame; see `DataFrameEngine.run`."""
-    schema = output_schema(plan.result_schema, [type_in(df, name) for name in plan.by])
+    schema = output_schema(plan.result_schema, [type_in(df, name) for name in plan.result_keys])
     if decision.combine == "executors":
         require_readable(df, plan.columns)
     job = Job(plan, schema, decision.blocks).trusting()

@@ -6,7 +6,7 @@ Batches come as Spark cuts them, 10,000 rows by default, and are gathered before
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -15,6 +15,7 @@ from pyspark.sql import types as t
 
 from ...runtime.accumulate.accumulate import accumulate as accumulate_events
 from ...runtime.accumulate.sql_accumulate import SqlAccumulate
+from ...runtime.local import beside_events
 from ...runtime.partials.add_aligned import add_aligned
 from ...runtime.partials.merge import merge as merge_partials
 from ...runtime.partials.partials import Partials
@@ -133,6 +134,32 @@ def slide_blobs(job: Job, rows: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordB
     """IPC blobs, each of whole keys, to results."""
     for partials in _unpacked(job, rows):
         yield from _results(job, partials)
+
+
+def beside(
+    plan: Plan, read: Sequence[str], schema: t.StructType, rows: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
+    """Whole keys of events to the rows that are beside them, with the outputs of a plan.
+
+    Parameters
+    ----------
+    plan
+        What is computed.
+    read
+        The plan's columns, its keys first: the first columns that come. Those after them are of the result.
+    schema
+        Of the result.
+    rows
+        Sorted by key.
+    """
+    taken = pa.schema([plan.input_schema.field(name) for name in read])
+    outputs = arrow_schema(t.StructType(schema.fields[-len(plan.outputs) :]))
+    for some in _cut(rows, columns=len(plan.by), enough=SLID_ROWS):
+        table = pa.Table.from_batches(some)
+        own, events = table.select(range(len(read), table.num_columns)), table.select(range(len(read)))
+        found = beside_events(own, cast_to(events, taken, coded=True), plan)
+        columns = [*own.columns, *cast_to(found.select(range(own.num_columns, found.num_columns)), outputs).columns]
+        yield from batches(pa.table(columns, names=schema.names))
 
 
 def _slide(

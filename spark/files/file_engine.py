@@ -61,7 +61,7 @@ class FileEngine(DataFrameEngine):
             return run(dataframe(scan, plan.columns), plan, decision)
         if LOGGER.isEnabledFor(logging.INFO):
             LOGGER.info("the events are read %s", self._read(plan, decision))
-        keys = [scan.kinds[name] for name in plan.by]
+        keys = [scan.kinds[name] for name in plan.result_keys]
         schema = output_schema(plan.result_schema, [kind for kind in keys if kind is not None])
         job = Job(plan, schema, decision.blocks).trusting()
         with reraise(scan.spark, lambda: dataframe(scan, plan.columns), plan):

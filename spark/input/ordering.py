@@ -50,6 +50,17 @@ def in_time_order(
     return spread.sortWithinPartitions(time, *sortable(events, ties), ARRIVAL).drop(ARRIVAL)
 
 
+def in_key_order(events: DataFrame, time: str, by: Sequence[str], ties: Sequence[str]) -> DataFrame:
+    """Bring all events of a key into one task, sorted by key, time, ties, and then as the input had them.
+
+    Parameters and result are those of :func:`in_time_order`.
+    """
+    numbered = events.withColumn(ARRIVAL, f.monotonically_increasing_id())
+    keys = sortable(events, by)
+    spread = numbered.repartition(*keys) if keys else numbered.repartition(1)
+    return spread.sortWithinPartitions(*keys, f.col(time), *sortable(events, ties), ARRIVAL).drop(ARRIVAL)
+
+
 def in_row_order(events: DataFrame, time: str, by: Sequence[str], ties: Sequence[str]) -> DataFrame:
     """Sort all events by key, time, ties, and then as the input had them, over all partitions.
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+import pyarrow as pa
 import pyspark
 from pyspark.sql import DataFrame, GroupedData
 from pyspark.sql import functions as f
@@ -50,6 +51,12 @@ PARTITIONS_A_CORE = 4
 
 class StreamEngine(DataFrameEngine):
     """Queries over a streaming DataFrame, classic or Connect."""
+
+    def beside(self, plan: Plan, options: Options, rows: Sequence[str] | pa.Table) -> DataFrame:
+        raise QueryError(
+            "with_columns() is asked for a stream, whose windows are given as they close; expected .aggregate(...), "
+            "which gives the key and the time of each event"
+        )
 
     def run(self, plan: Plan, options: Options) -> DataFrame:
         """The results of windows as a watermark closes them, each once; before and after that where options say so.

@@ -183,6 +183,7 @@ def local() -> pa.Table:
     query: ff.Windowed[pa.Table] = given.window(ff.tumbling(4)).options(combine="auto")
     result = query.aggregate(**AGGREGATES)
     assert_type(result, pa.Table)
+    assert_type(given.window(ff.lookback(2, 9)).with_columns(seen=ff.Count()), pa.Table)
     explained: ff.Explanation = query.explain(n=ff.Count())
     assert str(explained)
     both = ff.together(one=given, other=given).window(ff.tumbling(4)).aggregate(n=ff.Count())

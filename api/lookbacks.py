@@ -1,0 +1,156 @@
+"""Lookbacks: several windows that end at the same times, whose results are columns of one row."""
+
+from __future__ import annotations
+
+import datetime
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .aggregators.contract.operation import Operation
+from .aggregators.durations import Length, fixed, positive, unit_named
+from .aggregators.errors import ColumnError, QueryError, nearest
+from .engines import Labels, labels_in
+from .runtime.columns.key_codes import plain, plain_type
+from .runtime.columns.ticks import Duration, TimeColumn
+from .runtime.local import LocalEngine
+from .runtime.plan.window_inputs import own_name
+from .runtime.windows.around import around
+from .runtime.windows.from_table import FromAnchors
+from .runtime.windows.spec import BOUNDS, Bounds, Spec, one_of
+
+__all__ = ["lookback"]
+
+UNITS = {"day": "d", "hour": "h", "minute": "m", "second": "s", "millisecond": "ms", "microsecond": "us"}
+"""Units as names of columns have them, as Polars writes them; largest first."""
+
+ONE_UNIT = re.compile(r"\s*(\d+)\s*([a-zA-Z]+)\s*")
+"""A duration of one unit, in words."""
+
+
+@dataclass(frozen=True, eq=False)
+class Lookback:
+    """Windows of some sizes that end at the same times; made by :func:`lookback`."""
+
+    sizes: tuple[Duration, ...]
+    at: Labels | None
+    closed: str
+
+    def __str__(self) -> str:
+        where = "each event" if self.at is None else "each row of another table"
+        return f"{', '.join(map(str, self.sizes))} up to {where}"
+
+    @property
+    def suffixes(self) -> list[str]:
+        """What the names of outputs end with, for each size."""
+        return list(map(suffix, self.sizes))
+
+    def windows(self, by: Sequence[str]) -> tuple[Spec, ...]:
+        """The windows of each size, for events with some key columns."""
+        if self.at is None:
+            closed: Any = self.closed
+            return tuple(around(time=before(size), closed=closed) for size in self.sizes)
+        names = [*by, "at"]
+        source = LocalEngine(self.at.source).with_fields(names).source
+        for name in names:
+            if name not in source.schema.names:
+                raise ColumnError(f"lookback(at=) lacks the column {name!r}; {nearest(name, source.schema.names)}")
+        labels, rows, start = source.batches(names).read_all(), self.at.rows, own_name("#start", names)
+        kind = plain_type(labels.schema.field("at").type)
+        column, times = labels.column("at"), TimeColumn("at", kind, "lookback(at=)")
+        if column.null_count:
+            raise ColumnError(f"the column 'at' of lookback(at=) is null in {column.null_count} rows; expected a time")
+        ticks = times.ticks(plain(column, kind))
+        starts = [times.bounds(ticks - times.length(size, "lookback()")) for size in self.sizes]
+        how = ("at", tuple(by), "at", None, self.closed, "emit", rows)
+        return tuple(FromAnchors(labels.append_column(start, each), start, *how) for each in starts)
+
+
+def lookback(*sizes: Duration, at: Any = None, closed: Bounds = "left") -> Lookback:
+    """Windows of several sizes that end at each event, or at given times: one row each, with a column for each size.
+
+    ``.window(ff.lookback(...))`` gives what ``.with_columns`` does, also by ``.aggregate``: the events, or the rows of
+    ``at``, with all their columns and in their order. An output ``spent`` becomes ``spent_1h``, ``spent_7d`` and so on;
+    one with windows of its own, by ``.over(...)``, keeps its name. Windows without an event are there, too.
+
+    Parameters
+    ----------
+    *sizes
+        How far windows look back, such as ``"1 hour"``: of fixed length.
+    at
+        A table with the key columns of the events, under their names, and a column ``at``, of the type of their time:
+        anything that speaks Arrow, or a Spark DataFrame, which is collected. None: each event.
+    closed
+        Which ends belong to a window. ``"left"`` leaves out what is at the time itself, ``"both"`` takes it in.
+
+    Raises
+    ------
+    QueryError
+        If there are no sizes, or a size is not above zero, or comes twice.
+
+    Examples
+    --------
+    >>> import pyarrow as pa, framefold as ff
+    >>> events = ff.events(pa.table({"t": [1, 5, 9], "x": [1, 2, 4]}), time="t")
+    >>> events.window(ff.lookback(5, 10)).aggregate(sum=ff.Sum("x")).to_pydict()
+    {'t': [1, 5, 9], 'x': [1, 2, 4], 'sum_5': [None, 1, 2], 'sum_10': [None, 1, 3]}
+    >>> labels = pa.table({"id": ["b", "a"], "at": [10, 2]})
+    >>> events.window(ff.lookback(5, at=labels)).aggregate(n=ff.Count()).to_pydict()
+    {'id': ['b', 'a'], 'at': [10, 2], 'n_5': [2, 1]}
+    """
+    if not sizes:
+        raise QueryError("lookback() is given no size; expected some, such as ff.lookback('1 hour', '7 days')")
+    for size in sizes:
+        positive(size, "lookback()")
+        if isinstance(size, int) and size <= 0:
+            raise QueryError(f"lookback() is given the size {size}; expected sizes above zero")
+    one_of("closed", closed, BOUNDS)
+    found = Lookback(sizes, None if at is None else labels_in(at, ["at"]), closed)
+    for name in found.suffixes:
+        if found.suffixes.count(name) > 1:
+            raise QueryError(f"lookback() has {name!r} twice; expected sizes that differ")
+    return found
+
+
+def suffix(size: Duration) -> str:
+    """A size as the name of a column has it.
+
+    >>> suffix("7 days"), suffix("24 hours"), suffix("90min"), suffix(5), suffix(datetime.timedelta(hours=36))
+    ('7d', '24h', '90m', '5', '36h')
+    """
+    length = fixed(size, "lookback()")
+    if not isinstance(length, Length):
+        return str(length)
+    word = ONE_UNIT.fullmatch(size) if isinstance(size, str) else None
+    if word is not None and unit_named(word[2]) in UNITS:
+        return word[1] + UNITS[unit_named(word[2])]
+    micros = [86_400_000_000, 3_600_000_000, 60_000_000, 1_000_000, 1_000, 1]
+    ticks, unit = next(each for each in zip(micros, UNITS.values(), strict=True) if length.microseconds % each[0] == 0)
+    return f"{length.microseconds // ticks}{unit}"
+
+
+def before(size: Duration) -> tuple[Any, Any]:
+    """A size before an event, and the event itself, as :func:`~framefold.around` takes them."""
+    length = fixed(size, "lookback()")
+    if not isinstance(length, Length):
+        return -length, 0
+    none = datetime.timedelta(0)
+    if isinstance(size, str) and ONE_UNIT.fullmatch(size):
+        return f"-{size.strip()}", none
+    return -datetime.timedelta(microseconds=length.microseconds), none
+
+
+def outputs_over(lookback: Lookback, windows: Sequence[Spec], outputs: Mapping[str, Operation]) -> dict[str, Operation]:
+    """Each output over each window of a lookback, under names of their own."""
+    found: dict[str, Operation] = {}
+    for name, output in outputs.items():
+        own = {name: output}
+        if not output.windows:
+            over = zip(lookback.suffixes, windows, strict=True)
+            own = {f"{name}_{suffix}": output.over(window) for suffix, window in over}
+        for new in own:
+            if new in found:
+                raise QueryError(f"two outputs of a lookback would be called {new!r}; expected other names")
+        found |= own
+    return found

@@ -1,0 +1,289 @@
+"""What ``.with_columns`` gives: the events as they came, each with the values of its window."""
+
+from __future__ import annotations
+
+import datetime
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import polars as pl
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.parquet as pq
+import pytest
+
+import framefold as ff
+from tests.support.limits import limits
+
+Window = Callable[[list[tuple[int, int]], int], list[tuple[int, int]] | None]
+"""The (time, id) of events in the window of one, by all events of its key in order and its place; None: no window."""
+
+
+def by_time(first: int, last: int) -> Window:
+    return lambda rows, at: [row for row in rows if rows[at][0] + first <= row[0] <= rows[at][0] + last]
+
+
+def of_times(rows: list[tuple[int, int]], at: int) -> list[tuple[int, int]]:
+    times = sorted({time for time, _ in rows if time <= rows[at][0]})[-2:]
+    return [row for row in rows if row[0] in times]
+
+
+KINDS: dict[str, tuple[Any, Window]] = {
+    "around time": (ff.around(time=(-3, 1)), by_time(-3, 1)),
+    "around time, left": (ff.around(time=(-3, 0), closed="left"), by_time(-3, -1)),
+    "around time, none": (ff.around(time=(0, 0), closed="neither"), lambda rows, at: []),
+    "around rows": (
+        ff.around(rows=(-2, 1)),
+        lambda rows, at: rows[at - 2 : at + 2] if at >= 2 and at + 2 <= len(rows) else None,
+    ),
+    "around rows, partial": (
+        ff.around(rows=(-2, 1), min_fill="partial"),
+        lambda rows, at: rows[max(at - 2, 0) : at + 2],
+    ),
+    "last rows": (ff.last_rows(3), lambda rows, at: rows[max(at - 2, 0) : at + 1]),
+    "last rows, full": (ff.last_rows(3, min_fill="full"), lambda rows, at: rows[at - 2 : at + 1] if at >= 2 else None),
+    "last times": (ff.last_rows(2, ties="distinct_time"), of_times),
+    "landmark": (ff.landmark(), lambda rows, at: rows[: at + 1]),
+    "landmark since": (
+        ff.landmark(since=5),
+        lambda rows, at: [row for row in rows[: at + 1] if row[0] >= 5] if rows[at][0] >= 5 else None,
+    ),
+    "evict by count": (ff.policy(evict=ff.by_count(2)), lambda rows, at: rows[max(at - 1, 0) : at + 1]),
+    "evict by time": (
+        ff.policy(evict=ff.by_time(4)),
+        lambda rows, at: [row for row in rows[: at + 1] if row[0] >= rows[at][0] - 4],
+    ),
+}
+
+
+def events(seed: int, *, ascending: bool = False) -> pa.Table:
+    rng, count = np.random.default_rng(seed), 60
+    times = rng.integers(0, 20, count)
+    keys = np.array(["b", "a", None, "cc"], object)[rng.integers(0, 4, count)]
+    values = rng.integers(-9, 9, count)
+    return pa.table(
+        {
+            "t": np.sort(times) if ascending else times,
+            "k": pa.array(keys.tolist(), pa.string()),
+            "id": np.arange(count),
+            "x": pa.array(values, mask=rng.random(count) < 0.2),
+            "more": pa.array([{"a": [number]} for number in range(count)]),
+        }
+    )
+
+
+def expected(table: pa.Table, window: Window, by: str | None) -> list[list[int] | None]:
+    """The ids in the window of each event, in the order of the events."""
+    keys = table[by].to_pylist() if by else [None] * len(table)
+    rows = list(zip(keys, table["t"].to_pylist(), table["id"].to_pylist(), strict=True))
+    found: list[list[int] | None] = []
+    for key, time, id in rows:
+        own = sorted((at, each) for other, at, each in rows if other == key)
+        inside = window(own, own.index((time, id)))
+        found.append(None if inside is None else [each for _, each in inside])
+    return found
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("by", ["k", None])
+@pytest.mark.parametrize("chunk", [None, 7])
+def test_each_event_has_its_window(kind: str, by: str | None, chunk: int | None) -> None:
+    spec, window = KINDS[kind]
+    few = {} if chunk is None else {"chunk_windows": chunk, "batch_rows": chunk}
+    for seed in range(2):
+        table = events(seed, ascending=seed % 2 == 1)
+        outputs = {"ids": ff.CollectList("id"), "total": ff.Sum("x"), "n": ff.Count(), "first": ff.First("id")}
+        with limits(**few):
+            found = ff.events(table, time="t", by=by).window(spec).with_columns(**outputs)
+        assert found.select(table.column_names).equals(table)
+        ids, x = expected(table, window, by), table["x"].to_pylist()
+        assert found["ids"].to_pylist() == ids
+        assert found["n"].to_pylist() == [None if each is None else len(each) for each in ids]
+        assert found["first"].to_pylist() == [each[0] if each else None for each in ids]
+        values = [[x[row] for row in each or [] if x[row] is not None] for each in ids]
+        assert found["total"].to_pylist() == [sum(each) if each else None for each in values]
+
+
+def test_outputs_over_windows_of_their_own() -> None:
+    for seed in range(4):
+        table = events(seed)
+        outputs = {f"o{number}": ff.CollectList("id").over(spec) for number, (spec, _) in enumerate(KINDS.values())}
+        found = ff.events(table, time="t", by="k").window().with_columns(**outputs)
+        for number, (_, window) in enumerate(KINDS.values()):
+            assert found[f"o{number}"].to_pylist() == expected(table, window, "k"), list(KINDS)[number]
+
+
+def test_windows_of_time_beside_windows_of_rows_have_all_events_of_their_time() -> None:
+    table = pa.table({"t": [1, 1, 2, 2, 5], "x": [1, 2, 3, 4, 5]})
+    outputs = {"a": ff.CollectList("x").over(ff.around(time=(-1, 0))), "b": ff.Count().over(ff.last_rows(2))}
+    found = ff.events(table, time="t").aggregate(**outputs)
+    in_time = [each for each in found["a"].to_pylist() if each is not None]
+    assert in_time == [[1, 2], [1, 2], [1, 2, 3, 4], [1, 2, 3, 4], [5]]
+
+
+def test_rolling_of_polars() -> None:
+    rng = np.random.default_rng(1)
+    stamps = pa.array(rng.integers(0, 10**10, 2000)).cast(pa.timestamp("us", "Europe/Berlin"))
+    table = pa.table({"t": stamps, "k": rng.integers(0, 5, 2000), "x": rng.integers(0, 99, 2000)})
+    found = ff.events(table, time="t", by="k").window(ff.around(time=("-1 minute", "0 minutes"))).with_columns(
+        total=ff.Sum("x"), most=ff.Max("x"), mean=ff.Average("x")
+    )  # fmt: skip
+    x, over = pl.col("x"), {"by": "t", "window_size": "1m", "closed": "both"}
+    rolled = pl.DataFrame(table).with_columns(
+        total=x.rolling_sum_by(**over).over("k"),
+        most=x.rolling_max_by(**over).over("k"),
+        mean=x.rolling_mean_by(**over).over("k"),
+    )
+    assert found.schema.types[:3] == table.schema.types
+    assert pl.DataFrame(found).select("t", "k", "x", "total", "most").equals(rolled.drop("mean"))
+    assert np.allclose(found["mean"].to_numpy(), rolled["mean"].to_numpy(), rtol=1e-12)
+
+
+def test_columns_are_those_that_came_and_outputs_as_in_aggregate() -> None:
+    table = pa.table(
+        {
+            "at": pa.array([3, 1, 2], pa.timestamp("ms", "UTC")),
+            "window": pa.array(["u", "v", "u"]).dictionary_encode(),
+            "u": pa.array([b"x" * 16, b"y" * 16, None], pa.uuid()),
+            "v": pa.array([1, 2, 3], pa.decimal128(9, 2)),
+        }
+    )
+    query = ff.events(table, time="at", by="window").window(ff.around(rows=(0, 0)))
+    found = query.with_columns(sum=ff.Sum("v"), last=ff.Last("u"), start=ff.Count())
+    assert found.select(table.column_names).equals(table)
+    other = table.rename_columns(["t", "k", "u", "v"])
+    same = ff.events(other, time="t", by="k").window(ff.around(rows=(0, 0)))
+    given = same.aggregate(sum=ff.Sum("v"), last=ff.Last("u"), start=ff.Count()).schema
+    assert [found.schema.field(name).type for name in ("sum", "last", "start")] == given.types[-3:]
+    assert found["last"].to_pylist() == table["u"].to_pylist()
+
+
+@pytest.mark.parametrize(
+    ("key", "totals"),
+    [
+        ([0.0, -0.0, math.nan, None, math.nan], [3, 2, 20, 8, 16]),
+        ([{"a": 1}, {"a": None}, {"a": 1}, None, None], [5, 2, 4, 24, 16]),
+        (["b", "a", "b", "a", "c"], [5, 10, 4, 8, 16]),
+    ],
+)
+def test_odd_keys(key: list[Any], totals: list[int]) -> None:
+    for column in (pa.array(key), pa.array(key).dictionary_encode() if isinstance(key[0], str) else pa.array(key)):
+        table = pa.table({"k": column, "t": [5, 4, 3, 2, 1], "x": [1, 2, 4, 8, 16]})
+        found = ff.events(table, time="t", by="k").window(ff.landmark()).with_columns(s=ff.Sum("x"))
+        assert found["s"].to_pylist() == totals
+        assert found["k"].type == column.type
+
+
+def test_events_without_a_time_stay() -> None:
+    table = pa.table({"t": [2, None, 1], "x": [1, 2, 4]})
+    windows = ff.around(time=(-5, 0))
+    found = ff.events(table, time="t", null_time="drop").window(windows).with_columns(s=ff.Sum("x"), n=ff.Count())
+    assert found.to_pydict() == table.to_pydict() | {"s": [5, None, 4], "n": [2, None, 1]}
+    with pytest.raises(ff.NullTimeError, match="1 of 3 events"):
+        ff.events(table, time="t").window(windows).with_columns(n=ff.Count())
+
+
+def test_samples_conditions_ties_and_computed_columns() -> None:
+    table = pa.table({"t": [1, 1, 1, 2], "o": [3, 1, 2, 0], "x": [1, 2, 3, 4], "s": [{"a": 7}] * 4})
+    query = ff.events(table, time="t", ties="o").window(ff.around(rows=(-1, 0), min_fill="partial", min_samples=2))
+    found = query.with_columns(l=ff.CollectList("x"), a=ff.Sum(pc.field("x") * 2), b=ff.Sum("s.a"))
+    assert found.column_names == ["t", "o", "x", "s", "l", "a", "b"]
+    assert found["l"].to_pylist() == [[3, 1], None, [2, 3], [1, 4]]
+    assert found["a"].to_pylist() == [8, None, 10, 10]
+    kept = ff.events(table, time="t").where(pc.field("x") > 2).window(ff.last_rows(9)).with_columns(n=ff.Count())
+    assert kept.to_pydict() == table.slice(2).to_pydict() | {"n": [1, 2]}
+
+
+def test_nothing_and_files_and_streams_of_batches(tmp_path: Any) -> None:
+    table = events(3)
+    pq.write_table(table, tmp_path / "a.parquet")
+    outputs = {"n": ff.Count(), "s": ff.Sum("x")}
+    wanted = ff.events(table, time="t", by="k").window(ff.last_rows(3)).with_columns(**outputs)
+    for data in (ff.parquet(str(tmp_path / "a.parquet")), table.to_reader(max_chunksize=7), table.to_batches()[0]):
+        assert ff.events(data, time="t", by="k").window(ff.last_rows(3)).with_columns(**outputs).equals(wanted)
+    none = ff.events(table.slice(0, 0), time="t", by="k").window(ff.last_rows(3)).with_columns(**outputs)
+    assert none.equals(wanted.slice(0, 0))
+
+
+def test_labels_come_back_with_their_features() -> None:
+    rng = np.random.default_rng(5)
+    table = events(1)
+    labels = pa.table(
+        {
+            "id": np.arange(40)[::-1],
+            "who": pa.array(np.array(["a", "b", "zz", None], object)[rng.integers(0, 4, 40)].tolist(), pa.string()),
+            "from": (start := rng.integers(-3, 20, 40)),
+            "to": start + rng.integers(0, 6, 40),
+            "note": [[number] for number in range(40)],
+        }
+    )
+    rows = list(zip(*(table[name].to_pylist() for name in ("k", "t", "id")), strict=True))
+    wanted = [
+        [id for _, id in sorted((t, id) for k, t, id in rows if k == who and first <= t < last)]
+        for who, first, last in zip(*(labels[name].to_pylist() for name in ("who", "from", "to")), strict=True)
+    ]
+    for empty in ("emit", "skip"):
+        windows = ff.windows_from(labels, start="from", end="to", by="who", empty=empty)
+        found = ff.events(table, time="t", by="k").window(windows).with_columns(ids=ff.CollectList("id"), n=ff.Count())
+        assert found.select(labels.column_names).equals(labels)
+        assert found["ids"].to_pylist() == [each or ([] if empty == "emit" else None) for each in wanted]
+        assert found["n"].to_pylist() == [len(each) or (0 if empty == "emit" else None) for each in wanted]
+    of_all = ff.windows_from(labels, start="from", end="to")
+    counts = ff.events(table, time="t").window(of_all).with_columns(n=ff.Count())["n"].to_pylist()
+    bounds = zip(labels["from"].to_pylist(), labels["to"].to_pylist(), strict=True)
+    assert counts == [sum(first <= t < last for _, t, _ in rows) for first, last in bounds]
+
+
+LABELS = pa.table({"a": [1], "b": [2]})
+
+
+@pytest.mark.parametrize(
+    "windows",
+    [
+        ff.sliding(4, every=2), ff.tumbling(4), ff.cumulating(4, every=2), ff.session(3), ff.last_rows(3, every=2),
+        ff.landmark(every=2), ff.policy(evict=ff.by_count(2), trigger=ff.by_count(2)),
+        ff.policy(evict=ff.by_count(2), trigger=ff.by_time(2)), ff.policy(ff.by_delta("x", 2), ff.by_delta("x", 2)),
+    ],
+)  # fmt: skip
+def test_windows_that_are_not_one_for_each_event(windows: Any) -> None:
+    table = pa.table({"t": [1, 2], "k": [1, 1], "x": [1.0, 2.0]})
+    with pytest.raises(
+        ff.QueryError, match=r"with_columns\(\) is asked for .*, which are not one for each event; exp.*around"
+    ):
+        ff.events(table, time="t", by="k").window(windows).with_columns(n=ff.Count())
+
+
+def test_what_is_refused() -> None:
+    table = pa.table({"t": [1, 2], "k": [1, 1], "x": [1.0, 2.0]})
+    query = ff.events(table, time="t", by="k")
+    near, last = ff.around(time=(-1, 0)), ff.last_rows(2)
+    with pytest.raises(
+        ff.QueryError, match=r"the output 'x' would hide the column 'x' that is there; expected another"
+    ):
+        query.window(near).with_columns(x=ff.Count())
+    with pytest.raises(ff.QueryError, match=r"with_columns\(n=Count\(\)\) is over 2 kinds of windows, .* expected one"):
+        query.window(near, last).with_columns(n=ff.Count())
+    with pytest.raises(
+        ff.QueryError, match=r"1 given windows of every key.* which every key has; expected the key col"
+    ):
+        query.window(ff.windows_from(LABELS, start="a", end="b")).with_columns(n=ff.Count())
+    mixed = {"n": ff.Count().over(near), "m": ff.Count().over(ff.windows_from(LABELS, start="a", end="b"))}
+    with pytest.raises(ff.QueryError, match=r"which are not of the same rows; expected a query for each"):
+        ff.events(table, time="t").window().with_columns(**mixed)
+    with pytest.raises(ff.QueryError, match="no outputs are asked for"):
+        query.window(near).with_columns()
+    with pytest.raises(ff.QueryError, match=r"with_columns\(\) is given .* without a name"):
+        query.window(near).with_columns(ff.Count())  # type: ignore[arg-type]
+    double = pa.Table.from_arrays([*table.columns, table["x"]], names=["t", "k", "x", "x"])
+    with pytest.raises(ff.ColumnError, match="several columns called 'x'"):
+        ff.events(double, time="t", by="k").window(near).with_columns(n=ff.Count())
+
+
+def test_dates() -> None:
+    days = [datetime.date(2024, 1, day) for day in (3, 1, 2)]
+    table = pa.table({"t": days, "x": [1, 2, 4]})
+    windows = ff.around(time=("-1 day", "0 days"))
+    found = ff.events(table, time="t").window(windows).with_columns(s=ff.Sum("x"))
+    assert found["s"].to_pylist() == [5, 2, 6]
