@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from ..aggregators.errors import DroppedEventsWarning, FarTimesWarning, NullTimeError
 from ..aggregators.states.large import is_text
 from .accumulate.accumulate import accumulate
+from .accumulate.portions import PORTION_ROWS, in_portions
 from .accumulate.time_order import sorted_events
 from .columns.malloc import give_back
 from .columns.ticks import drop_null_times, null_times
@@ -34,7 +35,7 @@ from .reporting import LOGGER, report_partials, report_way
 from .results.chunks import chunks
 from .results.extensions import with_extensions
 from .results.finish import CHUNK_WINDOWS, results_of
-from .sources.arrow import PORTION_ROWS, Reader, Readers, Source, in_portions
+from .sources.arrow import Reader, Readers, Source
 
 BATCH_ROWS = PORTION_ROWS
 """The events that a thread accumulates at a time: more take more memory, and no less time."""
