@@ -7,19 +7,9 @@ from typing import TypeVar
 
 import pyarrow as pa
 
+from ..tuning import EVENTS_PER_PARTIAL, MAX_PORTION_ROWS, PORTION_BYTES, PORTION_ROWS
+
 Portion = TypeVar("Portion", bound=Sized)
-
-PORTION_ROWS = 1 << 19
-"""Events of a portion that makes few partials; with fewer events the cost of calls dominates."""
-
-MAX_PORTION_ROWS = 1 << 20
-"""Events of a portion that makes many partials."""
-
-PORTION_BYTES = 64 << 20
-"""Bytes of events that are enough for a portion, whatever their number."""
-
-EVENTS_PER_PARTIAL = 4
-"""Partials are many if each stands for fewer events than this."""
 
 
 def in_portions(

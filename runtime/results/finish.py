@@ -28,6 +28,7 @@ from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..sliding.range_facts import RangeFacts
 from ..sliding.slide import choose
+from ..tuning import CHUNK_WINDOWS
 from ..windows.spec import Windows
 from .chunks import Chunk, chunks
 from .in_runs import finished_in_runs
@@ -36,9 +37,6 @@ from .over_ranges import Column, results_over
 
 Found = Ranges | Coverage | Lifespans
 """The windows of one kind over a chunk: ranges of its rows, or what each of its rows is in."""
-
-CHUNK_WINDOWS = 1 << 18
-"""Windows that are slid at a time: few enough that threads get equal shares, and reuse each other's memory."""
 
 
 class Wanted(Protocol):
