@@ -1,6 +1,6 @@
 """What the numbers of ``runtime/tuning.py`` bring: each case with a fourth of a number and with four times as much.
 
-``python -m benchmarks.tuning`` prints, for each number, the cases whose time it changes most. With ``--only NAME`` of one.
+``python -m benchmarks.tuning`` prints, for each number, the cases that it slows down and speeds up most.
 """
 
 from __future__ import annotations
@@ -67,7 +67,7 @@ def cases(rows: int) -> dict[str, Callable[[], Any]]:
         "CountDistinct by the hour": query(ordered, hour, ff.CountDistinct("i")),
         "Mode by the hour, many keys": query(many, hour, ff.Mode("i")),
         "Sum of intervals": query(lived, hour, ff.Sum("x"), until="end"),
-        "a user's operation around each event": query(ordered, around, Own("x")),
+        "a user's operation around each event": query(ordered, around, Own("i")),
     }
 
 
