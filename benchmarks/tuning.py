@@ -1,6 +1,6 @@
-"""What the numbers of ``runtime/tuning.py`` bring: each case with a fourth of a number and with four times as much.
+"""What the numbers of ``runtime/tuning.py`` bring: the case of each with a fourth of it, and with four times as much.
 
-``python -m benchmarks.tuning`` prints, for each number, the cases that it slows down and speeds up most.
+``python -m benchmarks.tuning`` prints the times of processors, in times those with the number as it is.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
-from statistics import median
 from typing import Any
 from unittest.mock import patch
 
@@ -22,8 +21,54 @@ from framefold.runtime import tuning
 
 from .sliding import Own
 
-ROUNDS = 3
-"""Timed rounds of each case, in turn with and without a change; their medians are compared."""
+ROUNDS = 7
+"""Timed rounds of each case, in turn with and without a change; the least of each are compared."""
+
+CASE_OF = {
+    "PORTION_ROWS": "Sum by the hour, in order",
+    "MAX_PORTION_ROWS": "Sum by the hour, many keys",
+    "PORTION_BYTES": "Sum by the hour, in order",
+    "EVENTS_PER_PARTIAL": "Sum by the hour, many keys",
+    "KEY_TILE_ROWS": "Sum by the hour, many keys",
+    "MAX_SPARSE": "Sum by the hour, many keys",
+    "ROWS_PER_GROUP": "Sum by the hour, many keys",
+    "MAX_PLACES": "Sum by the hour, many keys",
+    "FEW_PLACES": "Sum by the hour, many keys",
+    "MAX_COUNTED": "Sum by the hour, many keys",
+    "RUNS_SAMPLE": "Max by ten minutes, keys of text",
+    "LONG_RUN_OF_TEXT": "Max by ten minutes, keys of text",
+    "MIN_SORTED_RUN": "Sum by the hour, many keys",
+    "PENDING_PARTIALS": "Max around each event",
+    "NEAR_PARTIALS": "Sum by the hour, in no order",
+    "MIN_CHUNK": "Median around each event",
+    "MIN_CHUNK_BYTES": "Median around each event",
+    "CHUNK_WINDOWS": "Sum around each event",
+    "CHUNK_BYTES": "Max around each event",
+    "CHUNK_BYTES_OF_RANGES": "Median around each event",
+    "CHUNK_BYTES_OF_LISTS": "Histogram by the hour",
+    "BYTES_OF_VALUE": "Median around each event",
+    "BLOCK_VALUES": "Median around each event",
+    "BLOCK_WINDOWS": "Median around each event",
+    "BLOCK_WIDTHS": "CountDistinct by the hour",
+    "TILE_WINDOWS": "Sum around each event",
+    "TILE_ROWS": "Sum around each event",
+    "ROWS_PER_WIDTH": "Sum around each event",
+    "REGULAR_RUN": "Max by ten minutes, keys of text",
+    "LONG_RUN_OF_WINDOWS": "Max of the last 1,000 rows",
+    "SCANNED_RANGES": "Max around each event",
+    "SHORT_SEGMENT": "a user's operation around each event",
+    "MANY_SEGMENTS": "a user's operation around each event",
+    "MAX_GROUPS": "a user's operation around each event",
+    "MAX_SEGMENTS": "Variance of the last 1,000 rows",
+    "MIN_SEGMENTS_ALONE": "Variance of the last 1,000 rows",
+    "MAX_STATES": "Variance of the last 1,000 rows",
+    "MIN_WINDOWS": "Variance of the last 1,000 rows",
+    "MIN_SEGMENTS_OF_RUN": "Variance of the last 1,000 rows",
+    "RESTART_ROWS": "Histogram by the hour",
+    "MANY_RANGES": "Histogram by the hour",
+    "RESTART_STEPS": "Sum of intervals",
+}
+"""The case that a number is for."""
 
 
 def events(rows: int, keys: int, ordered: bool, text: bool = False) -> pa.Table:
@@ -82,10 +127,10 @@ def with_number(name: str, value: int) -> Iterator[None]:
 
 
 def seconds(run: Callable[[], Any]) -> float:
-    """How long a call takes."""
-    began = time.perf_counter()
+    """The time of processors that a call takes, in all threads together."""
+    began = time.process_time()
     run()
-    return time.perf_counter() - began
+    return time.process_time() - began
 
 
 def ratio(run: Callable[[], Any], name: str, value: int) -> float:
@@ -96,7 +141,7 @@ def ratio(run: Callable[[], Any], name: str, value: int) -> float:
         plain.append(seconds(run))
         with with_number(name, value):
             changed.append(seconds(run))
-    return median(changed) / median(plain)
+    return min(changed) / min(plain)
 
 
 def main() -> None:
@@ -107,10 +152,8 @@ def main() -> None:
     found = cases(options.rows)
     for name, value in vars(tuning).items():
         if name.isupper() and options.only in (None, name):
-            for times, words in ((0.25, "a fourth"), (4, "four times")):
-                ratios = {case: ratio(run, name, max(1, int(value * times))) for case, run in found.items()}
-                slowest, fastest = max(ratios, key=ratios.__getitem__), min(ratios, key=ratios.__getitem__)
-                print(f"{name} {words}: {ratios[slowest]:.2f} {slowest}; {ratios[fastest]:.2f} {fastest}", flush=True)
+            few, many = (ratio(found[CASE_OF[name]], name, max(1, int(value * times))) for times in (0.25, 4))
+            print(f"{name}: a fourth {few:.2f}, four times {many:.2f} ({CASE_OF[name]})", flush=True)
 
 
 if __name__ == "__main__":
