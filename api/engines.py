@@ -10,7 +10,7 @@ from typing import Any, Protocol, cast
 import pyarrow as pa
 
 from .aggregators import loops
-from .aggregators.contract.column_expressions import KINDS, Kind, without_expressions
+from .aggregators.contract.column_expressions import without_expressions
 from .aggregators.errors import ColumnError, QueryError
 from .reading import SparkFiles
 from .runtime.explain import Explanation
@@ -22,14 +22,6 @@ from .runtime.sources.co_inputs import Roles, Together
 from .runtime.sources.file_source import FileSource
 from .runtime.sources.files import Files
 from .spark.options import Options
-
-
-def text_of_column(column: Any) -> str:
-    """A column of Spark's as SQL would have it."""
-    return str(column).removeprefix("Column<'").removesuffix("'>")
-
-
-KINDS["pyspark", "Column"] = Kind("a Spark column", text_of_column)
 
 
 class Engine(Protocol):

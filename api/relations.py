@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING, Any, Generic, Literal, Never, TypeAlias, cast,
 
 import pyarrow as pa
 
+from .aggregators.contract.column_expressions import text_of_column
 from .aggregators.contract.operation import Operation
 from .aggregators.errors import QueryError, nearest, shown
 from .aggregators.extremes.min_max import Max
 from .aggregators.sums.sums import Sum
-from .engines import Engine, engine_for, text_of_column
+from .engines import Engine, engine_for
 from .events import Events, Result, require_names
 from .reading import SparkFiles
 from .runtime.columns.key_codes import require_key

@@ -19,6 +19,7 @@ import pyarrow.compute as pc
 from ..aggregators.errors import DroppedEventsWarning, FarTimesWarning, NullTimeError
 from ..aggregators.states.large import is_text
 from .accumulate.accumulate import accumulate
+from .accumulate.portions import in_portions
 from .accumulate.time_order import sorted_events
 from .columns.malloc import give_back
 from .columns.ticks import drop_null_times, null_times
@@ -35,14 +36,12 @@ from .reporting import LOGGER, report_partials, report_way
 from .results.beside import put_beside
 from .results.chunks import chunks
 from .results.extensions import with_extensions
-from .results.finish import CHUNK_WINDOWS, results_of
-from .sources.arrow import PORTION_ROWS, Reader, Readers, Source, in_portions
+from .results.finish import results_of
+from .sources.arrow import Reader, Readers, Source
+from .tuning import CHUNK_WINDOWS, PENDING_PARTIALS, PORTION_ROWS
 
 BATCH_ROWS = PORTION_ROWS
 """The events that a thread accumulates at a time: more take more memory, and no less time."""
-
-PENDING_PARTIALS = 1 << 19
-"""Partials are merged when there are more new ones than this, and than merged ones."""
 
 YEAR_10000 = 2_932_897
 """The days from the epoch to the first one that Python has no date for."""

@@ -31,8 +31,17 @@ def _without_defaults(value: Any) -> str:
     return re.sub(r"\{to_type=(.*?), allow_int_overflow=false[^}]*\}", r"\1", str(value))
 
 
-KINDS = {("pyarrow", "Expression"): Kind(PYARROW, _without_defaults), ("polars", "Expr"): Kind(POLARS)}
-"""By the library and the name of the class of expressions, none of which is imported for it; engines add their own."""
+def text_of_column(column: Any) -> str:
+    """A column of Spark's as SQL would have it."""
+    return str(column).removeprefix("Column<'").removesuffix("'>")
+
+
+KINDS = {
+    ("pyarrow", "Expression"): Kind(PYARROW, _without_defaults),
+    ("polars", "Expr"): Kind(POLARS),
+    ("pyspark", "Column"): Kind("a Spark column", text_of_column),
+}
+"""By the library and the name of the class of expressions, none of which is imported for it."""
 
 
 class Expression(Protocol):
@@ -133,7 +142,7 @@ def _hint(value: Any) -> str:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Whether two expressions are known to be one: of an engine's own, only an expression and itself."""
+    """Whether two expressions are known to be one: of Spark, only an expression and itself."""
     kind = kind_of(one)
     if one is other or kind != kind_of(other):
         return one is other

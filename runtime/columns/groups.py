@@ -18,14 +18,9 @@ from ...aggregators import loops
 from ...aggregators.ranges.item_ranges import ascends, rises
 from ...aggregators.states.alike import numbers, ones
 from ...aggregators.states.arrays import Index, Ints
-from .key_codes import MAX_PACKED, MAX_SPARSE, TILE, Coded, codes_of_tile, pack, packed, subtract
-from .sorting import MIN_RUN, differs, groups_by_runs, groups_by_sorting, stable_order
-
-ROWS_PER_GROUP = 4
-"""Groups may be empty where there are at least this many rows for each possible group: they cost little then."""
-
-MAX_PLACES, FEW_PLACES = 4, 1 << 12
-"""Possible groups for each row, or at all, up to which each has a place in an array; else rows are sorted."""
+from ..tuning import FEW_PLACES, KEY_TILE_ROWS, MAX_PLACES, MAX_SPARSE, MIN_SORTED_RUN, ROWS_PER_GROUP
+from .key_codes import MAX_PACKED, Coded, codes_of_tile, pack, packed, subtract
+from .sorting import differs, groups_by_runs, groups_by_sorting, stable_order
 
 SAMPLE = 1 << 12
 """Rows that are looked at for the order of rows."""
@@ -91,8 +86,8 @@ def assign(
 def by_counting(index: Index, columns: Sequence[Coded], size: int, counting: bool) -> Groups:
     """The groups of :func:`assign` by counting, where ``size``, the number possible, is small; fills ``index``."""
     counts = np.zeros(size, np.int64) if counting else None
-    for start in range(0, len(index), TILE):
-        codes = codes_of_tile(index, columns, slice(start, start + TILE))
+    for start in range(0, len(index), KEY_TILE_ROWS):
+        codes = codes_of_tile(index, columns, slice(start, start + KEY_TILE_ROWS))
         if counts is not None:
             np.add.at(counts, codes, 1)
     if counts is None:
@@ -101,8 +96,8 @@ def by_counting(index: Index, columns: Sequence[Coded], size: int, counting: boo
     if len(codes) < size:
         places = np.zeros(size, np.intp)
         places[codes] = np.arange(len(codes))
-        for start in range(0, len(index), TILE):
-            part = index[start : start + TILE]
+        for start in range(0, len(index), KEY_TILE_ROWS):
+            part = index[start : start + KEY_TILE_ROWS]
             part[:] = places[part]
         counts = counts[codes]
     return Groups(index, len(codes), counts, values_of(columns, codes))
@@ -199,7 +194,7 @@ def grouped(codes: Ints, size: int) -> tuple[Ints, Ints]:
     if have_places(size, len(codes)):
         return in_places(codes, size)
     runs = len(codes) - np.count_nonzero(above)
-    if runs * MIN_RUN > len(codes):
+    if runs * MIN_SORTED_RUN > len(codes):
         return groups_by_sorting(codes, size)[:2]
     return groups_by_runs(codes, [0, *(np.flatnonzero(~above) + 1).tolist(), len(codes)])
 

@@ -21,17 +21,11 @@ from ...aggregators.states.arrays import Index, Ints
 from ...aggregators.states.categories import Categories, UnknownCategories
 from ...aggregators.states.large import has_room, large
 from ...aggregators.states.large import one_array as one_array
-from . import sorting
+from ..tuning import KEY_TILE_ROWS, MAX_SPARSE, RUNS_SAMPLE
 from .sorting import dense, few_runs
 
 MAX_PACKED = 1 << 62
 """Codes of several columns are packed into one integer below this."""
-
-MAX_SPARSE = 1 << 18
-"""Codes need not be consecutive where at most this many are possible, or a few per row."""
-
-TILE = 1 << 15
-"""Rows worked on at a time, so that intermediate columns stay in the cache."""
 
 
 def plain_type(type: pa.DataType) -> pa.DataType:
@@ -225,7 +219,7 @@ def dictionary(column: pa.Array) -> tuple[Ints, pa.Array]:
     if pa.types.is_struct(column.type):
         _, first, codes = np.unique(encode(column, ordered=False)[0], return_index=True, return_inverse=True)
         return codes.astype(np.int64, copy=False), column.take(pa.array(first))
-    if len(column) >= sorting.RUNS_SAMPLE and (runs := few_runs(column)) is not None:
+    if len(column) >= RUNS_SAMPLE and (runs := few_runs(column)) is not None:
         lengths = np.diff(runs.run_ends.to_numpy(), prepend=0)
         codes, values = dictionary(runs.values)
         return np.repeat(codes, lengths), values
@@ -362,8 +356,8 @@ def codes_of_tile(index: Index, columns: Sequence[Coded], tile: slice) -> Index:
 def packed(columns: Sequence[Coded], rows: int) -> Ints:
     """The codes of all columns in one, which must fit, for all rows."""
     index = np.empty(rows, np.int64) if columns else np.zeros(rows, np.int64)
-    for start in range(0, rows, TILE):
-        codes_of_tile(index, columns, slice(start, start + TILE))
+    for start in range(0, rows, KEY_TILE_ROWS):
+        codes_of_tile(index, columns, slice(start, start + KEY_TILE_ROWS))
     return index
 
 

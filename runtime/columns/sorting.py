@@ -12,18 +12,10 @@ import pyarrow.compute as pc
 from ...aggregators import loops
 from ...aggregators.ranges.ordering import order_of_groups as counted_order
 from ...aggregators.states.arrays import Bools, Index, Ints
-
-MAX_COUNTED = 1 << 18
-"""Possible codes at most that are counted to be sorted: the counts stay in the processor's cache."""
-
-RUNS_SAMPLE, LONG_RUN = 1 << 12, 16
-"""Rows that are looked at for runs of equal text; rows of a run on average from which on it is coded once."""
+from ..tuning import LONG_RUN_OF_TEXT, MAX_COUNTED, MIN_SORTED_RUN, RUNS_SAMPLE
 
 MIN_RADIX, MAX_RADIX = 1 << 12, 1 << 44
 """Rows at least, and possible codes at most, that are sorted digit by digit: four digits are."""
-
-MIN_RUN = 1 << 12
-"""Sorted runs of at least this many rows, such as the partials of a few tasks, are merged and not sorted again."""
 
 
 def differs(*columns: Ints) -> Bools:
@@ -60,7 +52,7 @@ def sorted_with_rows(codes: Ints, size: int, bits: int) -> Ints:
     both = codes << bits
     both |= np.arange(len(codes))
     runs = 1 + np.count_nonzero(both[1:] < both[:-1])
-    if runs * MIN_RUN <= len(codes):
+    if runs * MIN_SORTED_RUN <= len(codes):
         both.sort(kind="stable")
     elif len(codes) >= MIN_RADIX and size <= MAX_RADIX:
         loops.sort_by_bits(both, np.empty_like(both), bits, bits + (size - 1).bit_length())
@@ -118,6 +110,6 @@ def few_runs(column: pa.Array) -> pa.Array | None:
         return None
     for some in (column[:RUNS_SAMPLE], column):
         runs = pc.run_end_encode(some)
-        if len(runs.values) * LONG_RUN > len(some):
+        if len(runs.values) * LONG_RUN_OF_TEXT > len(some):
             return None
     return runs

@@ -18,14 +18,11 @@ from ...aggregators.states.fields import Column, Compensated
 from ...aggregators.states.rows import join, replace, take
 from ...aggregators.sums.sums import Sum
 from ..sliding.deduct import ROUNDING
+from ..tuning import RESTART_STEPS
 from .segment_tree import Rows, by_tree, reduced
 
 Lost = dict[str, Floats]
 """An upper bound of the rounding error of each state's compensated sums, by field."""
-
-RESTART_STEPS = 1 << 9
-"""The steps after which running states start anew, so that many run side by side: a call costs some hundreds of
-additions."""
 
 ADDITION_LOSS = 16.0 * ROUNDING * ROUNDING
 """The rounding error of adding two compensated sums, relative to the larger one."""

@@ -13,10 +13,8 @@ from ...aggregators.states.arrays import Ints
 from ...aggregators.states.fields import Column, Compensated
 from ...aggregators.states.limbs import Exact
 from ..plan.plan import BATCH_RANK, FRAME
+from ..tuning import NEAR_PARTIALS
 from .partials import Partials
-
-NEAR = 8
-"""The latest partials, at most, that others may be added to row by row."""
 
 
 def add_or_append(several: list[Partials], each: Partials) -> None:
@@ -24,7 +22,7 @@ def add_or_append(several: list[Partials], each: Partials) -> None:
 
     Those of the same part of the time are some portions apart where files that span all of it have several row groups.
     """
-    for place in range(len(several) - 1, max(len(several) - 1 - NEAR, -1), -1):
+    for place in range(len(several) - 1, max(len(several) - 1 - NEAR_PARTIALS, -1), -1):
         if len(several[place]) == len(each) and (both := add_aligned(several[place], each)) is not None:
             several[place] = both
             return

@@ -18,14 +18,9 @@ from ..columns.groups import sorted_groups
 from ..columns.key_codes import Coded, code_numbers, code_ordered, one_array
 from ..columns.sorting import differs
 from ..plan.plan import BATCH_RANK, FRAME, UNTIL, Plan
+from ..tuning import MIN_CHUNK, MIN_CHUNK_BYTES
 from .combine import combine_groups
 from .partials import Partials, concat
-
-MIN_CHUNK = 1 << 12
-"""Rows of a chunk, on average, from which on states are joined where they are, and not put into one chunk before."""
-
-MIN_BYTES = 1 << 16
-"""Bytes of a chunk, on average, from which on it stays where it is, however few its rows."""
 
 SAME = 1 << 16
 """The rows of an array of a column of one number."""
@@ -45,7 +40,7 @@ def merge(partials: Partials | Iterable[Partials]) -> Partials:
     if not len(table):
         return Partials(plan, table, np.empty(0, np.intp))
     chunks = table.column(0).num_chunks
-    if chunks * MIN_CHUNK > len(table) and chunks * MIN_BYTES > table.nbytes:
+    if chunks * MIN_CHUNK > len(table) and chunks * MIN_CHUNK_BYTES > table.nbytes:
         table = table.combine_chunks()
     columns = [one_array(table.column(name)) for name in plan.keys]
     keys = list(map(code_ordered, columns))
@@ -125,7 +120,7 @@ def with_combined(plan: Plan, table: pa.Table, rows: Ints, mine: Bools, some: Bo
     source = rows.copy()
     source[some] = len(table) + np.arange(len(combined))
     cuts = np.flatnonzero(np.diff(source) != 1) + 1
-    if len(cuts) * MIN_BYTES > whole.nbytes:
+    if len(cuts) * MIN_CHUNK_BYTES > whole.nbytes:
         return of_one_batch(take_rows(whole, source), rank)
     begins, ends = [0, *cuts.tolist()], [*cuts.tolist(), len(source)]
     parts = [whole.slice(int(source[begin]), end - begin) for begin, end in zip(begins, ends, strict=True)]

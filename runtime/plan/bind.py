@@ -17,10 +17,10 @@ from ...aggregators.errors import ColumnError, DurationError, QueryError, neares
 from ...aggregators.intervals.time_weighted import lifetimes_of
 from ...aggregators.laws.at_bind import try_laws
 from ...aggregators.states.categories import Categories, values_type
+from ..columns.field_types import require_taken, type_of_values
 from ..columns.key_codes import key_type, require_key
 from ..columns.ticks import Duration, TimeColumn
 from ..frames.partials_view import of_column
-from ..sources.opening import require_taken, type_of_values
 from ..windows.spec import Spec, Windows
 from .fill_keys import InArrow, check_gap, given_keys, types_of_keys, with_keys
 from .plan import Axis, Plan, named_states, partials_schema

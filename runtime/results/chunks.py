@@ -21,16 +21,11 @@ from ..frames.window_ranges import MAX_WINDOWS, entering
 from ..partials.fill import filled_up
 from ..partials.partials import Partials
 from ..plan.plan import Plan
+from ..tuning import BYTES_OF_VALUE, CHUNK_BYTES, CHUNK_BYTES_OF_LISTS, CHUNK_BYTES_OF_RANGES
 from ..windows.spec import Windows
-
-CHUNK_BYTES, CHUNK_BYTES_OF_RANGES, CHUNK_BYTES_OF_LISTS = 64 << 20, 8 << 20, 4 << 20
-"""Bytes of partials that are slid at a time; ranges of values need codes, too, and states that are lists grow."""
 
 MIN_CUT = 2
 """In chunks, the bytes of a key from which on it is cut for them."""
-
-BYTES_OF_VALUE = 32
-"""Bytes of a partial, about, that cost as much as a window does."""
 
 
 class Chunk(NamedTuple):

@@ -19,15 +19,10 @@ from ...aggregators.states.ragged import Ragged, RaggedField
 from ...aggregators.states.rows import take
 from ..sliding.range_facts import RangeFacts
 from ..sliding.slide import Way, slide, way_of
+from ..tuning import BLOCK_VALUES, BLOCK_WIDTHS, BLOCK_WINDOWS
 
 Column: TypeAlias = pa.Array | pa.ChunkedArray
 """A column of results, in several arrays where one has no room for them."""
-
-BLOCK_VALUES, BLOCK_WINDOWS = 1 << 17, 1 << 18
-"""The most values and windows of a block, unless its windows are wide."""
-
-WIDTHS = 8
-"""The fewest values of a block, in those of the widest window."""
 
 
 def results_over(
@@ -96,7 +91,7 @@ def blocks_of(operation: BoundAggregate, states: State, ranges: RangeFacts) -> I
         return
     begin, end = (low, high) if offsets is None else (offsets[low], offsets[high])
     widest = int((end - begin).max())
-    values, windows = max(BLOCK_VALUES, WIDTHS * widest), max(BLOCK_WINDOWS, widest)
+    values, windows = max(BLOCK_VALUES, BLOCK_WIDTHS * widest), max(BLOCK_WINDOWS, widest)
     if joins and size <= values and len(low) <= windows:
         yield ranges
         return

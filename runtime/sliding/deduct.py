@@ -12,17 +12,9 @@ from ...aggregators.contract.operation import State
 from ...aggregators.states.arrays import Bools, Ints
 from ...aggregators.states.fields import Compensated
 from ...aggregators.states.rows import replace, take
+from ..tuning import MANY_RANGES, RESTART_ROWS
 from .scan import Scan, in_parts
 from .two_stacks import by_two_stacks, runs
-
-RESTART_ROWS = 1 << 14
-"""The fewest rows after which running states start anew, so that many of them run side by side.
-
-Each new start costs as many extra combines as a window has rows. The first and last windows of a run make up for twice
-that, so up to three times as many rows the bound of 2 element operations a window holds strictly."""
-
-MANY_RANGES = 3 * RESTART_ROWS
-"""The most ranges that slide by deduct however long their runs are, where two-stacks may be taken instead."""
 
 CALL_COST = 1000
 """The cost of a call, in element operations."""

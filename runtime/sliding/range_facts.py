@@ -12,10 +12,8 @@ import numpy as np
 from ...aggregators import loops
 from ...aggregators.ranges.item_ranges import ascends
 from ...aggregators.states.arrays import Ints
-from .tiles import LONG_RUN, Tile, tiles
-
-SCANNED_RANGES = 1 << 15
-"""The ranges that are compared at a time."""
+from ..tuning import LONG_RUN_OF_WINDOWS, SCANNED_RANGES
+from .tiles import Tile, tiles
 
 
 class RangeFacts:
@@ -93,7 +91,7 @@ def none_empty(low: Ints, high: Ints, first: Ints) -> bool:
     >>> none_empty(np.array([0, 1, 5]), np.array([2, 3, 5]), np.array([0, 2]))
     False
     """
-    rows = first if LONG_RUN * len(first) < len(low) else slice(None)
+    rows = first if LONG_RUN_OF_WINDOWS * len(first) < len(low) else slice(None)
     return bool((high[rows] > low[rows]).all())
 
 
@@ -103,6 +101,6 @@ def ascending(column: Ints, first: Ints | None = None) -> bool:
     >>> ascending(np.array([0, 1, 2, 1]), np.array([0, 3]))
     False
     """
-    if first is None or LONG_RUN * len(first) >= len(column):
+    if first is None or LONG_RUN_OF_WINDOWS * len(first) >= len(column):
         return ascends(column)
     return not (column[first[1:]] < column[first[1:] - 1]).any()

@@ -19,14 +19,7 @@ from ...aggregators.contract.bound import BoundAggregate, length
 from ...aggregators.contract.operation import State
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.rows import join, take
-
-SHORT_SEGMENT, MANY_SEGMENTS = 64, 256
-"""Segments of more rows than the first are scanned in pieces where fewer than the second would go side by side.
-
-A call costs as much as some hundreds of additions: only then are fewer calls worth a second combine for each row."""
-
-MAX_GROUPS = 1 << 12
-"""The most groups of windows that slide at a time: enough for calls to cost little, few enough for the cache."""
+from ..tuning import MANY_SEGMENTS, MAX_GROUPS, SHORT_SEGMENT
 
 
 class Scan:

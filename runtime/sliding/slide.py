@@ -28,14 +28,15 @@ from ...aggregators.states.fields import Column, Compensated
 from ...aggregators.states.limbs import Exact
 from ...aggregators.states.rows import join, replace, take
 from ..plan.plan import Plan
-from .deduct import MANY_RANGES, by_deduct, too_long
+from ..tuning import MANY_RANGES, MIN_WINDOWS
+from .deduct import by_deduct, too_long
 from .prefix_sums import float_sums, int_sums
 from .range_facts import RangeFacts, ascending
 from .range_tree import by_range_tree
 from .sparse_table import extremes
 from .tiles import Tile
 from .two_stacks import by_growing, by_two_stacks, growing_windows
-from .van_herk import MIN_WINDOWS, SideBySide, by_stacks_side_by_side, has_columns, side_by_side
+from .van_herk import SideBySide, by_stacks_side_by_side, has_columns, side_by_side
 from .workspace import Workspace
 
 Way = Literal["values", "kernels", "deduct", "two-stacks", "deduct or two-stacks", "range tree"]

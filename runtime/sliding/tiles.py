@@ -11,18 +11,7 @@ from typing import NamedTuple, cast
 import numpy as np
 
 from ...aggregators.states.arrays import Ints
-
-TILE_WINDOWS, TILE_ROWS = 3 << 14, 3 << 15
-"""The most windows and rows of a tile, unless its windows are wide."""
-
-ROWS_PER_WIDTH = 4
-"""The fewest rows of a tile, in widths of its widest window: rows that two tiles share are passed over twice."""
-
-REGULAR_RUN = 1 << 12
-"""The fewest windows of a run by a row that are worth a tile of their own among irregular ones."""
-
-LONG_RUN = 8
-"""Runs of more windows than this, on average, are checked at their first windows only."""
+from ..tuning import LONG_RUN_OF_WINDOWS, REGULAR_RUN, ROWS_PER_WIDTH, TILE_ROWS, TILE_WINDOWS
 
 
 class Tile(NamedTuple):
@@ -90,7 +79,11 @@ def tiles(low: Ints, high: Ints, first: Ints) -> list[Tile]:
 def _runs_between(first: Ints, start: int, stop: int) -> Ints | slice:
     """The first windows of the runs of windows ``start`` to ``stop``; all these windows where runs are short."""
     begin, end = np.searchsorted(first, start, "right"), np.searchsorted(first, stop)
-    return slice(start, stop) if LONG_RUN * (end - begin) >= stop - start else np.append(start, first[begin:end])
+    return (
+        slice(start, stop)
+        if LONG_RUN_OF_WINDOWS * (end - begin) >= stop - start
+        else np.append(start, first[begin:end])
+    )
 
 
 def _end_of_tile(low: Ints, high: Ints, first: Ints, start: int) -> int:

@@ -18,29 +18,13 @@ from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.contract.operation import State
 from ...aggregators.states.arrays import Ints
 from ...aggregators.states.fields import Plain
+from ..tuning import MAX_SEGMENTS, MAX_STATES, MIN_SEGMENTS_ALONE, MIN_SEGMENTS_OF_RUN, MIN_WINDOWS
 from .workspace import Workspace
 
 Columns = dict[str, NDArray[Any]]
 
-MAX_SEGMENTS = (1 << 12) - 8
-"""The most segments side by side: enough for calls to cost little, few enough for the cache.
-
-Rows of a matrix with this many columns are an odd number of cache lines apart, so they do not compete for lines."""
-
-MIN_SEGMENTS_ALONE = 1 << 9
-"""The fewest segments of a run that slide in calls of their own."""
-
-MAX_STATES = 1 << 16
-"""The most states that are read, joined and written at a time, while the cache holds them."""
-
 WORDS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
 """The type of an element for the compiled loop, by its bytes."""
-
-MIN_WINDOWS = 1 << 15
-"""The fewest windows that slide side by side."""
-
-MIN_SEGMENTS_OF_RUN = 8
-"""The fewest segments of a run; the windows left of it, less than a segment, slide in the general way."""
 
 
 class SideBySide(NamedTuple):

@@ -3,23 +3,22 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
-from typing import Any, NamedTuple, TypeVar
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.errors import QueryError, shown
+from ..columns.field_types import CATEGORIES, require_taken
 from .conditions import all_of, checked, columns_of, filtered
 from .opening import (
-    CATEGORIES,
     has_hugeints,
     in_one_order,
     library_of,
     of_few_digits,
     opened,
     plain_schema,
-    require_taken,
     schema_of,
     stream_of,
     with_categories,
@@ -31,20 +30,6 @@ BATCH_ROWS = 1 << 20
 
 Reader = Callable[[], Iterable[pa.RecordBatch | pa.Table]]
 """Gives the batches of some of the events when it is called."""
-
-Portion = TypeVar("Portion", bound=Sized)
-
-PORTION_ROWS = 1 << 19
-"""Events of a portion that makes few partials; with fewer events the cost of calls dominates."""
-
-MAX_PORTION_ROWS = 1 << 20
-"""Events of a portion that makes many partials."""
-
-PORTION_BYTES = 64 << 20
-"""Bytes of events that are enough for a portion, whatever their number."""
-
-EVENTS_PER_PARTIAL = 4
-"""Partials are many if each stands for fewer events than this."""
 
 
 class Readers(NamedTuple):
@@ -174,64 +159,3 @@ class Source:
             return self.data
         require_taken(self.schema, columns, "the query")
         return stream_of(self.data, columns)
-
-
-def in_portions(
-    accumulate: Callable[[pa.Table], Portion], batches: Iterable[pa.RecordBatch | pa.Table]
-) -> Iterator[Portion]:
-    """The partials of events, portion by portion: small batches are concatenated, large ones are portions.
-
-    Events in the order of time make few partials, however small a portion is, and a small one fits the cache. Each
-    portion of events in no order has nearly all frames and keys of the whole: portions are then larger, so that there
-    are fewer. The portions depend on the events and their batches only.
-
-    Parameters
-    ----------
-    accumulate
-        The partials of a portion.
-    batches
-        Events, in the order in which they are accumulated.
-
-    Examples
-    --------
-    >>> events = pa.table({"t": range(10)})
-    >>> list(map(len, in_portions(lambda portion: portion, events.to_batches(max_chunksize=3))))
-    [10]
-    """
-    held: list[pa.Table] = []
-    found: Portion | None = None  # the partials of what is held, where they are many
-    enough = PORTION_ROWS
-    rows = size = 0
-    for batch in batches:
-        if held and rows + len(batch) > MAX_PORTION_ROWS:
-            yield accumulate(pa.concat_tables(held)) if found is None else found
-            held, found, rows, size = [], None, 0, 0
-        held.append(batch if isinstance(batch, pa.Table) else pa.Table.from_batches([batch]))
-        rows += len(batch)
-        size += bytes_of(batch)
-        found = None
-        del batch  # or it would be held while the next one is read
-        if rows < enough and size < PORTION_BYTES:
-            continue
-        found = accumulate(pa.concat_tables(held))
-        many = len(found) * EVENTS_PER_PARTIAL > rows
-        if many and max(enough, rows) < MAX_PORTION_ROWS and size < PORTION_BYTES:
-            enough = MAX_PORTION_ROWS
-            continue
-        held, rows, size = [], 0, 0  # the events are free before the partials are worked on
-        yield found
-        found = None
-    if held:
-        yield accumulate(pa.concat_tables(held)) if found is None else found
-
-
-def bytes_of(events: pa.Table | pa.RecordBatch) -> int:
-    """The bytes of some events.
-
-    Up to version 22, pyarrow cannot count those of string views, which Polars and DuckDB give; then whole buffers are
-    counted.
-    """
-    try:
-        return int(events.nbytes)
-    except pa.ArrowTypeError:
-        return int(events.get_total_buffer_size())

@@ -11,11 +11,12 @@ import pyarrow.compute as pc
 
 from ...aggregators.contract.column_expressions import POLARS, PYARROW, kind_of
 from ...aggregators.errors import QueryError
+from ..columns.field_types import require_taken
 from ..columns.key_codes import plain, plain_type
 from .arrow import Reader, Readers, Source
 from .conditions import columns_of, reason_of, require_no_order
 from .files import one_line
-from .opening import no_rows, require_taken
+from .opening import no_rows
 
 
 def with_columns(source: Source, expressions: Mapping[str, Any]) -> Source:

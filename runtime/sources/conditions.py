@@ -14,8 +14,9 @@ import pyarrow.compute as pc
 
 from ...aggregators.errors import ColumnError, QueryError, nearest
 from ...aggregators.states.categories import Categories, UnknownCategories
+from ..columns.field_types import type_of_values
 from .files import one_line
-from .opening import no_rows, type_of_values
+from .opening import no_rows
 
 LITERAL, ORDERING = re.compile(r'"(\\.|[^"\\])*"'), re.compile(r"[<>]=?")
 """Text in an expression as pyarrow shows it, and what compares in it."""

@@ -1,8 +1,4 @@
-"""Data of this process as Arrow takes it, in the columns that a query reads.
-
-A field's metadata has why Arrow does not take a column, or the order of its categories: the schema of a source is all
-that a query is checked against.
-"""
+"""Data of this process as Arrow takes it, in the columns that a query reads."""
 
 from __future__ import annotations
 
@@ -17,14 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from ...aggregators.errors import ColumnError, QueryError, shown
-from ...aggregators.states.categories import Categories, UnknownCategories
+from ...aggregators.states.categories import Categories
 from ...aggregators.states.views import is_made, viewless, without_views
-from ..columns.key_codes import plain_type
+from ..columns.field_types import CATEGORIES, NOT_TAKEN, type_of_values
 from .files import one_line
 from .large_integers import WIDE
-
-NOT_TAKEN, CATEGORIES = b"framefold.not_taken", b"framefold.categories"
-"""Keys of the metadata of fields: why Arrow does not take a column, and its categories in their order."""
 
 LIBRARIES = ("duckdb", "pandas", "polars")
 """Those whose tables can be asked for some columns."""
@@ -245,45 +238,3 @@ def _until_filled(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]
         yield batch
         if len(batch):
             return
-
-
-def type_of_values(field: pa.Field) -> pa.DataType:
-    """The plain type of a column; of an ordered dictionary its categories, unless these are in the values' order."""
-    given = (field.metadata or {}).get(CATEGORIES)
-    if given is not None:
-        found = Categories.__arrow_ext_deserialize__(pa.int32(), given)
-        in_order = (pc.array_sort_indices(found.values).to_numpy() == np.arange(len(found.values))).all()
-        return plain_type(field.type) if in_order else found
-    return UnknownCategories(plain_type(field.type)) if has_order(field.type) else plain_type(field.type)
-
-
-def has_order(type: pa.DataType) -> bool:
-    """Whether values of a type compare by ordered dictionaries, as which they are or in which structs have them."""
-    if pa.types.is_struct(type):
-        return any(has_order(field.type) for field in type)
-    return bool(pa.types.is_dictionary(type) and type.ordered)
-
-
-def field_of(name: str, type: pa.DataType) -> pa.Field:
-    """A field whose :func:`type_of_values` is a type."""
-    if not isinstance(type, Categories):
-        return pa.field(name, type)
-    coded = pa.dictionary(pa.int32(), type.values.type)
-    return pa.field(name, coded, metadata={CATEGORIES: type.__arrow_ext_serialize__()})
-
-
-def plain_field(field: pa.Field) -> pa.Field:
-    """A field of plain type, unless it is an ordered dictionary."""
-    return field if type_of_values(field) != plain_type(field.type) else field.with_type(plain_type(field.type))
-
-
-def require_taken(schema: pa.Schema, names: Iterable[str], user: str) -> None:
-    """ColumnError where Arrow does not take a column that something names, such as the argument ``time=``."""
-    for name in names:
-        at = schema.get_field_index(name)
-        reason = None if at < 0 else (schema.field(at).metadata or {}).get(NOT_TAKEN)
-        if reason is not None:
-            raise ColumnError(
-                f"{user} names {name!r}, which Arrow does not take ({reason.decode()}); expected values of one type "
-                "that it has: cast it first"
-            )

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from ...aggregators.errors import QueryError
-from .opening import has_order
+from ..columns.field_types import has_order
 
 
 def unified(schemas: Mapping[str, pa.Schema], *, mixed_zones: bool = False) -> pa.Schema:

@@ -14,6 +14,7 @@ import pyarrow as pa
 from pyspark.sql import types as t
 
 from ...runtime.accumulate.accumulate import accumulate as accumulate_events
+from ...runtime.accumulate.portions import in_portions
 from ...runtime.accumulate.sql_accumulate import SqlAccumulate
 from ...runtime.local import beside_events
 from ...runtime.partials.add_aligned import add_aligned
@@ -22,7 +23,6 @@ from ...runtime.partials.partials import Partials
 from ...runtime.plan.plan import Plan, trusting
 from ...runtime.results.finish import results
 from ...runtime.results.row_blocks import with_neighbours
-from ...runtime.sources.arrow import in_portions
 from ..convert.partials_codec import PartialsCodec, batches, from_ipc, to_ipc
 from ..convert.types import arrow_schema, cast_to
 from ..input.row_numbers import Offsets, begins, filled, partition_id, with_row_numbers

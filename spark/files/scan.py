@@ -17,11 +17,11 @@ from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql import types as t
 
 from ...aggregators.errors import ColumnError, QueryError
+from ...runtime.columns.field_types import has_order
 from ...runtime.sources.conditions import all_of, checked, columns_of, equal, possible, require_no_order
 from ...runtime.sources.file_source import FOOTER_THREADS
 from ...runtime.sources.files import File, Files, FileSystemError, one_line
 from ...runtime.sources.formats import READERS, Layout, in_microseconds
-from ...runtime.sources.opening import has_order
 from ...runtime.sources.types_of_files import unified
 from ..convert.names import check_apart
 from ..convert.types import input_schema, to_arrow, to_spark

@@ -15,7 +15,7 @@ from framefold.runtime.sliding import range_facts, van_herk
 from framefold.runtime.sliding.range_facts import runs_by_a_row
 from framefold.runtime.sliding.van_herk import side_by_side
 
-from ..support.limits import limits
+from ..support.limits import limit_of, limits
 from ..support.loops import WAYS, by
 from ..support.plans import BoundAggregate
 from ..support.stages import slide
@@ -30,7 +30,9 @@ def small(blocks: int, joined: int, of_a_run: int) -> AbstractContextManager[Non
     return limits(scanned_ranges=7, long_run=1, min_side_by_side=4, many_ranges=4, **few)
 
 
-def segments_of(operation: BoundAggregate, low: np.ndarray, high: np.ndarray, least: int = van_herk.MIN_WINDOWS) -> Any:
+def segments_of(
+    operation: BoundAggregate, low: np.ndarray, high: np.ndarray, least: int = limit_of("min_side_by_side")
+) -> Any:
     return side_by_side(operation, low, high, runs_by_a_row(low, high), least)
 
 
