@@ -6,10 +6,10 @@ folder             what is in it
 ``sums``           Count, Sum, Average, Product, Ewma
 ``extremes``       Min, Max, Range, BoolAnd, BoolOr, CountIf, BitAnd, BitOr, BitXor
 ``moments``        means of other kinds, Variance, StdDev, Skewness, Kurtosis, Covariance, Correlation, LinearTrend
-``ordered``        First, Last, OHLC, ArgMin, ArgMax, TopN, BottomN, CollectList, Concat, FirstN, LastN
+``ordered``        First, Last, ArgMin, ArgMax, TopN, BottomN, CollectList, Concat, FirstN, LastN
 ``distributions``  CountDistinct, CollectSet, Mode, DistinctSum, Quantile, Median, Histogram, and sketches
 ``intervals``      TimeWeightedAverage, Covered: of interval events; Delta, Rate, TimeInState: from event to event
-``combinators``    AllOf, Filtered, Mapped, FlatMapped, GroupedBy, ElementWise, Reducing
+``combinators``    AllOf, OHLC, Filtered, Mapped, FlatMapped, GroupedBy, ElementWise, Reducing
 ``contract``       what an operation is (``operation.py``), and one bound to column types (``bound.py``)
 ``states``         the types a field of a state can have
 ``numeric``        reductions of rows to groups
@@ -23,6 +23,7 @@ from .combinators.elementwise import ElementWise
 from .combinators.filtered import Filtered
 from .combinators.grouped import GroupedBy
 from .combinators.mapped import FlatMapped, Mapped
+from .combinators.ohlc import OHLC
 from .combinators.reducing import Reducing
 from .contract.frames import Frames
 from .contract.operation import AggregateOperation, State
@@ -51,7 +52,6 @@ from .moments.skewness_kurtosis import Kurtosis, Skewness
 from .moments.variance import StdDev, Variance
 from .ordered.collect import CollectList, Concat, FirstN, LastN
 from .ordered.first_last import First, Last
-from .ordered.ohlc import OHLC
 from .ordered.top_n import ArgMax, ArgMin, BottomN, TopN
 from .states.ragged import Ragged as Ragged
 from .sums.ewma import Ewma

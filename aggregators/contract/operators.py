@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from .operation import Operation
 
 
-SYMBOLS = {np.add: "+", np.subtract: "-", np.multiply: "*", np.true_divide: "/", np.power: "**"}
+SYMBOLS: dict[Any, str] = {np.add: "+", np.subtract: "-", np.multiply: "*", np.true_divide: "/", np.power: "**"}
 """The operators that functions of numpy stand for."""
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from ..combinators.all_of import AllOf
 from ..contract.column_expressions import ColumnLike
 from ..extremes.min_max import Max, Min
-from .first_last import First, Last
+from ..ordered.first_last import First, Last
+from .all_of import AllOf
 
 
 class OHLC(AllOf):
