@@ -1,4 +1,4 @@
-"""Sums over what lies between each event and the next one: the increase of counters, time in a state, means by time.
+"""Sums over what lies between neighbouring events: increases of counters, time in a state, means by time.
 
 A window's events know nothing of those outside: its sums run from its first event with a value to its last one.
 """
