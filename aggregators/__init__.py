@@ -8,8 +8,8 @@ folder             what is in it
 ``moments``        means of other kinds, Variance, StdDev, Skewness, Kurtosis, Covariance, Correlation, LinearTrend
 ``ordered``        First, Last, ArgMin, ArgMax, TopN, BottomN, CollectList, Concat, FirstN, LastN
 ``distributions``  CountDistinct, CollectSet, Mode, DistinctSum, Quantile, Median, Histogram, and sketches
-``intervals``      TimeWeightedAverage, Covered: of interval events
-``combinators``    AllOf, Filtered, Mapped, FlatMapped, GroupedBy, ElementWise, Reducing
+``intervals``      TimeWeightedAverage, Covered: of interval events; Delta, Rate, TimeInState: from event to event
+``combinators``    AllOf, OHLC, Filtered, Mapped, FlatMapped, GroupedBy, ElementWise, Reducing
 ``contract``       what an operation is (``operation.py``), and one bound to column types (``bound.py``)
 ``states``         the types a field of a state can have
 ``numeric``        reductions of rows to groups
@@ -23,6 +23,7 @@ from .combinators.elementwise import ElementWise
 from .combinators.filtered import Filtered
 from .combinators.grouped import GroupedBy
 from .combinators.mapped import FlatMapped, Mapped
+from .combinators.ohlc import OHLC
 from .combinators.reducing import Reducing
 from .contract.frames import Frames
 from .contract.operation import AggregateOperation, State
@@ -43,6 +44,7 @@ from .distributions.value_sketches import ApproxQuantile, FrequentItems
 from .extremes.boolean_bitwise import BitAnd, BitOr, BitXor, BoolAnd, BoolOr, CountIf
 from .extremes.min_max import Max, Min
 from .extremes.value_range import Range
+from .intervals.between_events import Delta, Rate, TimeInState
 from .intervals.time_weighted import Covered, TimeWeightedAverage
 from .moments.covariance import Correlation, Covariance, LinearTrend
 from .moments.means import GeometricMean, HarmonicMean, RootMeanSquare, WeightedAverage
@@ -59,6 +61,7 @@ from .sums.sums import Average, Count, Sum
 Mean = Average
 
 __all__ = [
+    "OHLC",
     "AggregateOperation",
     "AllOf",
     "ApproxCountDistinct",
@@ -81,6 +84,7 @@ __all__ = [
     "CountIf",
     "Covariance",
     "Covered",
+    "Delta",
     "DistinctSum",
     "ElementWise",
     "Ewma",
@@ -108,6 +112,7 @@ __all__ = [
     "PythonOperation",
     "Quantile",
     "Range",
+    "Rate",
     "Reducing",
     "RootMeanSquare",
     "Skewness",
@@ -115,6 +120,7 @@ __all__ = [
     "StdDev",
     "Sum",
     "ThetaSketch",
+    "TimeInState",
     "TimeWeightedAverage",
     "TopN",
     "Variance",

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .aggregators.errors import *
     from .aggregators.laws.check import *
     from .events import *
+    from .from_aggregator import *
     from .lookbacks import *
     from .reading import *
     from .relations import *
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
     __version__: str
 else:  # a name is there when it is asked for: the command line's help needs none
     _MODULES = (
-        "aggregators.errors", "aggregators", "aggregators.laws.check", "events", "lookbacks", "reading", "relations",
-        "start", "together", "windows", "stream_metrics", "runtime.explain", "runtime.windows",
+        "aggregators.errors", "aggregators", "aggregators.laws.check", "events", "from_aggregator", "lookbacks", "reading",
+        "relations", "start", "together", "windows", "stream_metrics", "runtime.explain", "runtime.windows",
     )  # fmt: skip
     """The modules above, in the order in which a name is looked for: what each says in ``__all__`` is public."""
-    _IN_MODULES_OF_THEIR_NAME = ("events", "stream_metrics", "together")
+    _IN_MODULES_OF_THEIR_NAME = ("events", "from_aggregator", "stream_metrics", "together")
 
     class _Package(ModuleType):
         """A package in which no module takes the place of a function of its name, such as ``events``."""

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -38,6 +39,7 @@ ARGUMENTS = {
     "half_life": 60,
     "function": np.abs,
     "np": np,
+    "state": 1,
 }
 """What the names in the calls stand for; columns stand for themselves."""
 
@@ -46,7 +48,11 @@ EDGES = [
     [datetime.datetime(2026, 1, day, tzinfo=datetime.UTC) for day in (1, 2, 5)],
     [datetime.timedelta(hours=hour) for hour in (1, 2, 5)],
 ]
-"""What bins stand for where numbers are of no use for a type."""
+OTHERS: list[dict[str, Any]] = [
+    *({"bins": edges} for edges in EDGES),
+    *({"state": state} for state in ("a", b"a", True, *(edges[0] for edges in EDGES))),
+]
+"""What bins and states stand for where numbers are of no use for a type."""
 
 KINDS = {
     "integers": [pa.int8(), pa.int16(), pa.int32(), pa.int64(), pa.uint8(), pa.uint16(), pa.uint32(), pa.uint64()],
@@ -105,7 +111,7 @@ class Aggregate:
     def __init__(self, call: str) -> None:
         names = {**{name: getattr(ff, name) for name in ff.__all__}, **ARGUMENTS}
         self.operation: Operation = eval(call, names)
-        self.others: list[Operation] = [eval(call, names | {"bins": edges}) for edges in EDGES]
+        self.others: list[Operation] = [eval(call, names | each) for each in OTHERS]
         self.composite = not isinstance(self.operation, ff.AggregateOperation)
         self.bound: dict[str, dict[pa.DataType, BoundAggregate]] = {}
         for kind, types in (FEW if self.composite else KINDS).items():

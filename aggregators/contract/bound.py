@@ -55,7 +55,7 @@ class BoundAggregate:
         self.spec = operation
         self.columns = operation.columns
         self.of_nulls = any(map(pa.types.is_null, types))
-        self.untrusted = type(operation).__module__.partition(".")[0] != PACKAGE
+        self.untrusted = operation.from_user or type(operation).__module__.partition(".")[0] != PACKAGE
         types = self._without_categories(types)
         self.finer = [type == pa.time64("ns") for type in types]  # than Python's times of day, of which states are
         types = [pa.time64("us") if finer else type for type, finer in zip(types, self.finer, strict=True)]

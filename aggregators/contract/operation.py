@@ -83,6 +83,8 @@ class Operation(Operators, ABC):
         Whether a query tries on a few made-up events that ``create`` is an identity and ``combine`` associative, and
         refuses the operation otherwise. False for operations for which this holds approximately, such as sketches, or
         not for small positive numbers.
+    from_user
+        Whether its methods are a user's although its class is not. For built-in operations only.
     """
 
     result: Any = None
@@ -94,6 +96,7 @@ class Operation(Operators, ABC):
     hands_on: ClassVar[slice] = slice(0)
     uses_order: ClassVar[bool] = False
     try_laws: bool = True
+    from_user: ClassVar[bool] = False
     columns: tuple[str, ...] = ()
     windows: tuple[Any, ...] = ()
 

@@ -101,11 +101,11 @@ class Parts(TypedOperation):
 
 
 class Arithmetic(Operation):
-    """Two operations, or one and a number, joined by ``+``, ``-``, ``*`` or ``/``: what these operators give.
+    """Two operations, or one and a number, joined by ``+``, ``-``, ``*``, ``/`` or ``**``: what these operators give.
 
     The result is null where that of an operand is. ``+``, ``-`` and ``*`` keep integers and decimals exact: a result
-    that does not fit is an error. ``/`` is true division of floats: by zero it gives an infinity or NaN. Results of
-    timestamps and durations can be added and subtracted, as far as Arrow can.
+    that does not fit is an error. ``/`` is true division of floats: by zero it gives an infinity or NaN; ``**`` is a
+    power of floats. Results of timestamps and durations can be added and subtracted, as far as Arrow can.
 
     Parameters
     ----------
@@ -197,7 +197,7 @@ class Computed(Parts):
     def _joined(self, results: Mapping[str, pa.Array]) -> pa.Array:
         numbers = self.spec.numbers
         given = [results[name] if name in results else pa.scalar(numbers[name]) for name in ("left", "right")]
-        of_floats = self.spec.symbol == "/" or any(pa.types.is_floating(each.type) for each in given)
+        of_floats = self.spec.symbol in ("/", "**") or any(pa.types.is_floating(each.type) for each in given)
         if of_floats and all(is_number(each.type) for each in given):
             given = [each.cast(pa.float64(), safe=False) for each in given]
         function = FUNCTIONS[self.spec.symbol]
@@ -219,5 +219,6 @@ FUNCTIONS: dict[str, Callable[..., Any]] = {
     "-": pc.subtract_checked,
     "*": pc.multiply_checked,
     "/": pc.divide,
+    "**": pc.power,
 }
 """By operator. Those of integers and decimals fail on what does not fit, and never wrap around."""

@@ -60,10 +60,13 @@ class ClippedMean(ClippedTicks):
     state = {"total": "compensated", "ticks": "exact"}
 
     def of(self, frames: Frames, columns: tuple[Values, ...], ticks: Ints) -> State:
-        return {"total": _sum(frames, _product(in_pairs(columns[0]), ticks)), **super().of(frames, columns, ticks)}
+        return {
+            "total": sum_of_pairs(frames, times_ticks(in_pairs(columns[0]), ticks)),
+            **super().of(frames, columns, ticks),
+        }
 
     def over_ticks(self, a: State, ticks: Ints) -> State:
-        return {"total": _product(a["total"], ticks), **super().over_ticks(a, ticks)}
+        return {"total": times_ticks(a["total"], ticks), **super().over_ticks(a, ticks)}
 
     def finish(self, a: State) -> Any:
         ticks = a["ticks"].floats()
@@ -71,7 +74,7 @@ class ClippedMean(ClippedTicks):
         return pa.array(mean, mask=ticks == 0)
 
 
-def _product(values: Compensated, ticks: Ints) -> Compensated:
+def times_ticks(values: Compensated, ticks: Ints) -> Compensated:
     """Sums times ticks, with what rounding loses of it (T. J. Dekker, 1971)."""
     factor = in_pairs(ticks)
     large = ~(np.abs(values.high) < LARGE)
@@ -87,7 +90,7 @@ def _product(values: Compensated, ticks: Ints) -> Compensated:
     return Compensated(total, lost, special)
 
 
-def _sum(frames: Frames, values: Compensated) -> Compensated:
+def sum_of_pairs(frames: Frames, values: Compensated) -> Compensated:
     """The sums of frames' rows, each of which is the sum of two floats."""
     rest = frames.compensated_sum(values.low)
     total = frames.compensated_sum(values.high) + rest

@@ -8,22 +8,27 @@ follow the states of all frames, over which windows slide as always.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
 
 from ..combinators.mapped import Unfolded
 from ..contract.bound import BoundAggregate
+from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import require_numbers
 from ..contract.operation import AggregateOperation, OneColumn, State
 from ..contract.side_by_side import Parts
 from ..contract.wrapped import Wrapped
 from ..durations import Duration
-from ..errors import DurationError, QueryError
+from ..errors import QueryError
 from ..states.arrays import Bools, Index, Ints
+from .between_events import MeanBetween, type_of_ticks
 from .clipped import ClippedMean, ClippedTicks
+
+Fill = Literal["last", "linear"]
+"""What lies between two events: the last value, or a line from one to the other."""
 
 
 class Lifetimes(Frames):
@@ -85,18 +90,16 @@ class Covered(AggregateOperation):
 
     def at_times(self, duration: Callable[[Duration, str], int]) -> Covered:
         """The operation for a time column: its result is a duration where the time is a timestamp."""
-        try:
-            day = duration("1 day", f"a lifetime of {self!r}")
-        except DurationError:  # integers have no days
-            return self
-        return self.changed(result=pa.int64() if day == 1 else pa.duration("us"))
+        return self.changed(result=type_of_ticks(duration, f"a lifetime of {self!r}"))
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         return OverLifetimes(self, ClippedTicks(self))
 
 
 class TimeWeightedAverage(OneColumn):
-    """The mean of a column of numbers, each weighed by how long its event lives in the window; of interval events only.
+    """The mean of a column of numbers, each weighed by how long its event lives in the window.
+
+    Of interval events, unless ``fill`` says what lies between points.
 
     The integral of the column over the lifetimes clipped to the window, divided by their total duration; a float64, and
     null where no event with a value lives in the window (StreamInsight's time-weighted average; R. Barga et al.,
@@ -107,6 +110,11 @@ class TimeWeightedAverage(OneColumn):
     ----------
     column
         Integers, floats or decimals.
+    fill
+        What lies between an event and the next one of its key, where events have no ends: ``"last"``, the last value
+        carried forward, or ``"linear"``, a line from value to value. The mean is then that from the first event of a
+        window that has a value to the last one: what holds before and after is not known; the last value where no time
+        lies between them. It slides by two-stacks, in time order.
 
     Examples
     --------
@@ -115,17 +123,32 @@ class TimeWeightedAverage(OneColumn):
     >>> query = ff.events(events, time="start", until="end").window(ff.tumbling(10))
     >>> query.aggregate(load=ff.TimeWeightedAverage("load"))["load"].to_pylist()
     [3.0, 7.0]
+    >>> points = ff.events(events, time="start").window(ff.tumbling(10))
+    >>> points.aggregate(load=ff.TimeWeightedAverage("load", fill="linear"))["load"].to_pylist()
+    [4.5]
     """
 
     result = pa.float64()
-    commutative = True
+
+    def __init__(self, column: ColumnLike, *, fill: Fill | None = None) -> None:
+        super().__init__(column)
+        if fill not in (None, "last", "linear"):
+            raise QueryError(f"fill= of {self!r} is {fill!r}; expected 'last', 'linear' or None")
+        self.fill = fill
+        self.commutative = fill is None
+
+    def __repr__(self) -> str:
+        fill = getattr(self, "fill", None)
+        return f"TimeWeightedAverage({self.columns[0]!r}{f', fill={fill!r}' if fill else ''})"
 
     @property
     def of_lifetimes(self) -> bool:
-        return True
+        return self.fill is None
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
         require_numbers(self, types[0])
+        if self.fill is not None:
+            return MeanBetween(self, types[0], self.fill == "linear")
         return OverLifetimes(self, ClippedMean(self), *types)
 
 
@@ -182,6 +205,7 @@ def lifetimes_of(bound: BoundAggregate, intervals: bool = True) -> OverLifetimes
     if not intervals:
         raise QueryError(
             f"{within!r} is of interval events only; expected ff.events(..., until=) with the column of their ends"
+            + (", or fill='last' for values that hold until the next event" if within.columns else "")
         )
     operation = bound.operation
     while isinstance(operation, Wrapped) and not isinstance(operation, Unfolded):

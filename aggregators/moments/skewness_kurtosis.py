@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 
+from ..contract.column_expressions import ColumnLike
 from ..contract.frames import Frames, Values
 from ..contract.numeric_columns import OfNumbers, floats
 from ..contract.operation import OneColumn, State
-from ..states.arrays import Floats
+from ..errors import QueryError
+from ..states.arrays import Bools, Floats
 from .scaled_means import NO_EXPONENT, Centre
 
 
@@ -65,7 +67,28 @@ class CentralPowers(OneColumn, OfNumbers):
         return {**joined.centre.fields(), **powers}
 
 
-class Skewness(CentralPowers):
+class Standardized(CentralPowers):
+    """A moment of the population, or as a sample of it estimates it."""
+
+    least: ClassVar[int]
+    """The fewest values of which a sample estimates it."""
+
+    def __init__(self, column: ColumnLike, *, bias: bool = True) -> None:
+        super().__init__(column)
+        if not isinstance(bias, bool):
+            raise QueryError(f"bias= of {self!r} is {bias!r}; expected True or False")
+        self.bias = bias
+
+    def __repr__(self) -> str:
+        return f"{super().__repr__()[:-1]}{'' if getattr(self, 'bias', True) else ', bias=False'})"
+
+    def undefined(self, a: State) -> Bools:
+        """Where the result is null."""
+        undefined: Bools = a["squares"] == 0
+        return undefined if self.bias else undefined | (a["count"] < self.least)
+
+
+class Skewness(Standardized):
     """The skewness of a column of numbers: the third central moment over the 3/2th power of the second.
 
     Of the population, as Spark's ``skewness``. Null where a window has no values or all of them are equal; NaN where
@@ -76,6 +99,9 @@ class Skewness(CentralPowers):
     ----------
     column
         Integers, floats or decimals.
+    bias
+        False for the estimate from a sample, as pandas' ``skew`` and scipy's ``skew(bias=False)`` give it: times
+        ``sqrt(n (n - 1)) / (n - 2)``, null with fewer than 3 values.
 
     Examples
     --------
@@ -86,12 +112,18 @@ class Skewness(CentralPowers):
     [None, 0.0]
     """
 
+    least = 3
+
     def finish(self, a: State) -> Any:
         count, squares = a["count"], a["squares"]
-        return pa.array(a["cubes"] / squares * np.sqrt(count / squares), mask=squares == 0)
+        skewness = a["cubes"] / squares * np.sqrt(count / squares)
+        if not self.bias:
+            n = count.astype(np.float64)
+            skewness = skewness * np.sqrt(n * (n - 1)) / (n - 2)
+        return pa.array(skewness, mask=self.undefined(a))
 
 
-class Kurtosis(CentralPowers):
+class Kurtosis(Standardized):
     """The excess kurtosis of a column of numbers: the fourth central moment over the square of the second, less 3.
 
     Of the population, as Spark's ``kurtosis``; never below -2. Null where a window has no values or all of them are
@@ -101,6 +133,9 @@ class Kurtosis(CentralPowers):
     ----------
     column
         Integers, floats or decimals.
+    bias
+        False for the estimate from a sample, as pandas' ``kurt`` and scipy's ``kurtosis(bias=False)`` give it:
+        ``(n - 1) ((n + 1) k + 6) / ((n - 2) (n - 3))`` of the population's ``k``, null with fewer than 4 values.
 
     Examples
     --------
@@ -111,9 +146,13 @@ class Kurtosis(CentralPowers):
     [-0.666667]
     """
 
+    least = 4
     state = {**CentralPowers.state, "fourths": "float64"}
 
     def finish(self, a: State) -> Any:
         count, squares = a["count"], a["squares"]
-        kurtosis = count * (a["fourths"] / squares / squares)
-        return pa.array(np.maximum(kurtosis, 1.0) - 3.0, mask=squares == 0)  # at least 1 (Cauchy and Schwarz)
+        kurtosis = np.maximum(count * (a["fourths"] / squares / squares), 1.0) - 3.0  # at least 1 (Cauchy and Schwarz)
+        if not self.bias:
+            n = count.astype(np.float64)
+            kurtosis = (n - 1) / ((n - 2) * (n - 3)) * ((n + 1) * kurtosis + 6)
+        return pa.array(kurtosis, mask=self.undefined(a))

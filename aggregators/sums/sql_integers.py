@@ -26,7 +26,10 @@ def sums(type: pa.DataType) -> SqlSpec | None:
         wide = type.precision + SUM_DIGITS > 38
         return None if wide else SqlSpec({"total": "sum({0})", **count}, lambda of: states(of, Exact.of_decimals))
     if type.bit_width < 64:
-        return SqlSpec({"total": "sum({0})", **count}, lambda of: states(of, lambda total: Exact.of(total.to_numpy())))
+        value = "cast({0} as int)" if pa.types.is_boolean(type) else "{0}"
+        return SqlSpec(
+            {"total": f"sum({value})", **count}, lambda of: states(of, lambda total: Exact.of(total.to_numpy()))
+        )
     value = f"({{0}} div {MICROSECOND})" if pa.types.is_duration(type) else "{0}"
     return SqlSpec({"low": f"sum({value} & {MASK})", "high": f"sum(shiftright({value}, {BITS}))", **count}, limbs)
 

@@ -61,7 +61,7 @@ class Sum(AggregateOperation):
     Parameters
     ----------
     column
-        Integers, floats, decimals or durations.
+        Integers, floats, decimals, durations, or booleans, of which it counts those that are true, as in pandas.
     empty
         The sum of no values, None (null) unless given, as in SQL; a ``timedelta`` or 0 for durations.
 
@@ -83,6 +83,8 @@ class Sum(AggregateOperation):
         self.empty = empty
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
+        if pa.types.is_boolean(types[0]):
+            return SumOfIntegers(self, pa.int8())
         require_summable(self, types[0])
         if pa.types.is_duration(types[0]):
             return SumOfDurations(self, types[0])
@@ -93,7 +95,7 @@ class Average(Sum):
     """The arithmetic mean of a column of numbers or durations; null where a window has none.
 
     A float64, or for decimals, as in Spark, a decimal with 4 digits more after the point. For durations, as in Spark, a
-    duration of the column's unit, rounded to the nearest, halves away from 0.
+    duration of the column's unit, rounded to the nearest, halves away from 0. For booleans the share that is true.
 
     Examples
     --------
@@ -107,6 +109,8 @@ class Average(Sum):
         super().__init__(column)
 
     def bind(self, *types: pa.DataType) -> AggregateOperation:
+        if pa.types.is_boolean(types[0]):
+            return AverageOfIntegers(self, pa.int8())
         require_summable(self, types[0])
         if pa.types.is_duration(types[0]):
             return AverageOfDurations(self, types[0])

@@ -392,7 +392,7 @@ def is_library_code(value: Any) -> bool:
     if isinstance(value, BoundAggregate):
         return is_library_code(value.operation)
     if isinstance(value, Operation):
-        return _from_a_library(type(value)) and is_library_code(vars(value))
+        return not value.from_user and _from_a_library(type(value)) and is_library_code(vars(value))
     if isinstance(value, Mapping):
         return all(map(is_library_code, value.values()))
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):
