@@ -418,40 +418,126 @@ def group_sorted(
     return number + 1
 
 
+cdef uint64_t MANY = <uint64_t>1 << 61
+"""More windows than anything holds, and few enough to be added up."""
+
+
+cdef struct Run:
+    # The windows that a row brings: the first one, and how many; and of how many it is the last row.
+    int64_t begin, brings, leaves
+
+
+cdef inline Run run_of(
+    int64_t first, int64_t last, int64_t after, int64_t next, bint all, int64_t least, int64_t most
+) noexcept nogil:
+    """What a row brings that is in windows from a first to a last one: ``after`` is the one after those of the row
+    before, and ``next`` the first one of the row after it.
+    """
+    cdef int64_t high = min(last, most)
+    cdef Run run
+    run.begin = max(after if all or after > first else first, least)
+    run.brings = <int64_t>min(<uint64_t>high - <uint64_t>run.begin, MANY) + 1 if high >= run.begin else 0
+    if not all and next > last:
+        next = last + 1
+    if next > most:
+        next = most + 1
+    first = max(first, least)
+    run.leaves = <int64_t>min(<uint64_t>next - <uint64_t>first, MANY) if next > first else 0
+    return run
+
+
+def entering(
+    const int64_t[::1] first not None,
+    const int64_t[::1] last not None,
+    const int64_t[::1] starts not None,
+    bint all,
+    int64_t[::1] begin not None,
+):
+    """Set the first window that each row brings, without a least one; beyond its last one where it brings none."""
+    cdef Py_ssize_t at, key, end, rows = first.shape[0], keys = starts.shape[0]
+    cdef int64_t after
+    if last.shape[0] != rows or begin.shape[0] != rows:
+        raise ValueError("entering: first, last and begin must be of one length")
+    with nogil:
+        for key in range(keys):
+            end = starts[key + 1] if key + 1 < keys else rows
+            after = first[starts[key]]
+            for at in range(starts[key], end):
+                begin[at] = after if all or after > first[at] else first[at]
+                after = last[at] + 1
+
+
+def count_windows(
+    const int64_t[::1] first not None,
+    const int64_t[::1] last not None,
+    const int64_t[::1] starts not None,
+    bint all,
+    int64_t least,
+    int64_t most,
+):
+    """The number of the windows that :func:`ranges_of_windows` sets, and whether each row is in one."""
+    cdef Py_ssize_t at, key, end, rows = first.shape[0], keys = starts.shape[0]
+    cdef bint covered = True
+    cdef int64_t after
+    cdef double total = 0
+    if last.shape[0] != rows:
+        raise ValueError("count_windows: first and last must be of one length")
+    with nogil:
+        for key in range(keys):
+            end = starts[key + 1] if key + 1 < keys else rows
+            after = first[starts[key]]
+            for at in range(starts[key], end):
+                covered &= first[at] <= last[at]
+                total += run_of(first[at], last[at], after, 0, all, least, most).brings
+                after = last[at] + 1
+    return total, covered
+
+
 def ranges_of_windows(
-    const int64_t[::1] begin not None,
-    const int64_t[::1] brings not None,
-    const int64_t[::1] leaves not None,
-    int64_t[::1] low not None,
+    const int64_t[::1] first not None,
+    const int64_t[::1] last not None,
+    const int64_t[::1] starts not None,
+    bint all,
+    int64_t least,
+    int64_t most,
     int64_t[::1] high not None,
     int64_t[::1] row not None,
     int64_t[::1] number not None,
 ):
-    """The windows that each row brings, as many as are left by some row: numbered from ``begin``, over the rows from
-    the one that brings to the one that leaves each.
+    """Set the windows from ``least`` to ``most`` that rows are in, each from a first one to a last one.
+
+    ``row`` is the one that brings a window, the first one in it, and ``high`` the one after the last one in it. With
+    ``all`` there may be none: each key has all windows from its first to its last, those between two rows with the
+    latter.
     """
-    cdef Py_ssize_t at, place = 0, end = 0, rows = begin.shape[0], windows = low.shape[0]
-    cdef int64_t window
-    if brings.shape[0] != rows or leaves.shape[0] != rows:
-        raise ValueError("ranges_of_windows: begin, brings and leaves must be of one length")
-    if high.shape[0] != windows or row.shape[0] != windows or number.shape[0] != windows:
-        raise ValueError("ranges_of_windows: low, high, row and number must be of one length")
+    cdef Py_ssize_t at, key, end, rows = first.shape[0], keys = starts.shape[0], windows = high.shape[0]
+    cdef Py_ssize_t place = 0, left = 0
+    cdef int64_t window, after
+    cdef Run run
+    if last.shape[0] != rows:
+        raise ValueError("ranges_of_windows: first and last must be of one length")
+    if row.shape[0] != windows or number.shape[0] != windows:
+        raise ValueError("ranges_of_windows: high, row and number must be of one length")
     with nogil:
-        for at in range(rows):
-            for window in range(leaves[at]):
-                if end < windows:
-                    high[end] = at + 1
-                end += 1
-            for window in range(brings[at]):
-                if place < windows:
-                    row[place] = at
-                    number[place] = begin[at] + window
-                place += 1
-        if place == windows and end == windows:
-            for at in range(windows):
-                low[at] = row[at] if row[at] < high[at] else high[at]
-    if place != windows or end != windows:
-        raise ValueError(f"ranges_of_windows: {place} windows begin and {end} end; there is room for {windows}")
+        for key in range(keys):
+            end = starts[key + 1] if key + 1 < keys else rows
+            after = first[starts[key]]
+            for at in range(starts[key], end):
+                run = run_of(
+                    first[at], last[at], after, first[at + 1] if at + 1 < end else last[at] + 1, all, least, most
+                )
+                after = last[at] + 1
+                for window in range(run.leaves):
+                    if left < windows:
+                        high[left] = at + 1
+                    left += 1
+                for window in range(run.brings):
+                    if place < windows:
+                        row[place] = at
+                        number[place] = run.begin + window
+                    place += 1
+    if place != windows or left != windows:
+        raise ValueError(f"ranges_of_windows: {place} windows begin and {left} end; there is room for {windows}")
 
 
 cdef inline Py_ssize_t lower_bound(const int64_t* values, Py_ssize_t count, int64_t least) noexcept nogil:
