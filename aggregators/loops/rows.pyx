@@ -2,8 +2,8 @@
 """Loops over rows that numpy takes several passes for; where they are not compiled, numpy does the same."""
 
 from libc.math cimport fabs
-from libc.stdint cimport int32_t, int64_t, uint64_t
-from libc.string cimport memset
+from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
+from libc.string cimport memcpy, memset
 
 # With GCC the processor fetches what a later row needs.
 cdef extern from *:
@@ -894,3 +894,53 @@ def join_groups_of_deviations(columns not None, const Py_ssize_t[::1] index not 
     if rows and not 0 <= group < size:
         raise IndexError(f"group {group} of a row is not among {size}")
     return can
+
+
+def ends_of_text(
+    const int32_t[::1] ends not None, const int32_t[::1] rows not None, int32_t[::1] found not None
+):
+    """Set where the text of some rows ends, one after the other, from 0 on; the bytes of all, which may be too many."""
+    cdef Py_ssize_t at, count = rows.shape[0], values = ends.shape[0] - 1
+    cdef int64_t total = 0
+    cdef bint right = found.shape[0] == count + 1
+    with nogil:
+        if right:
+            found[0] = 0
+        for at in range(count if right else 0):
+            if not 0 <= rows[at] < values:
+                right = False
+                break
+            total += ends[rows[at] + 1] - ends[rows[at]]
+            found[at + 1] = <int32_t>total
+    if not right:
+        raise ValueError("ends_of_text: rows must be of the column, and there must be an end for each, and one more")
+    return total
+
+
+def text_of_rows(
+    const int32_t[::1] ends not None,
+    const uint8_t[::1] text not None,
+    const int32_t[::1] rows not None,
+    const int32_t[::1] found_ends not None,
+    uint8_t[::1] found not None,
+):
+    """Set the text of some rows, whose ends are those of :func:`ends_of_text`."""
+    cdef Py_ssize_t at, count = rows.shape[0], size = text.shape[0], room = found.shape[0], values = ends.shape[0] - 1
+    cdef int64_t begin, length, place
+    cdef bint right = found_ends.shape[0] == count + 1
+    with nogil:
+        for at in range(count if right else 0):
+            if not 0 <= rows[at] < values:
+                right = False
+                break
+            begin, place = ends[rows[at]], found_ends[at]
+            length = ends[rows[at] + 1] - begin
+            if not (length >= 0 and 0 <= begin <= size - length and 0 <= place <= room - length):
+                right = False
+                break
+            if length <= 16 and begin + 16 <= size and place + 16 <= room:  # what is too much is set again
+                memcpy(&found[place], &text[begin], 16)
+            elif length:
+                memcpy(&found[place], &text[begin], length)
+    if not right:
+        raise ValueError("text_of_rows: rows must be of the column, and there must be room for their text")
