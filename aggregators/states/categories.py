@@ -136,7 +136,8 @@ def plain_values(column: pa.Array, take: Take = pa.Array.take) -> pa.Array:
         return pa.StructArray.from_arrays(parts, fields=list(wanted), mask=column.is_null())
     if pa.types.is_map(type):
         entries = pa.StructArray.from_arrays(
-            [plain_values(column.keys, take), plain_values(column.items, take)], fields=[wanted.key_field, wanted.item_field]
+            [plain_values(column.keys, take), plain_values(column.items, take)],
+            fields=[wanted.key_field, wanted.item_field],
         )
         parts = [entries]
     else:

@@ -141,8 +141,11 @@ def starts_of(keys: Sequence[Coded], rows: Ints | slice) -> Index:
 
 def in_order_of_batches(table: pa.Table) -> pa.Table:
     """Partials in the order of their batches, those of one batch as they are."""
-    ranks = one_array(table.column(BATCH_RANK)).to_numpy()
-    return table if are_zeros(ranks) or ascends(ranks) else take_rows(table, np.argsort(ranks, kind="stable"))
+    ranks = [each.to_numpy() for each in table.column(BATCH_RANK).chunks if len(each)]  # as one they would be copied
+    edges = np.array([each[at] for each in ranks for at in (0, -1)])
+    if ascends(edges) and all(are_zeros(each) or ascends(each) for each in ranks):
+        return table
+    return take_rows(table, np.argsort(np.concatenate(ranks), kind="stable"))
 
 
 def take_rows(table: pa.Table, rows: Ints) -> pa.Table:

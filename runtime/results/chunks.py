@@ -11,7 +11,6 @@ import numpy as np
 import pyarrow as pa
 
 from ...aggregators import loops
-from ...aggregators.contract.bound import BoundAggregate
 from ...aggregators.states.arrays import Floats, Ints
 from ...aggregators.states.large import take
 from ...aggregators.states.objects import HeldObjects, Objects
@@ -24,7 +23,7 @@ from ..partials.partials import Partials
 from ..plan.plan import Plan
 from ..windows.spec import Windows
 
-CHUNK_BYTES, CHUNK_BYTES_OF_RANGES, CHUNK_BYTES_OF_LISTS = 64 << 20, 8 << 20, 4 << 20
+CHUNK_BYTES, CHUNK_BYTES_OF_LISTS = 64 << 20, 4 << 20
 """Bytes of partials that are slid at a time; ranges of values need codes, too, and states that are lists grow."""
 
 MIN_CUT = 2
@@ -73,10 +72,10 @@ def chunks(merged: Partials, windows: int) -> Iterator[Chunk]:
         yield Chunk(merged, views)
         return
     kinds = [kind for bound in plan.outputs.values() for kind in bound.fields.values()]
-    sizes = {chunk_bytes(plan, bound) for bound in plan.outputs.values()}
+    lists = any(isinstance(kind, (RaggedField, Objects)) for kind in kinds)
     stores = [leaf.store for kind in kinds for leaf in leaves(kind) if isinstance(leaf, HeldObjects)]
     held = sum(int(store.bytes) for store in stores)
-    rows = max(1, min(sizes) * len(merged) // max(merged.table.nbytes + held, 1))
+    rows = max(1, (CHUNK_BYTES_OF_LISTS if lists else CHUNK_BYTES) * len(merged) // max(merged.table.nbytes + held, 1))
     ends = np.append(starts[1:], len(merged))
     by_bytes = (ends - starts) / rows
     by_bytes[(by_bytes > 1) & (by_bytes < MIN_CUT)] = 1  # to cut them costs more than they take
@@ -101,13 +100,6 @@ def chunks(merged: Partials, windows: int) -> Iterator[Chunk]:
             yield from chunks_of_frames(merged, views[0], keys, own, some, span)
         else:
             yield _part(merged, views, keys, own)
-
-
-def chunk_bytes(plan: Plan, bound: BoundAggregate) -> int:
-    """The bytes of partials of a chunk for an output."""
-    if not any(isinstance(kind, (RaggedField, Objects)) for kind in bound.fields.values()):
-        return CHUNK_BYTES
-    return CHUNK_BYTES_OF_RANGES if bound.answers_ranges and plan.until is None else CHUNK_BYTES_OF_LISTS
 
 
 def _part(
