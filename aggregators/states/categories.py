@@ -10,7 +10,6 @@ import pyarrow.compute as pc
 
 from ..errors import ColumnError
 
-
 Take: TypeAlias = Callable[[pa.Array, pa.Array], pa.Array]
 """Gives a column at some rows."""
 
