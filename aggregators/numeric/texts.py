@@ -6,7 +6,7 @@ import numpy as np
 import pyarrow as pa
 
 from .. import loops
-from ..states.large import ARRAY_BYTES
+from ..states import large
 
 
 def text_at(column: pa.Array, rows: pa.Array) -> pa.Array:
@@ -23,7 +23,7 @@ def text_at(column: pa.Array, rows: pa.Array) -> pa.Array:
         return column.take(rows)
     ends = np.frombuffer(ends, np.int32)[column.offset : column.offset + len(column) + 1]
     places, found_ends = np.asarray(rows), np.empty(len(rows) + 1, np.int32)
-    if (size := loops.ends_of_text(ends, places, found_ends)) > ARRAY_BYTES:
+    if (size := loops.ends_of_text(ends, places, found_ends)) > large.ARRAY_BYTES:
         return column.take(rows)
     found = np.empty(size, np.uint8)
     loops.text_of_rows(ends, np.frombuffer(text, np.uint8), places, found_ends, found)
