@@ -27,7 +27,7 @@ ROWS = 1 << 19
         (ff.Median("x"), ff.tumbling(3600), 4),
         (ff.Median("x"), ff.around(time=(-3600, 0)), 2),
         (ff.TopN("x", 3), ff.around(time=(-3600, 0)), 2),  # the ranks
-        (ff.CountDistinct("i"), ff.around(time=(-3600, 0)), 1),  # nothing but what the events have
+        (ff.CountDistinct("i"), ff.around(time=(-3600, 0)), 1),  # nothing that the events do not have
         (ff.Median("x"), ff.last_rows(1000), 3),  # the ranks and the row numbers
         (ff.TopN("x", 3), ff.last_rows(1000), 3),
         (ff.LastN("x", 3), ff.last_rows(1000), 2),
